@@ -1,0 +1,326 @@
+//! May this transaction join the log? Answered against the state it would follow.
+//!
+//! Invariant: a transaction that is admitted can be applied, and two states that are equal admit the same. Pure: no
+//! clock, no lock, no log. An op sees the ops before it in its own transaction.
+
+use std::sync::Arc;
+
+use model::{DatabaseId, PartDescriptor, TableDef, TableEngine, TableId};
+use thiserror::Error;
+
+use crate::blocks::Replaced;
+use crate::op::{Op, Precondition, Transaction};
+use crate::state::{Moment, State, is_implicit, system_database_id};
+use crate::table_state::{TableState, group_of};
+
+/// Why a transaction was refused. Nothing of it happened.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RefusedWhy {
+    #[error("database \"{0}\" does not exist")]
+    UnknownDatabase(String),
+    #[error("database \"{0}\" already exists")]
+    DatabaseExists(String),
+    /// It exists by itself: `default` and `system` stay, and `system` takes no tables.
+    #[error("database \"{0}\" is built in and cannot be changed this way")]
+    DatabaseBuiltIn(String),
+    #[error("table \"{0}\" does not exist")]
+    UnknownTable(String),
+    #[error("table \"{0}\" already exists")]
+    TableExists(String),
+    /// The rows were prepared for columns the table no longer has that way. The statement can be tried again.
+    #[error("the columns of table \"{table}\" have changed since version {schema_version}: {problem}")]
+    SchemaChanged { table: String, schema_version: u32, problem: String },
+    /// A merge lost against another merge, a truncation or a drop.
+    #[error("part {part} of table \"{table}\" is not live")]
+    PartNotLive { table: String, part: String },
+    #[error("part {part} of table \"{table}\" is already there")]
+    PartExists { table: String, part: String },
+    #[error("part {part} of table \"{table}\" lies between the parts to be replaced by one")]
+    PartBetween { table: String, part: String },
+    /// Another flush or a truncation was committed after this flush read its rows.
+    #[error("the rows to be flushed of table \"{table}\" have been flushed or truncated already")]
+    FlushOutdated { table: String },
+    /// `same_statement`: the fingerprint matches, the load is a repetition of one that is already in.
+    #[error("label \"{label}\" was already used in database \"{database}\"")]
+    LabelExists { database: String, label: String, seq: u64, same_statement: bool },
+    /// The transaction contradicts itself or the rules of definitions.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The state after the transaction, or why it may not happen.
+pub fn admit(state: &State, transaction: &Transaction, moment: Moment) -> Result<State, RefusedWhy> {
+    for precondition in &transaction.preconditions {
+        check_precondition(state, precondition)?;
+    }
+    let replaced = state.replaced_by(&transaction.ops);
+    let mut next = state.clone();
+    for op in State::in_order(&transaction.ops) {
+        check_op(&next, op, transaction, moment, &replaced)?;
+        next.apply_op(moment, op, &replaced).map_err(|error| RefusedWhy::Invalid(error.problem))?;
+    }
+    next.advance(moment.seq);
+    Ok(next)
+}
+
+fn check_precondition(state: &State, precondition: &Precondition) -> Result<(), RefusedWhy> {
+    match precondition {
+        Precondition::TableExists { table } => table_of(state, *table).map(drop),
+        Precondition::PartLive { table, part } => match table_of(state, *table)?.part(*part) {
+            Some(_) => Ok(()),
+            None => Err(part_not_live(state, *table, &part.to_string())),
+        },
+        Precondition::SchemaCompatible { table, schema_version } => {
+            schema_compatible(state, table_of(state, *table)?, *schema_version)
+        }
+        Precondition::LabelUnseen { database, label } => match state.label(*database, label) {
+            None => Ok(()),
+            Some(seen) => Err(RefusedWhy::LabelExists {
+                database: state.database_name(*database),
+                label: label.as_str().to_owned(),
+                seq: seen.seq.0,
+                same_statement: false,
+            }),
+        },
+    }
+}
+
+fn check_op(
+    state: &State,
+    op: &Op,
+    transaction: &Transaction,
+    moment: Moment,
+    replaced: &Replaced,
+) -> Result<(), RefusedWhy> {
+    match op {
+        Op::CreateDatabase { id, name } => {
+            if state.database_by_id(*id).is_some() {
+                return Err(RefusedWhy::Invalid(format!("database id {id} is already taken")));
+            }
+            database_name_free(state, name)
+        }
+        Op::DropDatabase { id } => changeable(state, *id),
+        Op::RenameDatabase { id, name } => {
+            changeable(state, *id)?;
+            database_name_free(state, name)
+        }
+        Op::CreateTable(def) => check_create(state, def),
+        Op::DropTable { table } | Op::TruncateTable { table } => table_of(state, *table).map(drop),
+        Op::RenameTable { table, database, name } => {
+            table_of(state, *table)?;
+            table_name_free(state, *database, name)
+        }
+        Op::ExchangeTables { first, second } => {
+            table_of(state, *first)?;
+            table_of(state, *second).map(drop)
+        }
+        Op::AlterTable(def) => check_alter(state, def),
+        Op::AddPart(part) => check_add_part(state, part.descriptor(), replaced),
+        Op::RemovePart { table, part } => match table_of(state, *table)?.part(*part) {
+            Some(_) => Ok(()),
+            None => Err(part_not_live(state, *table, &part.to_string())),
+        },
+        Op::InlineRows { table, schema_version, rows, .. } => {
+            let found = table_of(state, *table)?;
+            stores_rows(state, found)?;
+            if *rows == 0 {
+                return Err(RefusedWhy::Invalid("an inline statement needs at least one row".to_owned()));
+            }
+            schema_compatible(state, found, *schema_version)
+        }
+        Op::Flushed { table, up_to } => {
+            let found = table_of(state, *table)?;
+            let decided_at = transaction.read_seq.max(*up_to);
+            if found.inline_changed() > decided_at || *up_to >= moment.seq {
+                return Err(RefusedWhy::FlushOutdated { table: state.table_name(*table) });
+            }
+            Ok(())
+        }
+        Op::ForgetParts { table, parts } => check_forget(state, *table, parts),
+        Op::Label { database, label, fingerprint } => {
+            let found = state.database_by_id(*database);
+            let found = found.ok_or_else(|| RefusedWhy::UnknownDatabase(database.to_string()))?;
+            let Some(seen) = state.label(*database, label) else { return Ok(()) };
+            Err(RefusedWhy::LabelExists {
+                database: found.name.to_string(),
+                label: label.as_str().to_owned(),
+                seq: seen.seq.0,
+                same_statement: seen.fingerprint == *fingerprint,
+            })
+        }
+    }
+}
+
+fn table_of(state: &State, id: TableId) -> Result<&Arc<TableState>, RefusedWhy> {
+    state.table_by_id(id).ok_or_else(|| RefusedWhy::UnknownTable(state.table_name(id)))
+}
+
+fn part_not_live(state: &State, table: TableId, part: &str) -> RefusedWhy {
+    RefusedWhy::PartNotLive { table: state.table_name(table), part: part.to_owned() }
+}
+
+fn changeable(state: &State, id: DatabaseId) -> Result<(), RefusedWhy> {
+    if is_implicit(id) {
+        return Err(RefusedWhy::DatabaseBuiltIn(state.database_name(id)));
+    }
+    let found = state.database_by_id(id).map(drop);
+    found.ok_or_else(|| RefusedWhy::UnknownDatabase(id.to_string()))
+}
+
+fn database_name_free(state: &State, name: &str) -> Result<(), RefusedWhy> {
+    if name.is_empty() {
+        return Err(RefusedWhy::Invalid("a database needs a name".to_owned()));
+    }
+    match state.database(name) {
+        Some(_) => Err(RefusedWhy::DatabaseExists(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn table_name_free(state: &State, database: DatabaseId, name: &str) -> Result<(), RefusedWhy> {
+    if database == system_database_id() {
+        return Err(RefusedWhy::DatabaseBuiltIn(state.database_name(database)));
+    }
+    if state.database_by_id(database).is_none() {
+        return Err(RefusedWhy::UnknownDatabase(database.to_string()));
+    }
+    if name.is_empty() {
+        return Err(RefusedWhy::Invalid("a table needs a name".to_owned()));
+    }
+    match state.table(database, name) {
+        Some(_) => Err(RefusedWhy::TableExists(state.qualified(database, name))),
+        None => Ok(()),
+    }
+}
+
+fn check_create(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
+    table_name_free(state, def.database, &def.name)?;
+    if state.table_by_id(def.id).is_some() || state.dropped_table(def.id).is_some() {
+        return Err(RefusedWhy::Invalid(format!("table id {} is already taken", def.id)));
+    }
+    check_columns(state, def)
+}
+
+/// Rules that hold for every definition by itself.
+fn check_columns(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
+    let invalid = |problem: String| {
+        let table = state.qualified(def.database, &def.name);
+        Err(RefusedWhy::Invalid(format!("table \"{table}\" cannot be defined so: {problem}")))
+    };
+    if def.columns.is_empty() {
+        return invalid("it has no columns".to_owned());
+    }
+    let mut names: Vec<&str> = def.columns.iter().map(|column| column.name.as_ref()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return invalid(format!("column \"{}\" appears twice", twice[0]));
+    }
+    let mut ids: Vec<u32> = def.columns.iter().map(|column| column.id.0).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| pair[0] == pair[1]) || ids.last() >= Some(&def.next_column_id) {
+        return invalid("its column ids are not unique and below the next id".to_owned());
+    }
+    if usize::try_from(def.primary_key_len).is_ok_and(|length| length > def.order_by.len()) {
+        return invalid("its primary key is longer than its sort key".to_owned());
+    }
+    Ok(())
+}
+
+fn check_alter(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
+    let old = &table_of(state, def.id)?.def;
+    let changed = |problem: &str| {
+        let (table, schema_version) = (state.table_name(def.id), def.schema_version);
+        Err(RefusedWhy::SchemaChanged { table, schema_version, problem: problem.to_owned() })
+    };
+    if Some(def.schema_version) != old.schema_version.checked_add(1) {
+        return changed("another change came first");
+    }
+    if def.name != old.name || def.database != old.database {
+        return changed("the table was renamed");
+    }
+    let sort_key_next = old.sort_key_version.checked_add(1) == Some(def.sort_key_version);
+    let sort_key_kept = old.sort_key_version == def.sort_key_version && old.order_by == def.order_by;
+    let reused = |id| old.column_by_id(id).is_none() && id.0 < old.next_column_id;
+    if def.columns.iter().any(|column| reused(column.id)) || def.next_column_id < old.next_column_id {
+        return Err(RefusedWhy::Invalid("a column id cannot be used again".to_owned()));
+    }
+    if def.engine != old.engine || !(sort_key_next || sort_key_kept) {
+        return Err(RefusedWhy::Invalid(
+            "the engine stays, and a changed sort key counts its version up".to_owned(),
+        ));
+    }
+    check_columns(state, def)
+}
+
+/// Only one engine keeps rows in parts and in the log.
+fn stores_rows(state: &State, table: &TableState) -> Result<(), RefusedWhy> {
+    if table.def.engine == TableEngine::MergeTree {
+        return Ok(());
+    }
+    let name = state.table_name(table.def.id);
+    Err(RefusedWhy::Invalid(format!("table \"{name}\" of engine {:?} keeps no rows", table.def.engine)))
+}
+
+/// Whether rows made for a version of the columns can be stored as they are.
+fn schema_compatible(state: &State, table: &TableState, schema_version: u32) -> Result<(), RefusedWhy> {
+    if schema_version == table.def.schema_version {
+        return Ok(());
+    }
+    match incompatibility(table, schema_version) {
+        None => Ok(()),
+        Some(problem) => {
+            Err(RefusedWhy::SchemaChanged { table: state.table_name(table.def.id), schema_version, problem })
+        }
+    }
+}
+
+fn incompatibility(table: &TableState, schema_version: u32) -> Option<String> {
+    let Some(then) = table.definition_of(schema_version) else {
+        return Some("the table never had that version".to_owned());
+    };
+    if then.partition_by != table.def.partition_by {
+        return Some("the partition key is another".to_owned());
+    }
+    let changed = |column: &&model::ColumnDef| {
+        table.def.column_by_id(column.id).is_some_and(|now| now.column_type != column.column_type)
+    };
+    then.columns.iter().find(changed).map(|column| format!("column \"{}\" has another type", column.name))
+}
+
+fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> Result<(), RefusedWhy> {
+    let table = table_of(state, part.table)?;
+    stores_rows(state, table)?;
+    if table.part(part.id).is_some() || table.removed_part(part.id).is_some() {
+        return Err(RefusedWhy::PartExists {
+            table: state.table_name(part.table),
+            part: part.id.to_string(),
+        });
+    }
+    // A merge keeps rows that were already there: their old version was checked when they came.
+    if !replaced.is_merge(part) {
+        schema_compatible(state, table, part.schema_version)?;
+    } else if table.definition_of(part.schema_version).is_none() {
+        return Err(RefusedWhy::Invalid(format!("part {} has an unknown schema version", part.id)));
+    }
+    let between = replaced.range_of(part).and_then(|range| table.overlapping(&group_of(part), range));
+    match between.filter(|_| replaced.is_merge(part)) {
+        Some(live) => Err(RefusedWhy::PartBetween { table: state.table_name(part.table), part: live.name() }),
+        None => Ok(()),
+    }
+}
+
+fn check_forget(state: &State, table: TableId, parts: &[model::PartId]) -> Result<(), RefusedWhy> {
+    if state.dropped_table(table).is_some() {
+        return Ok(());
+    }
+    match parts.iter().find_map(|part| table_of(state, table).map(|found| found.part(*part)).transpose()) {
+        Some(Ok(live)) => {
+            Err(RefusedWhy::Invalid(format!("part {} is live and cannot be forgotten", live.name())))
+        }
+        Some(Err(unknown)) => Err(unknown),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

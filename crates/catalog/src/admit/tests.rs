@@ -1,0 +1,272 @@
+//! A table of cases: what is refused, and with which words.
+
+use model::{BlockRange, ColumnType, Label, PartId, Seq, TxnId};
+
+use super::*;
+use crate::generated::{column, inline_rows, part, sealed, table_def};
+use crate::state::default_database_id;
+
+fn table_id(id: u8) -> TableId {
+    TableId::from_bytes([id; 16])
+}
+
+fn part_id(id: u8) -> PartId {
+    PartId::from_bytes([id; 16])
+}
+
+fn database_id(id: u8) -> DatabaseId {
+    DatabaseId::from_bytes([id; 16])
+}
+
+fn added(id: u8) -> Op {
+    sealed(part(part_id(id), table_id(1), 0))
+}
+
+fn removed(id: u8) -> Op {
+    Op::RemovePart { table: table_id(1), part: part_id(id) }
+}
+
+fn transaction(read_seq: Seq, ops: Vec<Op>) -> Transaction {
+    Transaction::new(TxnId::from_bytes([0; 16]), read_seq, ops)
+}
+
+fn then(state: &State, ops: Vec<Op>) -> Result<State, RefusedWhy> {
+    let moment = Moment { seq: state.seq().next(), at_ms: 1000 };
+    admit(state, &transaction(state.seq(), ops), moment)
+}
+
+fn altered(change: impl FnOnce(&mut TableDef)) -> Op {
+    let mut def = table_def(table_id(1), "t");
+    def.schema_version = 2;
+    change(&mut def);
+    Op::AlterTable(def)
+}
+
+/// Seq 1: database `db`, tables `default.t` and `default.m`; 2: parts of blocks 1, 2, 3 in `t`; 3: an inline statement.
+fn start() -> State {
+    let mut memory = table_def(table_id(2), "m");
+    memory.engine = TableEngine::Memory;
+    let create = vec![
+        Op::CreateDatabase { id: database_id(9), name: "db".into() },
+        Op::CreateTable(table_def(table_id(1), "t")),
+        Op::CreateTable(memory),
+    ];
+    let state = then(&State::default(), create).unwrap();
+    let state = then(&state, vec![added(1), added(2), added(3)]).unwrap();
+    let label = Label::new("seen").unwrap();
+    let labelled = Op::Label { database: default_database_id(), label, fingerprint: 4 };
+    then(&state, vec![inline_rows(table_id(1), 5), labelled]).unwrap()
+}
+
+#[track_caller]
+fn check(ops: Vec<Op>, message: &str) {
+    assert_eq!(then(&start(), ops).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn definitions_are_refused() {
+    let database = |name: &str| Op::CreateDatabase { id: database_id(8), name: name.into() };
+    let create = |change: &dyn Fn(&mut TableDef)| {
+        let mut def = table_def(table_id(3), "t3");
+        change(&mut def);
+        vec![Op::CreateTable(def)]
+    };
+    check(vec![database("db")], "database \"db\" already exists");
+    check(vec![database("default")], "database \"default\" already exists");
+    check(vec![database("")], "a database needs a name");
+    let system = || system_database_id();
+    check(
+        vec![Op::DropDatabase { id: system() }],
+        "database \"system\" is built in and cannot be changed this way",
+    );
+    check(
+        vec![Op::RenameDatabase { id: default_database_id(), name: "d".into() }],
+        "database \"default\" is built in and cannot be changed this way",
+    );
+    check(
+        vec![Op::DropDatabase { id: database_id(7) }],
+        "database \"07070707-0707-0707-0707-070707070707\" does not exist",
+    );
+    check(create(&|def| def.name = "t".into()), "table \"default.t\" already exists");
+    check(
+        create(&|def| def.database = system()),
+        "database \"system\" is built in and cannot be changed this way",
+    );
+    check(
+        create(&|def| def.id = table_id(1)),
+        "table id 01010101-0101-0101-0101-010101010101 is already taken",
+    );
+    check(
+        create(&|def| def.columns.push(column(5, "a", ColumnType::Int8))),
+        "table \"default.t3\" cannot be defined so: column \"a\" appears twice",
+    );
+    check(
+        create(&|def| def.columns.push(column(1, "c", ColumnType::Int8))),
+        "table \"default.t3\" cannot be defined so: its column ids are not unique and below the next id",
+    );
+    check(
+        create(&|def| def.primary_key_len = 2),
+        "table \"default.t3\" cannot be defined so: its primary key is longer than its sort key",
+    );
+    check(create(&|def| def.columns.clear()), "table \"default.t3\" cannot be defined so: it has no columns");
+    let rename = |database| vec![Op::RenameTable { table: table_id(1), database, name: "m".into() }];
+    check(rename(default_database_id()), "table \"default.m\" already exists");
+    assert!(then(&start(), rename(database_id(9))).is_ok());
+    let table = table_id(4);
+    check(vec![Op::DropTable { table }], "table \"04040404-0404-0404-0404-040404040404\" does not exist");
+}
+
+#[test]
+fn alterations_follow_each_other() {
+    check(
+        vec![altered(|def| def.schema_version = 3)],
+        "the columns of table \"default.t\" have changed since version 3: another change came first",
+    );
+    let reuse = |def: &mut TableDef| def.columns[1].id = model::ColumnId(2);
+    let next = then(&start(), vec![altered(|def| def.next_column_id = 5)]).unwrap();
+    let reused = altered(|def| {
+        reuse(def);
+        (def.schema_version, def.next_column_id) = (3, 5);
+    });
+    assert_eq!(then(&next, vec![reused]).unwrap_err().to_string(), "a column id cannot be used again");
+    check(
+        vec![altered(|def| def.order_by.clear())],
+        "the engine stays, and a changed sort key counts its version up",
+    );
+}
+
+#[test]
+fn rows_survive_added_and_dropped_columns_but_no_changed_type() {
+    let compatible = |change: &dyn Fn(&mut TableDef)| {
+        let state = then(&start(), vec![altered(change)]).unwrap();
+        then(&state, vec![inline_rows(table_id(1), 1)]).and_then(|state| then(&state, vec![added(7)]))
+    };
+    let add = |def: &mut TableDef| {
+        def.columns.push(column(2, "c", ColumnType::Date));
+        def.next_column_id = 3;
+    };
+    assert!(compatible(&add).is_ok());
+    assert!(compatible(&|def| def.columns.truncate(1)).is_ok());
+    assert!(compatible(&|def| def.columns[0].name = "z".into()).is_ok());
+    assert_eq!(
+        compatible(&|def| def.columns[0].column_type = ColumnType::Int8).unwrap_err().to_string(),
+        "the columns of table \"default.t\" have changed since version 1: column \"a\" has another type"
+    );
+    assert_eq!(
+        compatible(&|def| def.partition_by.clear()).unwrap_err().to_string(),
+        "the columns of table \"default.t\" have changed since version 1: the partition key is another"
+    );
+}
+
+#[test]
+fn parts_and_rows_are_refused() {
+    let one = "01010101-0101-0101-0101-010101010101";
+    check(vec![added(1)], &format!("part {one} of table \"default.t\" is already there"));
+    check(vec![removed(1), added(1)], &format!("part {one} of table \"default.t\" is already there"));
+    check(vec![removed(1), removed(1)], &format!("part {one} of table \"default.t\" is not live"));
+    check(
+        vec![removed(1), removed(3), added(9)],
+        "part 0_2_2_0 of table \"default.t\" lies between the parts to be replaced by one",
+    );
+    check(vec![inline_rows(table_id(2), 1)], "table \"default.m\" of engine Memory keeps no rows");
+    check(vec![inline_rows(table_id(1), 0)], "an inline statement needs at least one row");
+    check(
+        vec![Op::ForgetParts { table: table_id(1), parts: vec![part_id(2)] }],
+        "part 0_2_2_0 is live and cannot be forgotten",
+    );
+    let dropped = then(&start(), vec![Op::DropTable { table: table_id(1) }]).unwrap();
+    assert_eq!(then(&dropped, vec![added(9)]).unwrap_err().to_string(), "table \"default.t\" does not exist");
+}
+
+#[test]
+fn block_numbers_follow_what_a_part_replaces() {
+    let blocks = |state: &State, id: u8| {
+        let blocks = state.table_by_id(table_id(1)).unwrap().part(part_id(id)).unwrap().blocks;
+        (blocks.min, blocks.max)
+    };
+    let state = then(&start(), vec![added(9), removed(1), removed(2)]).unwrap();
+    assert_eq!(blocks(&state, 9), (1, 2), "a merge covers its inputs");
+    let state = then(&start(), vec![added(9)]).unwrap();
+    assert_eq!(blocks(&state, 9), (5, 5), "the inline statement took 4");
+    let state = then(&state, vec![inline_rows(table_id(1), 1)]).unwrap();
+    let flushed = Op::Flushed { table: table_id(1), up_to: state.seq() };
+    let mut older = part(part_id(10), table_id(1), 0);
+    older.blocks = BlockRange { min: 4, max: 4 };
+    let mut newer = older.clone();
+    (newer.id, newer.blocks) = (part_id(11), BlockRange { min: 6, max: 6 });
+    let split = then(&state, vec![sealed(older), sealed(newer), flushed.clone()]).unwrap();
+    assert_eq!(
+        (blocks(&split, 10), blocks(&split, 11)),
+        ((4, 4), (6, 6)),
+        "a flush around a live part is split"
+    );
+    let whole = then(&state, vec![added(12), flushed.clone()]).unwrap();
+    assert_eq!(blocks(&whole, 12), (7, 7), "4..=6 would span part 5, so it counts as inserted now");
+    let apart = then(&state, vec![sealed(part(part_id(13), table_id(1), 1)), flushed]).unwrap();
+    assert_eq!(blocks(&apart, 13), (4, 6), "no other part in its partition");
+}
+
+#[test]
+fn a_flush_is_outdated_by_what_took_its_rows() {
+    let state = start();
+    let flush = |up_to| vec![added(9), Op::Flushed { table: table_id(1), up_to }];
+    assert!(then(&state, flush(state.seq())).is_ok());
+    let truncated = then(&state, vec![Op::TruncateTable { table: table_id(1) }]).unwrap();
+    let moment = Moment { seq: truncated.seq().next(), at_ms: 0 };
+    let late = admit(&truncated, &transaction(state.seq(), flush(state.seq())), moment);
+    assert_eq!(
+        late.unwrap_err().to_string(),
+        "the rows to be flushed of table \"default.t\" have been flushed or truncated already"
+    );
+    assert!(then(&state, flush(Seq(99))).is_err(), "the future cannot be flushed");
+}
+
+#[test]
+fn preconditions_and_labels() {
+    let state = start();
+    let with = |precondition: Precondition| {
+        let preconditions = vec![precondition];
+        let wish = Transaction { preconditions, ..transaction(state.seq(), Vec::new()) };
+        let refused = admit(&state, &wish, Moment { seq: state.seq().next(), at_ms: 0 });
+        refused.map(drop).map_err(|why| why.to_string())
+    };
+    let table = table_id(1);
+    assert_eq!(with(Precondition::TableExists { table }), Ok(()));
+    assert_eq!(with(Precondition::PartLive { table, part: part_id(2) }), Ok(()));
+    assert_eq!(with(Precondition::SchemaCompatible { table, schema_version: 1 }), Ok(()));
+    assert!(with(Precondition::SchemaCompatible { table, schema_version: 4 }).is_err());
+    assert!(with(Precondition::PartLive { table, part: part_id(5) }).is_err());
+    assert!(with(Precondition::TableExists { table: table_id(5) }).is_err());
+    let (database, label) = (default_database_id(), Label::new("seen").unwrap());
+    assert_eq!(
+        with(Precondition::LabelUnseen { database, label: label.clone() }),
+        Err("label \"seen\" was already used in database \"default\"".to_owned())
+    );
+    assert_eq!(with(Precondition::LabelUnseen { database: database_id(9), label: label.clone() }), Ok(()));
+    let repeated = |fingerprint| {
+        then(&state, vec![Op::Label { database, label: label.clone(), fingerprint }]).unwrap_err()
+    };
+    let expected = |same_statement| {
+        let (database, label) = ("default".to_owned(), "seen".to_owned());
+        RefusedWhy::LabelExists { database, label, seq: 3, same_statement }
+    };
+    assert_eq!(repeated(4), expected(true));
+    assert_eq!(repeated(5), expected(false));
+}
+
+#[test]
+fn a_dropped_table_is_remembered_until_its_files_are_forgotten() {
+    let state = then(&start(), vec![Op::DropTable { table: table_id(1) }]).unwrap();
+    let dropped = state.dropped_table(table_id(1)).unwrap();
+    assert_eq!((dropped.state.removed().count(), dropped.seq, dropped.dropped_ms), (3, Seq(4), 1000));
+    let forget = |parts: &[u8]| {
+        let parts = parts.iter().map(|id| part_id(*id)).collect();
+        vec![Op::ForgetParts { table: table_id(1), parts }]
+    };
+    let state = then(&state, forget(&[1, 3])).unwrap();
+    assert!(state.dropped_table(table_id(1)).is_some());
+    let state = then(&state, forget(&[2])).unwrap();
+    assert!(state.dropped_table(table_id(1)).is_none());
+    let again = then(&state, vec![Op::CreateTable(table_def(table_id(5), "t"))]).unwrap();
+    assert_eq!(again.table(default_database_id(), "t").unwrap().def.id, table_id(5));
+}

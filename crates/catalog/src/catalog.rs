@@ -1,0 +1,302 @@
+//! `Catalog`: open, snapshot, commit, watch, checkpoint.
+//!
+//! ```text
+//! commit: lock writer -> admit(newest state) -> encode -> log.append (durable) -> publish -> unlock
+//! read:   copy the pointer to the newest state; no writer's disk is waited for
+//! ```
+//! Invariant: what is published is durable, and equals what replaying the log gives. After a commit whose outcome is
+//! unknown nothing more is committed until the catalog is opened again. Must not know: SQL, rows, part files.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use commitlog::{AppendError, AppendRefused, LocalLog, LogConfig, LogError, ReplayedRecord};
+use host::{Host, random};
+use model::{PartId, Seq, TableId, TxnId};
+use parking_lot::{Mutex, RwLock};
+use thiserror::Error;
+use tokio::sync::watch;
+
+use crate::admit::{RefusedWhy, admit};
+use crate::checkpoint::{self, CheckpointError};
+use crate::op::{Op, Transaction};
+use crate::op_format::{decode_transaction, encode_transaction, stored_time};
+use crate::pins::Pins;
+use crate::snapshot::Snapshot;
+use crate::state::{Moment, State};
+
+/// What is given at open.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogConfig {
+    pub log: LogConfig,
+    /// Bytes of log after which [`Catalog::checkpoint_if_due`] writes one.
+    pub checkpoint_log_bytes: u64,
+}
+
+impl Default for CatalogConfig {
+    /// 64 MiB of log between checkpoints: replaying as much takes well under a second.
+    fn default() -> CatalogConfig {
+        CatalogConfig { log: LogConfig::default(), checkpoint_log_bytes: 64 << 20 }
+    }
+}
+
+/// What became of a transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CommitOutcome {
+    /// Durable and visible to every snapshot taken from now on.
+    Committed(Seq),
+    /// Nothing of it happened.
+    Refused(RefusedWhy),
+    /// The disk failed while the record was written. Whether it is there shows at the next open.
+    Unknown(String),
+}
+
+#[derive(Debug, Error)]
+pub enum CatalogError {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The record was not written, and other transactions may go on.
+    #[error("the transaction cannot be logged: {0}")]
+    NotLogged(AppendRefused),
+    /// An earlier commit had an unknown outcome; open the catalog again.
+    #[error("nothing can be committed after an earlier failure of the log: {0}")]
+    Poisoned(String),
+    /// No checkpoint can be read, or the log does not reach as far as the newest of them.
+    #[error("{0}")]
+    Unrecoverable(String),
+}
+
+pub struct Catalog {
+    host: Host,
+    root: PathBuf,
+    config: CatalogConfig,
+    writer: Mutex<Writer>,
+    /// Held for the time it takes to copy or set a pointer.
+    published: RwLock<Arc<State>>,
+    newest: watch::Sender<Seq>,
+    pins: Pins,
+    checkpoints: Mutex<Checkpoints>,
+}
+
+struct Writer {
+    log: LocalLog,
+    /// Bytes of transactions logged since the checkpoint this process began with.
+    logged_bytes: u64,
+}
+
+/// What is known of checkpoints on disk.
+#[derive(Clone, Copy, Debug)]
+struct Checkpoints {
+    /// The newest one that was read or written by this process; `None` before the first.
+    newest: Option<Seq>,
+    /// `Writer::logged_bytes` when it was taken.
+    covered_bytes: u64,
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").field("root", &self.root).field("seq", &self.seq()).finish_non_exhaustive()
+    }
+}
+
+impl Catalog {
+    /// Reads the newest readable checkpoint, then the log from there on. Creates no record.
+    pub fn open(host: &Host, root: &Path, config: CatalogConfig) -> Result<Catalog, CatalogError> {
+        let Recovered { mut state, from, newest_named, passed_over } = recover(host, root)?;
+        let mut logged_bytes = 0;
+        let mut deliver = |record: ReplayedRecord| {
+            logged_bytes += bytes_of(&record.transactions);
+            replay_record(&mut state, &record)
+        };
+        let after = from.unwrap_or(Seq::ZERO).0;
+        let opened =
+            LocalLog::open(host, &root.join("stream").join("0").join("wal"), after, &mut deliver, config.log);
+        let log = match opened {
+            Err(LogError::Corruption { path, offset, what }) if !passed_over.is_empty() => {
+                let what = format!("{what} ({})", passed_over.join("; "));
+                return Err(LogError::Corruption { path, offset, what }.into());
+            }
+            other => other?,
+        };
+        if state.seq() < newest_named {
+            let (end, problems) = (state.seq(), passed_over.join("; "));
+            let problem = format!("the log ends at {end}, before checkpoint {newest_named}: {problems}");
+            return Err(CatalogError::Unrecoverable(problem));
+        }
+        // The lock is ours now: nobody is writing these.
+        let dir = checkpoint::dir_of(root);
+        checkpoint::remove_leftovers(&*host.disk, &dir)
+            .map_err(|source| CheckpointError::Io { path: dir, source })?;
+        let seq = state.seq();
+        Ok(Catalog {
+            host: host.clone(),
+            root: root.to_owned(),
+            config,
+            writer: Mutex::new(Writer { log, logged_bytes }),
+            published: RwLock::new(Arc::new(state)),
+            newest: watch::Sender::new(seq),
+            pins: Pins::default(),
+            checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0 }),
+        })
+    }
+
+    /// Everything committed so far, pinned until dropped.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::take(&self.pins, || Arc::clone(&self.published.read()))
+    }
+
+    /// The seq of the newest published state.
+    pub fn seq(&self) -> Seq {
+        self.published.read().seq()
+    }
+
+    /// Checks the transaction against everything committed before it and makes it durable, then visible. A transaction
+    /// without ops writes nothing; its preconditions are checked all the same. Blocks for one fsync, and for those of
+    /// the commits before it: call it where blocking is allowed.
+    pub fn commit(&self, transaction: Transaction) -> Result<CommitOutcome, CatalogError> {
+        let mut writer = self.writer.lock();
+        let seq = Seq(writer.log.next_seq());
+        let at_ms = stored_time(&transaction, self.host.clock.now_ms());
+        let current = Arc::clone(&self.published.read());
+        let next = match admit(&current, &transaction, Moment { seq, at_ms }) {
+            Ok(next) => next,
+            Err(why) => return Ok(CommitOutcome::Refused(why)),
+        };
+        if transaction.ops.is_empty() {
+            return Ok(CommitOutcome::Committed(current.seq()));
+        }
+        let encoded = [encode_transaction(&transaction, at_ms)];
+        match writer.log.append(&encoded) {
+            Ok(_) => {}
+            Err(AppendError::Refused(why)) => return Err(CatalogError::NotLogged(why)),
+            Err(AppendError::Poisoned(why)) => return Err(CatalogError::Poisoned(why)),
+            Err(unknown @ AppendError::Unknown { .. }) => {
+                return Ok(CommitOutcome::Unknown(unknown.to_string()));
+            }
+        }
+        writer.logged_bytes += bytes_of(&encoded);
+        let before = std::mem::replace(&mut *self.published.write(), Arc::new(next));
+        self.newest.send_replace(seq);
+        // Only now, without the lock: taking a large old state apart takes time.
+        drop((current, before));
+        Ok(CommitOutcome::Committed(seq))
+    }
+
+    /// Commits that the files of removed parts are gone.
+    pub fn forget_removed(&self, table: TableId, parts: Vec<PartId>) -> Result<CommitOutcome, CatalogError> {
+        let ops = if parts.is_empty() { Vec::new() } else { vec![Op::ForgetParts { table, parts }] };
+        self.commit(Transaction::new(self.transaction_id(), self.seq(), ops))
+    }
+
+    /// A fresh id, from the host's dice.
+    pub fn transaction_id(&self) -> TxnId {
+        TxnId::from_random_bytes(random::uuid_bytes(&*self.host.random))
+    }
+
+    /// Resolves to the newest seq once it is above `after`.
+    pub async fn watch(&self, after: Seq) -> Seq {
+        let mut newest = self.newest.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        newest.wait_for(|seq| *seq > after).await.map_or(after, |seq| *seq)
+    }
+
+    /// The oldest seq a snapshot still reads; what was removed at or below it is invisible to all.
+    pub fn horizon(&self) -> Seq {
+        self.pins.oldest_or(|| self.seq())
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Writes a checkpoint of the newest state unless there is one, and drops what only older ones need. Commits go on
+    /// meanwhile.
+    pub fn checkpoint(&self) -> Result<Seq, CatalogError> {
+        let mut known = self.checkpoints.lock();
+        let (state, covered_bytes) = {
+            let writer = self.writer.lock();
+            (Arc::clone(&self.published.read()), writer.logged_bytes)
+        };
+        let seq = state.seq();
+        if seq == Seq::ZERO || known.newest == Some(seq) {
+            return Ok(seq);
+        }
+        let dir = checkpoint::dir_of(&self.root);
+        let disk = &*self.host.disk;
+        checkpoint::write(disk, &dir, &state)?;
+        // The log keeps reaching back to the checkpoint before, in case this one is damaged later.
+        let previous = known.newest.replace(seq);
+        known.covered_bytes = covered_bytes;
+        let kept: Vec<Seq> = previous.into_iter().chain([seq]).collect();
+        let io_error = |source| CheckpointError::Io { path: dir.clone(), source };
+        checkpoint::remove_others(disk, &dir, &kept).map_err(io_error)?;
+        if let Some(previous) = previous {
+            self.writer.lock().log.drop_before(previous.next().0).map_err(io_error)?;
+        }
+        Ok(seq)
+    }
+
+    /// Writes a checkpoint when enough log has been written since the last one.
+    pub fn checkpoint_if_due(&self) -> Result<Option<Seq>, CatalogError> {
+        let covered_bytes = self.checkpoints.lock().covered_bytes;
+        let logged_bytes = self.writer.lock().logged_bytes;
+        if logged_bytes.saturating_sub(covered_bytes) < self.config.checkpoint_log_bytes {
+            return Ok(None);
+        }
+        self.checkpoint().map(Some)
+    }
+}
+
+struct Recovered {
+    state: State,
+    from: Option<Seq>,
+    /// The newest seq a checkpoint is named after, readable or not.
+    newest_named: Seq,
+    /// Why newer checkpoints were not taken.
+    passed_over: Vec<String>,
+}
+
+/// The newest checkpoint that can be read, or the empty state.
+fn recover(host: &Host, root: &Path) -> Result<Recovered, CatalogError> {
+    let dir = checkpoint::dir_of(root);
+    let listed = checkpoint::list(&*host.disk, &dir);
+    let seqs = listed.map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
+    let newest_named = seqs.first().copied().unwrap_or(Seq::ZERO);
+    let mut passed_over = Vec::new();
+    for seq in seqs {
+        match checkpoint::read(&*host.disk, &checkpoint::path_of(&dir, seq)) {
+            Ok(state) if state.seq() == seq => {
+                return Ok(Recovered { state, from: Some(seq), newest_named, passed_over });
+            }
+            Ok(state) => passed_over.push(format!("checkpoint {seq} holds seq {}", state.seq())),
+            Err(too_new @ CheckpointError::TooNew { .. }) => return Err(too_new.into()),
+            Err(error) => passed_over.push(error.to_string()),
+        }
+    }
+    Ok(Recovered { state: State::default(), from: None, newest_named, passed_over })
+}
+
+fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<(), LogError> {
+    let seq = Seq(record.seq);
+    for bytes in &record.transactions {
+        let unreadable = |source| LogError::Replay { seq: record.seq, source };
+        let transaction = decode_transaction(bytes).map_err(|error| unreadable(error.into()))?;
+        let moment = Moment { seq, at_ms: transaction.at_ms };
+        state.apply(moment, &transaction.ops).map_err(|error| unreadable(error.into()))?;
+    }
+    Ok(())
+}
+
+fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
+    transactions.iter().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum()
+}
+
+#[cfg(test)]
+mod tests;

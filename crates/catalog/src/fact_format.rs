@@ -1,0 +1,288 @@
+//! A state as a list of facts, and back: the rows of a checkpoint.
+//!
+//! A table's facts stand together, the table itself first. Invariant: the facts of a state rebuild an equal state;
+//! equal states have equal facts in equal order. Must not know: the file they stand in.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef};
+
+use crate::labels::LabelState;
+use crate::op_format::VERSION;
+use crate::op_format::fields::{FieldReader, FieldWriter, FormatError};
+use crate::op_format::part_fields::{read_part, write_part};
+use crate::op_format::table_fields::{read_table, write_table};
+use crate::state::{DroppedTable, State, is_implicit};
+use crate::table_state::{InlineStatement, RemovedPart, TableState};
+
+mod kind {
+    pub(super) const DATABASE: u16 = 1;
+    pub(super) const TABLE: u16 = 2;
+    pub(super) const DROPPED_TABLE: u16 = 3;
+    pub(super) const DEFINITION: u16 = 4;
+    pub(super) const PART: u16 = 5;
+    pub(super) const REMOVED_PART: u16 = 6;
+    pub(super) const INLINE: u16 = 7;
+    pub(super) const LABEL: u16 = 8;
+}
+
+/// One row of a checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fact {
+    pub kind: u16,
+    /// When it became true, for facts that say so; 0 otherwise.
+    pub seq: Seq,
+    pub payload: Vec<u8>,
+}
+
+fn fact(kind: u16, seq: Seq, write: impl FnOnce(&mut FieldWriter)) -> Fact {
+    let mut fields = FieldWriter::default();
+    write(&mut fields);
+    Fact { kind, seq, payload: fields.into_bytes() }
+}
+
+/// The facts of a state, made one at a time.
+pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
+    let databases = state.databases().filter(|database| !is_implicit(database.id)).map(|database| {
+        fact(kind::DATABASE, Seq::ZERO, |fields| {
+            fields.id(1, database.id.as_bytes());
+            fields.text(2, &database.name);
+        })
+    });
+    let tables = state.all_tables().flat_map(|table| {
+        std::iter::once(table_fact(kind::TABLE, table, Seq::ZERO, 0)).chain(table_facts(table))
+    });
+    let dropped = state.dropped_tables().flat_map(|(_, dropped)| {
+        let first = table_fact(kind::DROPPED_TABLE, &dropped.state, dropped.seq, dropped.dropped_ms);
+        std::iter::once(first).chain(table_facts(&dropped.state))
+    });
+    let labels = state.labels().iter().map(|(database, label, label_state)| {
+        fact(kind::LABEL, label_state.seq, |fields| {
+            fields.id(1, database.as_bytes());
+            fields.text(2, label.as_str());
+            fields.id(3, &label_state.fingerprint.to_le_bytes());
+            fields.uint(4, label_state.committed_ms);
+        })
+    });
+    databases.chain(tables).chain(dropped).chain(labels)
+}
+
+fn table_fact(kind: u16, table: &TableState, seq: Seq, dropped_ms: u64) -> Fact {
+    fact(kind, seq, |fields| {
+        fields.nested(1, |inner| write_table(inner, &table.def));
+        fields.uint(2, table.next_block());
+        fields.uint(3, table.inline_changed().0);
+        fields.uint(4, dropped_ms);
+    })
+}
+
+fn table_facts(table: &TableState) -> impl Iterator<Item = Fact> {
+    let older = |def: &&Arc<TableDef>| def.schema_version != table.def.schema_version;
+    let definitions = table
+        .definitions()
+        .filter(older)
+        .map(|def| fact(kind::DEFINITION, Seq::ZERO, |fields| write_table(fields, def)));
+    let parts = table.parts().map(|part| fact(kind::PART, Seq::ZERO, |fields| write_part(fields, part)));
+    let removed = table.removed().map(|removed| {
+        fact(kind::REMOVED_PART, removed.seq, |fields| {
+            fields.nested(1, |inner| write_part(inner, &removed.descriptor));
+            fields.uint(2, removed.removed_ms);
+        })
+    });
+    let inline = table.inline().map(|statement| {
+        fact(kind::INLINE, statement.seq, |fields| {
+            fields.uint(1, statement.block);
+            fields.uint(2, statement.schema_version.into());
+            fields.uint(3, statement.rows);
+            fields.bytes(4, &statement.bytes);
+        })
+    });
+    definitions.chain(parts).chain(removed).chain(inline)
+}
+
+/// A fact as read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Content {
+    Database {
+        id: DatabaseId,
+        name: Arc<str>,
+    },
+    /// A table without what the facts after it say; dropped at a seq and time, or live.
+    Table {
+        table: Box<TableState>,
+        dropped: Option<(Seq, u64)>,
+    },
+    Definition(TableDef),
+    Part(PartDescriptor),
+    Removed(RemovedPart),
+    Inline(InlineStatement),
+    Label {
+        database: DatabaseId,
+        label: Label,
+        state: LabelState,
+    },
+}
+
+/// Reads one fact; an error names a kind that needs a newer program.
+pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
+    let fields = FieldReader::new(name_of(fact.kind), &fact.payload);
+    match fact.kind {
+        kind::DATABASE => read_database(fields),
+        kind::TABLE | kind::DROPPED_TABLE => read_table_fact(fields, fact),
+        kind::DEFINITION => read_table(fields).map(Content::Definition),
+        kind::PART => read_part(fields).map(Content::Part),
+        kind::REMOVED_PART => read_removed(fields, fact.seq).map(Content::Removed),
+        kind::INLINE => read_inline(fields, fact.seq).map(Content::Inline),
+        kind::LABEL => read_label(fields, fact.seq),
+        unknown => Err(FormatError::UnknownKind {
+            what: "checkpoint row",
+            kind: unknown.into(),
+            name: "unnamed",
+            known: VERSION,
+            needed: VERSION + 1,
+        }),
+    }
+}
+
+/// Rebuilds a state fact by fact.
+#[derive(Default)]
+pub struct Rebuild {
+    state: State,
+    /// The table whose facts are being read.
+    open: Option<(TableState, Option<(Seq, u64)>)>,
+}
+
+impl Rebuild {
+    pub fn add(&mut self, fact: &Fact) -> Result<(), FormatError> {
+        match decode(fact)? {
+            Content::Database { id, name } => self.state.insert_database(id, name),
+            Content::Table { table, dropped } => {
+                self.close_table()?;
+                self.open = Some((*table, dropped));
+            }
+            Content::Definition(def) => self.in_table(fact)?.restore_definition(Arc::new(def)),
+            Content::Part(part) => self.in_table(fact)?.insert_part(Arc::new(part)),
+            Content::Removed(removed) => self.in_table(fact)?.restore_removed(removed),
+            Content::Inline(statement) => self.in_table(fact)?.insert_inline(statement),
+            Content::Label { database, label, state } => self.state.restore_label(database, label, state),
+        }
+        Ok(())
+    }
+
+    /// The whole state, at `seq`.
+    pub fn finish(mut self, seq: Seq) -> Result<State, FormatError> {
+        self.close_table()?;
+        self.state.advance(seq);
+        Ok(self.state)
+    }
+
+    fn close_table(&mut self) -> Result<(), FormatError> {
+        let Some((table, dropped)) = self.open.take() else { return Ok(()) };
+        if let Some((seq, dropped_ms)) = dropped {
+            self.state.insert_dropped(DroppedTable { state: Arc::new(table), seq, dropped_ms });
+            return Ok(());
+        }
+        self.state.insert_table(table).ok_or_else(|| out_of_place(kind::TABLE, "its database is missing"))
+    }
+
+    fn in_table(&mut self, fact: &Fact) -> Result<&mut TableState, FormatError> {
+        let open = self.open.as_mut().map(|(table, _)| table);
+        open.ok_or_else(|| out_of_place(fact.kind, "its table is missing"))
+    }
+}
+
+fn read_database(mut fields: FieldReader<'_>) -> Result<Content, FormatError> {
+    let (mut id, mut name) = (None, "");
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => id = Some(DatabaseId::from_bytes(field.id()?)),
+            2 => name = field.text()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(Content::Database { id: id.ok_or_else(|| fields.missing(1))?, name: name.into() })
+}
+
+fn read_table_fact(mut fields: FieldReader<'_>, fact: &Fact) -> Result<Content, FormatError> {
+    let (mut def, mut next_block, mut inline_changed, mut dropped_ms) = (None, 0, 0, 0);
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => def = Some(read_table(field.nested("table definition")?)?),
+            2 => next_block = field.uint()?,
+            3 => inline_changed = field.uint()?,
+            4 => dropped_ms = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let mut table = Box::new(TableState::new(Arc::new(def.ok_or_else(|| fields.missing(1))?)));
+    table.restore(next_block, Seq(inline_changed));
+    let dropped = (fact.kind == kind::DROPPED_TABLE).then_some((fact.seq, dropped_ms));
+    Ok(Content::Table { table, dropped })
+}
+
+fn read_label(mut fields: FieldReader<'_>, seq: Seq) -> Result<Content, FormatError> {
+    let (mut database, mut label) = (None, None);
+    let mut state = LabelState { seq, fingerprint: 0, committed_ms: 0 };
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => database = Some(DatabaseId::from_bytes(field.id()?)),
+            2 => label = Label::new(field.text()?),
+            3 => state.fingerprint = u128::from_le_bytes(field.id()?),
+            4 => state.committed_ms = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let database = database.ok_or_else(|| fields.missing(1))?;
+    Ok(Content::Label { database, label: label.ok_or_else(|| fields.missing(2))?, state })
+}
+
+fn read_removed(mut fields: FieldReader<'_>, seq: Seq) -> Result<RemovedPart, FormatError> {
+    let (mut part, mut removed_ms) = (None, 0);
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => part = Some(read_part(field.nested("part")?)?),
+            2 => removed_ms = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let descriptor = Arc::new(part.ok_or_else(|| fields.missing(1))?);
+    Ok(RemovedPart { descriptor, seq, removed_ms })
+}
+
+fn read_inline(mut fields: FieldReader<'_>, seq: Seq) -> Result<InlineStatement, FormatError> {
+    let mut statement = InlineStatement { seq, block: 0, schema_version: 0, rows: 0, bytes: Bytes::new() };
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => statement.block = field.uint()?,
+            2 => statement.schema_version = field.narrow()?,
+            3 => statement.rows = field.uint()?,
+            // Copied: a slice would keep the whole checkpoint in memory.
+            4 => statement.bytes = Bytes::copy_from_slice(field.bytes()?),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(statement)
+}
+
+fn out_of_place(kind: u16, problem: &str) -> FormatError {
+    FormatError::Malformed { what: name_of(kind), number: 0, problem: problem.to_owned() }
+}
+
+/// The word for a kind of fact.
+pub fn name_of(kind: u16) -> &'static str {
+    match kind {
+        kind::DATABASE => "Database",
+        kind::TABLE => "Table",
+        kind::DROPPED_TABLE => "DroppedTable",
+        kind::DEFINITION => "Definition",
+        kind::PART => "Part",
+        kind::REMOVED_PART => "RemovedPart",
+        kind::INLINE => "Inline",
+        kind::LABEL => "Label",
+        _ => "unknown checkpoint row",
+    }
+}
+
+#[cfg(test)]
+mod tests;

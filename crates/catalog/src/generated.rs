@@ -1,0 +1,260 @@
+//! Generated definitions, parts, ops and whole histories for this crate's tests.
+//!
+//! Invariant: the same seed gives the same history on the same states. Must not know: disks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, Label, LoadId, PartDescriptor,
+    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, TableDef, TableEngine, TableId, TxnId,
+    Value,
+};
+
+use crate::op::{Op, Transaction};
+use crate::state::{State, default_database_id};
+use crate::table_state::TableState;
+
+/// A small deterministic generator (splitmix64).
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Less than `below`.
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        self.next() % below
+    }
+
+    pub(crate) fn id(&mut self) -> [u8; 16] {
+        (u128::from(self.next()) << 64 | u128::from(self.next())).to_le_bytes()
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
+        let count = u64::try_from(from.len()).ok().filter(|count| *count > 0)?;
+        from.get(usize::try_from(self.below(count)).ok()?).cloned()
+    }
+}
+
+pub(crate) fn column(id: u32, name: &str, column_type: ColumnType) -> ColumnDef {
+    ColumnDef {
+        id: ColumnId(id),
+        name: name.into(),
+        column_type,
+        default: None,
+        comment: "".into(),
+        codec: None,
+    }
+}
+
+/// A MergeTree table of two columns in `default`.
+pub(crate) fn table_def(id: TableId, name: &str) -> TableDef {
+    TableDef {
+        id,
+        database: default_database_id(),
+        name: name.into(),
+        engine: TableEngine::MergeTree,
+        schema_version: 1,
+        columns: vec![column(0, "a", ColumnType::UInt64), column(1, "b", ColumnType::String.nullable())],
+        next_column_id: 2,
+        partition_by: vec!["`#0`".into()],
+        order_by: vec!["`#0`".into()],
+        sort_key_version: 0,
+        primary_key_len: 1,
+        settings: BTreeMap::new(),
+        kept: Vec::new(),
+        comment: "".into(),
+    }
+}
+
+/// A part of 10 rows in the partition of one number.
+pub(crate) fn part(id: PartId, table: TableId, partition: u64) -> PartDescriptor {
+    let name: Arc<str> = partition.to_string().into();
+    PartDescriptor {
+        id,
+        table,
+        schema_version: 1,
+        partition: PartitionValue::from_stored(vec![Value::UInt(partition)], name),
+        bucket: 0,
+        location: PartLocation {
+            store: 0,
+            key: format!("data/{table}/{id}.parquet").into(),
+            owner_nodes: Vec::new(),
+        },
+        checksum: 0x0123_4567_89ab_cdef,
+        blocks: BlockRange::default(),
+        level: 0,
+        data_version: 0,
+        sort_order: SortOrder::Key { version: 0 },
+        bounds: vec![ColumnBounds {
+            column: ColumnId(0),
+            min: Some(Value::UInt(partition)),
+            max: Some(Value::UInt(partition + 9)),
+            nulls: Some(0),
+        }],
+        rows: 10,
+        bytes: 1000,
+        bytes_uncompressed: 3000,
+        format: 1,
+        load: Some(LoadId::from_bytes([9; 16])),
+        created_ms: 1_700_000_000_000,
+    }
+}
+
+pub(crate) fn sealed(descriptor: PartDescriptor) -> Op {
+    Op::AddPart(SealedPart::attest_durable(descriptor))
+}
+
+pub(crate) fn inline_rows(table: TableId, rows: u64) -> Op {
+    Op::InlineRows { table, schema_version: 1, rows, bytes: Bytes::from(vec![b'r'; 20]) }
+}
+
+/// The next transaction of a random history over `state`. Most are admitted; some are refused, as in life.
+pub(crate) fn next_transaction(dice: &mut Dice, state: &State) -> Transaction {
+    let tables: Vec<Arc<TableState>> = state.all_tables().cloned().collect();
+    let ops = match dice.pick(&tables) {
+        Some(table) if dice.below(10) < 8 => table_ops(dice, &table),
+        table => definition_ops(dice, state, table.as_deref(), &tables),
+    };
+    Transaction::new(TxnId::from_bytes(dice.id()), state.seq(), ops)
+}
+
+fn table_ops(dice: &mut Dice, table: &TableState) -> Vec<Op> {
+    let id = table.def.id;
+    let version = table.def.schema_version;
+    match dice.below(12) {
+        0..=3 => {
+            let rows = 1 + dice.below(5);
+            let bytes = Bytes::from(vec![7; usize::try_from(dice.below(60)).unwrap_or(0)]);
+            vec![Op::InlineRows { table: id, schema_version: version, rows, bytes }]
+        }
+        4..=6 => (0..=dice.below(3)).map(|_| new_part(dice, table)).collect(),
+        7 | 8 => merge(dice, table),
+        9 => flush(dice, table),
+        10 => {
+            let parts = table.removed().map(|removed| removed.descriptor.id).take(3).collect();
+            vec![Op::ForgetParts { table: id, parts }]
+        }
+        _ => {
+            let name = format!("l{}", dice.below(20));
+            let label = Label::new(&name).map(|label| Op::Label {
+                database: table.def.database,
+                label,
+                fingerprint: u128::from(dice.next()),
+            });
+            label.into_iter().chain([new_part(dice, table)]).collect()
+        }
+    }
+}
+
+fn new_part(dice: &mut Dice, table: &TableState) -> Op {
+    let partition = dice.below(3);
+    let fresh = part(PartId::from_bytes(dice.id()), table.def.id, partition);
+    sealed(PartDescriptor { schema_version: table.def.schema_version, rows: 1 + dice.below(9), ..fresh })
+}
+
+/// Two or three neighbours of one partition become one part.
+fn merge(dice: &mut Dice, table: &TableState) -> Vec<Op> {
+    let groups: Vec<_> =
+        table.partitions().map(|(_, group)| group.parts().cloned().collect::<Vec<_>>()).collect();
+    let Some(parts) = dice.pick(&groups) else { return vec![inline_rows(table.def.id, 1)] };
+    let start = usize::try_from(dice.below(u64::try_from(parts.len()).unwrap_or(1))).unwrap_or(0);
+    let inputs = &parts[start..parts.len().min(start + 3)];
+    let merged = PartDescriptor {
+        id: PartId::from_bytes(dice.id()),
+        blocks: BlockRange::default(),
+        level: inputs.iter().map(|input| input.level).max().unwrap_or(0) + 1,
+        rows: inputs.iter().map(|input| input.rows).sum(),
+        ..PartDescriptor::clone(&inputs[0])
+    };
+    let removals = inputs.iter().map(|input| Op::RemovePart { table: table.def.id, part: input.id });
+    std::iter::once(sealed(merged)).chain(removals).collect()
+}
+
+/// Rows up to a random statement become parts of two partitions.
+fn flush(dice: &mut Dice, table: &TableState) -> Vec<Op> {
+    let statements: Vec<_> = table.inline().cloned().collect();
+    let Some(last) = dice.pick(&statements) else { return vec![inline_rows(table.def.id, 2)] };
+    vec![new_part(dice, table), new_part(dice, table), Op::Flushed { table: table.def.id, up_to: last.seq }]
+}
+
+fn definition_ops(
+    dice: &mut Dice,
+    state: &State,
+    table: Option<&TableState>,
+    tables: &[Arc<TableState>],
+) -> Vec<Op> {
+    let databases: Vec<DatabaseId> = state.databases().map(|database| database.id).collect();
+    let database = dice.pick(&databases).unwrap_or_else(default_database_id);
+    let name: Arc<str> = format!("n{}", dice.below(6)).into();
+    let create = |dice: &mut Dice| {
+        let def = table_def(TableId::from_bytes(dice.id()), &name);
+        vec![Op::CreateTable(TableDef { database, ..def })]
+    };
+    let Some(table) = table.filter(|_| dice.below(3) > 0) else { return create(dice) };
+    let id = table.def.id;
+    match dice.below(9) {
+        0 => vec![Op::CreateDatabase { id: DatabaseId::from_bytes(dice.id()), name }],
+        1 => vec![Op::DropDatabase { id: database }],
+        2 => vec![Op::RenameDatabase { id: database, name }],
+        3 => vec![Op::DropTable { table: id }],
+        4 => vec![Op::RenameTable { table: id, database, name }],
+        5 => {
+            let second = dice.pick(tables).map_or(id, |other| other.def.id);
+            vec![Op::ExchangeTables { first: id, second }]
+        }
+        6 => vec![Op::TruncateTable { table: id }],
+        7 => {
+            let mut def = TableDef::clone(&table.def);
+            def.schema_version += 1;
+            def.columns.push(column(
+                def.next_column_id,
+                &format!("c{}", def.next_column_id),
+                ColumnType::Date,
+            ));
+            def.next_column_id += 1;
+            vec![Op::AlterTable(def)]
+        }
+        _ => create(dice),
+    }
+}
+
+/// Recomputes what a state keeps beside its parts and statements, and compares.
+pub(crate) fn check_state(state: &State) {
+    for table in state.all_tables() {
+        assert_eq!(
+            state.table(table.def.database, &table.def.name).map(|found| found.def.id),
+            Some(table.def.id)
+        );
+        let parts: Vec<_> = table.parts().collect();
+        assert_eq!(table.part_count(), parts.len());
+        assert!(parts.windows(2).all(|pair| pair[0].blocks.min <= pair[1].blocks.min));
+        let inline: u64 = table.inline().map(|statement| statement.rows).sum();
+        assert_eq!(table.rows(), inline + parts.iter().map(|part| part.rows).sum::<u64>());
+        assert_eq!(table.part_bytes(), parts.iter().map(|part| part.bytes).sum::<u64>());
+        let mut in_groups = 0;
+        for (key, group) in table.partitions() {
+            let parts: Vec<_> = group.parts().collect();
+            in_groups += parts.len();
+            assert!(!parts.is_empty());
+            assert!(parts.windows(2).all(|pair| pair[0].blocks.max < pair[1].blocks.min), "ranges overlap");
+            assert_eq!(group.rows, parts.iter().map(|part| part.rows).sum::<u64>());
+            assert!(parts.iter().all(|part| (&part.partition, part.bucket) == (&key.0, key.1)));
+        }
+        assert_eq!(in_groups, parts.len());
+        for part in parts {
+            assert!(part.blocks.min >= 1 && part.blocks.max < table.next_block());
+            assert_eq!(table.part(part.id), Some(part));
+            assert!(table.removed_part(part.id).is_none());
+        }
+    }
+    assert!(state.dropped_tables().all(|(_, dropped)| dropped.state.removed().next().is_some()));
+    assert!(state.seq() >= Seq::ZERO);
+}

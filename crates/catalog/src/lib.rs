@@ -1,0 +1,31 @@
+//! The state machine over the log: what exists at a `Seq`.
+//!
+//! Every change of a database is one [`Transaction`] in one log; the state is what replaying the log gives, and a
+//! [`Snapshot`] is that state at one `Seq`. Invariant: a transaction is durable before anyone sees it, and a reader
+//! never waits for a writer's disk.
+//! Must not know: SQL, the bytes of rows, the bytes of parts.
+
+pub mod op;
+pub mod op_format;
+pub mod labels;
+pub mod table_state;
+pub mod blocks;
+pub mod state;
+pub mod admit;
+pub mod pins;
+pub mod snapshot;
+pub mod fact_format;
+pub mod checkpoint;
+pub mod inspect;
+pub mod catalog;
+
+#[cfg(test)]
+mod generated;
+
+pub use admit::RefusedWhy;
+pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome};
+pub use labels::LabelState;
+pub use op::{Op, Precondition, Transaction};
+pub use snapshot::Snapshot;
+pub use state::{DatabaseState, DroppedTable, State, default_database_id, system_database_id};
+pub use table_state::{GroupKey, InlineStatement, PartitionState, RemovedPart, TableState};

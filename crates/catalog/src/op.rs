@@ -1,0 +1,177 @@
+//! The complete list of things that can happen to a database.
+//!
+//! Invariant: an op names everything it changes by id; block numbers, seqs and times are given when it is applied, in
+//! log order, so that replaying the log gives the same state again. Must not know: bytes on disk (`op_format`).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{DatabaseId, Label, PartId, SealedPart, Seq, TableDef, TableId, TxnId};
+
+/// An atomic list of ops. All of it happens, at one `Seq`, or none of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transaction {
+    pub id: TxnId,
+    /// The snapshot the ops were decided on. A flush whose table was flushed or truncated after it is refused.
+    pub read_seq: Seq,
+    pub preconditions: Vec<Precondition>,
+    /// Removals (`RemovePart`, `Flushed`) happen first, the rest in this order. May be empty: then nothing is written.
+    pub ops: Vec<Op>,
+}
+
+impl Transaction {
+    /// A transaction without preconditions of its own; each op still checks what it needs.
+    pub fn new(id: TxnId, read_seq: Seq, ops: Vec<Op>) -> Transaction {
+        Transaction { id, read_seq, preconditions: Vec::new(), ops }
+    }
+}
+
+/// What must be true in the state the transaction joins. Checked once, before the record is written; not stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Precondition {
+    PartLive {
+        table: TableId,
+        part: PartId,
+    },
+    /// Rows made for this version of the columns can still be stored: adding, dropping and renaming columns does not
+    /// matter, a changed type or partition key does.
+    SchemaCompatible {
+        table: TableId,
+        schema_version: u32,
+    },
+    TableExists {
+        table: TableId,
+    },
+    LabelUnseen {
+        database: DatabaseId,
+        label: Label,
+    },
+}
+
+/// One change.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Op {
+    CreateDatabase {
+        id: DatabaseId,
+        name: Arc<str>,
+    },
+    /// Drops its tables too.
+    DropDatabase {
+        id: DatabaseId,
+    },
+    RenameDatabase {
+        id: DatabaseId,
+        name: Arc<str>,
+    },
+    CreateTable(TableDef),
+    /// Its parts become removed parts; the table is remembered until their files are forgotten.
+    DropTable {
+        table: TableId,
+    },
+    RenameTable {
+        table: TableId,
+        database: DatabaseId,
+        name: Arc<str>,
+    },
+    /// Both swap database and name.
+    ExchangeTables {
+        first: TableId,
+        second: TableId,
+    },
+    TruncateTable {
+        table: TableId,
+    },
+    /// The whole new definition: same id, name, database and engine, `schema_version` one higher.
+    AlterTable(TableDef),
+    /// A part of an insert gets the table's next block number. A part that replaces others (this transaction also has
+    /// `RemovePart` or `Flushed` for its table) gets the blocks of what it replaces: its own `blocks` when they are
+    /// set and lie within, otherwise all of them in its partition and bucket.
+    AddPart(SealedPart),
+    RemovePart {
+        table: TableId,
+        part: PartId,
+    },
+    /// One insert statement whose rows live in the log until a flush. `bytes` is opaque here.
+    InlineRows {
+        table: TableId,
+        schema_version: u32,
+        rows: u64,
+        bytes: Bytes,
+    },
+    /// The inline statements up to and including this seq are in parts of this transaction now.
+    Flushed {
+        table: TableId,
+        up_to: Seq,
+    },
+    /// The files of these removed parts are gone. Parts already forgotten are passed over.
+    ForgetParts {
+        table: TableId,
+        parts: Vec<PartId>,
+    },
+    /// Names a load; refused when the database has seen the label. The fingerprint tells a repeated statement from
+    /// another one that took the same name.
+    Label {
+        database: DatabaseId,
+        label: Label,
+        fingerprint: u128,
+    },
+}
+
+impl Op {
+    /// The table an op is about, if it is about one.
+    pub fn table(&self) -> Option<TableId> {
+        match self {
+            Op::CreateTable(def) | Op::AlterTable(def) => Some(def.id),
+            Op::AddPart(part) => Some(part.descriptor().table),
+            Op::DropTable { table }
+            | Op::RenameTable { table, .. }
+            | Op::TruncateTable { table }
+            | Op::RemovePart { table, .. }
+            | Op::InlineRows { table, .. }
+            | Op::Flushed { table, .. }
+            | Op::ForgetParts { table, .. } => Some(*table),
+            Op::ExchangeTables { first, .. } => Some(*first),
+            Op::CreateDatabase { .. }
+            | Op::DropDatabase { .. }
+            | Op::RenameDatabase { .. }
+            | Op::Label { .. } => None,
+        }
+    }
+
+    /// Whether the state keeps the time of this op. Only then is it worth its bytes in the log.
+    pub fn keeps_time(&self) -> bool {
+        matches!(
+            self,
+            Op::DropDatabase { .. }
+                | Op::CreateTable(_)
+                | Op::AlterTable(_)
+                | Op::DropTable { .. }
+                | Op::RenameTable { .. }
+                | Op::ExchangeTables { .. }
+                | Op::TruncateTable { .. }
+                | Op::RemovePart { .. }
+                | Op::Label { .. }
+        )
+    }
+}
+
+/// The kind of an op in one word, for errors and `inspect`.
+pub fn title(op: &Op) -> &'static str {
+    match op {
+        Op::CreateDatabase { .. } => "CreateDatabase",
+        Op::DropDatabase { .. } => "DropDatabase",
+        Op::RenameDatabase { .. } => "RenameDatabase",
+        Op::CreateTable(_) => "CreateTable",
+        Op::DropTable { .. } => "DropTable",
+        Op::RenameTable { .. } => "RenameTable",
+        Op::ExchangeTables { .. } => "ExchangeTables",
+        Op::TruncateTable { .. } => "TruncateTable",
+        Op::AlterTable(_) => "AlterTable",
+        Op::AddPart(_) => "AddPart",
+        Op::RemovePart { .. } => "RemovePart",
+        Op::InlineRows { .. } => "InlineRows",
+        Op::Flushed { .. } => "Flushed",
+        Op::ForgetParts { .. } => "ForgetParts",
+        Op::Label { .. } => "Label",
+    }
+}

@@ -1,0 +1,328 @@
+//! Transactions and ops as bytes: what the log carries.
+//!
+//! ```text
+//! transaction := needs varint | header length varint, header fields | op ...
+//! op          := kind varint | length varint | fields
+//! ```
+//! `needs` is the oldest format version whose readers understand the transaction. Invariant: bytes of one version
+//! never change their meaning; a new op is a new kind, a new attribute an optional field, and a reader refuses a kind
+//! it does not know instead of passing over it. Must not know: records, checksums, checkpoints.
+
+pub mod fields;
+pub mod part_fields;
+pub mod table_fields;
+
+use bytes::Bytes;
+use model::{DatabaseId, Label, PartId, SealedPart, Seq, TableId, TxnId};
+
+use crate::op::{Op, Transaction};
+use fields::{FieldReader, FieldWriter, FormatError, put_varint};
+use part_fields::{read_part, write_part};
+use table_fields::{read_table, write_table};
+
+/// The newest format version this program writes and reads.
+pub const VERSION: u64 = 1;
+
+mod kind {
+    pub(super) const CREATE_DATABASE: u64 = 1;
+    pub(super) const DROP_DATABASE: u64 = 2;
+    pub(super) const RENAME_DATABASE: u64 = 3;
+    pub(super) const CREATE_TABLE: u64 = 4;
+    pub(super) const DROP_TABLE: u64 = 5;
+    pub(super) const RENAME_TABLE: u64 = 6;
+    pub(super) const EXCHANGE_TABLES: u64 = 7;
+    pub(super) const TRUNCATE_TABLE: u64 = 8;
+    pub(super) const ALTER_TABLE: u64 = 9;
+    pub(super) const ADD_PART: u64 = 10;
+    pub(super) const REMOVE_PART: u64 = 11;
+    pub(super) const INLINE_ROWS: u64 = 12;
+    pub(super) const FLUSHED: u64 = 13;
+    pub(super) const FORGET_PARTS: u64 = 14;
+    pub(super) const LABEL: u64 = 15;
+}
+
+/// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
+const RESERVED: [(u64, &str); 10] = [
+    (16, "AddDeleteVector"),
+    (17, "DedupToken"),
+    (18, "SourceOffsets"),
+    (19, "Epoch"),
+    (20, "MirrorAt"),
+    (32, "StageOpen"),
+    (33, "StageAdd"),
+    (34, "StageSeal"),
+    (35, "StagePublish"),
+    (36, "StageAbort"),
+];
+
+/// A transaction as replay sees it. Its preconditions held when it was written, and are not stored.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StoredTransaction {
+    pub id: TxnId,
+    /// Milliseconds since the epoch; 0 when no op of it keeps a time.
+    pub at_ms: u64,
+    pub ops: Vec<Op>,
+}
+
+/// Bytes of a transaction that is committed at `at_ms`, milliseconds since the epoch.
+pub fn encode_transaction(transaction: &Transaction, at_ms: u64) -> Bytes {
+    let mut header = FieldWriter::default();
+    header.id(1, transaction.id.as_bytes());
+    header.uint(2, stored_time(transaction, at_ms));
+    let mut out = Vec::new();
+    put_varint(&mut out, VERSION);
+    put_sized(&mut out, &header.into_bytes());
+    for op in &transaction.ops {
+        let (kind, fields) = encode_op(op);
+        put_varint(&mut out, kind);
+        put_sized(&mut out, &fields);
+    }
+    out.into()
+}
+
+/// The time a transaction is applied with, now and at replay: 0 when nothing of it keeps one.
+pub fn stored_time(transaction: &Transaction, at_ms: u64) -> u64 {
+    if transaction.ops.iter().any(Op::keeps_time) { at_ms } else { 0 }
+}
+
+fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    out.extend_from_slice(bytes);
+}
+
+/// Reads what [`encode_transaction`] wrote; an error names what a newer program is needed for.
+pub fn decode_transaction(bytes: &[u8]) -> Result<StoredTransaction, FormatError> {
+    let mut reader = FieldReader::new("transaction", bytes);
+    let needed = reader.varint()?;
+    let mut header = FieldReader::new("transaction header", reader.sized()?);
+    let (mut id, mut at_ms, mut ops) = (None, 0, Vec::new());
+    while let Some(field) = header.next_field()? {
+        match field.number {
+            1 => id = Some(TxnId::from_bytes(field.id()?)),
+            2 => at_ms = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    while !reader.is_empty() {
+        let kind = reader.varint()?;
+        ops.push(decode_op(kind, reader.sized()?, needed)?);
+    }
+    if needed > VERSION {
+        return Err(FormatError::NewerVersion { what: "transaction", known: VERSION, needed });
+    }
+    let id = id.ok_or(FormatError::Missing { what: "transaction header", number: 1 })?;
+    Ok(StoredTransaction { id, at_ms, ops })
+}
+
+/// Kind and fields of one op.
+fn encode_op(op: &Op) -> (u64, Vec<u8>) {
+    let mut fields = FieldWriter::default();
+    let kind = match op {
+        Op::CreateDatabase { id, name } => {
+            fields.id(1, id.as_bytes());
+            fields.text(2, name);
+            kind::CREATE_DATABASE
+        }
+        Op::DropDatabase { id } => {
+            fields.id(1, id.as_bytes());
+            kind::DROP_DATABASE
+        }
+        Op::RenameDatabase { id, name } => {
+            fields.id(1, id.as_bytes());
+            fields.text(2, name);
+            kind::RENAME_DATABASE
+        }
+        Op::CreateTable(def) => {
+            write_table(&mut fields, def);
+            kind::CREATE_TABLE
+        }
+        Op::AlterTable(def) => {
+            write_table(&mut fields, def);
+            kind::ALTER_TABLE
+        }
+        Op::AddPart(part) => {
+            write_part(&mut fields, part.descriptor());
+            kind::ADD_PART
+        }
+        Op::Label { database, label, fingerprint } => {
+            fields.id(1, database.as_bytes());
+            fields.text(2, label.as_str());
+            fields.id(3, &fingerprint.to_le_bytes());
+            kind::LABEL
+        }
+        of_one_table => encode_table_op(of_one_table, &mut fields),
+    };
+    (kind, fields.into_bytes())
+}
+
+/// The ops whose first field is their table.
+fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
+    if let Some(table) = op.table() {
+        fields.id(1, table.as_bytes());
+    }
+    match op {
+        Op::DropTable { .. } => kind::DROP_TABLE,
+        Op::RenameTable { database, name, .. } => {
+            fields.id(2, database.as_bytes());
+            fields.text(3, name);
+            kind::RENAME_TABLE
+        }
+        Op::ExchangeTables { second, .. } => {
+            fields.id(2, second.as_bytes());
+            kind::EXCHANGE_TABLES
+        }
+        Op::RemovePart { part, .. } => {
+            fields.id(2, part.as_bytes());
+            kind::REMOVE_PART
+        }
+        Op::InlineRows { schema_version, rows, bytes, .. } => {
+            fields.uint(2, (*schema_version).into());
+            fields.uint(3, *rows);
+            fields.bytes(4, bytes);
+            kind::INLINE_ROWS
+        }
+        Op::Flushed { up_to, .. } => {
+            fields.uint(2, up_to.0);
+            kind::FLUSHED
+        }
+        Op::ForgetParts { parts, .. } => {
+            parts.iter().for_each(|part| fields.id(2, part.as_bytes()));
+            kind::FORGET_PARTS
+        }
+        // All others were written by the caller of this function.
+        _ => kind::TRUNCATE_TABLE,
+    }
+}
+
+fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError> {
+    let op = match op_kind {
+        kind::CREATE_DATABASE => {
+            let read = Attributes::read("CreateDatabase", bytes)?;
+            Op::CreateDatabase { id: DatabaseId::from_bytes(read.id(1)?), name: read.text(2)?.into() }
+        }
+        kind::DROP_DATABASE => {
+            Op::DropDatabase { id: DatabaseId::from_bytes(Attributes::read("DropDatabase", bytes)?.id(1)?) }
+        }
+        kind::RENAME_DATABASE => {
+            let read = Attributes::read("RenameDatabase", bytes)?;
+            Op::RenameDatabase { id: DatabaseId::from_bytes(read.id(1)?), name: read.text(2)?.into() }
+        }
+        kind::CREATE_TABLE => Op::CreateTable(read_table(FieldReader::new("CreateTable", bytes))?),
+        kind::ALTER_TABLE => Op::AlterTable(read_table(FieldReader::new("AlterTable", bytes))?),
+        // A part was sealed before a record could name it.
+        kind::ADD_PART => {
+            Op::AddPart(SealedPart::attest_durable(read_part(FieldReader::new("AddPart", bytes))?))
+        }
+        kind::LABEL => decode_label(bytes)?,
+        kind::DROP_TABLE..=kind::FORGET_PARTS => decode_table_op(op_kind, bytes)?,
+        _ => {
+            let reserved = RESERVED.iter().find(|(kind, _)| *kind == op_kind);
+            return Err(FormatError::UnknownKind {
+                what: "op",
+                kind: op_kind,
+                name: reserved.map_or("unnamed", |(_, name)| name),
+                known: VERSION,
+                needed: needed.max(VERSION + 1),
+            });
+        }
+    };
+    Ok(op)
+}
+
+fn decode_label(bytes: &[u8]) -> Result<Op, FormatError> {
+    let read = Attributes::read("Label", bytes)?;
+    let label = Label::new(read.text(2)?).ok_or_else(|| FormatError::Malformed {
+        what: "Label",
+        number: 2,
+        problem: "not a label".to_owned(),
+    })?;
+    let database = DatabaseId::from_bytes(read.id(1)?);
+    Ok(Op::Label { database, label, fingerprint: u128::from_le_bytes(read.id(3)?) })
+}
+
+fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
+    let read = Attributes::read("op of a table", bytes)?;
+    let table = TableId::from_bytes(read.id(1)?);
+    Ok(match op_kind {
+        kind::DROP_TABLE => Op::DropTable { table },
+        kind::RENAME_TABLE => Op::RenameTable {
+            table,
+            database: DatabaseId::from_bytes(read.id(2)?),
+            name: read.text(3)?.into(),
+        },
+        kind::EXCHANGE_TABLES => {
+            Op::ExchangeTables { first: table, second: TableId::from_bytes(read.id(2)?) }
+        }
+        kind::REMOVE_PART => Op::RemovePart { table, part: PartId::from_bytes(read.id(2)?) },
+        kind::INLINE_ROWS => Op::InlineRows {
+            table,
+            schema_version: read.narrow(2)?,
+            rows: read.uint(3)?,
+            // Copied: a slice would keep the whole record, and what it was read with, in memory.
+            bytes: Bytes::copy_from_slice(read.bytes(4)?),
+        },
+        kind::FLUSHED => Op::Flushed { table, up_to: Seq(read.uint(2)?) },
+        kind::FORGET_PARTS => Op::ForgetParts {
+            table,
+            parts: read.all(2).map(|field| field.id().map(PartId::from_bytes)).collect::<Result<_, _>>()?,
+        },
+        _ => Op::TruncateTable { table },
+    })
+}
+
+/// The fields of a small op, looked up by number; the last one of a number stands.
+struct Attributes<'a> {
+    what: &'static str,
+    read: Vec<fields::Field<'a>>,
+}
+
+/// No op that is read by attributes has a greater field number.
+const ATTRIBUTE_MAX: u64 = 4;
+
+impl<'a> Attributes<'a> {
+    fn read(what: &'static str, bytes: &'a [u8]) -> Result<Attributes<'a>, FormatError> {
+        let mut reader = FieldReader::new(what, bytes);
+        let mut read = Vec::new();
+        while let Some(field) = reader.next_field()? {
+            if field.number > ATTRIBUTE_MAX {
+                field.skip(VERSION)?;
+            } else {
+                read.push(field);
+            }
+        }
+        Ok(Attributes { what, read })
+    }
+
+    fn all(&self, number: u64) -> impl Iterator<Item = &fields::Field<'a>> {
+        self.read.iter().filter(move |field| field.number == number)
+    }
+
+    fn field(&self, number: u64) -> Result<&fields::Field<'a>, FormatError> {
+        self.all(number).last().ok_or(FormatError::Missing { what: self.what, number })
+    }
+
+    fn id(&self, number: u64) -> Result<[u8; 16], FormatError> {
+        self.field(number)?.id()
+    }
+
+    fn bytes(&self, number: u64) -> Result<&'a [u8], FormatError> {
+        self.field(number)?.bytes()
+    }
+
+    /// Empty when not written.
+    fn text(&self, number: u64) -> Result<&'a str, FormatError> {
+        self.all(number).last().map_or(Ok(""), fields::Field::text)
+    }
+
+    /// Zero when not written.
+    fn uint(&self, number: u64) -> Result<u64, FormatError> {
+        self.all(number).last().map_or(Ok(0), fields::Field::uint)
+    }
+
+    fn narrow(&self, number: u64) -> Result<u32, FormatError> {
+        self.all(number).last().map_or(Ok(0), fields::Field::narrow)
+    }
+}
+
+#[cfg(test)]
+mod tests;

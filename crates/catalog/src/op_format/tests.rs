@@ -1,0 +1,276 @@
+//! Round trips over generated ops, bytes of version 1 that must never change, and readers of what is not known yet.
+
+use std::sync::Arc;
+
+use model::{
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, KeptClause, LoadId, PartDescriptor,
+    PartLocation, PartitionValue, SortOrder, TableDef, TableEngine, Value,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::generated::{inline_rows, part, sealed, table_def};
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn transaction(ops: Vec<Op>) -> Transaction {
+    Transaction::new(TxnId::from_bytes([0x11; 16]), Seq(4), ops)
+}
+
+fn table_id() -> TableId {
+    TableId::from_bytes([0x22; 16])
+}
+
+/// One of every op, with every field set somewhere.
+fn every_op() -> Vec<Op> {
+    let (table, database) = (table_id(), DatabaseId::from_bytes([0x33; 16]));
+    let part_id = PartId::from_bytes([0x44; 16]);
+    let mut def = table_def(table, "posts");
+    def.columns[1].default = Some((DefaultKind::Materialized, "lower(`#0`)".into()));
+    def.columns[1].comment = "a comment".into();
+    def.columns[1].codec = Some("ZSTD(3)".into());
+    def.settings.insert("index_granularity".into(), "8192".into());
+    def.kept.push(KeptClause { keyword: "TTL".into(), text: "`#0` + 1".into() });
+    def.comment = "all posts".into();
+    let mut full = part(part_id, table, 202_008);
+    full.location.owner_nodes = vec![0, 300];
+    full.blocks = BlockRange { min: 1, max: 4 };
+    (full.level, full.data_version, full.bucket) = (1, 5, 2);
+    full.bounds.push(ColumnBounds {
+        column: ColumnId(1),
+        min: Some(Value::Text("a".into())),
+        max: None,
+        nulls: None,
+    });
+    vec![
+        Op::CreateDatabase { id: database, name: "db".into() },
+        Op::DropDatabase { id: database },
+        Op::RenameDatabase { id: database, name: "db2".into() },
+        Op::CreateTable(def.clone()),
+        Op::DropTable { table },
+        Op::RenameTable { table, database, name: "t2".into() },
+        Op::ExchangeTables { first: table, second: TableId::from_bytes([0x55; 16]) },
+        Op::TruncateTable { table },
+        Op::AlterTable(def),
+        sealed(full),
+        Op::RemovePart { table, part: part_id },
+        inline_rows(table, 3),
+        Op::Flushed { table, up_to: Seq(700) },
+        Op::ForgetParts { table, parts: vec![part_id, PartId::from_bytes([0x66; 16])] },
+        Op::Label { database, label: Label::new("load-1").unwrap(), fingerprint: u128::MAX - 5 },
+    ]
+}
+
+#[test]
+fn bytes_of_version_1_do_not_change() {
+    for (op, expected) in every_op().into_iter().zip(include_str!("version_1.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+    }
+    assert_eq!(include_str!("version_1.hex").lines().count(), every_op().len());
+}
+
+#[test]
+fn every_op_is_read_back() {
+    let ops = every_op();
+    let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
+    assert_eq!(read.ops, ops);
+    assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
+}
+
+#[test]
+fn a_single_row_costs_few_bytes_beyond_its_payload() {
+    let payload = 20;
+    let bytes = encode_transaction(&transaction(vec![inline_rows(table_id(), 1)]), 1_700_000_000_123);
+    // Two ids of sixteen bytes; the rest is versions, kinds, lengths and keys.
+    assert_eq!(bytes.len() - payload, 32 + 12);
+}
+
+#[test]
+fn unknown_kinds_are_refused_by_name_and_version() {
+    let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
+    bytes[0] = 3;
+    let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
+    assert_eq!(
+        decode_transaction(&with_kind(32)).unwrap_err().to_string(),
+        "op of kind 32 (StageOpen) is not known to format version 1; version 3 is needed"
+    );
+    assert_eq!(
+        decode_transaction(&with_kind(99)).unwrap_err().to_string(),
+        "op of kind 99 (unnamed) is not known to format version 1; version 3 is needed"
+    );
+    assert_eq!(
+        decode_transaction(&bytes).unwrap_err().to_string(),
+        "transaction needs format version 3, and this program reads up to version 1"
+    );
+}
+
+#[test]
+fn unknown_optional_fields_are_skipped_and_critical_ones_refused() {
+    let drop_table = |extra: &dyn Fn(&mut FieldWriter)| {
+        let mut fields = FieldWriter::default();
+        fields.id(1, &[0x22; 16]);
+        extra(&mut fields);
+        decode_op(kind::DROP_TABLE, &fields.into_bytes(), VERSION)
+    };
+    let expected = Ok(Op::DropTable { table: table_id() });
+    assert_eq!(drop_table(&|fields| fields.bytes(900, b"later")), expected);
+    assert_eq!(drop_table(&|fields| fields.uint(17, 5)), expected);
+    assert_eq!(drop_table(&|fields| fields.fixed64(18, 5)), expected);
+    let refused = drop_table(&|fields| fields.uint_critical(19, 1));
+    assert_eq!(refused, Err(FormatError::UnknownField { what: "op of a table", number: 19, known: VERSION }));
+}
+
+#[test]
+fn cut_bytes_are_errors() {
+    let bytes = encode_transaction(&transaction(every_op()), 9);
+    for end in 0..bytes.len() {
+        // A cut between two ops reads as fewer ops: lengths are the record's business.
+        if let Ok(read) = decode_transaction(&bytes[..end]) {
+            assert!(read.ops.len() < every_op().len());
+        }
+    }
+}
+
+fn text() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof![Just(Arc::from("")), "[a-zéß`'\" ]{1,12}".prop_map(Arc::from)]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Int),
+        any::<u64>().prop_map(Value::UInt),
+        (-1e300..1e300f64).prop_map(Value::Float),
+        any::<i128>().prop_map(Value::Decimal),
+        text().prop_map(Value::Text),
+        prop::collection::vec(any::<u8>(), 0..20).prop_map(|bytes| Value::Bytes(bytes.into())),
+    ]
+}
+
+fn bounds() -> impl Strategy<Value = ColumnBounds> {
+    (any::<u32>(), prop::option::of(value()), prop::option::of(value()), any::<Option<u64>>())
+        .prop_map(|(column, min, max, nulls)| ColumnBounds { column: ColumnId(column), min, max, nulls })
+}
+
+fn descriptor() -> impl Strategy<Value = PartDescriptor> {
+    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), any::<Option<[u8; 16]>>());
+    let place = (any::<u16>(), text(), prop::collection::vec(any::<u32>(), 0..3));
+    let partition = (prop::collection::vec(value(), 0..3), text());
+    let numbers = any::<(u32, u32, u64, u64, u64, u32, u64, Option<u32>)>();
+    let sizes = any::<(u64, u64, u64, u16, u64)>();
+    (ids, place, partition, numbers, sizes, prop::collection::vec(bounds(), 0..3)).prop_map(
+        |(ids, place, partition, numbers, sizes, bounds)| PartDescriptor {
+            id: PartId::from_bytes(ids.0),
+            table: TableId::from_bytes(ids.1),
+            load: ids.2.map(LoadId::from_bytes),
+            location: PartLocation { store: place.0, key: place.1, owner_nodes: place.2 },
+            partition: PartitionValue::from_stored(partition.0, partition.1),
+            schema_version: numbers.0,
+            bucket: numbers.1,
+            checksum: numbers.2,
+            blocks: BlockRange { min: numbers.3, max: numbers.4 },
+            level: numbers.5,
+            data_version: numbers.6,
+            sort_order: numbers.7.map_or(SortOrder::None, |version| SortOrder::Key { version }),
+            rows: sizes.0,
+            bytes: sizes.1,
+            bytes_uncompressed: sizes.2,
+            format: sizes.3,
+            created_ms: sizes.4,
+            bounds,
+        },
+    )
+}
+
+fn column() -> impl Strategy<Value = ColumnDef> {
+    let types = [
+        "UInt8",
+        "LowCardinality(Nullable(String))",
+        "Enum8('a' = -1, 'it\\'s' = 3)",
+        "DateTime64(3, 'UTC')",
+        "Map(String, Array(Decimal(38, 9)))",
+        "Tuple(x Int8, y FixedString(3))",
+    ];
+    let kinds = [DefaultKind::Default, DefaultKind::Materialized, DefaultKind::Alias, DefaultKind::Ephemeral];
+    let default = prop::option::of((prop::sample::select(kinds.to_vec()), text()));
+    let all = (
+        any::<u32>(),
+        text(),
+        prop::sample::select(types.to_vec()),
+        default,
+        text(),
+        prop::option::of(text()),
+    );
+    all.prop_map(|(id, name, column_type, default, comment, codec)| ColumnDef {
+        id: ColumnId(id),
+        name,
+        column_type: model::type_name::parse(column_type).unwrap(),
+        default,
+        comment,
+        codec,
+    })
+}
+
+fn definition() -> impl Strategy<Value = TableDef> {
+    let texts = || prop::collection::vec(text(), 0..3);
+    let engines = [TableEngine::MergeTree, TableEngine::Memory, TableEngine::Null];
+    let names = (any::<[u8; 16]>(), any::<[u8; 16]>(), text(), text());
+    let keys = (texts(), texts(), prop::collection::btree_map(text(), text(), 0..3));
+    let kept = prop::collection::vec((text(), text()), 0..2);
+    let columns = prop::collection::vec(column(), 0..4);
+    (names, keys, kept, columns, any::<[u32; 4]>(), prop::sample::select(engines.to_vec())).prop_map(
+        |(names, keys, kept, columns, numbers, engine)| TableDef {
+            id: TableId::from_bytes(names.0),
+            database: DatabaseId::from_bytes(names.1),
+            name: names.2,
+            comment: names.3,
+            engine,
+            schema_version: numbers[0],
+            next_column_id: numbers[1],
+            sort_key_version: numbers[2],
+            primary_key_len: numbers[3],
+            columns,
+            partition_by: keys.0,
+            order_by: keys.1,
+            settings: keys.2,
+            kept: kept.into_iter().map(|(keyword, text)| KeptClause { keyword, text }).collect(),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn parts_are_read_back(descriptor in descriptor()) {
+        let bytes = encode_transaction(&transaction(vec![sealed(descriptor.clone())]), 0);
+        prop_assert_eq!(decode_transaction(&bytes).unwrap().ops, vec![sealed(descriptor)]);
+    }
+
+    #[test]
+    fn definitions_are_read_back(def in definition()) {
+        let ops = vec![Op::CreateTable(def.clone()), Op::AlterTable(def)];
+        let bytes = encode_transaction(&transaction(ops.clone()), 5);
+        prop_assert_eq!(decode_transaction(&bytes).unwrap().ops, ops);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = decode_transaction(&bytes);
+        let _ = read_part(FieldReader::new("part", &bytes));
+        let _ = read_table(FieldReader::new("table", &bytes));
+    }
+
+    #[test]
+    fn numbers_are_read_back(number in any::<u64>()) {
+        let mut out = Vec::new();
+        put_varint(&mut out, number);
+        let mut reader = FieldReader::new("number", &out);
+        prop_assert_eq!(reader.varint().unwrap(), number);
+        prop_assert!(reader.is_empty());
+    }
+}

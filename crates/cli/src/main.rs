@@ -1,0 +1,83 @@
+//! The `gristmill` command: what can be typed, and nothing else.
+
+mod failure;
+mod terminal;
+mod statistics;
+mod progress;
+mod script;
+mod outfile;
+mod runner;
+mod generate;
+mod endpoint;
+mod inspect;
+mod shell;
+mod docs;
+mod local;
+mod demo;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use host::{Host, Runtimes};
+
+use failure::Failure;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How long a command waits at its end for tasks to finish.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Parser, Debug)]
+#[command(name = "gristmill", version, about = "An analytical database you load")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// The whole story with nothing to set up: a bucket, posts in it, queries, a load, inserts
+    Demo(demo::DemoArgs),
+    /// The database in this process: statements from -q, the terminal or standard input
+    Local(local::LocalArgs),
+    /// Write a data set to a bucket or a folder
+    Generate {
+        #[command(subcommand)]
+        what: generate::GenerateCommand,
+    },
+    /// Print what is in a part, a log segment, a checkpoint
+    Inspect(inspect::InspectArgs),
+    /// Write the reference pages
+    #[command(hide = true)]
+    Docs(docs::DocsArgs),
+    /// Serve a folder by the S3 protocol, for trying things out
+    S3Endpoint(endpoint::EndpointArgs),
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::note(&failure.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    let host = Host::system(host::process::total_memory_bytes())?;
+    let cores = host::process::cpu_count();
+    let runtimes = Runtimes::new(cores, cores)?;
+    let ended = match command {
+        Command::Demo(args) => demo::run(args, &host, &runtimes),
+        Command::Local(args) => local::run(args, &host, &runtimes),
+        Command::Generate { what } => generate::run(what, &host, runtimes.io()),
+        Command::Inspect(args) => inspect::run(args, &host),
+        Command::Docs(args) => docs::run(args, &host, &runtimes),
+        Command::S3Endpoint(args) => endpoint::run(args, &host, &runtimes),
+    };
+    runtimes.shutdown(SHUTDOWN_PATIENCE);
+    ended
+}

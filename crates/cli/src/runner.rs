@@ -1,0 +1,298 @@
+//! Runs one statement for a person: answer, progress, warnings, closing line; ctrl-C cancels it.
+//!
+//! Invariant: when `run` returns, the statement has ended and nothing of it is left on the screen but its answer.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::UInt64Type;
+use engine::{BodyStream, Database, Error, FormatKind, Outcome, QueryProgress, Request, Session};
+use formats::{FormatSettings, OutputStats, new_writer};
+use futures::StreamExt;
+use host::{Clock, Disk};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::outfile::{self, Outfile};
+use crate::progress::{Moment, ProgressLine};
+use crate::statistics::{Finished, closing_line};
+use crate::terminal;
+
+/// How often progress and memory are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// From here on it is worth asking how far an INSERT is.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Why a statement did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Failed(Error),
+    /// Nobody reads the answer any more.
+    OutputClosed,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+/// One session and how its answers are shown.
+pub(crate) struct Runner {
+    session: Session,
+    /// Asks how far statements of `session` are.
+    observer: Session,
+    clock: Arc<dyn Clock>,
+    disk: Arc<dyn Disk>,
+    format: FormatKind,
+    statistics: bool,
+}
+
+impl Runner {
+    pub(crate) fn new(
+        database: &Arc<Database>,
+        host: &host::Host,
+        format: FormatKind,
+        statistics: bool,
+    ) -> Runner {
+        Runner {
+            session: database.session(),
+            observer: database.session(),
+            clock: Arc::clone(&host.clock),
+            disk: Arc::clone(&host.disk),
+            format,
+            statistics,
+        }
+    }
+
+    /// Runs `sql` and shows its answer. `body` is data of an INSERT that stands outside its text.
+    pub(crate) async fn run(&self, sql: &str, body: Option<BodyStream>) -> Result<(), Stop> {
+        let mut watch = Watch::new(Arc::clone(&self.clock));
+        let shown = self.execute_and_show(sql, body, &mut watch).await;
+        watch.line.wipe();
+        let finished = shown?;
+        if self.statistics {
+            terminal::note(&closing_line(&finished));
+        }
+        Ok(())
+    }
+
+    /// Runs `sql` and keeps its rows; nothing is shown.
+    pub(crate) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>, Error> {
+        self.session.execute(Request::new(sql)).await?.collect().await
+    }
+
+    async fn execute_and_show(
+        &self,
+        sql: &str,
+        body: Option<BodyStream>,
+        watch: &mut Watch,
+    ) -> Result<Finished, Stop> {
+        let query_id = self.new_query_id();
+        let request = Request { body, query_id: Some(query_id.clone()), ..Request::new(sql) };
+        let mut executing = Box::pin(self.session.execute(request));
+        let mut interrupted = Box::pin(tokio::signal::ctrl_c());
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut executing => break outcome?,
+                // Dropping what executes cancels it.
+                _ = &mut interrupted => return Err(Error::cancelled().into()),
+                elapsed = watch.tick() => {
+                    if elapsed >= SLOW && let Some(moment) = self.observe(&query_id).await {
+                        watch.show(Moment { elapsed, ..moment });
+                    }
+                }
+            }
+        };
+        outcome.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+        let progress = Arc::clone(&outcome.progress);
+        let shown = tokio::select! {
+            shown = self.show(outcome, watch) => shown,
+            _ = interrupted => Err(Error::cancelled().into()),
+        };
+        let result_rows = shown.inspect_err(|_| progress.cancel())?;
+        Ok(watch.finished(result_rows, &progress))
+    }
+
+    /// Writes the answer in its format; answers with the number of rows, if it has rows.
+    async fn show(&self, mut outcome: Outcome, watch: &mut Watch) -> Result<Option<u64>, Stop> {
+        if !outcome.has_result() {
+            while let Some(batch) = watch.next(&mut outcome).await {
+                batch?;
+            }
+            return Ok(None);
+        }
+        let mut sink = match &outcome.outfile {
+            None => Sink::Terminal,
+            Some(clause) => {
+                let outfile = Outfile {
+                    path: &clause.path,
+                    append: clause.append,
+                    truncate: clause.truncate,
+                    compression: clause.compression.as_deref(),
+                };
+                Sink::File(outfile::open(&outfile, self.disk.as_ref())?)
+            }
+        };
+        let kind = outcome.format.unwrap_or(match &outcome.outfile {
+            Some(outfile) => outfile::format_of(&outfile.path).unwrap_or(FormatKind::TabSeparated),
+            None => self.format,
+        });
+        let to_terminal = outcome.outfile.is_none() && terminal::is_terminal();
+        let settings = FormatSettings { pretty_color: to_terminal, ..FormatSettings::default() };
+        let mut writer = new_writer(kind, &settings).map_err(unwritable)?;
+        let (mut rows, mut out) = (0, Vec::new());
+        writer.start(&outcome.schema, &mut out).map_err(unwritable)?;
+        while let Some(batch) = watch.next(&mut outcome).await {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            writer.write(&batch, &mut out).map_err(unwritable)?;
+            if !out.is_empty() {
+                watch.line.wipe();
+                sink.write(&out)?;
+                out.clear();
+            }
+        }
+        let stats = OutputStats {
+            rows_read: outcome.progress.read_rows(),
+            bytes_read: outcome.progress.read_bytes(),
+            elapsed: watch.elapsed(),
+            ..OutputStats::default()
+        };
+        writer.finish(&stats, &mut out).map_err(unwritable)?;
+        watch.line.wipe();
+        sink.write(&out)?;
+        sink.finish()?;
+        Ok(Some(rows))
+    }
+
+    fn new_query_id(&self) -> String {
+        // Unique among the statements of this process, which is as far as anybody looks.
+        format!("cli-{:x}-{:x}", self.clock.now_ms(), self.clock.monotonic().as_nanos())
+    }
+
+    async fn observe(&self, query_id: &str) -> Option<Moment> {
+        let sql = format!(
+            "SELECT read_rows, read_bytes, total_rows_approx, written_rows FROM system.processes \
+             WHERE query_id = '{query_id}'"
+        );
+        let batches = self.observer.execute(Request::new(sql)).await.ok()?.collect().await.ok()?;
+        let batch = batches.iter().find(|batch| batch.num_rows() > 0)?;
+        let value = |column: usize| Some(batch.column(column).as_primitive_opt::<UInt64Type>()?.value(0));
+        Some(Moment {
+            read_rows: value(0)?,
+            read_bytes: value(1)?,
+            total_rows: value(2)?,
+            written_rows: value(3)?,
+            ..Moment::default()
+        })
+    }
+}
+
+fn unwritable(error: impl std::fmt::Display) -> Stop {
+    Stop::Failed(Error::internal(error.to_string()))
+}
+
+/// Where an answer goes.
+enum Sink {
+    Terminal,
+    File(Box<dyn host::DiskFile>),
+}
+
+impl Sink {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        match self {
+            Sink::Terminal => terminal::write(bytes).map_err(|_| Stop::OutputClosed),
+            Sink::File(file) => Ok(file.append(bytes).map_err(Error::from)?),
+        }
+    }
+
+    fn finish(self) -> Result<(), Stop> {
+        match self {
+            Sink::Terminal => Ok(()),
+            Sink::File(mut file) => Ok(file.sync_data().map_err(Error::from)?),
+        }
+    }
+}
+
+/// The time a statement takes and the memory the process has meanwhile.
+struct Watch {
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    ticks: Interval,
+    line: ProgressLine,
+    peak_before_bytes: u64,
+    peak_seen_bytes: u64,
+}
+
+impl Watch {
+    fn new(clock: Arc<dyn Clock>) -> Watch {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Watch {
+            started: clock.monotonic(),
+            clock,
+            ticks,
+            line: ProgressLine::new(),
+            peak_before_bytes: host::process::peak_rss_bytes(),
+            peak_seen_bytes: host::process::current_rss_bytes(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.monotonic().saturating_sub(self.started)
+    }
+
+    async fn tick(&mut self) -> Duration {
+        self.ticks.tick().await;
+        self.peak_seen_bytes = self.peak_seen_bytes.max(host::process::current_rss_bytes());
+        self.elapsed()
+    }
+
+    fn show(&mut self, moment: Moment) {
+        self.line.draw(&moment);
+    }
+
+    /// The next batch; draws progress until it comes.
+    async fn next(&mut self, outcome: &mut Outcome) -> Option<Result<RecordBatch, Error>> {
+        loop {
+            tokio::select! {
+                batch = outcome.stream.next() => return batch,
+                elapsed = self.tick() => self.show(moment(&outcome.progress, elapsed)),
+            }
+        }
+    }
+
+    fn finished(&self, result_rows: Option<u64>, progress: &QueryProgress) -> Finished {
+        // The kernel's high-water mark is exact, but of the whole life of the process: it is this statement's only if
+        // this statement raised it. Otherwise the highest of the samples stands.
+        let peak_now = host::process::peak_rss_bytes();
+        let seen = self.peak_seen_bytes.max(host::process::current_rss_bytes());
+        Finished {
+            result_rows,
+            written_rows: progress.written_rows(),
+            read_rows: progress.read_rows(),
+            read_bytes: progress.read_bytes(),
+            elapsed: self.elapsed(),
+            peak_memory_bytes: if peak_now > self.peak_before_bytes { peak_now } else { seen },
+        }
+    }
+}
+
+fn moment(progress: &QueryProgress, elapsed: Duration) -> Moment {
+    Moment {
+        elapsed,
+        read_rows: progress.read_rows(),
+        read_bytes: progress.read_bytes(),
+        total_rows: progress.total_rows_approx(),
+        total_bytes: progress.total_bytes(),
+        written_rows: progress.written_rows(),
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Failed(Error::from(error))
+    }
+}

@@ -1,0 +1,56 @@
+//! What can go wrong with the log, by what the caller does about it.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a log does not open, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Another process has the log: end it, or use another folder.
+    #[error("log {} is in use by another process", .path.display())]
+    Locked { path: PathBuf },
+    /// Bytes that were acknowledged are not what was written: restore a copy.
+    #[error("log {} is corrupt at byte {offset}: {what}", .path.display())]
+    Corruption { path: PathBuf, offset: u64, what: String },
+    /// Written by a program too new for this one: update.
+    #[error(
+        "log {} needs a program that reads record version {min_reader_version}, this one reads up to {}",
+        .path.display(),
+        crate::record::VERSION
+    )]
+    TooNew { path: PathBuf, min_reader_version: u16 },
+    /// The disk failed.
+    #[error("log {}: {source}", .path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// The state machine above could not take a record.
+    #[error("record {seq} cannot be applied: {source}")]
+    Replay { seq: u64, source: Box<dyn Error + Send + Sync> },
+}
+
+/// Why a record was not appended, by what is known about it now.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Nothing of the record was written; the log goes on.
+    #[error("record refused: {0}")]
+    Refused(AppendRefused),
+    /// The record may or may not be there after the next open; the log is poisoned.
+    #[error("outcome of record {seq} unknown: {source}")]
+    Unknown { seq: u64, source: io::Error },
+    /// An earlier append failed with an unknown outcome; nothing more is accepted until the log is opened
+    /// again.
+    #[error("log poisoned by an earlier failure: {0}")]
+    Poisoned(String),
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendRefused {
+    #[error("it has {bytes} bytes, the limit is {limit}")]
+    TooLarge { bytes: u64, limit: u64 },
+    #[error("it has no transaction")]
+    Empty,
+    /// No room for it, most likely.
+    #[error("no space was made for it: {0}")]
+    Space(io::Error),
+}

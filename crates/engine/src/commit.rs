@@ -1,0 +1,53 @@
+//! Transactions of the engine: built here, committed in one place.
+//!
+//! Invariant: an outcome that is not known is reported as not known; nothing that a durable record may name is
+//! deleted then.
+
+use catalog::{Catalog, CommitOutcome, Op, Precondition, Transaction};
+use host::Host;
+use model::{Seq, TxnId};
+
+use crate::error::{Error, ErrorKind};
+use crate::sink_target::SinkTarget;
+
+/// Commits `ops` decided on `read_seq`. Blocks for one fsync.
+pub(crate) fn commit(
+    catalog: &Catalog,
+    host: &Host,
+    read_seq: Seq,
+    preconditions: Vec<Precondition>,
+    ops: Vec<Op>,
+) -> Result<Seq, Error> {
+    let id = TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref()));
+    let transaction = Transaction { id, read_seq, preconditions, ops };
+    match catalog.commit(transaction)? {
+        CommitOutcome::Committed(seq) => Ok(seq),
+        CommitOutcome::Refused(why) => Err(why.into()),
+        CommitOutcome::Unknown(why) => {
+            let message = format!("it is not known whether the statement was committed: {why}");
+            Err(Error::new(ErrorKind::OutcomeUnknown, 1002, message)
+                .with_hint("open the database again and look; what was committed is complete"))
+        }
+    }
+}
+
+/// Makes the parts of every sink of a statement visible at one `Seq`.
+pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
+    let table = &target.table;
+    let parts = target.uncommitted.take();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let precondition =
+        Precondition::SchemaCompatible { table: table.def.id, schema_version: table.def.schema_version };
+    let ops = parts.iter().cloned().map(Op::AddPart).collect();
+    let read_seq = table.catalog.snapshot().seq();
+    let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops);
+    if let Err(error) = &committed
+        && error.kind != ErrorKind::OutcomeUnknown
+    {
+        // Given back, they are deleted with the statement.
+        target.uncommitted.add(parts);
+    }
+    committed.map(|_| ())
+}

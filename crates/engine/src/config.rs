@@ -1,0 +1,46 @@
+//! What a database is opened with. Plain data; objects such as clocks and disks are passed beside it.
+//!
+//! Invariant: nothing here decides an on-disk format.
+
+use std::path::PathBuf;
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Folder of the database; `None` makes a temporary one that is removed when the database closes.
+    pub root: Option<PathBuf>,
+    /// Bytes everything together may hold; `None` takes four fifths of what the machine (or its cgroup) has.
+    pub memory_bytes_max: Option<u64>,
+    /// Worker threads; `None` takes the number of cores.
+    pub threads: Option<usize>,
+    /// Merges, collection and checkpoints run in the background.
+    pub background: bool,
+    /// Concurrent merges (`background_pool_size`).
+    pub background_pool_size: usize,
+    /// Largest merge, in compressed bytes (`max_bytes_to_merge_at_max_space_in_pool`).
+    pub merge_bytes_max: u64,
+    /// Milliseconds a part stays after it was merged away (`old_parts_lifetime`).
+    pub old_parts_lifetime_ms: u64,
+    /// `file()` may name any path of this machine; otherwise only paths below `user_files`.
+    pub allow_any_local_path: bool,
+    /// Where relative paths of `file()` begin.
+    pub user_files: Option<PathBuf>,
+}
+
+impl Default for Config {
+    /// What `gristmill local` runs with. Merge limits are ClickHouse's defaults, but for the pool: merges are CPU
+    /// work, so there are as many as cores.
+    fn default() -> Config {
+        Config {
+            root: None,
+            memory_bytes_max: None,
+            threads: None,
+            background: true,
+            background_pool_size: 2,
+            merge_bytes_max: 150 << 30,
+            old_parts_lifetime_ms: 480_000,
+            allow_any_local_path: true,
+            user_files: None,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Rows of a statement made into rows of a table: order of columns, casts, defaults.
+//!
+//! Invariant: what comes out has the table's schema, column ids included. A value that does not fit is an error naming
+//! the column; nothing is cut or dropped silently beyond what ClickHouse's INSERT does.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::datatypes::{Schema, SchemaRef};
+use functions::cast::{CastMode, cast_column, default_array};
+use model::type_arrow::from_field;
+use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
+
+use crate::error::{Error, ErrorKind};
+
+/// Expressions of the columns that have one, in the order of `TableDef::stored_columns`.
+pub(crate) type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
+
+enum Origin {
+    /// Column of the incoming batch.
+    Input(usize),
+    Computed(Arc<dyn RowExpr>),
+    /// Zero, empty or NULL.
+    TypeDefault,
+}
+
+/// Maps batches of one source onto one table.
+pub(crate) struct Conform {
+    schema: SchemaRef,
+    targets: Vec<(ColumnDef, Origin)>,
+}
+
+impl Conform {
+    /// `names` are the columns an INSERT lists, `None` for all insertable ones in order.
+    pub(crate) fn new(
+        def: &TableDef,
+        names: Option<&[String]>,
+        source_columns: usize,
+        defaults: &Defaults,
+    ) -> Result<Conform, Error> {
+        let listed = insert_columns(def, names)?;
+        if listed.len() != source_columns {
+            let message = format!(
+                "number of columns does not match: table {} takes {} column(s) here, the source has {source_columns}",
+                def.name,
+                listed.len()
+            );
+            return Err(Error::new(ErrorKind::BadInput, 20, message));
+        }
+        let origin = |(column, default): (&ColumnDef, &Option<Arc<dyn RowExpr>>)| {
+            let input = listed.iter().position(|listed| listed.id == column.id);
+            let origin = match (input, default) {
+                (Some(index), _) => Origin::Input(index),
+                (None, Some(expression)) => Origin::Computed(Arc::clone(expression)),
+                (None, None) => Origin::TypeDefault,
+            };
+            (column.clone(), origin)
+        };
+        let targets = def.stored_columns().zip(defaults).map(origin).collect();
+        Ok(Conform { schema: def.arrow_schema(), targets })
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
+        for (array, (column, origin)) in arrays.iter_mut().zip(&self.targets) {
+            match origin {
+                Origin::Input(index) => {
+                    let from = from_field(batch.schema().field(*index));
+                    *array = Some(cast_into(batch.column(*index), &from, column)?);
+                }
+                Origin::TypeDefault => {
+                    *array = Some(default_array(&column.column_type, batch.num_rows()));
+                }
+                Origin::Computed(_) => {}
+            }
+        }
+        self.compute_defaults(&mut arrays, batch.num_rows())?;
+        let arrays: Vec<ArrayRef> = arrays.into_iter().flatten().collect();
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Defaults may use the columns before them, also computed ones.
+    fn compute_defaults(&self, arrays: &mut [Option<ArrayRef>], rows: usize) -> Result<(), Error> {
+        for index in 0..arrays.len() {
+            let (column, Origin::Computed(expression)) = &self.targets[index] else { continue };
+            let known = self.known(arrays, rows)?;
+            let value = expression.evaluate(&known).map_err(Error::from)?;
+            arrays[index] = Some(cast_into(&value, expression.column_type(), column)?);
+        }
+        Ok(())
+    }
+
+    fn known(&self, arrays: &[Option<ArrayRef>], rows: usize) -> Result<RecordBatch, Error> {
+        let present = arrays.iter().enumerate().filter_map(|(i, array)| Some((i, array.clone()?)));
+        let (fields, columns): (Vec<_>, Vec<_>) =
+            present.map(|(i, array)| (Arc::clone(&self.schema.fields()[i]), array)).unzip();
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+            .map_err(|e| Error::internal(e.to_string()))
+    }
+}
+
+/// The columns an INSERT gives values for.
+pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result<Vec<ColumnDef>, Error> {
+    let computed = |column: &ColumnDef| {
+        matches!(column.default, Some((DefaultKind::Materialized | DefaultKind::Alias, _)))
+    };
+    let Some(names) = names else {
+        return Ok(def.stored_columns().filter(|column| !computed(column)).cloned().collect());
+    };
+    let mut listed: Vec<ColumnDef> = Vec::with_capacity(names.len());
+    for name in names {
+        let column = def.column(name).ok_or_else(|| {
+            let message = format!("no such column {name} in table {}", def.name);
+            Error::new(ErrorKind::UnknownObject, 16, message)
+        })?;
+        if computed(column) {
+            let message = format!("cannot insert column {name}, because it is MATERIALIZED or ALIAS");
+            return Err(Error::new(ErrorKind::BadInput, 44, message));
+        }
+        if listed.iter().any(|other| other.id == column.id) {
+            return Err(Error::new(ErrorKind::BadInput, 15, format!("column {name} is given more than once")));
+        }
+        listed.push(column.clone());
+    }
+    Ok(listed)
+}
+
+fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
+    let cast = cast_column(array, from, &column.column_type, CastMode::Insert).map_err(|error| {
+        let error = Error::from(error);
+        error.in_context(&format!("while converting column {}", column.name))
+    })?;
+    debug_assert_eq!(cast.len(), array.len());
+    Ok(cast)
+}

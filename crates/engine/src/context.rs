@@ -1,0 +1,127 @@
+//! What one statement runs with: its settings, snapshot, memory, counters.
+//!
+//! Invariant: one statement sees one snapshot, from planning to its last row.
+
+use std::sync::Arc;
+
+use catalog::{Snapshot, TableState};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
+use functions::call::{RandomStream, SessionValues};
+use host::MemoryBudget;
+use parking_lot::Mutex;
+use sql::{Settings, TableName};
+
+use crate::database::Database;
+use crate::error::Error;
+use crate::memory_pool::BudgetPool;
+use crate::progress::QueryProgress;
+
+/// The catalog name all our databases appear under inside a plan; people never see it.
+pub(crate) const CATALOG: &str = "gristmill";
+
+/// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
+const BATCH_ROWS: u64 = 8192;
+
+pub(crate) struct StatementContext {
+    pub database: Arc<Database>,
+    pub settings: Settings,
+    pub current_database: String,
+    pub progress: Arc<QueryProgress>,
+    pub memory: MemoryBudget,
+    pub snapshot: Snapshot,
+    pub query_id: String,
+    pub warnings: Arc<Mutex<Vec<String>>>,
+}
+
+impl StatementContext {
+    pub(crate) fn warn(&self, warning: impl Into<String>) {
+        self.warnings.lock().push(warning.into());
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.database.host.clock.now_ms()
+    }
+
+    /// Streams per stage of a plan.
+    pub(crate) fn threads(&self) -> usize {
+        match usize::try_from(self.settings.get_u64("max_threads")).unwrap_or(0) {
+            0 => self.database.threads,
+            given => given,
+        }
+    }
+
+    /// (database, table) with the current database filled in.
+    pub(crate) fn resolve<'a>(&'a self, name: &'a TableName) -> (&'a str, &'a str) {
+        (name.database.as_deref().unwrap_or(&self.current_database), &name.table)
+    }
+
+    pub(crate) fn table(&self, name: &TableName) -> Result<Arc<TableState>, Error> {
+        let (database, table) = self.resolve(name);
+        let found = self.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
+        self.snapshot.table(found.id, table).ok_or_else(|| Error::unknown_table(database, table))
+    }
+
+    /// A DataFusion session of this statement: its threads, its memory; no tables yet.
+    pub(crate) fn session_state(&self) -> Result<SessionStateBuilder, Error> {
+        let batch_rows = match self.settings.is_changed("max_block_size") {
+            true => self.settings.get_u64("max_block_size").max(1),
+            false => BATCH_ROWS,
+        };
+        let mut config = SessionConfig::new()
+            .with_target_partitions(self.threads().max(1))
+            .with_batch_size(usize::try_from(batch_rows).unwrap_or(usize::MAX))
+            .with_default_catalog_and_schema(CATALOG, &self.current_database)
+            .with_create_default_catalog_and_schema(false)
+            .with_information_schema(false);
+        let options = config.options_mut();
+        options.sql_parser.enable_ident_normalization = false;
+        options.execution.parquet.pushdown_filters = true;
+        options.execution.parquet.reorder_filters = true;
+        let zone = self.time_zone();
+        options.execution.time_zone = Some(zone.name().to_owned());
+        let config = sql::functions::with_session_values(config, self.session_values(zone));
+        let pool = BudgetPool::new(self.memory.clone());
+        let runtime = RuntimeEnvBuilder::from_runtime_env(&self.database.runtime_env)
+            .with_memory_pool(Arc::new(pool))
+            .build_arc()?;
+        let base: SessionState = self.database.base_state.clone();
+        Ok(SessionStateBuilder::new_from_existing(base).with_config(config).with_runtime_env(runtime))
+    }
+
+    /// `session_timezone`, UTC unless set.
+    fn time_zone(&self) -> chrono_tz::Tz {
+        self.settings.get_text("session_timezone").parse().unwrap_or(chrono_tz::UTC)
+    }
+
+    /// What functions may ask about this statement.
+    fn session_values(&self, time_zone: chrono_tz::Tz) -> SessionValues {
+        let now_ns = i64::try_from(self.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
+        SessionValues {
+            time_zone,
+            now_ns,
+            user: "default".into(),
+            database: self.current_database.as_str().into(),
+            query_id: self.query_id.as_str().into(),
+            random: Arc::new(RandomStream::new(host::random::u64(self.database.host.random.as_ref()))),
+            ..SessionValues::default()
+        }
+    }
+}
+
+impl StatementContext {
+    /// The same statement after it has changed something itself.
+    pub(crate) fn at_newest_snapshot(&self) -> Arc<StatementContext> {
+        Arc::new(StatementContext {
+            database: Arc::clone(&self.database),
+            settings: self.settings.clone(),
+            current_database: self.current_database.clone(),
+            progress: Arc::clone(&self.progress),
+            memory: self.memory.clone(),
+            snapshot: self.database.catalog.snapshot(),
+            query_id: self.query_id.clone(),
+            warnings: Arc::clone(&self.warnings),
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! One open database: everything that outlives a session.
+//!
+//! Invariant: the parts are built once, in `open`, and closed once, in the right order: statements, background work,
+//! log, temporary folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use catalog::Catalog;
+use datafusion::execution::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use host::{Host, Runtimes};
+use parking_lot::Mutex;
+use parts::PartStore;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::memory_tables::MemoryTables;
+use crate::merges::Merges;
+use crate::processes::Processes;
+use crate::tables::Tables;
+
+/// See the module. Made by [`Database::open`](crate::open).
+pub struct Database {
+    pub(crate) config: Config,
+    pub(crate) host: Host,
+    pub(crate) threads: usize,
+    pub(crate) runtimes: Runtimes,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) store: PartStore,
+    pub(crate) tables: Tables,
+    pub(crate) memory_tables: MemoryTables,
+    pub(crate) processes: Processes,
+    pub(crate) merges: Arc<Merges>,
+    /// Object store clients and inferred schemas, shared by all sessions.
+    pub(crate) sources: SourceCaches,
+    /// Caches and stores shared by every statement; each statement adds its own memory pool.
+    pub(crate) runtime_env: Arc<RuntimeEnv>,
+    /// Functions and planners; each statement adds its own settings and tables.
+    pub(crate) base_state: SessionState,
+    pub(crate) closing: CancellationToken,
+    /// Tells background work that there is something new.
+    pub(crate) wake: tokio::sync::Notify,
+    pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
+    /// Removed when the database closes.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+/// What reading files outside keeps between statements.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceCaches {
+    pub stores: Arc<sources::StoreCache>,
+    pub schemas: Arc<sources::SchemaCache>,
+    /// Credentials and region that the process was started with.
+    pub environment: sources::S3Environment,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Database({})", self.catalog.root().display())
+    }
+}

@@ -1,0 +1,303 @@
+//! CREATE, DROP, TRUNCATE, RENAME, EXCHANGE as transactions.
+//!
+//! Invariant: a statement is checked completely, its expressions compiled, before anything is committed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::{Op, Precondition};
+use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, KeptClause, TableDef, TableEngine, TableId};
+use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
+
+use crate::commit::commit;
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::query::plan;
+
+/// Commits ops of one DDL statement on a blocking thread.
+pub(crate) async fn commit_ops(
+    context: &StatementContext,
+    preconditions: Vec<Precondition>,
+    ops: Vec<Op>,
+) -> Result<(), Error> {
+    let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
+    let read_seq = context.snapshot.seq();
+    let work = move || commit(&catalog, &host, read_seq, preconditions, ops);
+    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+    joined.map_err(|e| Error::internal(e.to_string()))?.map(|_| ())
+}
+
+fn random_bytes(context: &StatementContext) -> [u8; 16] {
+    host::random::uuid_bytes(context.database.host.random.as_ref())
+}
+
+pub(crate) async fn create_database(
+    context: &StatementContext,
+    name: &str,
+    if_not_exists: bool,
+) -> Result<(), Error> {
+    if context.snapshot.database(name).is_some() {
+        if if_not_exists {
+            return Ok(());
+        }
+        let message = format!("database \"{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 82, message));
+    }
+    let id = DatabaseId::from_random_bytes(random_bytes(context));
+    commit_ops(context, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
+}
+
+pub(crate) async fn drop_database(context: &StatementContext, name: &str, if_exists: bool) -> Result<(), Error> {
+    match context.snapshot.database(name) {
+        Some(database) => commit_ops(context, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await,
+        None if if_exists => Ok(()),
+        None => Err(Error::unknown_database(name)),
+    }
+}
+
+pub(crate) async fn drop_tables(
+    context: &StatementContext,
+    names: &[TableName],
+    if_exists: bool,
+) -> Result<(), Error> {
+    let mut ops = Vec::with_capacity(names.len());
+    for name in names {
+        match context.table(name) {
+            Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
+            Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let dropped: Vec<TableId> = ops.iter().filter_map(Op::table).collect();
+    if !ops.is_empty() {
+        commit_ops(context, Vec::new(), ops).await?;
+    }
+    dropped.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    Ok(())
+}
+
+pub(crate) async fn truncate(context: &StatementContext, name: &TableName, if_exists: bool) -> Result<(), Error> {
+    let table = match context.table(name) {
+        Ok(table) => table.def.id,
+        Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    commit_ops(context, Vec::new(), vec![Op::TruncateTable { table }]).await?;
+    context.database.memory_tables.clear(table);
+    Ok(())
+}
+
+pub(crate) async fn rename(context: &StatementContext, pairs: &[(TableName, TableName)]) -> Result<(), Error> {
+    let mut ops = Vec::with_capacity(pairs.len());
+    for (from, to) in pairs {
+        let table = context.table(from)?.def.id;
+        let (database, name) = context.resolve(to);
+        let database = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
+        ops.push(Op::RenameTable { table, database, name: name.into() });
+    }
+    commit_ops(context, Vec::new(), ops).await
+}
+
+pub(crate) async fn exchange(context: &StatementContext, a: &TableName, b: &TableName) -> Result<(), Error> {
+    let (first, second) = (context.table(a)?.def.id, context.table(b)?.def.id);
+    commit_ops(context, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
+}
+
+/// Creates a table; answers its name if it was created now and a SELECT is to fill it.
+pub(crate) async fn create_table(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+) -> Result<Option<Arc<TableDef>>, Error> {
+    let (database_name, name) = context.resolve(&create.name);
+    if database_name == crate::schemas_name::SYSTEM {
+        return Err(Error::new(ErrorKind::Denied, 497, "database \"system\" takes no tables"));
+    }
+    let database =
+        context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = context.snapshot.table(database, name);
+    if existing.is_some() && create.if_not_exists {
+        return Ok(None);
+    }
+    if existing.is_some() && !create.or_replace {
+        let message = format!("table \"{database_name}.{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+    }
+    let def = Arc::new(definition(context, create, database).await?);
+    // Compiling checks types and functions of keys and defaults before anything is durable.
+    context.database.tables.compile(&def)?;
+    let mut ops = Vec::with_capacity(2);
+    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    ops.push(Op::CreateTable(def.as_ref().clone()));
+    commit_ops(context, Vec::new(), ops).await?;
+    Ok(Some(def))
+}
+
+async fn definition(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+    database: DatabaseId,
+) -> Result<TableDef, Error> {
+    if let CreateSource::Table(like) = &create.source {
+        let like = context.table(like)?;
+        return copy_definition(context, create, &like.def, database);
+    }
+    let specs = column_specs(context, create).await?;
+    let columns = columns(context, &specs)?;
+    let engine = create.engine.unwrap_or(TableEngine::MergeTree);
+    let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
+        let text = |expression| sql::stored_expr(expression, &columns).map(Arc::from).map_err(Error::from);
+        expressions.iter().map(text).collect()
+    };
+    let primary = create.primary_key.as_deref().map(stored).transpose()?;
+    let order_by = match (create.order_by.as_deref().map(stored).transpose()?, &primary) {
+        (Some(order_by), _) => order_by,
+        (None, Some(primary)) => primary.clone(),
+        (None, None) if engine == TableEngine::MergeTree => {
+            return Err(Error::new(ErrorKind::BadInput, 36, "a MergeTree table needs ORDER BY or PRIMARY KEY")
+                .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
+        }
+        (None, None) => Vec::new(),
+    };
+    let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
+    let partition_by = stored(&create.partition_by)?;
+    Ok(TableDef {
+        id: TableId::from_random_bytes(random_bytes(context)),
+        database,
+        name: create.name.table.as_str().into(),
+        engine,
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        partition_by,
+        order_by,
+        sort_key_version: 1,
+        primary_key_len,
+        settings: table_settings(context, create)?,
+        kept: kept(create),
+        comment: create.comment.as_str().into(),
+        columns,
+    })
+}
+
+fn kept(create: &CreateTable) -> Vec<KeptClause> {
+    let clause = |(keyword, text): &(String, String)| KeptClause {
+        keyword: keyword.as_str().into(),
+        text: text.as_str().into(),
+    };
+    create.kept.iter().map(clause).collect()
+}
+
+fn table_settings(
+    context: &StatementContext,
+    create: &CreateTable,
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
+    let mut checked = Settings::of_table();
+    checked.apply_all(&create.settings)?.into_iter().for_each(|warning| context.warn(warning));
+    Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
+}
+
+fn copy_definition(
+    context: &StatementContext,
+    create: &CreateTable,
+    like: &TableDef,
+    database: DatabaseId,
+) -> Result<TableDef, Error> {
+    let mut def = like.clone();
+    def.id = TableId::from_random_bytes(random_bytes(context));
+    def.database = database;
+    def.name = create.name.table.as_str().into();
+    def.engine = create.engine.unwrap_or(like.engine);
+    let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
+        let text = |expression| sql::stored_expr(expression, &def.columns).map(Arc::from).map_err(Error::from);
+        expressions.iter().map(text).collect()
+    };
+    if let Some(order_by) = &create.order_by {
+        let order_by = stored(order_by)?;
+        def.primary_key_len = u32::try_from(order_by.len()).unwrap_or(u32::MAX);
+        def.order_by = order_by;
+    }
+    if !create.partition_by.is_empty() {
+        def.partition_by = stored(&create.partition_by)?;
+    }
+    if def.engine != TableEngine::MergeTree {
+        (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), Vec::new(), 0);
+    }
+    def.settings.extend(table_settings(context, create)?);
+    Ok(def)
+}
+
+fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Result<u32, Error> {
+    let Some(primary) = primary else { return Ok(u32::try_from(order_by.len()).unwrap_or(u32::MAX)) };
+    if order_by.starts_with(primary) {
+        return Ok(u32::try_from(primary.len()).unwrap_or(u32::MAX));
+    }
+    Err(Error::new(ErrorKind::BadInput, 36, "PRIMARY KEY must be a prefix of ORDER BY"))
+}
+
+async fn column_specs(context: &Arc<StatementContext>, create: &CreateTable) -> Result<Vec<ColumnSpec>, Error> {
+    let (given, query) = match &create.source {
+        CreateSource::Columns(columns) => return Ok(columns.clone()),
+        CreateSource::Select { columns, query, .. } => (columns, query),
+        CreateSource::Table(_) => return Err(Error::internal("a copied definition has no column list")),
+    };
+    if !given.is_empty() {
+        return Ok(given.clone());
+    }
+    let planned = plan(context, query, None).await?;
+    let schema = planned.labelled(planned.logical.schema().as_arrow());
+    let spec = |field: &arrow::datatypes::FieldRef| ColumnSpec {
+        name: field.name().clone(),
+        column_type: Some(model::type_arrow::from_field(field)),
+        default: None,
+        comment: String::new(),
+        codec: None,
+    };
+    Ok(schema.fields().iter().map(spec).collect())
+}
+
+fn columns(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<ColumnDef>, Error> {
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
+    for (index, spec) in specs.iter().enumerate() {
+        if columns.iter().any(|column| column.name.as_ref() == spec.name) {
+            let message = format!("column {} is given more than once", spec.name);
+            return Err(Error::new(ErrorKind::BadInput, 44, message));
+        }
+        let column_type = match (&spec.column_type, &spec.default) {
+            (Some(ColumnType::Nothing), _) | (None, None) => {
+                let message = format!("column {} needs a type", spec.name);
+                return Err(Error::new(ErrorKind::BadInput, 36, message));
+            }
+            (Some(column_type), _) => column_type.clone(),
+            (None, Some(_)) => {
+                return Err(Error::unsupported("a column without a type")
+                    .with_hint(format!("give column {} a type", spec.name)));
+            }
+        };
+        if spec.codec.is_some() {
+            context.warn(format!("CODEC of column {} is kept and has no effect", spec.name));
+        }
+        columns.push(ColumnDef {
+            id: ColumnId(u32::try_from(index + 1).unwrap_or(u32::MAX)),
+            name: spec.name.as_str().into(),
+            column_type,
+            default: None,
+            comment: spec.comment.as_str().into(),
+            codec: spec.codec.as_deref().map(Arc::from),
+        });
+    }
+    if columns.is_empty() {
+        return Err(Error::new(ErrorKind::BadInput, 36, "a table needs at least one column"));
+    }
+    // Defaults may name any column, so they are stored once all ids are known.
+    for index in 0..specs.len() {
+        if let Some((kind, expression)) = &specs[index].default {
+            let text = sql::stored_expr(expression, &columns)?;
+            columns[index].default = Some((*kind, text.into()));
+        }
+    }
+    Ok(columns)
+}
+
+pub(crate) async fn rename_database(context: &StatementContext, from: &str, to: &str) -> Result<(), Error> {
+    let id = context.snapshot.database(from).ok_or_else(|| Error::unknown_database(from))?.id;
+    commit_ops(context, Vec::new(), vec![Op::RenameDatabase { id, name: to.into() }]).await
+}

@@ -1,0 +1,137 @@
+//! CommitExec: waits for every sink, then makes all their parts visible in one transaction, or none.
+//!
+//! Invariant: exactly one commit, after the last row of the last partition. An error or a dropped stream commits
+//! nothing, and the uncommitted parts are deleted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{AsArray, RecordBatch, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type};
+use datafusion::common::Result;
+use datafusion::common::runtime::JoinSet;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
+};
+use futures::StreamExt;
+
+use crate::commit::commit_parts;
+use crate::error::{Error, into_datafusion};
+use crate::sink_target::SinkTarget;
+
+pub(crate) struct CommitExec {
+    input: Arc<dyn ExecutionPlan>,
+    target: Arc<SinkTarget>,
+    properties: Arc<PlanProperties>,
+}
+
+fn count_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("rows", DataType::UInt64, false)]))
+}
+
+impl CommitExec {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, target: Arc<SinkTarget>) -> CommitExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(count_schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        CommitExec { input, target, properties: Arc::new(properties) }
+    }
+}
+
+impl fmt::Debug for CommitExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitExec({})", self.target.table.def.name)
+    }
+}
+
+impl DisplayAs for CommitExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitExec: one transaction")
+    }
+}
+
+impl ExecutionPlan for CommitExec {
+    fn name(&self) -> &str {
+        "CommitExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(CommitExec::new(children.swap_remove(0), Arc::clone(&self.target))))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(CommitExec::new(children.swap_remove(0), Arc::clone(&self.target))))
+    }
+
+    fn execute(&self, _partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let partitions = self.input.properties().partitioning.partition_count();
+        let streams: Result<Vec<_>> =
+            (0..partitions).map(|partition| self.input.execute(partition, Arc::clone(&context))).collect();
+        let (streams, target) = (streams?, Arc::clone(&self.target));
+        let done = async move {
+            // Sinks stop at their next batch when this future goes away before the commit.
+            let stop = target.progress.cancellation().clone().drop_guard();
+            let rows = drain(streams).await?;
+            let committed = Arc::clone(&target);
+            let blocking = move || commit_parts(&committed);
+            let joined = target.runtimes.spawn_blocking("commit", blocking).await;
+            joined.map_err(|e| into_datafusion(Error::internal(e.to_string())))?.map_err(into_datafusion)?;
+            stop.disarm();
+            Ok(RecordBatch::try_new(count_schema(), vec![Arc::new(UInt64Array::from(vec![rows]))])?)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), futures::stream::once(done))))
+    }
+}
+
+/// Runs every sink to its end and sums their rows; the first error ends all.
+async fn drain(streams: Vec<SendableRecordBatchStream>) -> Result<u64> {
+    let mut running = JoinSet::new();
+    for mut stream in streams {
+        running.spawn(async move {
+            let mut rows = 0;
+            while let Some(batch) = stream.next().await {
+                rows += batch?.column(1).as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
+            }
+            Ok::<u64, datafusion::error::DataFusionError>(rows)
+        });
+    }
+    let mut rows = 0;
+    while let Some(joined) = running.join_next().await {
+        rows += joined.map_err(|e| into_datafusion(Error::internal(format!("a sink ended early: {e}"))))??;
+    }
+    Ok(rows)
+}

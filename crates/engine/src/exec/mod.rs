@@ -1,0 +1,9 @@
+//! Physical nodes of our own: units in, parts out, one commit.
+//!
+//! Invariant: `CommitExec <- SinkExec <- .. <- UnitScanExec`, with nothing between that mixes rows of different units
+//! unless the statement itself asks for it.
+
+pub(crate) mod commit;
+pub(crate) mod sink;
+pub(crate) mod unit_scan;
+pub(crate) mod unit_table;

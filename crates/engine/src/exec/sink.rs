@@ -1,0 +1,156 @@
+//! SinkExec: rows of a partition in, one row per sealed part out.
+//!
+//! Invariant: parts are durable and uncommitted when their row comes out. Each partition works on a blocking thread
+//! of its own, because sorting and encoding are CPU work; the input is polled there too, so a row is decoded, sorted
+//! and encoded by one thread. Must not know: the catalog.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
+};
+use futures::StreamExt;
+use mergetree::write::PartSink;
+use model::SealedPart;
+
+use crate::error::{Error, into_datafusion};
+use crate::sink_target::SinkTarget;
+
+pub(crate) struct SinkExec {
+    input: Arc<dyn ExecutionPlan>,
+    target: Arc<SinkTarget>,
+    properties: Arc<PlanProperties>,
+}
+
+fn part_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("part", DataType::Utf8View, false),
+        Field::new("rows", DataType::UInt64, false),
+        Field::new("bytes", DataType::UInt64, false),
+    ]))
+}
+
+impl SinkExec {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, target: Arc<SinkTarget>) -> SinkExec {
+        let partitions = input.properties().partitioning.partition_count();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(part_schema()),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        SinkExec { input, target, properties: Arc::new(properties) }
+    }
+}
+
+impl fmt::Debug for SinkExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SinkExec({})", self.target.table.def.name)
+    }
+}
+
+impl DisplayAs for SinkExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SinkExec: table={}", self.target.table.def.name)
+    }
+}
+
+impl ExecutionPlan for SinkExec {
+    fn name(&self) -> &str {
+        "SinkExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        // Resuming a load needs to know which unit went into which part: no shuffle below a sink.
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(SinkExec::new(children.swap_remove(0), Arc::clone(&self.target))))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(SinkExec::new(children.swap_remove(0), Arc::clone(&self.target))))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, context)?;
+        let target = Arc::clone(&self.target);
+        let done = async move {
+            let parts = write_stream(input, Arc::clone(&target)).await.map_err(into_datafusion)?;
+            let rows = part_rows(&parts)?;
+            target.uncommitted.add(parts);
+            Ok(rows)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(part_schema(), futures::stream::once(done))))
+    }
+}
+
+/// Sorts and writes a stream on a blocking thread; the parts are durable and not committed.
+pub(crate) async fn write_stream(
+    input: SendableRecordBatchStream,
+    target: Arc<SinkTarget>,
+) -> Result<Vec<SealedPart>, Error> {
+    let handle = tokio::runtime::Handle::current();
+    let runtimes = target.runtimes.clone();
+    let work = move || handle.block_on(run(input, &target));
+    runtimes.spawn_blocking("sink", work).await.map_err(|e| Error::internal(format!("a sink ended early: {e}")))?
+}
+
+async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Result<Vec<SealedPart>, Error> {
+    let mut sink = PartSink::new(target.table.clone(), target.settings.clone())?;
+    loop {
+        let batch = tokio::select! {
+            biased;
+            () = target.progress.cancellation().cancelled() => return Err(Error::cancelled()),
+            batch = input.next() => batch,
+        };
+        let Some(batch) = batch else { break };
+        let batch = target.conform.apply(&batch.map_err(Error::from)?)?;
+        let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        sink.write(batch)?;
+        target.progress.add_written(rows, bytes);
+    }
+    Ok(sink.finish()?)
+}
+
+fn part_rows(parts: &[SealedPart]) -> Result<RecordBatch> {
+    let names = parts.iter().map(|part| Some(part.descriptor().id.to_string()));
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(names.collect::<StringViewArray>()),
+        Arc::new(parts.iter().map(|part| Some(part.descriptor().rows)).collect::<UInt64Array>()),
+        Arc::new(parts.iter().map(|part| Some(part.descriptor().bytes)).collect::<UInt64Array>()),
+    ];
+    Ok(RecordBatch::try_new(part_schema(), columns)?)
+}

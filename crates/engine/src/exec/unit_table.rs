@@ -1,0 +1,64 @@
+//! A source read by units: the table a load plans over.
+//!
+//! Invariant: one `UnitTable` is scanned by one plan once; its queue is empty afterwards.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use load::{LoadPlan, UnitQueue};
+use sources::{ObjectTable, SourceUnit};
+
+use super::unit_scan::UnitScanExec;
+
+pub(crate) struct UnitTable {
+    table: Arc<ObjectTable>,
+    units: Arc<Vec<SourceUnit>>,
+    queue: UnitQueue,
+    partitions: usize,
+}
+
+impl UnitTable {
+    pub(crate) fn new(table: Arc<ObjectTable>, units: Vec<SourceUnit>, plan: &LoadPlan, partitions: usize) -> Self {
+        let queue = UnitQueue::new(plan.hand_out_order(partitions * 2));
+        UnitTable { table, units: Arc::new(units), queue, partitions }
+    }
+}
+
+impl std::fmt::Debug for UnitTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "UnitTable({} units)", self.units.len())
+    }
+}
+
+#[async_trait]
+impl TableProvider for UnitTable {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let scan = UnitScanExec::new(
+            Arc::clone(&self.table),
+            Arc::clone(&self.units),
+            self.queue.clone(),
+            projection.cloned(),
+            self.partitions,
+        )?;
+        Ok(Arc::new(scan))
+    }
+}

@@ -1,0 +1,87 @@
+//! One line per statement: who does it.
+//!
+//! Invariant: no logic here beyond the choice.
+
+use std::sync::Arc;
+
+use sql::{Statement, SystemCommand};
+
+use crate::context::StatementContext;
+use crate::error::Error;
+use crate::request::{BodyStream, Rows};
+use crate::{ddl, explain, insert, optimize, query, show};
+
+/// Runs a statement that is not about the session itself.
+pub(crate) async fn execute(
+    context: &Arc<StatementContext>,
+    statement: &Statement,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    match statement {
+        Statement::Query(query) => return query::run(context, query).await,
+        Statement::Insert(insert) => return insert::run(context, insert, text, body).await,
+        Statement::Explain(explain) => return explain::run(context, explain).await,
+        Statement::Show(what) => return show::show(context, what),
+        Statement::Describe(what) => return show::describe(context, what).await,
+        Statement::Exists { what } => return show::exists(context, what),
+        Statement::CreateTable(create) => create_table(context, create, text).await?,
+        Statement::CreateDatabase { name, if_not_exists, .. } => {
+            ddl::create_database(context, name, *if_not_exists).await?;
+        }
+        Statement::DropDatabase { name, if_exists } => ddl::drop_database(context, name, *if_exists).await?,
+        Statement::DropTable { tables, if_exists } => ddl::drop_tables(context, tables, *if_exists).await?,
+        Statement::Truncate { table, if_exists } => ddl::truncate(context, table, *if_exists).await?,
+        Statement::Rename(pairs) => ddl::rename(context, pairs).await?,
+        Statement::RenameDatabase { from, to } => ddl::rename_database(context, from, to).await?,
+        Statement::Exchange(a, b) => ddl::exchange(context, a, b).await?,
+        Statement::Optimize(what) => optimize::run(context, what).await?,
+        Statement::System(command) => system_command(context, command)?,
+        Statement::KillQuery { .. } => return Err(Error::unsupported("KILL QUERY")),
+        Statement::CheckTable { table } => return show::check(context, table).await,
+        Statement::Use { .. } | Statement::Set(_) => {
+            return Err(Error::internal("a statement of the session reached the engine"));
+        }
+    }
+    Ok(Rows::none())
+}
+
+async fn create_table(
+    context: &Arc<StatementContext>,
+    create: &sql::CreateTable,
+    text: &str,
+) -> Result<(), Error> {
+    let Some(_created) = ddl::create_table(context, create).await? else { return Ok(()) };
+    if let sql::CreateSource::Select { query, empty: false, .. } = &create.source {
+        let filled = context.at_newest_snapshot();
+        let insert = sql::Insert {
+            target: sql::InsertTarget::Table(create.name.clone()),
+            columns: None,
+            source: sql::InsertSource::Select(query.as_ref().clone()),
+            settings: Vec::new(),
+        };
+        if let Err(error) = insert::run(&filled, &insert, text, None).await {
+            // CREATE TABLE .. AS SELECT leaves no empty table behind.
+            ddl::drop_tables(&filled, std::slice::from_ref(&create.name), true).await?;
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn system_command(context: &StatementContext, command: &SystemCommand) -> Result<(), Error> {
+    let table = |name: &Option<sql::TableName>| -> Result<Option<model::TableId>, Error> {
+        name.as_ref().map(|name| context.table(name).map(|table| table.def.id)).transpose()
+    };
+    match command {
+        SystemCommand::StopMerges(name) => context.database.merges.stop(table(name)?),
+        SystemCommand::StartMerges(name) => {
+            context.database.merges.start(table(name)?);
+            context.database.wake.notify_waiters();
+        }
+        SystemCommand::DropSchemaCache(storage) => context.database.sources.schemas.clear(storage.as_deref()),
+        // The query log is in memory and always current.
+        SystemCommand::FlushLogs => {}
+    }
+    Ok(())
+}

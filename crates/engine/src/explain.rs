@@ -1,0 +1,118 @@
+//! EXPLAIN: what a statement would do, without doing it (but for ANALYZE).
+//!
+//! Invariant: EXPLAIN of an INSERT never writes.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+use model::ByteSize;
+use sql::{Explain, ExplainKind, Insert, InsertSource, Query, Statement};
+
+use crate::context::StatementContext;
+use crate::error::Error;
+use crate::insert::{UNIT_BYTES, only_projects, unit_of};
+use crate::query::{PlannedQuery, plan};
+use crate::request::Rows;
+use crate::show::lines;
+
+pub(crate) async fn run(context: &Arc<StatementContext>, explain: &Explain) -> Result<Rows, Error> {
+    let (query, target) = match explain.statement.as_ref() {
+        Statement::Query(query) => (query, None),
+        Statement::Insert(insert) => match &insert.source {
+            InsertSource::Select(query) => (query, Some(insert.as_ref())),
+            _ => return Err(Error::unsupported("EXPLAIN of INSERT without SELECT")),
+        },
+        _ => return Err(Error::unsupported("EXPLAIN of this statement")),
+    };
+    let text = match explain.kind {
+        ExplainKind::Ast => format!("{:#?}", query.ast).lines().map(str::to_owned).collect(),
+        ExplainKind::Syntax => vec![query.ast.to_string()],
+        ExplainKind::Plan => plan_lines(context, query, target).await?,
+        ExplainKind::Pipeline => physical_lines(context, query).await?,
+        ExplainKind::Estimate => estimate(context, query).await?,
+        ExplainKind::Analyze if target.is_none() => analyze(context, query).await?,
+        ExplainKind::Analyze => return Err(Error::unsupported("EXPLAIN ANALYZE of INSERT")),
+        ExplainKind::Load => load_lines(context, query).await?,
+    };
+    lines("explain", text)
+}
+
+async fn plan_lines(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    target: Option<&Insert>,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let optimized = planned.state.optimize(&planned.logical)?;
+    let mut out = Vec::new();
+    if let Some(insert) = target {
+        out.push(format!("Insert: {:?}", insert.target));
+    }
+    out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
+    out.push(String::new());
+    out.extend(rendered(planned.physical().await?.as_ref()));
+    out.extend(source_lines(&planned));
+    Ok(out)
+}
+
+fn rendered(plan: &dyn ExecutionPlan) -> Vec<String> {
+    DisplayableExecutionPlan::new(plan).indent(false).to_string().lines().map(str::to_owned).collect()
+}
+
+/// Which files a statement reads, and how its arguments were understood.
+fn source_lines(planned: &PlannedQuery) -> Vec<String> {
+    let mut lines = Vec::new();
+    for source in &planned.sources {
+        let (files, bytes) = (source.files().len(), ByteSize(source.bytes()));
+        lines.push(format!("Source: {files} file(s), {bytes}, format {}", source.format().name()));
+        lines.extend(source.notes().iter().map(|note| format!("  {note}")));
+    }
+    lines
+}
+
+async fn physical_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    Ok(rendered(planned.physical().await?.as_ref()))
+}
+
+async fn estimate(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    context.progress.watch(&planned.physical().await?);
+    let progress = &context.progress;
+    Ok(vec![format!("rows: {}, bytes: {}", progress.total_rows_approx(), ByteSize(progress.total_bytes()))])
+}
+
+async fn analyze(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let physical = planned.physical().await?;
+    context.progress.watch(&physical);
+    let mut stream = execute_stream(Arc::clone(&physical), planned.state.task_ctx())?;
+    while let Some(batch) = stream.next().await {
+        batch.map_err(Error::from)?;
+    }
+    let shown = DisplayableExecutionPlan::with_metrics(physical.as_ref()).indent(false).to_string();
+    Ok(shown.lines().map(str::to_owned).collect())
+}
+
+/// How a load would cut its input.
+async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let mut out = source_lines(&planned);
+    if let [source] = planned.sources.as_slice()
+        && only_projects(&planned.logical)
+    {
+        let units = source.units(UNIT_BYTES).await?;
+        let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
+        out.push(format!(
+            "Load: {} unit(s), {}, rows: {}",
+            load.units().len(),
+            ByteSize(load.bytes_total),
+            load.rows_total.map_or_else(|| "unknown".to_owned(), |rows| rows.to_string())
+        ));
+    } else {
+        out.push("Load: the query is run as a whole; it is not a plain scan of one source".to_owned());
+    }
+    Ok(out)
+}

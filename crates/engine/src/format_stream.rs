@@ -1,0 +1,57 @@
+//! Bytes of a format, as they arrive, made into batches.
+//!
+//! Invariant: bytes are read no faster than batches are taken, and only what a row still lacks is kept.
+
+use bytes::{Bytes, BytesMut};
+use arrow::array::RecordBatch;
+use formats::RowReader;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use crate::error::Error;
+
+struct Reading {
+    reader: Box<dyn RowReader>,
+    chunks: BoxStream<'static, Result<Bytes, Error>>,
+    pending: BytesMut,
+    ended: bool,
+}
+
+/// The rows in `chunks`.
+pub(crate) fn read_batches(
+    reader: Box<dyn RowReader>,
+    chunks: BoxStream<'static, Result<Bytes, Error>>,
+) -> BoxStream<'static, Result<RecordBatch, Error>> {
+    let reading = Reading { reader, chunks, pending: BytesMut::new(), ended: false };
+    let steps = futures::stream::unfold(Some(reading), |reading| async move {
+        let mut reading = reading?;
+        match reading.step().await {
+            Ok(None) => None,
+            Ok(Some(batches)) => Some((Ok(batches), Some(reading))),
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    steps
+        .flat_map(|step| match step {
+            Ok(batches) => futures::stream::iter(batches.into_iter().map(Ok).collect::<Vec<_>>()),
+            Err(error) => futures::stream::iter(vec![Err(error)]),
+        })
+        .boxed()
+}
+
+impl Reading {
+    /// The batches of one more chunk; `None` after the last.
+    async fn step(&mut self) -> Result<Option<Vec<RecordBatch>>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        match self.chunks.next().await {
+            Some(chunk) => self.pending.extend_from_slice(&chunk?),
+            None => self.ended = true,
+        }
+        let mut batches = Vec::new();
+        let consumed = self.reader.read(&self.pending, self.ended, &mut batches)?;
+        let _ = self.pending.split_to(consumed);
+        Ok(Some(batches))
+    }
+}

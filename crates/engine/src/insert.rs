@@ -1,0 +1,341 @@
+//! INSERT: rows from text, from a body, or from a query, into a table.
+//!
+//! Invariant: one statement is one transaction. The one place that chooses between inline rows in the log, parts of a
+//! sink, and a load over units.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use catalog::{Op, Precondition, TableState};
+use datafusion::datasource::{DefaultTableSource, provider_as_source};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use formats::{FormatKind, RowReader};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use load::{LoadPlan, SinkRequest, Unit, plan_sinks};
+use mergetree::write::SinkSettings;
+use model::{TableEngine, UnitId};
+use sql::{Insert, InsertSource, InsertTarget, Settings, Statement};
+
+use crate::commit::commit;
+use crate::conform::{Conform, insert_columns};
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind, into_datafusion};
+use crate::exec::commit::CommitExec;
+use crate::exec::sink::{SinkExec, write_stream};
+use crate::exec::unit_table::UnitTable;
+use crate::query::{PlannedQuery, plan};
+use crate::request::{BodyStream, Rows};
+use crate::sink_target::SinkTarget;
+use crate::source_settings::format_settings;
+use crate::uncommitted::UncommittedParts;
+
+/// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
+const INLINE_BYTES_MAX: usize = 1 << 20;
+
+/// Uncompressed bytes of one unit of a load: a second or so of work.
+pub(crate) const UNIT_BYTES: u64 = 128 << 20;
+
+type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
+
+/// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let InsertTarget::Table(name) = &insert.target else {
+        return Err(Error::unsupported("INSERT INTO FUNCTION"));
+    };
+    if context.resolve(name).0 == crate::schemas_name::SYSTEM {
+        return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
+    }
+    let table = context.table(name)?;
+    let columns = insert.columns.as_deref();
+    match &insert.source {
+        InsertSource::Values(range) => {
+            let rows = value_rows(context, &table, columns, &text[range.clone()], body).await?;
+            insert_batches(context, &table, columns, rows).await
+        }
+        InsertSource::Format { name, data } => {
+            let rows = format_rows(context, &table, columns, name, &text[data.clone()], body)?;
+            insert_batches(context, &table, columns, rows).await
+        }
+        InsertSource::Select(query) => insert_select(context, &table, columns, query).await,
+        InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
+            .with_hint("use INSERT INTO t SELECT * FROM file('path')")),
+    }
+}
+
+/// The rows of VALUES: constants are read without a plan, anything else is planned as a query.
+async fn value_rows(
+    context: &Arc<StatementContext>,
+    table: &TableState,
+    columns: Option<&[String]>,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Batches, Error> {
+    if text.trim().is_empty() && body.is_some() {
+        return format_rows(context, table, columns, "Values", "", body);
+    }
+    let mut reader = new_reader(context, table, columns, FormatKind::Values)?;
+    let mut batches = Vec::new();
+    match reader.read(text.as_bytes(), true, &mut batches) {
+        Ok(_) => Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed()),
+        // Not a constant, or a constant that does not fit: the planner tells which.
+        Err(unread) => match planned_values(context, text).await {
+            Ok(planned) => Ok(planned),
+            Err(error) if error.kind == ErrorKind::Syntax => Err(unread.into()),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+async fn planned_values(context: &Arc<StatementContext>, text: &str) -> Result<Batches, Error> {
+    let parsed = sql::parse_one(&format!("SELECT * FROM (VALUES {text}) AS rows"))?;
+    let Statement::Query(query) = parsed.statement else {
+        return Err(Error::internal("VALUES did not parse as a query"));
+    };
+    let planned = plan(context, &query, None).await?;
+    let physical = planned.physical().await?;
+    Ok(execute_stream(physical, planned.state.task_ctx())?.map(|batch| batch.map_err(Error::from)).boxed())
+}
+
+fn new_reader(
+    context: &StatementContext,
+    table: &TableState,
+    columns: Option<&[String]>,
+    kind: FormatKind,
+) -> Result<Box<dyn RowReader>, Error> {
+    let targets = insert_columns(&table.def, columns)?;
+    let fields: Vec<_> =
+        targets.iter().map(|column| model::type_arrow::to_field(&column.name, &column.column_type)).collect();
+    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
+    Ok(formats::new_reader(kind, schema, &format_settings(&context.settings))?)
+}
+
+/// Rows of `INSERT ... FORMAT`: what stands in the statement, then the body.
+fn format_rows(
+    context: &Arc<StatementContext>,
+    table: &TableState,
+    columns: Option<&[String]>,
+    format: &str,
+    inline_data: &str,
+    body: Option<BodyStream>,
+) -> Result<Batches, Error> {
+    let kind = match FormatKind::parse(format) {
+        Some(kind) if kind.is_input() => kind,
+        Some(_) => return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read"))),
+        None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
+    };
+    let reader = new_reader(context, table, columns, kind)?;
+    let first = bytes::Bytes::copy_from_slice(inline_data.as_bytes());
+    let chunks = futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
+    Ok(crate::format_stream::read_batches(reader, chunks.boxed()))
+}
+
+/// Small statements go into the log, larger ones through a sink.
+async fn insert_batches(
+    context: &Arc<StatementContext>,
+    table: &Arc<TableState>,
+    columns: Option<&[String]>,
+    mut rows: Batches,
+) -> Result<Rows, Error> {
+    let (handle, defaults) = context.database.tables.handle(&table.def)?;
+    let width = insert_columns(&table.def, columns)?.len();
+    let conform = Conform::new(&table.def, columns, width, &defaults)?;
+    let (mut held, mut bytes) = (Vec::new(), 0);
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        bytes += batch.get_array_memory_size();
+        held.push(batch);
+        if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
+            let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
+            let target = sink_target(context, handle, conform)?;
+            let schema = Arc::new(arrow::datatypes::Schema::empty());
+            let rest = rest.map(|batch| batch.map_err(into_datafusion));
+            let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rest));
+            let parts = write_stream(stream, Arc::clone(&target)).await?;
+            target.uncommitted.add(parts);
+            return commit_target(context, target).await;
+        }
+    }
+    let batches = held.iter().map(|batch| conform.apply(batch)).collect::<Result<Vec<_>, Error>>()?;
+    store_small(context, table, handle, batches).await
+}
+
+/// Rows that fit one record, or go to an engine without parts.
+async fn store_small(
+    context: &Arc<StatementContext>,
+    table: &Arc<TableState>,
+    handle: mergetree::Table,
+    batches: Vec<RecordBatch>,
+) -> Result<Rows, Error> {
+    let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+    match table.def.engine {
+        TableEngine::Null => {}
+        TableEngine::Memory => context.database.memory_tables.append(table.def.id, batches)?,
+        TableEngine::MergeTree if rows > 0 => {
+            let schema = table.def.arrow_schema();
+            let batch = arrow::compute::concat_batches(&schema, &batches)
+                .map_err(|e| Error::internal(e.to_string()))?;
+            let encoded = mergetree::inline::encode(&table.def, &batch)?;
+            let op = Op::InlineRows {
+                table: table.def.id,
+                schema_version: table.def.schema_version,
+                rows,
+                bytes: encoded,
+            };
+            let precondition = Precondition::SchemaCompatible {
+                table: table.def.id,
+                schema_version: table.def.schema_version,
+            };
+            let (catalog, host) = (Arc::clone(&handle.catalog), handle.host.clone());
+            let read_seq = context.snapshot.seq();
+            let work = move || commit(&catalog, &host, read_seq, vec![precondition], vec![op]);
+            let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+            joined.map_err(|e| Error::internal(e.to_string()))??;
+        }
+        TableEngine::MergeTree => {}
+    }
+    context.progress.add_written(rows, bytes);
+    Ok(Rows::none())
+}
+
+fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
+    let settings: &Settings = &context.settings;
+    let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
+    let plan = plan_sinks(SinkRequest {
+        cores: context.database.threads as u64,
+        insert_threads: settings.get_u64("max_insert_threads"),
+        block_rows_min: given("min_insert_block_size_rows"),
+        block_bytes_min: given("min_insert_block_size_bytes"),
+        memory_bytes_max: context.memory.limit(),
+    });
+    let sinks = usize::try_from(plan.sinks).unwrap_or(1).max(1);
+    let sink = SinkSettings {
+        block_rows_min: plan.block_rows_min,
+        block_bytes_min: plan.block_bytes_min,
+        partitions_max: settings.get_u64("max_partitions_per_insert_block"),
+        memory: context.memory.clone(),
+        load: None,
+    };
+    (sink, sinks)
+}
+
+fn sink_target(
+    context: &Arc<StatementContext>,
+    table: mergetree::Table,
+    conform: Conform,
+) -> Result<Arc<SinkTarget>, Error> {
+    let (settings, _) = sink_settings(context);
+    Ok(Arc::new(SinkTarget {
+        uncommitted: Arc::new(UncommittedParts::new(table.store.clone())),
+        table,
+        conform,
+        settings,
+        progress: Arc::clone(&context.progress),
+        runtimes: context.database.runtimes.clone(),
+    }))
+}
+
+async fn commit_target(context: &Arc<StatementContext>, target: Arc<SinkTarget>) -> Result<Rows, Error> {
+    let work = move || crate::commit::commit_parts(&target);
+    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+    joined.map_err(|e| Error::internal(e.to_string()))??;
+    context.database.wake.notify_waiters();
+    Ok(Rows::none())
+}
+
+async fn insert_select(
+    context: &Arc<StatementContext>,
+    table: &Arc<TableState>,
+    columns: Option<&[String]>,
+    query: &sql::Query,
+) -> Result<Rows, Error> {
+    let mut planned = plan(context, query, None).await?;
+    let width = planned.logical.schema().fields().len();
+    let (handle, defaults) = context.database.tables.handle(&table.def)?;
+    let conform = Conform::new(&table.def, columns, width, &defaults)?;
+    if table.def.engine != TableEngine::MergeTree {
+        let physical = planned.physical().await?;
+        return drain_into(context, table, &planned, physical, &conform).await;
+    }
+    let (_, sinks) = sink_settings(context);
+    let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
+    *partitions = sinks.max(1);
+    read_by_units(&mut planned, sinks).await?;
+    let target = sink_target(context, handle, conform)?;
+    let physical = planned.physical().await?;
+    let sink = SinkExec::new(physical, Arc::clone(&target));
+    let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
+    context.progress.watch(&plan);
+    let mut committed = execute_stream(plan, planned.state.task_ctx())?;
+    while let Some(batch) = committed.next().await {
+        batch.map_err(Error::from)?;
+    }
+    context.database.wake.notify_waiters();
+    Ok(Rows::none())
+}
+
+/// A SELECT that only projects one source is read unit by unit, each by whichever sink is free.
+async fn read_by_units(planned: &mut PlannedQuery, sinks: usize) -> Result<(), Error> {
+    let [source] = planned.sources.as_slice() else { return Ok(()) };
+    if !only_projects(&planned.logical) {
+        return Ok(());
+    }
+    let units = source.units(UNIT_BYTES).await?;
+    let plan = LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
+    let table = Arc::new(UnitTable::new(Arc::clone(source), units, &plan, sinks));
+    let replaced = planned.logical.clone().transform_up(|node| match node {
+        LogicalPlan::TableScan(mut scan) if scan.source.downcast_ref::<DefaultTableSource>().is_some() => {
+            scan.source = provider_as_source(Arc::clone(&table) as _);
+            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    planned.logical = replaced.data;
+    Ok(())
+}
+
+/// A source's unit as the load plan numbers it.
+pub(crate) fn unit_of((id, unit): (usize, &sources::SourceUnit)) -> Unit {
+    let as_u32 = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Unit { id: UnitId(as_u32(id)), file: as_u32(unit.file), bytes: unit.bytes, rows: unit.rows }
+}
+
+pub(crate) fn only_projects(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => only_projects(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => only_projects(&alias.input),
+        LogicalPlan::TableScan(scan) => scan.filters.is_empty() && scan.fetch.is_none(),
+        _ => false,
+    }
+}
+
+/// Engines without parts: Null counts, Memory keeps.
+async fn drain_into(
+    context: &Arc<StatementContext>,
+    table: &TableState,
+    planned: &PlannedQuery,
+    physical: Arc<dyn ExecutionPlan>,
+    conform: &Conform,
+) -> Result<Rows, Error> {
+    let schema = physical.schema();
+    let mut rows = crate::query::stream_of(context, &planned.state, physical, schema)?;
+    let mut kept = Vec::new();
+    while let Some(batch) = rows.next().await {
+        let batch = conform.apply(&batch?)?;
+        context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        if table.def.engine == TableEngine::Memory {
+            kept.push(batch);
+        }
+    }
+    context.database.memory_tables.append(table.def.id, kept)?;
+    Ok(Rows::none())
+}

@@ -1,0 +1,66 @@
+//! The API boundary: everything above speaks `Database`, `Session`, `Request`, `Outcome`, `Error`.
+//!
+//! Journey of a statement:
+//! 1. a door calls [`Session::execute`] with a [`Request`];
+//! 2. `sql` parses it ([`session`]); settings of session, request and statement are laid over each other;
+//! 3. a snapshot is pinned and a memory budget made (`context`);
+//! 4. `execute` chooses who does it;
+//! 5. for a query, `sql` rewrites and guards its AST and lists its table functions;
+//! 6. `resolve` makes those into tables: listing and inference, the only I/O before running;
+//! 7. DataFusion plans over `schemas`, which answer from the one snapshot;
+//! 8. `provider` makes scans of parts, pruned by their bounds, beside the inline rows;
+//! 9. batches flow on the computing threads into the answer's stream;
+//! 10. for an INSERT, `conform` casts rows to the table and either one inline op is committed,
+//! 11. or `exec` runs `CommitExec <- SinkExec <- .. <- UnitScanExec`: parts sealed, then one transaction;
+//! 12. `background` is woken: merges, collection, checkpoints.
+//!
+//! Invariant: no DataFusion type crosses this boundary.
+
+mod error_code;
+pub mod error;
+mod storage_errors;
+pub mod config;
+mod memory_tables;
+mod memory_pool;
+mod provider;
+pub mod progress;
+pub mod request;
+mod statement_text;
+mod row_expr;
+mod conform;
+mod uncommitted;
+mod sink_target;
+mod commit;
+mod exec;
+mod tables;
+mod merges;
+mod processes;
+mod schemas_name;
+pub mod database;
+mod context;
+mod source_settings;
+mod system;
+mod schemas;
+mod virtual_columns;
+mod resolve;
+mod query;
+mod format_stream;
+mod insert;
+mod ddl;
+mod merging;
+mod optimize;
+mod show;
+mod explain;
+mod execute;
+pub mod session;
+mod background;
+mod open;
+
+pub use config::Config;
+pub use database::Database;
+pub use error::{Error, ErrorKind};
+pub use formats::FormatKind;
+pub use progress::QueryProgress;
+pub use request::{BodyStream, Dialect, Outcome, Request};
+pub use session::Session;
+pub use sql::{is_blank, next_statement};

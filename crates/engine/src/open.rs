@@ -1,0 +1,116 @@
+//! Opening and closing a database.
+//!
+//! Invariant: after `open` returns, everything acknowledged before is there, half-written files are gone, and
+//! background work runs. `close` waits for what runs and leaves nothing behind in a temporary folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::{Catalog, CatalogConfig};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use host::{Host, Runtimes};
+use object_store::local::LocalFileSystem;
+use parking_lot::Mutex;
+use parts::PartStore;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::background;
+use crate::config::Config;
+use crate::database::{Database, SourceCaches};
+use crate::error::{Error, ErrorKind};
+use crate::memory_tables::MemoryTables;
+use crate::merges::Merges;
+use crate::processes::Processes;
+use crate::provider::part_files::PART_STORE_URL;
+use crate::tables::Tables;
+
+/// Threads that only wait for the network.
+const IO_THREADS: usize = 2;
+
+/// Bytes of Parquet footers and page indexes kept in memory.
+const METADATA_CACHE_BYTES: usize = 256 << 20;
+
+/// How long `close` waits for running work.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(20);
+
+impl Database {
+    /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
+    pub fn open(config: Config) -> Result<Arc<Database>, Error> {
+        let memory = config.memory_bytes_max.unwrap_or_else(|| host::process::total_memory_bytes() / 5 * 4);
+        let host = Host::system(memory)?;
+        let threads = config.threads.unwrap_or_else(host::process::cpu_count).max(1);
+        let (root, temporary) = root_folder(&config, &host)?;
+        host.disk.create_dir_all(&root)?;
+        let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
+        let store = PartStore::local(host.clone(), root.clone());
+        mergetree::collect::orphans_at_open(&catalog, &store)?;
+        let runtimes = Runtimes::new(threads, IO_THREADS)?;
+        let runtime_env = RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
+        let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
+        let files = LocalFileSystem::new_with_prefix(&root)
+            .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
+        runtime_env.register_object_store(&parts_url, Arc::new(files));
+        let base_state = sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env))).build();
+        let database = Arc::new(Database {
+            threads,
+            tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
+            memory_tables: MemoryTables::new(host.memory.clone()),
+            processes: Processes::default(),
+            merges: Arc::new(Merges::default()),
+            sources: SourceCaches {
+                stores: Arc::new(sources::StoreCache::new(runtimes.clone())),
+                schemas: Arc::new(sources::SchemaCache::default()),
+                environment: sources::S3Environment::read(|name| std::env::var(name).ok()),
+            },
+            closing: CancellationToken::new(),
+            wake: tokio::sync::Notify::new(),
+            background: Mutex::new(Vec::new()),
+            runtimes,
+            config,
+            host,
+            catalog,
+            store,
+            runtime_env,
+            base_state,
+            temporary,
+        });
+        if database.config.background {
+            background::start(&database);
+        }
+        Ok(database)
+    }
+
+    /// Folder of the database; a temporary one when `Config::root` was not given.
+    pub fn root(&self) -> &std::path::Path {
+        self.catalog.root()
+    }
+
+    /// Stops background work and, for a temporary database, removes its folder.
+    pub async fn close(self: Arc<Self>) {
+        self.closing.cancel();
+        for process in self.processes.running() {
+            process.progress.cancel();
+        }
+        self.merges.close();
+        let running = std::mem::take(&mut *self.background.lock());
+        for task in running {
+            let _ = tokio::time::timeout(CLOSE_PATIENCE, task).await;
+        }
+        if let Some(folder) = &self.temporary {
+            let _ = self.host.disk.remove_dir_all(folder);
+        }
+    }
+}
+
+fn root_folder(config: &Config, host: &Host) -> Result<(PathBuf, Option<PathBuf>), Error> {
+    if let Some(root) = &config.root {
+        let absolute = std::path::absolute(root)?;
+        return Ok((absolute, None));
+    }
+    let unique = host::random::u64(host.random.as_ref());
+    let folder = std::env::temp_dir().join(format!("gristmill-{unique:016x}"));
+    Ok((folder.clone(), Some(folder)))
+}

@@ -1,0 +1,79 @@
+//! OPTIMIZE TABLE: merges on request, waited for.
+//!
+//! Invariant: after FINAL every partition that was there at the start is one part, unless merges are stopped.
+
+use std::sync::Arc;
+
+use mergetree::merge::{MergePlan, plan_all};
+use sql::{Optimize, Partition};
+
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::merging::{flush_table, run_merge};
+
+pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) -> Result<(), Error> {
+    let state = context.table(&optimize.table)?;
+    if state.def.engine != model::TableEngine::MergeTree {
+        let message = format!("table \"{}\" has no parts to optimize", optimize.table);
+        return Err(Error::new(ErrorKind::Unsupported, 48, message));
+    }
+    let partition = match &optimize.partition {
+        None => None,
+        Some(Partition::Id(id)) => Some(id.clone()),
+        Some(Partition::Expression(expression)) => Some(partition_name(expression)),
+    };
+    let (database, table) = (Arc::clone(&context.database), state.def.id);
+    if !database.merges.may_run(table) {
+        return Err(Error::new(ErrorKind::Conflict, 388, "merges are stopped")
+            .with_hint("SYSTEM START MERGES lets them run again"));
+    }
+    let (is_final, cancelled) = (optimize.is_final, Arc::clone(&context.progress));
+    let work = move || {
+        flush_table(&database, table)?;
+        loop {
+            let snapshot = database.catalog.snapshot();
+            let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
+            let plans: Vec<MergePlan> = plan_all(&state, partition.as_deref(), is_final);
+            if plans.is_empty() || cancelled.is_cancelled() {
+                return if cancelled.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) };
+            }
+            let mut merged = false;
+            for plan in plans {
+                merged |= run_merge(&database, &state, plan)?;
+            }
+            if !merged && !is_final {
+                return Ok(());
+            }
+            if !is_final {
+                return Ok(());
+            }
+            if !merged {
+                // Background merges hold the parts: wait for them, they bring us nearer too.
+                database.host.clock.sleep(std::time::Duration::from_millis(20));
+            }
+            if !database.merges.may_run(table) {
+                return Err(Error::new(ErrorKind::Conflict, 388, "merges were stopped meanwhile"));
+            }
+        }
+    };
+    let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
+    joined.map_err(|e| Error::internal(e.to_string()))?
+}
+
+/// The partition id of the values of a partition key as written: `202008`, `'2020-08-01'`, `(1, 'a')`, `tuple()`.
+fn partition_name(expression: &sql::Expr) -> String {
+    let text = expression.to_string();
+    let inner = text.strip_prefix("tuple").unwrap_or(&text).trim_matches(['(', ')']);
+    let piece = |piece: &str| {
+        let piece = piece.trim();
+        match piece.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+            Some(date) if date.len() == 10 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                date.replace('-', "")
+            }
+            Some(quoted) => quoted.to_owned(),
+            None => piece.to_owned(),
+        }
+    };
+    let pieces: Vec<String> = inner.split(',').filter(|text| !text.trim().is_empty()).map(piece).collect();
+    if pieces.is_empty() { "all".to_owned() } else { pieces.join("-") }
+}

@@ -1,0 +1,82 @@
+//! Statements running now, and those that have ended.
+//!
+//! Invariant: every statement is in the list from its parsing until its last batch is read or its stream dropped,
+//! then once in the query log. The log is bounded; the oldest entries go first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::error::Error;
+use crate::progress::QueryProgress;
+
+/// Entries of `system.query_log` kept in memory.
+const QUERY_LOG_ENTRIES_MAX: usize = 10_000;
+
+/// A running statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub query_id: String,
+    pub query: String,
+    pub kind: &'static str,
+    pub database: String,
+    pub started_ms: u64,
+    pub started: Duration,
+    pub memory: host::MemoryBudget,
+    pub progress: Arc<QueryProgress>,
+}
+
+/// An ended statement.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedQuery {
+    pub process: Process,
+    pub duration: Duration,
+    pub result_rows: u64,
+    pub read_rows: u64,
+    pub read_bytes: u64,
+    pub memory_peak: u64,
+    pub error: Option<Error>,
+}
+
+/// Both lists of one database process.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    running: Mutex<BTreeMap<u64, Process>>,
+    ended: Mutex<VecDeque<LoggedQuery>>,
+    next: std::sync::atomic::AtomicU64,
+}
+
+impl Processes {
+    pub(crate) fn begin(&self, process: Process) -> u64 {
+        let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.running.lock().insert(number, process);
+        number
+    }
+
+    pub(crate) fn end(&self, number: u64, now: Duration, result_rows: u64, error: Option<Error>) {
+        let Some(process) = self.running.lock().remove(&number) else { return };
+        let mut ended = self.ended.lock();
+        if ended.len() == QUERY_LOG_ENTRIES_MAX {
+            ended.pop_front();
+        }
+        ended.push_back(LoggedQuery {
+            duration: now.saturating_sub(process.started),
+            result_rows,
+            read_rows: process.progress.read_rows(),
+            read_bytes: process.progress.read_bytes(),
+            memory_peak: process.memory.peak(),
+            process,
+            error,
+        });
+    }
+
+    pub(crate) fn running(&self) -> Vec<Process> {
+        self.running.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn ended(&self) -> Vec<LoggedQuery> {
+        self.ended.lock().iter().cloned().collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! What a running statement has done so far, readable from another thread at any time.
+//!
+//! Invariant: counters only grow. Totals may grow too, while a listing is still being read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use parking_lot::RwLock;
+use sources::ReadProgress;
+use tokio_util::sync::CancellationToken;
+
+use crate::provider::part_files::PART_STORE_URL;
+
+/// Live counters of one statement; shared between its operators and whoever shows them.
+#[derive(Debug, Default)]
+pub struct QueryProgress {
+    /// Rows and bytes read from files outside.
+    pub source: Arc<ReadProgress>,
+    /// Rows and bytes of the parts that will be read, as far as planned.
+    table_rows_total: AtomicU64,
+    table_bytes_total: AtomicU64,
+    written_rows: AtomicU64,
+    written_bytes: AtomicU64,
+    /// The running plan: its scans of parts count what they read.
+    plan: RwLock<Option<Arc<dyn ExecutionPlan>>>,
+    cancellation: CancellationToken,
+}
+
+impl QueryProgress {
+    pub fn read_rows(&self) -> u64 {
+        self.source.rows_read() + self.sum_over_part_scans("output_rows")
+    }
+
+    pub fn read_bytes(&self) -> u64 {
+        self.source.bytes_read() + self.sum_over_part_scans("bytes_scanned")
+    }
+
+    /// 0 while nothing is known.
+    pub fn total_rows_approx(&self) -> u64 {
+        self.table_rows_total.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that will be read, as far as known.
+    pub fn total_bytes(&self) -> u64 {
+        self.table_bytes_total.load(Ordering::Relaxed) + self.source.bytes_total()
+    }
+
+    pub fn written_rows(&self) -> u64 {
+        self.written_rows.load(Ordering::Relaxed)
+    }
+
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_written(&self, rows: u64, bytes: u64) {
+        self.written_rows.fetch_add(rows, Ordering::Relaxed);
+        self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// From here on the plan's own counters are shown too.
+    pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
+        for_each_part_scan(plan.as_ref(), &mut |_, config| {
+            for part in config.file_groups.iter().flat_map(|group| group.iter()) {
+                let rows = part.statistics.as_ref().and_then(|s| s.num_rows.get_value().copied()).unwrap_or(0);
+                self.table_rows_total.fetch_add(rows as u64, Ordering::Relaxed);
+                self.table_bytes_total.fetch_add(part.effective_size(), Ordering::Relaxed);
+            }
+        });
+        *self.plan.write() = Some(Arc::clone(plan));
+    }
+
+    fn sum_over_part_scans(&self, counter: &str) -> u64 {
+        let mut sum = 0;
+        if let Some(plan) = self.plan.read().as_ref() {
+            for_each_part_scan(plan.as_ref(), &mut |scan, _| {
+                let counted = scan.metrics().and_then(|metrics| metrics.sum_by_name(counter));
+                sum += counted.map_or(0, |value| value.as_usize() as u64);
+            });
+        }
+        sum
+    }
+
+    /// Asks the statement to stop; it does within a batch or a network request.
+    pub fn cancel(&self) {
+        self.cancellation.cancel();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
+    pub(crate) fn cancellation(&self) -> &CancellationToken {
+        &self.cancellation
+    }
+}
+
+fn for_each_part_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(&DataSourceExec, &FileScanConfig)) {
+    if let Some(scan) = plan.downcast_ref::<DataSourceExec>()
+        && let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>()
+        && config.object_store_url.as_str().starts_with(PART_STORE_URL)
+    {
+        visit(scan, config);
+    }
+    for child in plan.children() {
+        for_each_part_scan(child.as_ref(), visit);
+    }
+}

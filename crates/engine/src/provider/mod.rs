@@ -1,0 +1,8 @@
+//! Our tables as DataFusion providers.
+//!
+//! Invariant: the only place where a part becomes something DataFusion scans.
+
+pub(crate) mod numbers;
+pub(crate) mod part_bounds;
+pub(crate) mod part_files;
+pub(crate) mod table;

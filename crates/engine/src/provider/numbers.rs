@@ -1,0 +1,76 @@
+//! `numbers(n)`, `numbers(offset, n[, step])`, `zeros(n)` and `system.numbers`.
+//!
+//! Invariant: values come in rising order from one partition, in batches, without holding them all.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, UInt8Array, UInt64Array};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::PartitionStream;
+use model::ColumnType;
+use model::type_arrow::to_field;
+
+/// What to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NumberRange {
+    pub start: u64,
+    /// `None` never ends.
+    pub count: Option<u64>,
+    pub step: u64,
+    /// A column `zero` of zeros instead of `number`.
+    pub zeros: bool,
+}
+
+#[derive(Debug)]
+struct Counting {
+    range: NumberRange,
+    schema: SchemaRef,
+}
+
+/// A table that counts.
+pub(crate) fn numbers_table(range: NumberRange) -> Result<Arc<dyn TableProvider>> {
+    let field = match range.zeros {
+        true => to_field("zero", &ColumnType::UInt8),
+        false => to_field("number", &ColumnType::UInt64),
+    };
+    let schema = Arc::new(Schema::new(vec![field]));
+    let stream = Counting { range, schema: Arc::clone(&schema) };
+    let table = StreamingTable::try_new(schema, vec![Arc::new(stream)])?;
+    Ok(Arc::new(table.with_infinite_table(range.count.is_none())))
+}
+
+impl PartitionStream for Counting {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows_max = context.session_config().batch_size() as u64;
+        let (range, schema) = (self.range, Arc::clone(&self.schema));
+        let mut given = 0;
+        let batches = std::iter::from_fn(move || {
+            let left = range.count.map_or(rows_max, |count| count - given).min(rows_max);
+            if left == 0 {
+                return None;
+            }
+            let batch = batch_of(range, given, left, &schema);
+            given += left;
+            Some(batch)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(batches)))
+    }
+}
+
+fn batch_of(range: NumberRange, given: u64, rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {
+    let number = |i: u64| range.start.wrapping_add(i.wrapping_mul(range.step));
+    let column: arrow::array::ArrayRef = match range.zeros {
+        true => Arc::new(UInt8Array::from_iter_values((0..rows).map(|_| 0))),
+        false => Arc::new(UInt64Array::from_iter_values((given..given + rows).map(number))),
+    };
+    Ok(RecordBatch::try_new(Arc::clone(schema), vec![column])?)
+}

@@ -1,0 +1,99 @@
+//! Parts as DataFusion's file groups: the only bridge from a part to a DataFusion scan.
+//!
+//! Invariant: every row of every given part is read exactly once. Must not know: which parts to read, or why.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use chrono::DateTime;
+use datafusion::catalog::Session;
+use datafusion::common::stats::Precision;
+use datafusion::common::{Result, Statistics};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::object_store::ObjectStoreUrl;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use model::PartDescriptor;
+use object_store::ObjectMeta;
+use object_store::path::Path;
+
+/// The name under which the store that holds a database's parts is registered with DataFusion.
+pub(crate) const PART_STORE_URL: &str = "gristmill-parts://local";
+
+/// Bytes at the end of a part read in one go, so that footer and page index come with the first request.
+const FOOTER_BYTES_HINT: usize = 512 * 1024;
+
+/// What to read of the parts.
+pub(crate) struct PartScan<'a> {
+    pub schema: SchemaRef,
+    pub parts: &'a [Arc<PartDescriptor>],
+    pub projection: Option<&'a Vec<usize>>,
+    pub predicate: Option<Arc<dyn PhysicalExpr>>,
+    pub limit: Option<usize>,
+}
+
+/// A scan over the parts; one file group a partition, balanced by bytes. DataFusion cuts groups further by row group.
+pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+    let url = ObjectStoreUrl::parse(PART_STORE_URL)?;
+    let runtime = state.runtime_env();
+    let store = runtime.object_store(&url)?;
+    let readers = CachedParquetFileReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
+    let mut source = ParquetSource::new(Arc::clone(&scan.schema))
+        .with_table_parquet_options(state.default_table_options().parquet)
+        .with_parquet_file_reader_factory(Arc::new(readers))
+        .with_metadata_size_hint(FOOTER_BYTES_HINT)
+        .with_enable_page_index(true)
+        .with_pushdown_filters(state.config_options().execution.parquet.pushdown_filters);
+    if let Some(predicate) = scan.predicate {
+        source = source.with_predicate(predicate);
+    }
+    let partitions = state.config_options().execution.target_partitions;
+    let config = FileScanConfigBuilder::new(url, Arc::new(source))
+        .with_file_groups(file_groups(scan.parts, &scan.schema, partitions))
+        .with_statistics(statistics(scan.parts, &scan.schema))
+        .with_projection_indices(scan.projection.cloned())?
+        .with_limit(scan.limit)
+        .build();
+    Ok(DataSourceExec::from_data_source(config))
+}
+
+/// Largest parts first, each to the group with the fewest bytes.
+fn file_groups(parts: &[Arc<PartDescriptor>], schema: &SchemaRef, groups: usize) -> Vec<FileGroup> {
+    let mut order: Vec<&Arc<PartDescriptor>> = parts.iter().collect();
+    order.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+    let count = groups.clamp(1, parts.len().max(1));
+    let mut filled: Vec<(u64, Vec<PartitionedFile>)> = vec![(0, Vec::new()); count];
+    for part in order {
+        if let Some(least) = filled.iter_mut().min_by_key(|(bytes, _)| *bytes) {
+            least.0 += part.bytes;
+            least.1.push(part_file(part, schema));
+        }
+    }
+    filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
+}
+
+fn part_file(part: &PartDescriptor, schema: &SchemaRef) -> PartitionedFile {
+    let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
+    let meta = ObjectMeta {
+        location: Path::from(part.location.key.as_ref()),
+        last_modified: created.unwrap_or_default(),
+        size: part.bytes,
+        e_tag: None,
+        version: None,
+    };
+    PartitionedFile::new_from_meta(meta)
+        .with_statistics(Arc::new(statistics(std::slice::from_ref(&Arc::new(part.clone())), schema)))
+}
+
+/// Exact row counts let `count()` be answered without a read.
+fn statistics(parts: &[Arc<PartDescriptor>], schema: &SchemaRef) -> Statistics {
+    let rows: u64 = parts.iter().map(|part| part.rows).sum();
+    let bytes: u64 = parts.iter().map(|part| part.bytes_uncompressed).sum();
+    let exact = |number: u64| usize::try_from(number).map_or(Precision::Absent, Precision::Exact);
+    let mut statistics = Statistics::new_unknown(schema);
+    statistics.num_rows = exact(rows);
+    statistics.total_byte_size = exact(bytes).to_inexact();
+    statistics
+}

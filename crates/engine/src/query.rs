@@ -1,0 +1,151 @@
+//! SELECT: text to plan to batches.
+//!
+//! Invariant: resolving (which may do I/O), planning (which does none) and running are three steps. The snapshot is
+//! held until the last batch.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use formats::FormatKind;
+use futures::StreamExt;
+use model::ColumnType;
+use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::request::Rows;
+use crate::resolve::{TargetStructure, resolve_calls};
+use crate::schemas::{CALLS, StatementCatalog};
+use crate::virtual_columns::{hide_from_wildcards, used_in};
+
+/// A SELECT ready to run.
+pub(crate) struct PlannedQuery {
+    pub state: SessionState,
+    pub logical: LogicalPlan,
+    /// Names of the result's columns as the dialect prints them.
+    pub labels: Vec<String>,
+    /// Files named by table functions, for loads and EXPLAIN.
+    pub sources: Vec<Arc<sources::ObjectTable>>,
+}
+
+/// Resolves and plans. `structure` gives table functions without one the columns of an INSERT's target.
+pub(crate) async fn plan(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    structure: Option<&TargetStructure>,
+) -> Result<PlannedQuery, Error> {
+    let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
+    let mut ast = prepared.ast;
+    let virtual_columns = used_in(&ast);
+    hide_from_wildcards(&mut ast, &virtual_columns, CALLS);
+    let resolved = resolve_calls(context, &prepared.calls, structure, &virtual_columns).await?;
+    let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
+    let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
+    let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
+    let logical = state.statement_to_plan(statement).await?;
+    refuse_other_statements(&logical)?;
+    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources })
+}
+
+/// The guard lets only queries through; this holds even if it had a hole.
+fn refuse_other_statements(plan: &LogicalPlan) -> Result<(), Error> {
+    let mut refused = false;
+    plan.apply(|node| {
+        refused |= matches!(
+            node,
+            LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::Statement(_)
+        );
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if refused { Err(Error::unsupported("a statement inside a query")) } else { Ok(()) }
+}
+
+impl PlannedQuery {
+    pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let optimized = self.state.optimize(&self.logical)?;
+        Ok(self.state.query_planner().create_physical_plan(&optimized, &self.state).await?)
+    }
+
+    /// The result's schema under the dialect's labels, in the layouts of our types.
+    pub(crate) fn labelled(&self, schema: &Schema) -> SchemaRef {
+        // With a `*` in the SELECT only the plan knows how many columns there are.
+        let labelled = self.labels.len() == schema.fields().len();
+        let fields = schema.fields().iter().enumerate().map(|(i, field)| {
+            let label = if labelled { self.labels[i].as_str() } else { sql::display_name(field.name()) };
+            to_field(label, &result_type(field))
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+}
+
+/// The type of a result column. What DataFusion itself computes as a truth value is ClickHouse's UInt8; only a column
+/// that says so is a Bool.
+fn result_type(field: &Field) -> ColumnType {
+    let attached = field.metadata().contains_key(EXTENSION_NAME_KEY);
+    match field.data_type() {
+        DataType::Boolean if !attached && field.is_nullable() => ColumnType::UInt8.nullable(),
+        DataType::Boolean if !attached => ColumnType::UInt8,
+        _ => from_field(field),
+    }
+}
+
+/// A batch in the layouts of the result's types.
+fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        let same = column.data_type() == field.data_type();
+        if same { Ok(Arc::clone(column)) } else { arrow::compute::cast(column, field.data_type()) }
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|e| Error::internal(e.to_string()))?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Runs a SELECT.
+pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
+    let planned = plan(context, query, None).await?;
+    let physical = planned.physical().await?;
+    let schema = planned.labelled(&physical.schema());
+    let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
+    Ok(Rows { schema, stream })
+}
+
+/// Executes a plan; the stream stops when the statement is cancelled.
+pub(crate) fn stream_of(
+    context: &Arc<StatementContext>,
+    state: &SessionState,
+    physical: Arc<dyn ExecutionPlan>,
+    schema: SchemaRef,
+) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
+    context.progress.watch(&physical);
+    let batches = execute_stream(physical, state.task_ctx())?;
+    let (held, progress) = (Arc::clone(context), Arc::clone(&context.progress));
+    let relabelled = batches.map(move |batch| {
+        let batch = batch.map_err(Error::from)?;
+        let _snapshot = &held.snapshot;
+        presented(&batch, &schema)
+    });
+    let cancelled = async move {
+        progress.cancellation().cancelled().await;
+    };
+    let stream = relabelled.take_until(cancelled);
+    let progress = Arc::clone(&context.progress);
+    let end = futures::stream::once(async move { progress.is_cancelled().then(|| Err(Error::cancelled())) });
+    Ok(stream.chain(end.filter_map(std::future::ready)).boxed())
+}
+
+/// A FORMAT clause of a SELECT.
+pub(crate) fn output_format(name: &str) -> Result<FormatKind, Error> {
+    match FormatKind::parse(name) {
+        Some(kind) if kind.is_output() => Ok(kind),
+        Some(_) => Err(Error::new(ErrorKind::BadInput, 73, format!("format {name} cannot be written"))),
+        None => Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {name}"))
+            .with_hint("system.formats lists the formats")),
+    }
+}

@@ -1,0 +1,102 @@
+//! What a client asks and what it gets: the vocabulary of every door.
+//!
+//! Invariant: plain data and streams. A door never sees a DataFusion type here, only Arrow batches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use bytes::Bytes;
+use formats::FormatKind;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use crate::error::Error;
+use crate::progress::QueryProgress;
+
+/// Whose rules hold for integer division, NULL, case and result labels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dialect {
+    #[default]
+    ClickHouse,
+}
+
+/// Data of `INSERT ... FORMAT`, as it arrives.
+pub type BodyStream = BoxStream<'static, Result<Bytes, Error>>;
+
+/// One statement.
+#[derive(Default)]
+pub struct Request {
+    pub sql: String,
+    /// Values of `{name:Type}`.
+    pub params: Vec<(String, String)>,
+    /// Settings of this statement only, weaker than its own SETTINGS clause.
+    pub settings: Vec<(String, String)>,
+    pub dialect: Dialect,
+    pub body: Option<BodyStream>,
+    /// The statement is cancelled after this long.
+    pub deadline: Option<Duration>,
+    /// Generated when absent.
+    pub query_id: Option<String>,
+}
+
+impl Request {
+    pub fn new(sql: impl Into<String>) -> Request {
+        Request { sql: sql.into(), ..Request::default() }
+    }
+}
+
+/// What a statement answers.
+pub struct Outcome {
+    /// Names and types of the result; no fields when there is no result, as for DDL.
+    pub schema: SchemaRef,
+    pub stream: BoxStream<'static, Result<RecordBatch, Error>>,
+    /// The statement's FORMAT clause.
+    pub format: Option<FormatKind>,
+    /// The statement's INTO OUTFILE clause.
+    pub outfile: Option<sql::statement::Outfile>,
+    pub warnings: Vec<String>,
+    pub progress: Arc<QueryProgress>,
+    pub query_id: String,
+}
+
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Outcome({}, {} columns)", self.query_id, self.schema.fields().len())
+    }
+}
+
+impl Outcome {
+    /// Whether there is a result to show, if only an empty one.
+    pub fn has_result(&self) -> bool {
+        !self.schema.fields().is_empty()
+    }
+
+    /// Runs it to the end and keeps all rows. For tests and small results.
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>, Error> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.stream.next().await {
+            batches.push(batch?);
+        }
+        Ok(batches)
+    }
+}
+
+/// Rows a statement returns, before a door sees them.
+pub(crate) struct Rows {
+    pub schema: SchemaRef,
+    pub stream: BoxStream<'static, Result<RecordBatch, Error>>,
+}
+
+impl Rows {
+    /// The answer of a statement that has none.
+    pub(crate) fn none() -> Rows {
+        Rows::of(Arc::new(Schema::empty()), Vec::new())
+    }
+
+    pub(crate) fn of(schema: SchemaRef, batches: Vec<RecordBatch>) -> Rows {
+        let stream = futures::stream::iter(batches.into_iter().map(Ok)).boxed();
+        Rows { schema, stream }
+    }
+}

@@ -1,0 +1,110 @@
+//! Table-function calls made into tables, before planning.
+//!
+//! Invariant: all I/O that planning would need happens here. A call is resolved once, however often the plan uses it.
+
+use std::sync::Arc;
+
+use model::ColumnType;
+use sources::{Argument, ArgumentValue, ObjectTable, SourceCall, SourceEnv, UserFiles, VirtualColumn, resolve};
+
+use crate::config::Config;
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::provider::numbers::{NumberRange, numbers_table};
+use crate::schemas::Calls;
+use crate::source_settings::source_settings;
+
+/// What the calls of a statement became.
+#[derive(Default)]
+pub(crate) struct Resolved {
+    pub tables: Calls,
+    pub sources: Vec<Arc<ObjectTable>>,
+}
+
+/// Columns that an INSERT's target gives to a source without a structure of its own.
+pub(crate) type TargetStructure = Vec<(String, ColumnType)>;
+
+pub(crate) async fn resolve_calls(
+    context: &Arc<StatementContext>,
+    calls: &[sql::TableFunctionCall],
+    structure: Option<&TargetStructure>,
+    virtual_columns: &[VirtualColumn],
+) -> Result<Resolved, Error> {
+    let mut resolved = Resolved::default();
+    for call in calls {
+        match call.name.to_ascii_lowercase().as_str() {
+            "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
+                let table = numbers_table(number_range(call)?)?;
+                resolved.tables.insert(call.placeholder.clone(), table);
+            }
+            _ => {
+                let table = resolve_source(context, call, structure).await?;
+                let table = Arc::new(table.with_virtual_columns(virtual_columns));
+                resolved.sources.push(Arc::clone(&table));
+                resolved.tables.insert(call.placeholder.clone(), table);
+            }
+        }
+    }
+    Ok(resolved)
+}
+
+pub(crate) async fn resolve_source(
+    context: &Arc<StatementContext>,
+    call: &sql::TableFunctionCall,
+    structure: Option<&TargetStructure>,
+) -> Result<ObjectTable, Error> {
+    let env = SourceEnv {
+        stores: Arc::clone(&context.database.sources.stores),
+        schema_cache: Arc::clone(&context.database.sources.schemas),
+        settings: Arc::new(source_settings(context).bounded()),
+        user_files: user_files(&context.database.config),
+        environment: context.database.sources.environment.clone(),
+        progress: Arc::clone(&context.progress.source),
+        memory: context.memory.clone(),
+        now_ms: context.now_ms(),
+    };
+    let call = SourceCall {
+        function: call.name.clone(),
+        arguments: call.arguments.iter().map(argument).collect(),
+    };
+    Ok(resolve(&call, &env, structure.cloned()).await?)
+}
+
+/// Where `file()` may read.
+fn user_files(config: &Config) -> UserFiles {
+    let here = || std::env::current_dir().unwrap_or_default();
+    UserFiles { root: config.user_files.clone().unwrap_or_else(here), anywhere: config.allow_any_local_path }
+}
+
+fn argument(given: &sql::CallArgument) -> Argument {
+    let value = match &given.value {
+        sql::CallValue::Text(text) => ArgumentValue::Text(text.clone()),
+        sql::CallValue::Number(text) => ArgumentValue::Number(text.clone()),
+        sql::CallValue::Word(text) => ArgumentValue::Word(text.clone()),
+        sql::CallValue::Call { name, arguments } => {
+            ArgumentValue::Call { name: name.clone(), arguments: arguments.iter().map(argument).collect() }
+        }
+    };
+    Argument { name: given.name.clone(), value }
+}
+
+fn number_range(call: &sql::TableFunctionCall) -> Result<NumberRange, Error> {
+    let number = |argument: &sql::CallArgument| match &argument.value {
+        sql::CallValue::Number(text) => text.parse::<u64>().ok(),
+        _ => None,
+    };
+    let numbers: Option<Vec<u64>> = call.arguments.iter().map(number).collect();
+    let zeros = call.name.to_ascii_lowercase().starts_with("zeros");
+    let (start, count, step) = match numbers.as_deref() {
+        Some([]) => (0, None, 1),
+        Some([count]) => (0, Some(*count), 1),
+        Some([start, count]) if !zeros => (*start, Some(*count), 1),
+        // ClickHouse's third argument keeps every step-th number of the range.
+        Some([start, count, step]) if !zeros && *step > 0 => (*start, Some(count.div_ceil(*step)), *step),
+        _ => {
+            let message = format!("table function {} takes one to three constant unsigned numbers", call.name);
+            return Err(Error::new(ErrorKind::BadInput, 36, message));
+        }
+    };
+    Ok(NumberRange { start, count, step, zeros })
+}

@@ -1,0 +1,160 @@
+//! Compiles stored expressions (`` toDate(`#4`) ``) to `RowExpr`s: keys and defaults as storage sees them.
+//!
+//! Invariant: only deterministic, row-wise expressions compile, so a key computed today equals the key computed when
+//! the row was written.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::physical_plan::PhysicalExpr;
+use datafusion::sql::sqlparser::ast::ExprWithAlias;
+use model::table_def::{column_id_of, parse_stored_column_name, stored_column_name};
+use model::type_arrow::{from_field, to_field};
+use model::{ColumnId, ColumnType, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys};
+
+use crate::error::{Error, ErrorKind};
+
+/// See `model::RowExpr`.
+#[derive(Debug)]
+struct CompiledExpr {
+    text: String,
+    column_type: ColumnType,
+    columns: Vec<ColumnId>,
+    plain: Option<ColumnId>,
+    monotonicity: Option<Monotonicity>,
+    /// The columns it reads, named as stored expressions name them.
+    schema: SchemaRef,
+    physical: Arc<dyn PhysicalExpr>,
+}
+
+impl RowExpr for CompiledExpr {
+    fn evaluate(&self, rows: &RecordBatch) -> Result<ArrayRef, RowExprError> {
+        let failed = |message: String| RowExprError { expression: self.text.clone(), message };
+        let find = |id: &ColumnId| {
+            let position = rows.schema_ref().fields().iter().position(|f| column_id_of(f) == Some(*id));
+            position.map(|i| Arc::clone(rows.column(i))).ok_or_else(|| failed(format!("column {} is not there", id.0)))
+        };
+        if let Some(id) = &self.plain {
+            return find(id);
+        }
+        let columns = self.columns.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(|e| failed(e.to_string()))?;
+        let value = self.physical.evaluate(&batch).map_err(|e| failed(Error::from(e).message))?;
+        value.into_array(rows.num_rows()).map_err(|e| failed(e.to_string()))
+    }
+
+    fn column_type(&self) -> &ColumnType {
+        &self.column_type
+    }
+
+    fn columns(&self) -> &[ColumnId] {
+        &self.columns
+    }
+
+    fn as_column(&self) -> Option<ColumnId> {
+        self.plain
+    }
+
+    fn monotonicity(&self) -> Option<Monotonicity> {
+        self.monotonicity
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Compiles one stored expression of `def`.
+pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<dyn RowExpr>, Error> {
+    let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
+    let fields: Vec<Field> =
+        def.columns.iter().map(|column| to_field(&stored_column_name(column.id), &column.column_type)).collect();
+    let all = DFSchema::try_from(Schema::new(fields))?;
+    let expression = state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, &all)?;
+    let expression = sql::typed_expression(expression, &all, state.config_options())?;
+    refuse_volatile(&expression, text)?;
+    let columns = used_columns(&expression);
+    let used: Vec<Field> = columns
+        .iter()
+        .filter_map(|id| def.column_by_id(*id))
+        .map(|column| to_field(&stored_column_name(column.id), &column.column_type))
+        .collect();
+    let schema = Arc::new(Schema::new(used));
+    let used = DFSchema::try_from(Arc::clone(&schema))?;
+    let monotonicity = monotonicity(&expression);
+    let plain = match &expression {
+        Expr::Column(column) => parse_stored_column_name(&column.name),
+        _ => None,
+    };
+    let physical = state.create_physical_expr(expression, &used)?;
+    let column_type = match plain.and_then(|id| def.column_by_id(id)) {
+        Some(column) => column.column_type.clone(),
+        None => from_field(physical.return_field(&schema)?.as_ref()),
+    };
+    let text = sql::display_expression(text, def);
+    Ok(Arc::new(CompiledExpr { text, column_type, columns, plain, monotonicity, schema, physical }))
+}
+
+/// Compiles the keys of a table.
+pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<TableKeys, Error> {
+    let all = |texts: &[Arc<str>]| texts.iter().map(|text| compile(state, def, text)).collect::<Result<Vec<_>, _>>();
+    Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)? })
+}
+
+fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
+    let mut volatile = None;
+    expression.apply(|node| {
+        match node {
+            Expr::ScalarFunction(call) if call.func.signature().volatility == Volatility::Volatile => {
+                volatile = Some(call.func.name().to_owned());
+            }
+            Expr::AggregateFunction(call) => volatile = Some(call.func.name().to_owned()),
+            Expr::WindowFunction(call) => volatile = Some(call.fun.name().to_owned()),
+            _ => return Ok(TreeNodeRecursion::Continue),
+        }
+        Ok(TreeNodeRecursion::Stop)
+    })?;
+    match volatile {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("function {name} is not allowed in the stored expression {text}");
+            Err(Error::new(ErrorKind::BadInput, 36, message))
+        }
+    }
+}
+
+fn used_columns(expression: &Expr) -> Vec<ColumnId> {
+    let mut ids: Vec<ColumnId> =
+        expression.column_refs().into_iter().filter_map(|column| parse_stored_column_name(&column.name)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Known for a plain column, and for a chain of functions that declare it for the one argument that varies.
+fn monotonicity(expression: &Expr) -> Option<Monotonicity> {
+    match expression {
+        Expr::Column(_) => Some(Monotonicity::Increasing),
+        Expr::Alias(alias) => monotonicity(&alias.expr),
+        Expr::ScalarFunction(call) => {
+            let (argument, own) = functions::lookup(call.func.name())?.monotonic_argument?;
+            let constant = |(i, other): (usize, &Expr)| i == argument || matches!(other, Expr::Literal(..));
+            if !call.args.iter().enumerate().all(constant) {
+                return None;
+            }
+            match (own, monotonicity(call.args.get(argument)?)?) {
+                (Monotonicity::Increasing, inner) => Some(inner),
+                (Monotonicity::Decreasing, Monotonicity::Increasing) => Some(Monotonicity::Decreasing),
+                (Monotonicity::Decreasing, Monotonicity::Decreasing) => Some(Monotonicity::Increasing),
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! A statement's databases and tables as DataFusion looks names up.
+//!
+//! Invariant: every name resolves against the one snapshot of the statement. Looking a name up does no I/O: sources
+//! were resolved before planning and stand in a schema of their own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use catalog::TableState;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::MemTable;
+use model::TableEngine;
+
+use crate::context::{CATALOG, StatementContext};
+use crate::error::into_datafusion;
+use crate::provider::table::MergeTreeTable;
+use crate::schemas_name::SYSTEM;
+use crate::system;
+
+
+/// Sources of one statement: placeholder name to table. They stand in this schema.
+pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
+
+/// Tables that stand for the table-function calls of one statement.
+pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;
+
+pub(crate) struct StatementCatalog {
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl StatementCatalog {
+    pub(crate) fn new(context: Arc<StatementContext>, calls: Calls) -> StatementCatalog {
+        StatementCatalog { context, calls: Arc::new(calls) }
+    }
+}
+
+impl fmt::Debug for StatementCatalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StatementCatalog({} calls)", self.calls.len())
+    }
+}
+
+impl CatalogProviderList for StatementCatalog {
+    fn register_catalog(
+        &self,
+        _name: String,
+        _catalog: Arc<dyn CatalogProvider>,
+    ) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![CATALOG.to_owned()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        let databases = Databases { context: Arc::clone(&self.context), calls: Arc::clone(&self.calls) };
+        (name == CATALOG).then(|| Arc::new(databases) as Arc<dyn CatalogProvider>)
+    }
+}
+
+struct Databases {
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl fmt::Debug for Databases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Databases")
+    }
+}
+
+impl CatalogProvider for Databases {
+    fn schema_names(&self) -> Vec<String> {
+        self.context.snapshot.databases().map(|database| database.name.to_string()).collect()
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        let known = name == CALLS || name == SYSTEM || self.context.snapshot.database(name).is_some();
+        let tables = DatabaseTables {
+            database: name.to_owned(),
+            context: Arc::clone(&self.context),
+            calls: Arc::clone(&self.calls),
+        };
+        known.then(|| Arc::new(tables) as Arc<dyn SchemaProvider>)
+    }
+}
+
+struct DatabaseTables {
+    database: String,
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl fmt::Debug for DatabaseTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseTables({})", self.database)
+    }
+}
+
+impl DatabaseTables {
+    fn state(&self, name: &str) -> Option<Arc<TableState>> {
+        let database = self.context.snapshot.database(&self.database)?;
+        self.context.snapshot.table(database.id, name)
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for DatabaseTables {
+    fn table_names(&self) -> Vec<String> {
+        let Some(database) = self.context.snapshot.database(&self.database) else { return Vec::new() };
+        self.context.snapshot.tables(database.id).map(|table| table.def.name.to_string()).collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if self.database == CALLS {
+            return Ok(self.calls.get(name).cloned());
+        }
+        if self.database == SYSTEM {
+            return system::table(name, &self.context).map_err(into_datafusion);
+        }
+        let Some(state) = self.state(name) else { return Ok(None) };
+        provider_of(&self.context, state).map(Some)
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        match self.database.as_str() {
+            CALLS => self.calls.contains_key(name),
+            SYSTEM => system::NAMES.contains(&name),
+            _ => self.state(name).is_some(),
+        }
+    }
+}
+
+/// How a table is read, by its engine.
+pub(crate) fn provider_of(
+    context: &StatementContext,
+    state: Arc<TableState>,
+) -> Result<Arc<dyn TableProvider>> {
+    match state.def.engine {
+        TableEngine::MergeTree => Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq()))),
+        TableEngine::Memory => {
+            let rows = context.database.memory_tables.batches(state.def.id);
+            Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![rows])?))
+        }
+        TableEngine::Null => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),
+    }
+}

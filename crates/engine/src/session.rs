@@ -1,0 +1,269 @@
+//! A client's state: current database, settings; and the life of one statement.
+//!
+//! Invariant: a failed statement leaves no trace in the session. A statement runs on the computing threads, whatever
+//! thread asked for it, and stops when nobody reads its answer any more.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use formats::FormatKind;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use parking_lot::Mutex;
+use sql::{Output, ParsedStatement, Settings, Statement};
+
+use crate::context::StatementContext;
+use crate::database::Database;
+use crate::error::Error;
+use crate::execute::execute;
+use crate::query::output_format;
+use crate::processes::Process;
+use crate::progress::QueryProgress;
+use crate::request::{Outcome, Request, Rows};
+use crate::statement_text::{masked, with_parameters};
+
+/// Batches computed ahead of whoever reads them.
+const BATCHES_AHEAD: usize = 2;
+
+/// The database a session starts in.
+pub const DEFAULT_DATABASE: &str = "default";
+
+#[derive(Clone)]
+struct Variables {
+    current_database: String,
+    settings: Settings,
+}
+
+/// One client's session. Cheap; statements of one session may run at the same time.
+pub struct Session {
+    database: Arc<Database>,
+    variables: Mutex<Variables>,
+}
+
+impl Database {
+    /// A new session in the database `default` with default settings.
+    pub fn session(self: &Arc<Self>) -> Session {
+        let variables =
+            Variables { current_database: DEFAULT_DATABASE.to_owned(), settings: Settings::session() };
+        Session { database: Arc::clone(self), variables: Mutex::new(variables) }
+    }
+}
+
+/// What is decided before a statement runs.
+struct Prepared {
+    context: Arc<StatementContext>,
+    parsed: ParsedStatement,
+    text: String,
+    number: u64,
+}
+
+impl Session {
+    pub fn current_database(&self) -> String {
+        self.variables.lock().current_database.clone()
+    }
+
+    /// Sets a setting of the session, as `SET` does; answers with a warning if it has no effect.
+    pub fn set(&self, name: &str, value: &str) -> Result<Option<String>, Error> {
+        Ok(self.variables.lock().settings.set(name, value)?)
+    }
+
+    /// Runs one statement. The answer's stream must be read to its end, or dropped to cancel.
+    pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
+        let body = request.body;
+        let request = Request { body: None, ..request };
+        let prepared = self.prepare(&request)?;
+        let (context, number) = (Arc::clone(&prepared.context), prepared.number);
+        let output = prepared.parsed.output.clone();
+        if let Some(deadline) = request.deadline {
+            cancel_later(&self.database, &context.progress, deadline);
+        }
+        if let Some(rows) = self.session_statement(&prepared)? {
+            return Ok(self.outcome(&context, number, rows, output));
+        }
+        // Statements run on the computing threads. Dropping this future cancels the statement.
+        let stop = context.progress.cancellation().clone().drop_guard();
+        let task = self.database.runtimes.spawn_cpu("statement", async move {
+            let Prepared { context, parsed, text, .. } = prepared;
+            let cancelled = context.progress.cancellation().clone();
+            tokio::select! {
+                biased;
+                rows = execute(&context, &parsed.statement, &text, body) => rows,
+                () = cancelled.cancelled() => Err(Error::cancelled()),
+            }
+        });
+        let result = task.await.unwrap_or_else(|e| Err(Error::internal(format!("the statement broke: {e}"))));
+        stop.disarm();
+        match result {
+            Ok(rows) => Ok(self.outcome(&context, number, rows, output)),
+            Err(error) => {
+                self.database.processes.end(number, self.now(), 0, Some(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    fn now(&self) -> std::time::Duration {
+        self.database.host.clock.monotonic()
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Prepared, Error> {
+        let text = with_parameters(&request.sql, &request.params)?;
+        let parsed = sql::parse_one(&text)?;
+        if let Some(format) = &parsed.output.format {
+            output_format(format)?;
+        }
+        let mut variables = self.variables.lock().clone();
+        let mut warnings = parsed.warnings.clone();
+        for (name, value) in &request.settings {
+            warnings.extend(variables.settings.set(name, value)?);
+        }
+        warnings.extend(variables.settings.apply_all(&parsed.output.settings)?);
+        let limit = match variables.settings.get_u64("max_memory_usage") {
+            0 => self.database.host.memory.limit(),
+            limit => limit,
+        };
+        let host = &self.database.host;
+        let query_id = request.query_id.clone().unwrap_or_else(|| {
+            model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
+        });
+        let context = Arc::new(StatementContext {
+            database: Arc::clone(&self.database),
+            settings: variables.settings,
+            current_database: variables.current_database,
+            progress: Arc::new(QueryProgress::default()),
+            memory: host.memory.child_named("query", limit),
+            snapshot: self.database.catalog.snapshot(),
+            query_id,
+            warnings: Arc::new(Mutex::new(warnings)),
+        });
+        let number = self.database.processes.begin(Process {
+            query_id: context.query_id.clone(),
+            query: masked(&text),
+            kind: kind_of(&parsed.statement),
+            database: context.current_database.clone(),
+            started_ms: context.now_ms(),
+            started: self.now(),
+            memory: context.memory.clone(),
+            progress: Arc::clone(&context.progress),
+        });
+        Ok(Prepared { context, parsed, text, number })
+    }
+
+    /// USE and SET change the session and nothing else.
+    fn session_statement(&self, prepared: &Prepared) -> Result<Option<Rows>, Error> {
+        let result = match &prepared.parsed.statement {
+            Statement::Use { database } => match prepared.context.snapshot.database(database) {
+                Some(_) => {
+                    self.variables.lock().current_database.clone_from(database);
+                    Ok(Some(Rows::none()))
+                }
+                None => Err(Error::unknown_database(database)),
+            },
+            Statement::Set(changes) => {
+                let mut changed = self.variables.lock().settings.clone();
+                match changed.apply_all(changes) {
+                    Ok(warnings) => {
+                        self.variables.lock().settings = changed;
+                        warnings.into_iter().for_each(|warning| prepared.context.warn(warning));
+                        Ok(Some(Rows::none()))
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
+            _ => Ok(None),
+        };
+        result.inspect_err(|error: &Error| {
+            self.database.processes.end(prepared.number, self.now(), 0, Some(error.clone()));
+        })
+    }
+
+    fn outcome(&self, context: &Arc<StatementContext>, number: u64, rows: Rows, output: Output) -> Outcome {
+        let stream = pump(Arc::clone(&self.database), Arc::clone(context), number, rows.stream);
+        Outcome {
+            schema: rows.schema,
+            stream,
+            format: output.format.as_deref().and_then(FormatKind::parse),
+            outfile: output.outfile,
+            warnings: context.warnings.lock().clone(),
+            progress: Arc::clone(&context.progress),
+            query_id: context.query_id.clone(),
+        }
+    }
+}
+
+/// Computes batches on the computing threads, a few ahead of the reader, and writes the query log at the end.
+fn pump(
+    database: Arc<Database>,
+    context: Arc<StatementContext>,
+    number: u64,
+    mut rows: BoxStream<'static, Result<RecordBatch, Error>>,
+) -> BoxStream<'static, Result<RecordBatch, Error>> {
+    let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
+    let runtimes = database.runtimes.clone();
+    let task = runtimes.spawn_cpu("result", async move {
+        let (mut result_rows, mut failed) = (0, None);
+        while let Some(batch) = rows.next().await {
+            match &batch {
+                Ok(batch) => result_rows += batch.num_rows() as u64,
+                Err(error) => failed = Some(error.clone()),
+            }
+            if sender.send(batch).await.is_err() {
+                failed = Some(Error::cancelled());
+            }
+            if failed.is_some() {
+                break;
+            }
+        }
+        drop(rows);
+        let now = database.host.clock.monotonic();
+        database.processes.end(number, now, result_rows, failed);
+        drop(context);
+    });
+    let stop = task.abort_handle();
+    let batches = futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {
+        let batch = receiver.recv().await?;
+        Some((batch, (receiver, guard)))
+    });
+    batches.boxed()
+}
+
+/// The sender notices a dropped receiver only at its next batch; a long computation is stopped at once.
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn cancel_later(database: &Database, progress: &Arc<QueryProgress>, deadline: std::time::Duration) {
+    let progress = Arc::downgrade(progress);
+    database.runtimes.spawn_io("deadline", async move {
+        tokio::time::sleep(deadline).await;
+        if let Some(progress) = progress.upgrade() {
+            progress.cancel();
+        }
+    });
+}
+
+/// ClickHouse's `query_kind`.
+fn kind_of(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Query(_) => "Select",
+        Statement::Insert(_) => "Insert",
+        Statement::CreateTable(_) | Statement::CreateDatabase { .. } => "Create",
+        Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate { .. } => "Drop",
+        Statement::Describe(_) => "Describe",
+        Statement::Show(_) => "Show",
+        Statement::Exists { .. } => "Exists",
+        Statement::Use { .. } => "Use",
+        Statement::Set(_) => "Set",
+        Statement::Optimize(_) => "Optimize",
+        Statement::System(_) => "System",
+        Statement::Explain(_) => "Explain",
+        Statement::Rename(_) | Statement::RenameDatabase { .. } | Statement::Exchange(..) => "Rename",
+        Statement::KillQuery { .. } => "KillQuery",
+        Statement::CheckTable { .. } => "Check",
+    }
+}
+

@@ -1,0 +1,181 @@
+//! SHOW, DESCRIBE, EXISTS: what is there, as rows.
+//!
+//! Invariant: only reads the statement's snapshot; DESCRIBE of a source reads what inference reads and no more.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt8Array};
+use arrow::datatypes::{Field, Schema};
+use model::type_arrow::{from_field, to_field};
+use model::{ColumnType, TableDef};
+use sql::{Described, ExistsKind, NameFilter, Show, TableName};
+
+use crate::context::StatementContext;
+use crate::error::Error;
+use crate::query::plan;
+use crate::request::Rows;
+use crate::resolve::resolve_source;
+use crate::schemas_name::SYSTEM;
+use crate::system;
+
+fn text_rows<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> Result<Rows, Error> {
+    let fields: Vec<Field> = names.iter().map(|name| to_field(name, &ColumnType::String)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let column = |i: usize| -> ArrayRef {
+        Arc::new(rows.iter().map(|row| Some(row[i].as_str())).collect::<StringViewArray>())
+    };
+    let columns = (0..N).map(column).collect();
+    let batch =
+        RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| Error::internal(e.to_string()))?;
+    Ok(Rows::of(schema, vec![batch]))
+}
+
+pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Error> {
+    let keep = |filter: &NameFilter, names: Vec<String>| -> Vec<[String; 1]> {
+        names.into_iter().filter(|name| filter.matches(name)).map(|name| [name]).collect()
+    };
+    match show {
+        Show::Databases(filter) => {
+            let mut names: Vec<String> =
+                context.snapshot.databases().map(|database| database.name.to_string()).collect();
+            names.sort();
+            text_rows(["name"], keep(filter, names))
+        }
+        Show::Tables { database, filter, limit } => {
+            let names = table_names(context, database.as_deref().unwrap_or(&context.current_database))?;
+            let mut rows = keep(filter, names);
+            rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
+            text_rows(["name"], rows)
+        }
+        Show::CreateTable(name) => {
+            let table = context.table(name)?;
+            let statement = sql::show_create_table(&table.def, context.resolve(name).0);
+            text_rows(["statement"], vec![[statement]])
+        }
+        Show::CreateDatabase(name) => {
+            let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+            text_rows(["statement"], vec![[format!("CREATE DATABASE {}\nENGINE = Atomic", database.name)]])
+        }
+        Show::Columns { table, filter } => {
+            let rows = described_columns(context, table)?;
+            let kept = rows.into_iter().filter(|row| filter.matches(&row[0]));
+            text_rows(["field", "type"], kept.map(|row| [row[0].clone(), row[1].clone()]).collect())
+        }
+        Show::Processlist => {
+            let row = |process: crate::processes::Process| [process.query_id, process.query];
+            text_rows(["query_id", "query"], context.database.processes.running().into_iter().map(row).collect())
+        }
+        Show::Settings { changed, filter } => {
+            let changed_only = |name: &str| !changed || context.settings.is_changed(name);
+            let kept = context.settings.iter().filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
+            let rows = kept.map(|(def, value)| [def.name.to_owned(), def.kind.type_name().to_owned(), value.to_string()]);
+            text_rows(["name", "type", "value"], rows.collect())
+        }
+        Show::Functions(filter) => {
+            let names = sql::documented_functions().into_iter().map(|function| function.name).collect();
+            text_rows(["name"], keep(filter, names))
+        }
+        Show::Engines => {
+            text_rows(["name"], ["MergeTree", "Memory", "Null"].map(|name| [name.to_owned()]).to_vec())
+        }
+    }
+}
+
+fn table_names(context: &StatementContext, database: &str) -> Result<Vec<String>, Error> {
+    if database == SYSTEM {
+        return Ok(system::NAMES.iter().map(|name| (*name).to_owned()).collect());
+    }
+    let found = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
+    let mut names: Vec<String> =
+        context.snapshot.tables(found.id).map(|table| table.def.name.to_string()).collect();
+    names.sort();
+    Ok(names)
+}
+
+const DESCRIBE: [&str; 7] = [
+    "name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression",
+];
+
+type Description = [String; 7];
+
+fn plain(name: &str, column_type: &ColumnType) -> Description {
+    let mut row: Description = Default::default();
+    (row[0], row[1]) = (name.to_owned(), column_type.to_string());
+    row
+}
+
+fn described(def: &TableDef) -> Vec<Description> {
+    let row = |column: &model::ColumnDef| {
+        let mut row = plain(&column.name, &column.column_type);
+        (row[2], row[3]) = system::default_of(def, column);
+        row[4] = column.comment.to_string();
+        row[5] = column.codec.as_deref().unwrap_or("").to_owned();
+        row
+    };
+    def.columns.iter().map(row).collect()
+}
+
+fn described_columns(context: &StatementContext, name: &TableName) -> Result<Vec<Description>, Error> {
+    if context.resolve(name).0 == SYSTEM {
+        let columns = system::columns_of(&name.table);
+        if columns.is_empty() {
+            return Err(Error::unknown_table(SYSTEM, &name.table));
+        }
+        return Ok(columns.iter().map(|(name, column_type)| plain(name, column_type)).collect());
+    }
+    Ok(described(&context.table(name)?.def))
+}
+
+pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) -> Result<Rows, Error> {
+    let of_schema = |schema: &Schema| -> Vec<Description> {
+        schema.fields().iter().map(|field| plain(field.name(), &from_field(field))).collect()
+    };
+    let rows = match what {
+        Described::Table(name) => described_columns(context, name)?,
+        Described::Query(query) => {
+            let planned = plan(context, query, None).await?;
+            of_schema(&planned.labelled(planned.logical.schema().as_arrow()))
+        }
+        Described::Function(call) => {
+            let call = sql::table_function_call(call)?;
+            of_schema(&resolve_source(context, &call, None).await?.schema())
+        }
+    };
+    text_rows(DESCRIBE, rows)
+}
+
+pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Rows, Error> {
+    let found = match what {
+        ExistsKind::Database(name) => context.snapshot.database(name).is_some(),
+        ExistsKind::Table(name) => {
+            let is_system = context.resolve(name).0 == SYSTEM && system::NAMES.contains(&name.table.as_str());
+            is_system || context.table(name).is_ok()
+        }
+    };
+    let schema = Arc::new(Schema::new(vec![to_field("result", &ColumnType::UInt8)]));
+    let column: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]);
+    Ok(Rows::of(schema, vec![batch.map_err(|e| Error::internal(e.to_string()))?]))
+}
+
+/// The kept one-column answer of statements that print text lines.
+pub(crate) fn lines(name: &str, lines: Vec<String>) -> Result<Rows, Error> {
+    text_rows([name], lines.into_iter().map(|line| [line]).collect())
+}
+
+/// CHECK TABLE: reads every part back and compares it with what the log says of it.
+pub(crate) async fn check(context: &Arc<StatementContext>, name: &TableName) -> Result<Rows, Error> {
+    let table = context.table(name)?;
+    let store = context.database.store.clone();
+    let (handle, _) = context.database.tables.handle(&table.def)?;
+    let work = move || {
+        let row = |part: &Arc<model::PartDescriptor>| {
+            let verified = parts::verify::verify(&store, part, &handle.keys.sort);
+            let problem = verified.err().map(|error| error.to_string());
+            [part.name(), u8::from(problem.is_none()).to_string(), problem.unwrap_or_default()]
+        };
+        table.parts().map(row).collect::<Vec<_>>()
+    };
+    let joined = context.database.runtimes.spawn_blocking("check", work).await;
+    text_rows(["part_path", "is_passed", "message"], joined.map_err(|e| Error::internal(e.to_string()))?)
+}

@@ -1,0 +1,59 @@
+//! Session settings as `sources` and `formats` take them.
+//!
+//! Invariant: every setting that reading obeys is handed over here and nowhere else.
+
+use std::time::Duration;
+
+use formats::FormatSettings;
+use sources::{InferenceMode, ReadMethod, SourceSettings};
+use sql::Settings;
+
+use crate::context::StatementContext;
+
+/// What formats obey.
+pub(crate) fn format_settings(settings: &Settings) -> FormatSettings {
+    FormatSettings::from_lookup(&|name| known(settings, name))
+}
+
+/// Settings of formats that a session has; a format may know names that no session offers yet.
+fn known(settings: &Settings, name: &str) -> Option<String> {
+    sql::session_settings().find(name).ok().map(|def| settings.get_text(def.name))
+}
+
+/// What sources obey.
+pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
+    let settings = &context.settings;
+    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let given = |name: &str, otherwise: usize| if settings.is_changed(name) { number(name) } else { otherwise };
+    let defaults = SourceSettings::default();
+    let mode = settings.get_text("schema_inference_mode");
+    let inference_mode = match (settings.is_changed("schema_inference_mode"), mode.as_str()) {
+        (true, "union") => InferenceMode::Union,
+        (true, "default") => InferenceMode::First,
+        _ => InferenceMode::SampledUnion,
+    };
+    let read_method = match settings.get_text("remote_filesystem_read_method").as_str() {
+        "read" => ReadMethod::Read,
+        _ => ReadMethod::Threadpool,
+    };
+    SourceSettings {
+        max_threads: context.threads(),
+        max_download_threads: number("max_download_threads").max(1),
+        max_download_buffer_size: settings.get_u64("max_download_buffer_size").max(1),
+        read_method,
+        prefetch: settings.get_bool("remote_filesystem_read_prefetch"),
+        max_block_size: given("max_block_size", 8192).max(1),
+        list_page_keys: number("s3_list_object_keys_size").clamp(1, 1000),
+        retry_attempts: given("s3_retry_attempts", defaults.retry_attempts),
+        connect_timeout: Duration::from_millis(settings.get_u64("s3_connect_timeout_ms").max(1)),
+        request_timeout: Duration::from_millis(settings.get_u64("s3_request_timeout_ms").max(1)),
+        validate_etag: settings.get_bool("s3_validate_etag_on_read"),
+        ignore_missing: settings.get_bool("s3_ignore_file_doesnt_exist"),
+        throw_on_zero_files: settings.get_bool("s3_throw_on_zero_files_match"),
+        skip_empty_files: settings.get_bool("s3_skip_empty_files"),
+        inference_mode,
+        use_schema_cache: settings.get_bool("schema_inference_use_cache_for_s3"),
+        format: format_settings(settings),
+        ..defaults
+    }
+}

@@ -1,0 +1,90 @@
+//! Errors of storage, formats and casts as the boundary's error.
+//!
+//! Invariant: each variant is mapped by what its reader can do about it.
+
+use catalog::{CatalogError, RefusedWhy};
+use functions::cast::CastError;
+use mergetree::TableError;
+use parts::PartError;
+
+use crate::error::{Error, ErrorKind};
+
+impl From<RefusedWhy> for Error {
+    fn from(why: RefusedWhy) -> Error {
+        use RefusedWhy as Why;
+        let (kind, code) = match &why {
+            Why::UnknownTable(_) => (ErrorKind::UnknownObject, 60),
+            Why::UnknownDatabase(_) => (ErrorKind::UnknownObject, 81),
+            Why::TableExists(_) => (ErrorKind::AlreadyExists, 57),
+            Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, 82),
+            Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, 497),
+            Why::LabelExists { .. } => (ErrorKind::AlreadyExists, 389),
+            Why::Invalid(_) => (ErrorKind::BadInput, 36),
+            Why::SchemaChanged { .. }
+            | Why::PartNotLive { .. }
+            | Why::PartExists { .. }
+            | Why::PartBetween { .. }
+            | Why::FlushOutdated { .. } => (ErrorKind::Conflict, 1002),
+        };
+        Error::new(kind, code, why.to_string())
+    }
+}
+
+impl From<CatalogError> for Error {
+    fn from(error: CatalogError) -> Error {
+        let kind = match &error {
+            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => ErrorKind::Corruption,
+            CatalogError::NotLogged(_) => ErrorKind::Limit,
+            CatalogError::Log(_) | CatalogError::Poisoned(_) => ErrorKind::Unavailable,
+        };
+        Error::new(kind, 1002, error.to_string())
+    }
+}
+
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Error {
+        let text = error.to_string();
+        match error {
+            TableError::Part(part) => part.into(),
+            TableError::Key(key) => key.into(),
+            TableError::TooManyPartitions { .. } => Error::new(ErrorKind::Limit, 252, text)
+                .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once"),
+            TableError::Rows { .. } => Error::new(ErrorKind::BadInput, 36, text),
+            TableError::InlineDamaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
+            TableError::Memory(_) => Error::new(ErrorKind::Limit, 241, text)
+                .with_hint("raise max_memory_usage, or ask for less at once"),
+            TableError::Catalog(catalog) => catalog.into(),
+            TableError::Refused(why) => why.into(),
+            TableError::OutcomeUnknown(_) => Error::new(ErrorKind::OutcomeUnknown, 1002, text),
+            TableError::Gather(_) => Error::internal(text),
+            TableError::Cancelled => Error::cancelled(),
+        }
+    }
+}
+
+impl From<PartError> for Error {
+    fn from(error: PartError) -> Error {
+        let text = error.to_string();
+        match error {
+            PartError::Disk { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Error::new(ErrorKind::Limit, 243, text).with_hint("free space on the disk and try again")
+            }
+            PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, 1002, text),
+            PartError::Damaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
+            PartError::UnknownFormat { .. } => Error::new(ErrorKind::Unsupported, 48, text),
+            PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => Error::internal(text),
+        }
+    }
+}
+
+impl From<CastError> for Error {
+    fn from(error: CastError) -> Error {
+        functions::FunctionError::from(error).into()
+    }
+}
+
+impl From<formats::FormatError> for Error {
+    fn from(error: formats::FormatError) -> Error {
+        Error::new(ErrorKind::BadInput, i32::try_from(error.code).unwrap_or(1002), error.to_string())
+    }
+}

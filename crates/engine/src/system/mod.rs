@@ -1,0 +1,94 @@
+//! System tables: live state of the process as rows, one file a table.
+//!
+//! Invariant: a system table is made when a statement names it and does not change while the statement runs.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use model::ColumnType;
+use model::type_arrow::to_field;
+
+use crate::context::StatementContext;
+use crate::error::Error;
+use crate::provider::numbers::{NumberRange, numbers_table};
+
+pub(crate) mod rows;
+
+mod columns;
+mod databases;
+mod errors;
+mod formats;
+mod functions;
+mod merges;
+mod one;
+mod parts;
+mod processes;
+mod query_log;
+mod schema_inference_cache;
+mod settings;
+mod tables;
+
+pub(crate) use columns::default_of;
+use rows::RowBuilder;
+
+/// Columns and content of one system table.
+pub(crate) struct SystemTable {
+    pub columns: &'static [(&'static str, &'static str)],
+    pub fill: fn(&StatementContext, &mut RowBuilder) -> Result<(), Error>,
+}
+
+/// Every name `system.<name>` resolves.
+pub(crate) const NAMES: &[&str] = &[
+    "columns", "databases", "errors", "formats", "functions", "merges", "merge_tree_settings", "numbers", "one",
+    "parts", "processes", "query_log", "schema_inference_cache", "settings", "tables",
+];
+
+fn definition(name: &str) -> Option<SystemTable> {
+    Some(match name {
+        "columns" => columns::TABLE,
+        "databases" => databases::TABLE,
+        "errors" => errors::TABLE,
+        "formats" => formats::TABLE,
+        "functions" => functions::TABLE,
+        "merges" => merges::TABLE,
+        "merge_tree_settings" => settings::MERGE_TREE_TABLE,
+        "one" => one::TABLE,
+        "parts" => parts::TABLE,
+        "processes" => processes::TABLE,
+        "query_log" => query_log::TABLE,
+        "schema_inference_cache" => schema_inference_cache::TABLE,
+        "settings" => settings::TABLE,
+        "tables" => tables::TABLE,
+        _ => return None,
+    })
+}
+
+/// (column, type) of a system table.
+pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
+    if name == "numbers" {
+        return vec![("number".to_owned(), ColumnType::UInt64)];
+    }
+    let Some(table) = definition(name) else { return Vec::new() };
+    table.columns.iter().map(|(column, of)| ((*column).to_owned(), rows::column_type(of))).collect()
+}
+
+/// The table behind `system.<name>`.
+pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+    if name == "numbers" {
+        return Ok(Some(numbers_table(NumberRange { start: 0, count: None, step: 1, zeros: false })?));
+    }
+    let Some(table) = definition(name) else { return Ok(None) };
+    let batch = batch_of(&table, context)?;
+    Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}
+
+fn batch_of(table: &SystemTable, context: &StatementContext) -> Result<RecordBatch, Error> {
+    let types: Vec<ColumnType> = table.columns.iter().map(|(_, of)| rows::column_type(of)).collect();
+    let fields: Vec<_> = table.columns.iter().zip(&types).map(|((name, _), of)| to_field(name, of)).collect();
+    let mut builder = RowBuilder::new(&types);
+    (table.fill)(context, &mut builder)?;
+    builder.finish(Arc::new(Schema::new(fields)))
+}

@@ -1,0 +1,56 @@
+//! `system.query_log`: statements that ended, newest last; kept in memory, bounded.
+
+use super::SystemTable;
+use super::rows::{Cell, RowBuilder};
+use crate::error::Error;
+use crate::processes::LoggedQuery;
+
+pub(super) const TABLE: SystemTable = SystemTable {
+    columns: &[
+        ("type", "Enum8('QueryStart' = 1, 'QueryFinish' = 2, 'ExceptionBeforeStart' = 3, 'ExceptionWhileProcessing' = 4)"),
+        ("event_time", "DateTime('UTC')"),
+        ("query_start_time", "DateTime('UTC')"),
+        ("query_duration_ms", "UInt64"),
+        ("query_id", "String"),
+        ("query_kind", "String"),
+        ("current_database", "String"),
+        ("read_rows", "UInt64"),
+        ("read_bytes", "UInt64"),
+        ("written_rows", "UInt64"),
+        ("written_bytes", "UInt64"),
+        ("result_rows", "UInt64"),
+        ("memory_usage", "UInt64"),
+        ("exception_code", "Int32"),
+        ("exception", "String"),
+        ("query", "String"),
+    ],
+    fill: |context, rows| {
+        for entry in context.database.processes.ended() {
+            push_entry(rows, entry)?;
+        }
+        Ok(())
+    },
+};
+
+fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery) -> Result<(), Error> {
+    let process = entry.process;
+    let duration_ms = u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX);
+    rows.push([
+        Cell::Int(if entry.error.is_none() { 2 } else { 4 }),
+        Cell::Time(process.started_ms + duration_ms),
+        Cell::Time(process.started_ms),
+        duration_ms.into(),
+        process.query_id.into(),
+        process.kind.into(),
+        process.database.into(),
+        entry.read_rows.into(),
+        entry.read_bytes.into(),
+        process.progress.written_rows().into(),
+        process.progress.written_bytes().into(),
+        entry.result_rows.into(),
+        entry.memory_peak.into(),
+        Cell::Int(entry.error.as_ref().map_or(0, |error| error.code)),
+        entry.error.map(|error| error.to_string()).unwrap_or_default().into(),
+        process.query.into(),
+    ])
+}

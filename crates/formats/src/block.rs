@@ -1,0 +1,214 @@
+//! Cells of many rows into a batch, column by column.
+//!
+//! Invariant: rows before the first bad one are complete in every column when an error is reported, so the error
+//! always names the first bad row. Must not know: how rows are split.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use model::ColumnType;
+use model::type_arrow::from_field;
+
+use crate::builder::{CellError, TypedColumnBuilder};
+use crate::cell::Cell;
+use crate::error::{FormatError, code};
+use crate::settings::FormatSettings;
+
+/// Where a cell of a row goes: a column, or an element of a tuple column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Slot {
+    /// Column of the file, from 0.
+    column: usize,
+    /// Builder of that column; `None` when nobody asked for the column.
+    builder: Option<usize>,
+    path: Vec<usize>,
+    name: String,
+}
+
+/// Collects one batch.
+pub(crate) struct Block {
+    file_schema: SchemaRef,
+    /// Schema of the batches: the columns asked for.
+    schema: SchemaRef,
+    builders: Vec<TypedColumnBuilder>,
+    /// One per cell of a row; `None` for a cell nobody wants.
+    slots: Vec<Option<Slot>>,
+    /// Builders no cell goes to.
+    missing: Vec<usize>,
+    rows: usize,
+    rows_before: u64,
+}
+
+impl Block {
+    /// Cells are the file's columns in order; with `flatten` a tuple's elements stand in cells of their own, as in CSV.
+    /// Batches hold the columns of `projection`, in its order.
+    pub(crate) fn new(
+        file_schema: SchemaRef,
+        projection: Option<&[usize]>,
+        settings: &FormatSettings,
+        flatten: bool,
+    ) -> Result<Self, FormatError> {
+        let failed = |error: ArrowError| FormatError::new(code::LOGICAL_ERROR, error.to_string());
+        let schema = match projection {
+            Some(columns) => Arc::new(file_schema.project(columns).map_err(failed)?),
+            None => Arc::clone(&file_schema),
+        };
+        let builders = schema
+            .fields()
+            .iter()
+            .map(|field| TypedColumnBuilder::with_settings(&from_field(field), settings))
+            .collect::<Result<_, _>>()?;
+        let mut slots = Vec::new();
+        for (column, field) in file_schema.fields().iter().enumerate() {
+            let builder =
+                projection.map_or(Some(column), |columns| columns.iter().position(|c| *c == column));
+            let slot = Slot { column, builder, path: Vec::new(), name: field.name().clone() };
+            push_slots(&mut slots, slot, &from_field(field), flatten);
+        }
+        let slots = slots.into_iter().map(Some).collect();
+        Ok(Self { file_schema, schema, builders, slots, missing: Vec::new(), rows: 0, rows_before: 0 })
+    }
+
+    /// Cells per row.
+    pub(crate) fn width(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Rows of all batches so far.
+    pub(crate) fn rows_total(&self) -> u64 {
+        self.rows_before + u64::try_from(self.rows).unwrap_or(0)
+    }
+
+    pub(crate) fn column_names(&self) -> impl Iterator<Item = &str> {
+        self.file_schema.fields().iter().map(|field| field.name().as_str())
+    }
+
+    /// Names of the cells in order: columns, and `column.element` of flattened tuples.
+    pub(crate) fn cell_name(&self, cell: usize) -> Option<&str> {
+        self.slots.get(cell)?.as_ref().map(|slot| slot.name.as_str())
+    }
+
+    pub(crate) fn has_cell_named(&self, name: &str) -> bool {
+        self.slots.iter().flatten().any(|slot| slot.name == name)
+    }
+
+    /// Cells come in this order of names from now on; an unknown name's cells are dropped, or are an error.
+    pub(crate) fn map_names(&mut self, names: &[String], skip_unknown: bool) -> Result<(), FormatError> {
+        let known: Vec<Slot> = self.slots.drain(..).flatten().collect();
+        for (at, name) in names.iter().enumerate() {
+            let slot = known.iter().find(|slot| slot.name == *name).cloned();
+            if names[..at].contains(name) {
+                return Err(FormatError::new(
+                    code::INCORRECT_DATA,
+                    format!("column \"{name}\" stands twice in the header"),
+                ));
+            }
+            if slot.is_none() && !skip_unknown {
+                return Err(FormatError::new(
+                    code::INCORRECT_DATA,
+                    format!("unknown column \"{name}\" in the header"),
+                ));
+            }
+            self.slots.push(slot);
+        }
+        let reached =
+            |builder: &usize| self.slots.iter().flatten().any(|slot| slot.builder == Some(*builder));
+        self.missing = (0..self.builders.len()).filter(|builder| !reached(builder)).collect();
+        let absent = |slot: &Slot| slot.builder.is_none_or(|builder| self.missing.contains(&builder));
+        let complete = |slot: &Slot| names.contains(&slot.name) || absent(slot);
+        match known.iter().find(|slot| !complete(slot)) {
+            None => Ok(()),
+            Some(slot) => {
+                let message =
+                    format!("the header has only a part of tuple column: \"{}\" is missing", slot.name);
+                Err(FormatError::new(code::INCORRECT_DATA, message))
+            }
+        }
+    }
+
+    /// Appends rows of `width` cells each. `position` tells where in the file a cell stands.
+    pub(crate) fn append(
+        &mut self,
+        cells: &[Cell<'_>],
+        position: impl Fn(&Cell<'_>) -> u64,
+    ) -> Result<(), FormatError> {
+        let width = self.width();
+        let count = cells.len().checked_div(width).unwrap_or(0);
+        if count == 0 {
+            return Ok(());
+        }
+        let mut first_bad: Option<(usize, usize, CellError)> = None;
+        for (cell, slot) in self.slots.iter().enumerate() {
+            let Some(slot) = slot.as_ref().filter(|slot| slot.builder.is_some()) else { continue };
+            // Rows from the first bad one on need no reading: the batch is lost anyway.
+            let limit = first_bad.as_ref().map_or(count, |(row, ..)| *row);
+            let column = cells[cell..].iter().step_by(width).take(limit).copied();
+            let builder = builder_at(&mut self.builders, slot);
+            if let Some(Err(error)) = builder.map(|builder| builder.append_cells(column)) {
+                first_bad = Some((error.index, cell, error));
+            }
+        }
+        if let Some((row, cell, bad)) = first_bad {
+            let error =
+                FormatError::from(bad.error).at_row(self.rows_total() + u64::try_from(row).unwrap_or(0) + 1);
+            let name = self.cell_name(cell).unwrap_or_default().to_owned();
+            return Err(error.in_column(name).at_position(position(&cells[row * width + cell])));
+        }
+        for column in &self.missing {
+            (0..count).for_each(|_| self.builders[*column].append_default());
+        }
+        self.builders.iter_mut().for_each(TypedColumnBuilder::count_tuple_rows);
+        self.rows += count;
+        Ok(())
+    }
+
+    /// The rows so far as a batch; `None` when there are none.
+    pub(crate) fn finish(&mut self) -> Result<Option<RecordBatch>, FormatError> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        let failed = |error: ArrowError| FormatError::new(code::LOGICAL_ERROR, error.to_string());
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.builders.len());
+        for (builder, field) in self.builders.iter_mut().zip(self.schema.fields()) {
+            let array = builder.finish()?;
+            let fits = array.data_type() == field.data_type();
+            arrays.push(if fits { array } else { cast(&array, field.data_type()).map_err(failed)? });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        let batch =
+            RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(failed)?;
+        self.rows_before = self.rows_total();
+        self.rows = 0;
+        Ok(Some(batch))
+    }
+}
+
+fn builder_at<'b>(builders: &'b mut [TypedColumnBuilder], slot: &Slot) -> Option<&'b mut TypedColumnBuilder> {
+    let mut builder = builders.get_mut(slot.builder?)?;
+    for child in &slot.path {
+        builder = builder.tuple_children()?.get_mut(*child)?;
+    }
+    Some(builder)
+}
+
+fn push_slots(slots: &mut Vec<Slot>, slot: Slot, column_type: &ColumnType, flatten: bool) {
+    match column_type {
+        ColumnType::Tuple(elements) if flatten && !elements.is_empty() => {
+            for (at, element) in elements.iter().enumerate() {
+                let mut path = slot.path.clone();
+                path.push(at);
+                let position = (at + 1).to_string();
+                let name = format!("{}.{}", slot.name, element.name.as_deref().unwrap_or(&position));
+                push_slots(slots, Slot { path, name, ..slot.clone() }, &element.column_type, flatten);
+            }
+        }
+        _ => slots.push(slot),
+    }
+}

@@ -1,0 +1,199 @@
+//! Text to typed columns: one builder per column, for every `ColumnType`.
+//!
+//! Invariant: after k successful appends the builder holds k rows; the finished array has the layout
+//! `type_arrow::to_data_type` gives. After an error inside a nested value the builder must be dropped.
+//! Must not know: where cells come from.
+
+mod nested;
+mod parse;
+mod store;
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, NullBufferBuilder};
+use model::{ColumnType, Value};
+
+use crate::calendar::Zone;
+use crate::cell::{Cell, TextForm};
+use crate::error::{FormatError, ValueError, code, excerpt};
+use crate::settings::{DateTimeInput, FormatSettings};
+use store::Store;
+
+/// What the readers of values need to know of the settings.
+#[derive(Clone, Debug)]
+pub(crate) struct BuilderOptions {
+    pub(crate) null_as_default: bool,
+    pub(crate) best_effort: bool,
+    pub(crate) time_zone: Arc<str>,
+}
+
+impl From<&FormatSettings> for BuilderOptions {
+    fn from(settings: &FormatSettings) -> Self {
+        Self {
+            null_as_default: settings.null_as_default,
+            best_effort: settings.date_time_input == DateTimeInput::BestEffort,
+            time_zone: settings.time_zone.as_str().into(),
+        }
+    }
+}
+
+/// Which of the cells given to [`TypedColumnBuilder::append_cells`] failed, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CellError {
+    /// From 0.
+    pub index: usize,
+    pub error: ValueError,
+}
+
+/// Collects the values of one column.
+#[derive(Debug)]
+pub struct TypedColumnBuilder {
+    column_type: ColumnType,
+    options: BuilderOptions,
+    /// Absent for a column that is not Nullable.
+    nulls: Option<NullBufferBuilder>,
+    store: Store,
+    scratch: Vec<u8>,
+}
+
+impl TypedColumnBuilder {
+    /// A builder with ClickHouse's default settings and UTC.
+    pub fn new(column_type: &ColumnType) -> Result<Self, FormatError> {
+        Self::with_settings(column_type, &FormatSettings::default())
+    }
+
+    /// An unknown time zone is the only error.
+    pub fn with_settings(column_type: &ColumnType, settings: &FormatSettings) -> Result<Self, FormatError> {
+        Self::with_options(column_type, &BuilderOptions::from(settings))
+    }
+
+    fn with_options(column_type: &ColumnType, options: &BuilderOptions) -> Result<Self, FormatError> {
+        Ok(Self {
+            column_type: column_type.clone(),
+            options: options.clone(),
+            nulls: column_type.is_nullable().then(|| NullBufferBuilder::new(0)),
+            store: Store::new(column_type.value_type(), options)?,
+            scratch: Vec::new(),
+        })
+    }
+
+    pub fn column_type(&self) -> &ColumnType {
+        &self.column_type
+    }
+
+    /// Rows appended since the start or the last `finish`.
+    pub fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads one value; the error says what could not be read and as which type.
+    pub fn append_text(&mut self, text: &[u8], form: TextForm) -> Result<(), ValueError> {
+        self.append_cells(std::iter::once(Cell { text, form })).map_err(|failed| failed.error)
+    }
+
+    pub fn append_default(&mut self) {
+        if let Some(nulls) = &mut self.nulls {
+            nulls.append(false);
+        }
+        self.store.push_default();
+    }
+
+    /// NULL, or what the settings make of it for a column that is not Nullable.
+    pub fn append_null(&mut self) -> Result<(), ValueError> {
+        self.append_text(&[], TextForm::Null)
+    }
+
+    /// A scalar; its kind must be the one `model::Value` documents for the column's layout.
+    pub fn append_value(&mut self, value: &Value) -> Result<(), ValueError> {
+        if *value == Value::Null {
+            return self.append_null();
+        }
+        if !self.store.push_value(value) {
+            let message = format!("value {value:?} does not fit type {}", self.column_type);
+            return Err(ValueError::new(code::TYPE_MISMATCH, message));
+        }
+        if let Some(nulls) = &mut self.nulls {
+            nulls.append(true);
+        }
+        Ok(())
+    }
+
+    /// The rows so far as an array; the builder is empty again.
+    pub fn finish(&mut self) -> Result<ArrayRef, FormatError> {
+        let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
+        self.store.finish(nulls).map_err(|error| FormatError::new(code::LOGICAL_ERROR, error.to_string()))
+    }
+
+    /// Children of a tuple, which CSV holds in cells of their own; `None` for other types.
+    pub(crate) fn tuple_children(&mut self) -> Option<&mut [TypedColumnBuilder]> {
+        match &mut self.store {
+            Store::Tuple { children, .. } => Some(children),
+            _ => None,
+        }
+    }
+
+    /// Default for every row that a tuple's children have and the tuple has not yet counted.
+    pub(crate) fn count_tuple_rows(&mut self) {
+        if let Store::Tuple { children, rows, .. } = &mut self.store
+            && let Some(first) = children.first_mut()
+        {
+            first.count_tuple_rows();
+            *rows = first.len();
+        }
+    }
+
+    /// Reads a run of values, the hot path of every text format: one dispatch on the type per run.
+    pub fn append_cells<'a>(&mut self, cells: impl Iterator<Item = Cell<'a>>) -> Result<(), CellError> {
+        let column = parse::Column {
+            column_type: &self.column_type,
+            options: &self.options,
+            nulls: &mut self.nulls,
+            scratch: &mut self.scratch,
+        };
+        parse::append(column, &mut self.store, cells)
+    }
+}
+
+/// The error of a value that is not of its type.
+pub(crate) fn unreadable(column_type: &ColumnType, text: &[u8]) -> ValueError {
+    let (number, what) = match column_type.value_type() {
+        ColumnType::Bool => (code::CANNOT_PARSE_BOOL, "cannot read"),
+        ColumnType::Uuid => (code::CANNOT_PARSE_UUID, "cannot read"),
+        ColumnType::Date | ColumnType::Date32 => (code::CANNOT_PARSE_DATE, "cannot read"),
+        ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => {
+            (code::CANNOT_PARSE_DATETIME, "cannot read")
+        }
+        ColumnType::Enum8(_) | ColumnType::Enum16(_) => {
+            (code::UNKNOWN_ELEMENT_OF_ENUM, "unknown enum element")
+        }
+        ColumnType::Float32 | ColumnType::Float64 => (code::CANNOT_PARSE_NUMBER, "cannot read"),
+        _ => (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, "cannot read"),
+    };
+    ValueError::new(number, format!("{what} \"{}\" as {column_type}", excerpt(text)))
+}
+
+/// Reads one value of any type: `text` as it stands in a TSV or CSV cell, or as a literal, by `form`. One row.
+pub fn parse_value(
+    text: &[u8],
+    form: TextForm,
+    column_type: &ColumnType,
+    settings: &FormatSettings,
+) -> Result<ArrayRef, FormatError> {
+    let mut builder = TypedColumnBuilder::with_settings(column_type, settings)?;
+    builder.append_text(text, form)?;
+    builder.finish()
+}
+
+/// Zone of a time column: its own, else the session's.
+fn zone_of(own: Option<&Arc<str>>, options: &BuilderOptions) -> Result<Zone, FormatError> {
+    let name = own.unwrap_or(&options.time_zone);
+    Zone::named(name)
+        .ok_or_else(|| FormatError::new(code::TYPE_MISMATCH, format!("unknown time zone \"{name}\"")))
+}
+
+#[cfg(test)]
+mod tests;

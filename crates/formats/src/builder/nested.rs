@@ -1,0 +1,131 @@
+//! Arrays, maps and tuples out of literals and JSON.
+//!
+//! Invariant: each element is read by its own builder; bytes of nested values are never copied on the way.
+
+use model::ColumnType;
+
+use super::store::{Store, length};
+use super::{TypedColumnBuilder, unreadable};
+use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
+use crate::error::ValueError;
+
+/// Appends one nested value; NULL and defaults are handled by the caller.
+pub(super) fn append(
+    column_type: &ColumnType,
+    store: &mut Store,
+    cell: Cell<'_>,
+    scratch: &mut Vec<u8>,
+) -> Result<(), ValueError> {
+    // In TabSeparated a nested value's own quotes carry the escapes, so its text is a literal as it stands.
+    let (text, syntax) = match cell.form {
+        TextForm::Json => (cell.text, Syntax::Json),
+        TextForm::Escaped => (cell.text, Syntax::Literal),
+        TextForm::Literal if cell.text.first() != Some(&b'\'') => (cell.text, Syntax::Literal),
+        _ => (cell.content(scratch)?, Syntax::Literal),
+    };
+    let result = match store {
+        Store::List { offsets, item } => list(text, syntax, item).map(|()| offsets.push(length(item))),
+        Store::Map { offsets, key, value, .. } => {
+            map(text, syntax, key, value).map(|()| offsets.push(length(key)))
+        }
+        Store::Tuple { names, children, rows, .. } => {
+            tuple(text, syntax, names, children).map(|()| *rows += 1)
+        }
+        _ => Err(Failure::Shape),
+    };
+    result.map_err(|failure| match failure {
+        Failure::Shape => unreadable(column_type, text),
+        Failure::Element(error) => error,
+    })
+}
+
+/// Either the brackets are wrong or an element is.
+enum Failure {
+    Shape,
+    Element(ValueError),
+}
+
+impl From<NotAList> for Failure {
+    fn from(_: NotAList) -> Self {
+        Failure::Shape
+    }
+}
+
+impl From<ValueError> for Failure {
+    fn from(error: ValueError) -> Self {
+        Failure::Element(error)
+    }
+}
+
+fn element(builder: &mut TypedColumnBuilder, syntax: Syntax, text: &[u8]) -> Result<(), ValueError> {
+    let cell = syntax.cell(text);
+    builder.append_text(cell.text, cell.form)
+}
+
+fn list(text: &[u8], syntax: Syntax, item: &mut TypedColumnBuilder) -> Result<(), Failure> {
+    let mut items = Items::new(text, b'[', b']', syntax)?;
+    while let Some(text) = items.next()? {
+        element(item, syntax, text)?;
+    }
+    Ok(())
+}
+
+fn map(
+    text: &[u8],
+    syntax: Syntax,
+    key: &mut TypedColumnBuilder,
+    value: &mut TypedColumnBuilder,
+) -> Result<(), Failure> {
+    let mut items = Items::new(text, b'{', b'}', syntax)?;
+    while let Some((key_text, value_text)) = items.next_pair()? {
+        element(key, syntax, key_text)?;
+        element(value, syntax, value_text)?;
+    }
+    Ok(())
+}
+
+fn tuple(
+    text: &[u8],
+    syntax: Syntax,
+    names: &[Option<std::sync::Arc<str>>],
+    children: &mut [TypedColumnBuilder],
+) -> Result<(), Failure> {
+    if syntax == Syntax::Json && text.first() == Some(&b'{') {
+        return tuple_object(text, names, children);
+    }
+    let (open, close) = if syntax == Syntax::Json { (b'[', b']') } else { (b'(', b')') };
+    let mut items = Items::new(text, open, close, syntax)?;
+    for child in children {
+        let text = items.next()?.ok_or(Failure::Shape)?;
+        element(child, syntax, text)?;
+    }
+    match items.next()? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Shape),
+    }
+}
+
+/// Elements by name; a missing one takes its default, an unknown or repeated one is skipped.
+fn tuple_object(
+    text: &[u8],
+    names: &[Option<std::sync::Arc<str>>],
+    children: &mut [TypedColumnBuilder],
+) -> Result<(), Failure> {
+    let rows = children.first().map_or(0, TypedColumnBuilder::len);
+    let mut items = Items::new(text, b'{', b'}', Syntax::Json)?;
+    let mut scratch = Vec::new();
+    while let Some((key, value)) = items.next_pair()? {
+        let name = Cell { text: key, form: TextForm::Json }.content(&mut scratch)?;
+        let found = names.iter().position(|n| n.as_ref().is_some_and(|n| n.as_bytes() == name));
+        if let Some(child) = found.and_then(|at| children.get_mut(at)) {
+            // The first child may already hold this row: its length is only the row count before the loop.
+            if child.len() == rows {
+                element(child, Syntax::Json, value)?;
+            }
+        }
+    }
+    for child in children.iter_mut().filter(|child| child.len() == rows) {
+        child.append_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,333 @@
+//! Cells into the store of a column, a run of them at a time.
+//!
+//! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
+
+use std::collections::HashMap;
+
+use arrow::array::NullBufferBuilder;
+use arrow::datatypes::TimeUnit;
+use model::{ColumnType, EnumValues};
+
+use super::store::{Store, TimeColumn};
+use super::{BuilderOptions, CellError, nested, unreadable};
+use crate::calendar::DATE_TIME_SECONDS_MAX;
+use crate::cell::{Cell, TextForm};
+use crate::date_text::{date, time_basic, time_best_effort};
+use crate::error::{ValueError, code, excerpt};
+use crate::number::{self, NumberError};
+
+/// The column around a store.
+pub(super) struct Column<'b> {
+    pub(super) column_type: &'b ColumnType,
+    pub(super) options: &'b BuilderOptions,
+    pub(super) nulls: &'b mut Option<NullBufferBuilder>,
+    pub(super) scratch: &'b mut Vec<u8>,
+}
+
+impl Column<'_> {
+    fn valid(&mut self) {
+        if let Some(nulls) = self.nulls {
+            nulls.append(true);
+        }
+    }
+
+    /// Handles the forms without text. `Ok(true)` when the default is to be stored for this row.
+    fn is_default(&mut self, form: TextForm) -> Result<bool, ValueError> {
+        match form {
+            TextForm::Default | TextForm::Null => match self.nulls {
+                Some(nulls) => nulls.append(false),
+                None if form == TextForm::Null && !self.options.null_as_default => {
+                    let message = format!("NULL does not fit type {}", self.column_type);
+                    return Err(ValueError::new(code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message));
+                }
+                None => {}
+            },
+            TextForm::Empty if self.column_type.is_number() || self.column_type.is_string() => self.valid(),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn error(&self, why: NumberError, text: &[u8]) -> ValueError {
+        match why {
+            NumberError::NotANumber => unreadable(self.column_type, text),
+            NumberError::OutOfRange => {
+                let message = format!("value {} does not fit type {}", excerpt(text), self.column_type);
+                ValueError::new(code::ARGUMENT_OUT_OF_BOUND, message)
+            }
+        }
+    }
+}
+
+/// Appends every cell, or stops at the first that fails.
+pub(super) fn append<'a>(
+    mut column: Column<'_>,
+    store: &mut Store,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Result<(), CellError> {
+    let column = &mut column;
+    match store {
+        Store::UInt8(values) => scalars(column, values, 0, cells, number::unsigned),
+        Store::UInt16(values) => scalars(column, values, 0, cells, number::unsigned),
+        Store::UInt32(values) => scalars(column, values, 0, cells, number::unsigned),
+        Store::UInt64(values) => scalars(column, values, 0, cells, number::unsigned),
+        Store::Int8(values) => scalars(column, values, 0, cells, number::signed),
+        Store::Int16(values) => scalars(column, values, 0, cells, number::signed),
+        Store::Int32(values) => scalars(column, values, 0, cells, number::signed),
+        Store::Int64(values) => scalars(column, values, 0, cells, number::signed),
+        Store::Float32(values) => scalars(column, values, 0.0, cells, number::float),
+        Store::Float64(values) => scalars(column, values, 0.0, cells, number::float),
+        Store::Bool(values) => {
+            scalars(column, values, false, cells, |text| flag(text).ok_or(NumberError::NotANumber))
+        }
+        Store::Decimal128(values, precision, scale) => {
+            let (precision, scale) = (*precision, *scale);
+            scalars(column, values, 0, cells, |text| number::decimal128(text, precision, scale))
+        }
+        Store::Decimal256(values, precision, scale) => {
+            let (precision, scale) = (*precision, *scale);
+            let zero = arrow::datatypes::i256::ZERO;
+            scalars(column, values, zero, cells, |text| number::decimal256(text, precision, scale))
+        }
+        Store::Date(values, range) => {
+            let (first, last) = *range;
+            scalars(column, values, 0, cells, |text| {
+                let days = date(text).ok_or(NumberError::NotANumber)?.clamp(first, last);
+                i32::try_from(days).map_err(|_| NumberError::OutOfRange)
+            })
+        }
+        Store::Time(values, time) => {
+            let best_effort = column.options.best_effort;
+            scalars(column, values, 0, cells, |text| ticks(text, time, best_effort))
+        }
+        Store::Uuid(values) => {
+            scalars(column, values, 0, cells, |text| uuid(text).ok_or(NumberError::NotANumber))
+        }
+        Store::Enum8(values, lookup) => {
+            let least = i8::try_from(lookup.least()).unwrap_or(0);
+            scalars(column, values, least, cells, |text| {
+                lookup.find(text).and_then(|n| i8::try_from(n).ok()).ok_or(NumberError::NotANumber)
+            })
+        }
+        Store::Enum16(values, lookup) => {
+            let least = lookup.least();
+            scalars(column, values, least, cells, |text| lookup.find(text).ok_or(NumberError::NotANumber))
+        }
+        Store::Text { .. } => texts(column, store, cells),
+        Store::List { .. } | Store::Map { .. } | Store::Tuple { .. } | Store::Nothing(_) => {
+            for (index, cell) in cells.enumerate() {
+                let at = |error| CellError { index, error };
+                if column.is_default(cell.form).map_err(at)? {
+                    store.push_default();
+                } else {
+                    nested::append(column.column_type, store, cell, column.scratch).map_err(at)?;
+                    column.valid();
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn scalars<'a, T: Copy>(
+    column: &mut Column<'_>,
+    values: &mut Vec<T>,
+    default: T,
+    cells: impl Iterator<Item = Cell<'a>>,
+    mut read: impl FnMut(&[u8]) -> Result<T, NumberError>,
+) -> Result<(), CellError> {
+    for (index, cell) in cells.enumerate() {
+        if matches!(cell.form, TextForm::Raw | TextForm::CsvQuoted) {
+            match read(cell.text) {
+                Ok(value) => {
+                    values.push(value);
+                    column.valid();
+                    continue;
+                }
+                Err(why) => return Err(CellError { index, error: column.error(why, cell.text) }),
+            }
+        }
+        let at = |error| CellError { index, error };
+        if column.is_default(cell.form).map_err(at)? {
+            values.push(default);
+            continue;
+        }
+        let value = match escaped_scalar(column.scratch, cell, &mut read) {
+            Ok(value) => value,
+            Err(Some(error)) => return Err(at(error)),
+            Err(None) => return Err(at(column.error(NumberError::NotANumber, cell.text))),
+        };
+        values.push(value);
+        column.valid();
+    }
+    Ok(())
+}
+
+/// Reads a scalar that has quotes or escapes around it; JSON's `true` and `false` count as 1 and 0.
+fn escaped_scalar<T>(
+    scratch: &mut Vec<u8>,
+    cell: Cell<'_>,
+    read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
+) -> Result<T, Option<ValueError>> {
+    let text = cell.content(scratch).map_err(Some)?;
+    let why = match read(text) {
+        Ok(value) => return Ok(value),
+        Err(why) => why,
+    };
+    let truth = match (cell.form, text) {
+        (TextForm::Json | TextForm::Literal, b"true") => read(b"1"),
+        (TextForm::Json | TextForm::Literal, b"false") => read(b"0"),
+        _ => Err(why),
+    };
+    truth.map_err(|why| match why {
+        NumberError::OutOfRange => {
+            let message = format!("value {} is out of range", excerpt(text));
+            Some(ValueError::new(code::ARGUMENT_OUT_OF_BOUND, message))
+        }
+        NumberError::NotANumber => None,
+    })
+}
+
+fn texts<'a>(
+    column: &mut Column<'_>,
+    store: &mut Store,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Result<(), CellError> {
+    let Store::Text { values, fixed, rows } = store else { return Ok(()) };
+    for (index, cell) in cells.enumerate() {
+        let at = |error| CellError { index, error };
+        if cell.form != TextForm::Raw && column.is_default(cell.form).map_err(at)? {
+            values.append_value("");
+            *rows += 1;
+            continue;
+        }
+        let bytes = cell.content(column.scratch).map_err(at)?;
+        let text = std::str::from_utf8(bytes).map_err(|_| {
+            let message = format!("text \"{}\" is not UTF-8", excerpt(bytes));
+            at(ValueError::new(code::INCORRECT_DATA, message))
+        })?;
+        let text = match fixed {
+            Some(limit) if text.len() > *limit => {
+                let message =
+                    format!("text of {} bytes does not fit type {}", text.len(), column.column_type);
+                return Err(at(ValueError::new(code::TOO_LARGE_STRING_SIZE, message)));
+            }
+            Some(_) => text.trim_end_matches('\0'),
+            None => text,
+        };
+        values.append_value(text);
+        *rows += 1;
+        column.valid();
+    }
+    Ok(())
+}
+
+/// The words ClickHouse takes for a Bool.
+fn flag(text: &[u8]) -> Option<bool> {
+    match text {
+        b"true" | b"1" => return Some(true),
+        b"false" | b"0" => return Some(false),
+        _ => {}
+    }
+    const WORDS: [(&[u8], bool); 14] = [
+        (b"true", true),
+        (b"false", false),
+        (b"t", true),
+        (b"f", false),
+        (b"yes", true),
+        (b"no", false),
+        (b"y", true),
+        (b"n", false),
+        (b"on", true),
+        (b"off", false),
+        (b"enable", true),
+        (b"disable", false),
+        (b"enabled", true),
+        (b"disabled", false),
+    ];
+    WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value)
+}
+
+fn uuid(text: &[u8]) -> Option<u128> {
+    let hyphens = match text.len() {
+        32 => 0,
+        36 => 4,
+        _ => return None,
+    };
+    let mut value = 0_u128;
+    let mut seen = 0;
+    for (at, byte) in text.iter().enumerate() {
+        if hyphens == 4 && matches!(at, 8 | 13 | 18 | 23) {
+            if *byte != b'-' {
+                return None;
+            }
+            seen += 1;
+            continue;
+        }
+        let digit = char::from(*byte).to_digit(16)?;
+        value = (value << 4) | u128::from(digit);
+    }
+    (seen == hyphens).then_some(value)
+}
+
+/// Ticks of the column's unit.
+#[inline]
+fn ticks(text: &[u8], column: &mut TimeColumn, best_effort: bool) -> Result<i64, NumberError> {
+    let read = if best_effort { time_best_effort(text) } else { time_basic(text) };
+    let found = read.ok_or(NumberError::NotANumber)?;
+    let utc = match found.offset {
+        Some(offset) => found.seconds - offset,
+        None => column.zone.utc_of(found.seconds),
+    };
+    let Some(precision) = column.precision else {
+        return Ok(utc.clamp(0, DATE_TIME_SECONDS_MAX));
+    };
+    let (per_second, unit_digits) = match column.unit {
+        TimeUnit::Second => (1, 0),
+        TimeUnit::Millisecond => (1000, 3),
+        TimeUnit::Microsecond => (1_000_000, 6),
+        TimeUnit::Nanosecond => (1_000_000_000, 9),
+    };
+    // Digits beyond the precision are cut, then the rest is scaled to the unit.
+    let cut = 10_i64.pow(9 - u32::from(precision.min(9)));
+    let nanos = i64::from(found.nanos) / cut * cut;
+    let fraction = nanos / 10_i64.pow(9 - unit_digits);
+    utc.checked_mul(per_second).and_then(|t| t.checked_add(fraction)).ok_or(NumberError::OutOfRange)
+}
+
+/// Names of up to this many are compared one by one.
+const ENUM_SCAN_MAX: usize = 8;
+
+/// Finds an enum's number by its name, or by the number's text.
+#[derive(Debug)]
+pub(super) struct EnumLookup {
+    names: Vec<(Box<[u8]>, i16)>,
+    by_name: HashMap<Box<[u8]>, i16>,
+}
+
+impl EnumLookup {
+    pub(super) fn new(values: &EnumValues) -> Self {
+        let names: Vec<(Box<[u8]>, i16)> =
+            values.iter().map(|(number, name)| (name.as_bytes().into(), number)).collect();
+        let by_name =
+            if names.len() > ENUM_SCAN_MAX { names.iter().cloned().collect() } else { HashMap::new() };
+        Self { names, by_name }
+    }
+
+    /// The default of the column: the smallest number, as in ClickHouse.
+    pub(super) fn least(&self) -> i16 {
+        self.names.first().map_or(0, |(_, number)| *number)
+    }
+
+    fn find(&self, text: &[u8]) -> Option<i16> {
+        let by_name = if self.by_name.is_empty() {
+            self.names.iter().find(|(name, _)| name.as_ref() == text).map(|(_, number)| *number)
+        } else {
+            self.by_name.get(text).copied()
+        };
+        by_name.or_else(|| {
+            let number = number::signed::<i16>(text).ok()?;
+            self.names.iter().any(|(_, known)| *known == number).then_some(number)
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Days, clock times and time zones.
+//!
+//! Invariant: proleptic Gregorian calendar, seconds since 1970-01-01 UTC. A local time that a zone skips or has twice
+//! is resolved as ClickHouse resolves it. Must not know: the present time.
+
+use chrono::{DateTime, Offset, TimeZone};
+use chrono_tz::Tz;
+
+pub(crate) const DAY_SECONDS: i64 = 86_400;
+
+/// Days since 1970-01-01 of a civil date.
+pub(crate) const fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    // Howard Hinnant's algorithm: years start in March, so the leap day is the last of its year.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// Year, month and day of a day since 1970-01-01.
+pub(crate) const fn civil_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400;
+    (if month <= 2 { year + 1 } else { year }, month, day)
+}
+
+/// Days of the month; `month` is 1..=12.
+pub(crate) const fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// First and last day ClickHouse's `Date` can hold, and those of `Date32`.
+pub(crate) const DATE_DAYS: (i64, i64) = (0, 65_535);
+pub(crate) const DATE32_DAYS: (i64, i64) = (days_of(1900, 1, 1), days_of(2299, 12, 31));
+/// Last second of a `DateTime`, 2106-02-07 06:28:15 UTC.
+pub(crate) const DATE_TIME_SECONDS_MAX: i64 = 4_294_967_295;
+
+/// A time zone that remembers the offset of the day it was asked for last.
+#[derive(Clone, Debug)]
+pub(crate) struct Zone {
+    /// `None` is UTC.
+    tz: Option<Tz>,
+    /// Offset in seconds that holds for UTC seconds in `from..to`.
+    from: i64,
+    to: i64,
+    offset: i64,
+}
+
+impl Zone {
+    pub(crate) fn utc() -> Zone {
+        Zone { tz: None, from: 0, to: 0, offset: 0 }
+    }
+
+    /// An IANA name; `None` when there is no such zone.
+    pub(crate) fn named(name: &str) -> Option<Zone> {
+        match name {
+            "" | "UTC" | "Etc/UTC" | "Z" => Some(Zone::utc()),
+            _ => Some(Zone { tz: Some(name.parse().ok()?), ..Zone::utc() }),
+        }
+    }
+
+    fn offset_now(tz: Tz, utc: i64) -> i64 {
+        // Beyond chrono's years there are no zone rules; UTC is as good as anything.
+        let Some(at) = DateTime::from_timestamp(utc, 0) else { return 0 };
+        i64::from(tz.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc())
+    }
+
+    /// Seconds to add to UTC to get local time.
+    pub(crate) fn offset_at(&mut self, utc: i64) -> i64 {
+        let Some(tz) = self.tz else { return 0 };
+        if utc >= self.from && utc < self.to {
+            return self.offset;
+        }
+        let offset = Self::offset_now(tz, utc);
+        let from = utc.div_euclid(DAY_SECONDS) * DAY_SECONDS;
+        let to = from + DAY_SECONDS;
+        if Self::offset_now(tz, from) == offset && Self::offset_now(tz, to) == offset {
+            (self.from, self.to, self.offset) = (from, to, offset);
+        }
+        offset
+    }
+
+    /// UTC seconds of a local time.
+    pub(crate) fn utc_of(&mut self, local: i64) -> i64 {
+        let Some(tz) = self.tz else { return local };
+        // Far enough inside the remembered range that no rule change is near.
+        let guess = local - self.offset;
+        if guess >= self.from && guess < self.to {
+            return guess;
+        }
+        let midnight = local.div_euclid(DAY_SECONDS) * DAY_SECONDS;
+        let start = Self::utc_of_midnight(tz, midnight);
+        let end = Self::utc_of_midnight(tz, midnight + DAY_SECONDS);
+        let (before, after) = (Self::offset_now(tz, start), Self::offset_now(tz, end));
+        let elapsed = local - midnight;
+        if before == after {
+            self.offset_at(start + elapsed);
+            return start + elapsed;
+        }
+        // The rules change on this day: count the seconds since its start, as ClickHouse does.
+        let (mut low, mut high) = (start, end);
+        while high - low > 1 {
+            let middle = i64::midpoint(low, high);
+            if Self::offset_now(tz, middle) == before { low = middle } else { high = middle }
+        }
+        if elapsed >= high - start { start + elapsed - (after - before) } else { start + elapsed }
+    }
+
+    fn utc_of_midnight(tz: Tz, local: i64) -> i64 {
+        let first = local - Self::offset_now(tz, local);
+        local - Self::offset_now(tz, first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_dates_are_inverse() {
+        for days in (-800_000..800_000).step_by(97) {
+            let (year, month, day) = civil_of(days);
+            assert_eq!(days_of(year, month, day), days);
+            assert!((1..=days_in_month(year, month)).contains(&day));
+        }
+        assert_eq!(civil_of(0), (1970, 1, 1));
+        assert_eq!(civil_of(65_535), (2149, 6, 6));
+    }
+
+    #[test]
+    fn zones_resolve_gaps_and_overlaps_as_clickhouse() {
+        let mut berlin = Zone::named("Europe/Berlin").unwrap();
+        let local = |month: i64, day: i64, hour: i64, minute: i64| {
+            days_of(2020, month, day) * DAY_SECONDS + hour * 3600 + minute * 60
+        };
+        for (local_time, offset) in [
+            (local(1, 15, 12, 0), 3600),
+            (local(7, 15, 12, 0), 7200),
+            (local(3, 29, 1, 59), 3600),
+            (local(3, 29, 2, 30), 7200),
+            (local(3, 29, 3, 0), 7200),
+            (local(10, 25, 2, 30), 7200),
+            (local(10, 25, 3, 0), 3600),
+        ] {
+            assert_eq!(berlin.utc_of(local_time), local_time - offset);
+        }
+        assert_eq!(berlin.offset_at(0), 3600);
+        assert!(Zone::named("Mars/Olympus").is_none());
+    }
+}

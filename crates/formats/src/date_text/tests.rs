@@ -1,0 +1,45 @@
+use super::*;
+
+#[test]
+fn dates() {
+    for (text, days) in [
+        ("1970-01-02", Some(1)),
+        ("2020-1-2", Some(18_263)),
+        ("20200102", Some(18_263)),
+        ("2020/01/02", Some(18_263)),
+    ] {
+        assert_eq!(date(text.as_bytes()), days, "{text}");
+    }
+    for wrong in ["", "2020", "2020-13-01", "2020-02-30", "2020-01-02x", "abcd-ef-gh", "2020-1", "1577836800"]
+    {
+        assert_eq!(date(wrong.as_bytes()), None, "{wrong}");
+    }
+}
+
+#[test]
+fn best_effort_reads_what_people_write() {
+    // 2020-01-02 03:04:05 as seconds.
+    let noon = 1_577_934_245;
+    for (text, seconds, nanos, offset) in [
+        ("2020-01-02 03:04:05", noon, 0, None),
+        ("2020-01-02T03:04:05Z", noon, 0, Some(0)),
+        ("2020-01-02T03:04:05.25+02:00", noon, 250_000_000, Some(7200)),
+        ("2020-01-02T03:04:05-0330", noon, 0, Some(-12_600)),
+        ("02/01/2020 03:04:05", noon, 0, None),
+        ("2 Jan 2020 03:04:05", noon, 0, None),
+        ("Thu, 02 Jan 2020 03:04:05 GMT", noon, 0, Some(0)),
+        ("Jan 2 2020 3:04:05 AM", noon, 0, None),
+        ("20200102030405", noon, 0, None),
+        ("1577934245", noon, 0, Some(0)),
+        ("1577934245123", noon, 123_000_000, Some(0)),
+        ("1577934245.5", noon, 500_000_000, Some(0)),
+        ("2020-01-02", 18_263 * DAY_SECONDS, 0, None),
+    ] {
+        assert_eq!(time_best_effort(text.as_bytes()), Some(TimeText { seconds, nanos, offset }), "{text}");
+    }
+    for wrong in
+        ["", "hello", "2020-13-45 99:99:99", "0", "2020-01-02 25:00:00", "1.2.3", "-", "+02:00", "may"]
+    {
+        assert_eq!(time_best_effort(wrong.as_bytes()), None, "{wrong}");
+    }
+}

@@ -1,0 +1,299 @@
+//! Cells of CSV and TabSeparated rows.
+//!
+//! Invariant: quoted CSV cells may hold delimiters and line ends; LF and CR LF end a row. Must not know: types, headers.
+
+use crate::cell::{Cell, TextForm};
+use crate::error::{code, excerpt};
+use crate::scan::find_any;
+use crate::settings::FormatSettings;
+use crate::split::{RowEnd, SplitError, SplitRows};
+
+/// Splitter of CSV.
+pub(crate) struct CsvRows {
+    delimiter: u8,
+    null: Vec<u8>,
+    double_quotes: bool,
+    single_quotes: bool,
+    empty: TextForm,
+    trim: bool,
+}
+
+impl CsvRows {
+    pub(crate) fn new(settings: &FormatSettings) -> Self {
+        Self {
+            delimiter: settings.csv_delimiter,
+            null: settings.csv_null.clone().into_bytes(),
+            double_quotes: settings.csv_double_quotes,
+            single_quotes: settings.csv_single_quotes,
+            empty: if settings.csv_empty_as_default { TextForm::Default } else { TextForm::Empty },
+            trim: settings.csv_trim_whitespace,
+        }
+    }
+
+    fn is_blank(&self, byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t') && byte != self.delimiter
+    }
+
+    fn is_quote(&self, byte: u8) -> bool {
+        byte == b'"' && self.double_quotes || byte == b'\'' && self.single_quotes
+    }
+
+    #[inline]
+    fn bare<'a>(&self, mut text: &'a [u8]) -> Cell<'a> {
+        if self.trim {
+            while let [rest @ .., last] = text
+                && self.is_blank(*last)
+            {
+                text = rest;
+            }
+        }
+        let form = if text.is_empty() {
+            self.empty
+        } else if text == self.null.as_slice() {
+            TextForm::Null
+        } else {
+            TextForm::Raw
+        };
+        Cell { text, form }
+    }
+
+    /// The quoted cell whose quote stands at `at`, and where it ends; `None` when it is not closed.
+    #[inline]
+    fn quoted<'a>(&self, bytes: &'a [u8], at: usize, last: bool) -> Option<(Cell<'a>, usize)> {
+        let quote = bytes[at];
+        let start = at + 1;
+        let mut doubled = false;
+        let mut from = start;
+        loop {
+            let end = from + find_any(&bytes[from..], [quote])?;
+            match bytes.get(end + 1) {
+                Some(next) if *next == quote => {
+                    doubled = true;
+                    from = end + 2;
+                }
+                // The quote may be the first half of a doubled one.
+                None if !last => return None,
+                _ => {
+                    let text = &bytes[start..end];
+                    let form = match doubled {
+                        true => TextForm::CsvDoubled(quote),
+                        false if text.is_empty() => TextForm::Empty,
+                        false => TextForm::CsvQuoted,
+                    };
+                    return Some((Cell { text, form }, end + 1));
+                }
+            }
+        }
+    }
+
+    fn not_closed(bytes: &[u8], at: usize, cell: usize) -> SplitError {
+        let message = format!("quoted cell is not closed: {}", excerpt(&bytes[at..]));
+        SplitError { code: code::CANNOT_PARSE_QUOTED_STRING, message, at, cell }
+    }
+}
+
+impl SplitRows for CsvRows {
+    #[inline]
+    fn row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        mut at: usize,
+        last: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError> {
+        if at >= bytes.len() {
+            return Ok(if last { RowEnd::Finished(at) } else { RowEnd::Incomplete });
+        }
+        let before = cells.len();
+        loop {
+            if self.trim {
+                while bytes.get(at).is_some_and(|byte| self.is_blank(*byte)) {
+                    at += 1;
+                }
+            }
+            match bytes.get(at) {
+                Some(byte) if self.is_quote(*byte) => {
+                    let Some((cell, mut end)) = self.quoted(bytes, at, last) else {
+                        if last {
+                            return Err(Self::not_closed(bytes, at, cells.len() - before));
+                        }
+                        return Ok(RowEnd::Incomplete);
+                    };
+                    while bytes.get(end).is_some_and(|byte| self.is_blank(*byte)) {
+                        end += 1;
+                    }
+                    cells.push(cell);
+                    at = end;
+                }
+                _ => {
+                    let found = find_any(&bytes[at..], [self.delimiter, b'\n', b'\r']);
+                    let end = match found {
+                        Some(offset) => at + offset,
+                        None if last => bytes.len(),
+                        None => return Ok(RowEnd::Incomplete),
+                    };
+                    cells.push(self.bare(&bytes[at..end]));
+                    at = end;
+                }
+            }
+            match after_cell(bytes, at, last, self.delimiter, cells.len() - before - 1)? {
+                AfterCell::Cell => at += 1,
+                AfterCell::End(end) => return Ok(end),
+            }
+        }
+    }
+}
+
+enum AfterCell {
+    Cell,
+    End(RowEnd),
+}
+
+#[inline]
+fn after_cell(
+    bytes: &[u8],
+    at: usize,
+    last: bool,
+    delimiter: u8,
+    cell: usize,
+) -> Result<AfterCell, SplitError> {
+    let row = |end| Ok(AfterCell::End(RowEnd::Row(end)));
+    match bytes.get(at) {
+        Some(byte) if *byte == delimiter => Ok(AfterCell::Cell),
+        Some(b'\n') => row(at + 1),
+        Some(b'\r') => match bytes.get(at + 1) {
+            Some(b'\n') => row(at + 2),
+            None if last => row(at + 1),
+            None => Ok(AfterCell::End(RowEnd::Incomplete)),
+            Some(_) => {
+                let message = "carriage return (\\r) is not followed by a line feed (\\n)".to_owned();
+                Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
+            }
+        },
+        None if last => row(at),
+        None => Ok(AfterCell::End(RowEnd::Incomplete)),
+        Some(_) => {
+            let delimiter = char::from(delimiter).escape_default();
+            let message =
+                format!("cannot parse input: expected '{delimiter}' before: {}", excerpt(&bytes[at..]));
+            Err(SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell })
+        }
+    }
+}
+
+/// Splitter of TabSeparated and TabSeparatedRaw.
+pub(crate) struct TsvRows {
+    null: Vec<u8>,
+    raw: bool,
+    crlf: bool,
+    empty: TextForm,
+    rows: u64,
+}
+
+impl TsvRows {
+    pub(crate) fn new(settings: &FormatSettings, raw: bool) -> Self {
+        Self {
+            null: settings.tsv_null.clone().into_bytes(),
+            raw,
+            crlf: settings.tsv_input_crlf,
+            empty: if settings.tsv_empty_as_default { TextForm::Default } else { TextForm::Empty },
+            rows: 0,
+        }
+    }
+
+    #[inline]
+    fn cell<'a>(&self, text: &'a [u8], escaped: bool) -> Cell<'a> {
+        let form = if text.is_empty() {
+            self.empty
+        } else if text == self.null.as_slice() {
+            TextForm::Null
+        } else if escaped {
+            TextForm::Escaped
+        } else {
+            TextForm::Raw
+        };
+        Cell { text, form }
+    }
+
+    /// The last cell of a row without the CR of a CR LF; on the first row a CR that is not allowed is an error.
+    fn line_end<'a>(&mut self, text: &'a [u8], at: usize, cell: usize) -> Result<&'a [u8], SplitError> {
+        let [rest @ .., b'\r'] = text else { return Ok(text) };
+        if self.crlf {
+            return Ok(rest);
+        }
+        if self.rows > 0 || self.raw {
+            return Ok(text);
+        }
+        let message = "row ends with a carriage return: the file has Windows line ends, \
+                       set input_format_tsv_crlf_end_of_line = 1 to read it"
+            .to_owned();
+        Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
+    }
+}
+
+impl SplitRows for TsvRows {
+    #[inline]
+    fn row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        mut at: usize,
+        last: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError> {
+        if at >= bytes.len() {
+            return Ok(if last { RowEnd::Finished(at) } else { RowEnd::Incomplete });
+        }
+        let before = cells.len();
+        // In raw text a backslash is a character; searching for the tab twice costs nothing.
+        let backslash = if self.raw { b'\t' } else { b'\\' };
+        loop {
+            let start = at;
+            let mut escaped = false;
+            let end = loop {
+                match find_any(bytes.get(at..).unwrap_or_default(), [b'\t', b'\n', backslash]) {
+                    Some(offset) if bytes[at + offset] == b'\\' && !self.raw => {
+                        escaped = true;
+                        at += offset + 2;
+                    }
+                    Some(offset) => break at + offset,
+                    None if last => break bytes.len(),
+                    None => return Ok(RowEnd::Incomplete),
+                }
+            };
+            let text = &bytes[start..end];
+            if bytes.get(end) == Some(&b'\t') {
+                cells.push(self.cell(text, escaped));
+                at = end + 1;
+                continue;
+            }
+            let text = self.line_end(text, start, cells.len() - before)?;
+            cells.push(self.cell(text, escaped));
+            self.rows += 1;
+            return Ok(RowEnd::Row((end + 1).min(bytes.len())));
+        }
+    }
+}
+
+/// Splitter of LineAsString: every line is one cell.
+pub(crate) struct LineRows;
+
+impl SplitRows for LineRows {
+    fn row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        last: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError> {
+        if at >= bytes.len() {
+            return Ok(if last { RowEnd::Finished(at) } else { RowEnd::Incomplete });
+        }
+        let end = match find_any(&bytes[at..], [b'\n']) {
+            Some(offset) => at + offset,
+            None if last => bytes.len(),
+            None => return Ok(RowEnd::Incomplete),
+        };
+        cells.push(Cell { text: &bytes[at..end], form: TextForm::Raw });
+        Ok(RowEnd::Row((end + 1).min(bytes.len())))
+    }
+}

@@ -1,0 +1,299 @@
+//! Columns of a text file from a sample of its bytes.
+//!
+//! Invariant: every row of the sample can be read with the columns given. Conflicting values widen to Float64 or
+//! String; what cannot widen is an error naming row and column. Must not know: files, caches.
+
+mod guess;
+
+use model::ColumnType;
+use model::type_name;
+
+use crate::cell::Cell;
+use crate::error::{FormatError, code};
+use crate::kind::{FormatKind, HeaderRows};
+use crate::reader::{Splitter, is_csv, splitter};
+use crate::settings::FormatSettings;
+use crate::split::{RowEnd, SplitError, SplitRows};
+use guess::{Guess, Source};
+
+/// What a sample says about its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inferred {
+    pub columns: Vec<(String, ColumnType)>,
+    /// Whether the first row turned out to be, or was, the names.
+    pub has_header: bool,
+    /// Rows of data the columns were derived from.
+    pub rows: u64,
+}
+
+/// The columns of a file that begins with `sample`; `at_end` says that the sample is the whole file.
+pub fn infer(
+    kind: FormatKind,
+    sample: &[u8],
+    at_end: bool,
+    settings: &FormatSettings,
+) -> Result<Vec<(String, ColumnType)>, FormatError> {
+    infer_details(kind, sample, at_end, settings).map(|inferred| inferred.columns)
+}
+
+/// As [`infer`], with what else was learnt.
+pub fn infer_details(
+    kind: FormatKind,
+    sample: &[u8],
+    at_end: bool,
+    settings: &FormatSettings,
+) -> Result<Inferred, FormatError> {
+    let cut = sample.len() > settings.infer_bytes_max;
+    let sample = &sample[..sample.len().min(settings.infer_bytes_max)];
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let at_end = at_end && !cut;
+    let tally = Tally { kind, settings, columns: Vec::new(), rows: 0, has_header: false };
+    let inferred = match splitter(kind, settings, std::iter::empty())? {
+        Splitter::Csv(rows) => tally.listed(rows, sample, at_end),
+        Splitter::Tsv(rows) => tally.listed(rows, sample, at_end),
+        Splitter::Lists(rows) => tally.listed(rows, sample, at_end),
+        Splitter::Objects(rows) => tally.objects(rows, sample, at_end),
+        Splitter::Lines(_) => Ok(Inferred {
+            columns: vec![("line".to_owned(), ColumnType::String)],
+            has_header: false,
+            rows: 0,
+        }),
+    };
+    inferred.map_err(|mut error| {
+        if error.code != code::ONLY_NULLS_WHILE_READING_SCHEMA {
+            error.code = code::CANNOT_EXTRACT_TABLE_STRUCTURE;
+        }
+        error.message =
+            format!("the table structure cannot be extracted from a {} file: {}", kind.name(), error.message);
+        error
+    })
+}
+
+/// Guesses of all columns over the rows seen.
+struct Tally<'s> {
+    kind: FormatKind,
+    settings: &'s FormatSettings,
+    columns: Vec<(String, Guess)>,
+    rows: u64,
+    has_header: bool,
+}
+
+impl Tally<'_> {
+    fn source(&self) -> Source {
+        use FormatKind as F;
+        match self.kind {
+            kind if is_csv(kind) => Source::Csv,
+            F::JsonEachRow
+            | F::JsonCompactEachRow
+            | F::JsonCompactEachRowWithNames
+            | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,
+            F::Values => Source::Literal,
+            _ => Source::Tsv,
+        }
+    }
+
+    fn error(&self, error: SplitError) -> FormatError {
+        FormatError::new(error.code, error.message)
+            .at_row(self.rows + 1)
+            .at_position(u64::try_from(error.at).unwrap_or(0))
+    }
+
+    fn enough(&self) -> bool {
+        self.rows >= u64::try_from(self.settings.infer_rows_max).unwrap_or(u64::MAX)
+    }
+
+    fn guesses(&self, cells: &[Cell<'_>]) -> Vec<Guess> {
+        cells.iter().map(|cell| Guess::of(*cell, self.source(), self.settings)).collect()
+    }
+
+    fn texts(cells: &[Cell<'_>]) -> Result<Vec<String>, FormatError> {
+        let mut scratch = Vec::new();
+        cells.iter().map(|c| Ok(String::from_utf8_lossy(c.content(&mut scratch)?).into_owned())).collect()
+    }
+
+    /// Rows that are lists of cells.
+    fn listed(
+        mut self,
+        mut rows: impl SplitRows,
+        sample: &[u8],
+        at_end: bool,
+    ) -> Result<Inferred, FormatError> {
+        let mut at = self.skipped_lines(sample);
+        let mut early: Vec<Vec<Cell<'_>>> = Vec::new();
+        let header = self.kind.header_rows();
+        let early_wanted = if header == HeaderRows::NamesAndTypes { 2 } else { 1 };
+        while !self.enough() {
+            let mut cells = Vec::new();
+            match rows.row(sample, at, at_end, &mut cells).map_err(|e| self.error(e))? {
+                RowEnd::Row(next) => at = next,
+                RowEnd::Incomplete | RowEnd::Finished(_) => break,
+            }
+            if early.len() < early_wanted {
+                early.push(cells);
+                continue;
+            }
+            self.row(&early[0], &cells)?;
+        }
+        self.finish_listed(&early)
+    }
+
+    fn skipped_lines(&self, sample: &[u8]) -> usize {
+        let lines = match self.source() {
+            Source::Csv => self.settings.csv_skip_first_lines,
+            Source::Tsv => self.settings.tsv_skip_first_lines,
+            Source::Json | Source::Literal => 0,
+        };
+        (0..lines).fold(0, |at, _| {
+            sample[at..].iter().position(|b| *b == b'\n').map_or(sample.len(), |offset| at + offset + 1)
+        })
+    }
+
+    /// One row behind the first.
+    fn row(&mut self, first: &[Cell<'_>], cells: &[Cell<'_>]) -> Result<(), FormatError> {
+        let trailing = self.source() == Source::Csv && cells.len() == first.len() + 1;
+        if cells.len() != first.len() && !trailing {
+            let message = format!("row has {} columns, the first has {}", cells.len(), first.len());
+            return Err(FormatError::new(code::INCORRECT_DATA, message).at_row(self.rows + 1));
+        }
+        let guesses = self.guesses(&cells[..first.len()]);
+        if self.columns.is_empty() {
+            self.columns = guesses.into_iter().map(|guess| (String::new(), guess)).collect();
+        } else {
+            for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
+                known.join(guess);
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn finish_listed(mut self, early: &[Vec<Cell<'_>>]) -> Result<Inferred, FormatError> {
+        let Some(first) = early.first() else {
+            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
+        };
+        let header = self.kind.header_rows();
+        if header == HeaderRows::NamesAndTypes
+            && let Some(types) = early.get(1)
+        {
+            return self.declared(first, types);
+        }
+        if self.columns.is_empty() {
+            self.columns = first.iter().map(|_| (String::new(), Guess::Unknown)).collect();
+        }
+        let names = match header {
+            HeaderRows::None if self.first_row_is_header(first) => {
+                self.has_header = true;
+                Self::texts(first)?
+            }
+            HeaderRows::None => {
+                for ((_, known), guess) in self
+                    .columns
+                    .iter_mut()
+                    .zip(first.iter().map(|cell| Guess::of(*cell, source_of(self.kind), self.settings)))
+                {
+                    known.join(guess);
+                }
+                self.rows += 1;
+                (1..=first.len()).map(|position| format!("c{position}")).collect()
+            }
+            HeaderRows::Names | HeaderRows::NamesAndTypes => {
+                self.has_header = true;
+                Self::texts(first)?
+            }
+        };
+        for ((name, _), given) in self.columns.iter_mut().zip(names) {
+            *name = given;
+        }
+        self.finish()
+    }
+
+    /// All texts in the first row, and below it a column that is no text.
+    fn first_row_is_header(&self, first: &[Cell<'_>]) -> bool {
+        let detect = match self.source() {
+            Source::Csv => self.settings.csv_detect_header,
+            Source::Tsv => self.kind != FormatKind::TabSeparatedRaw && self.settings.tsv_detect_header,
+            Source::Json | Source::Literal => false,
+        };
+        let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
+        let no_text = |guess: &Guess| !matches!(guess, Guess::Unknown | Guess::Type(ColumnType::String));
+        detect && all_texts && self.columns.iter().any(|(_, guess)| no_text(guess))
+    }
+
+    /// Types written in the file.
+    fn declared(self, names: &[Cell<'_>], types: &[Cell<'_>]) -> Result<Inferred, FormatError> {
+        let typed = |(name, text): (String, String)| {
+            let column_type = type_name::parse(&text).map_err(|error| {
+                FormatError::new(code::INCORRECT_DATA, error.to_string()).in_column(name.clone())
+            })?;
+            Ok((name, column_type))
+        };
+        let columns = Self::texts(names)?.into_iter().zip(Self::texts(types)?).map(typed);
+        Ok(Inferred {
+            columns: columns.collect::<Result<_, FormatError>>()?,
+            has_header: true,
+            rows: self.rows,
+        })
+    }
+
+    /// Rows that name their columns.
+    fn objects(
+        mut self,
+        mut rows: crate::json_rows::JsonObjects,
+        sample: &[u8],
+        at_end: bool,
+    ) -> Result<Inferred, FormatError> {
+        let mut at = 0;
+        let mut members = Vec::new();
+        while !self.enough() {
+            members.clear();
+            match rows.any_row(sample, at, at_end, &mut members).map_err(|e| self.error(e))? {
+                RowEnd::Row(next) => at = next,
+                RowEnd::Incomplete | RowEnd::Finished(_) => break,
+            }
+            for (key, value) in &members {
+                let name = guess::json_text(key)?;
+                let guess = Guess::json(value, self.settings);
+                let row = self.rows + 1;
+                match self.columns.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => known.join_json(guess).map_err(|message| {
+                        FormatError::new(code::TYPE_MISMATCH, message).at_row(row).in_column(name)
+                    })?,
+                    None => self.columns.push((name, guess)),
+                }
+            }
+            self.rows += 1;
+        }
+        if self.columns.is_empty() {
+            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file holds no rows"));
+        }
+        self.finish()
+    }
+
+    fn finish(self) -> Result<Inferred, FormatError> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (name, guess) in self.columns {
+            let Some(column_type) = guess.into_type(self.settings) else {
+                let message = format!(
+                    "cannot determine type for column \"{name}\" by first {} rows of data, \
+                     most likely this column contains only nulls or empty arrays",
+                    self.rows
+                );
+                return Err(FormatError::new(code::ONLY_NULLS_WHILE_READING_SCHEMA, message).in_column(name));
+            };
+            columns.push((name, column_type));
+        }
+        Ok(Inferred { columns, has_header: self.has_header, rows: self.rows })
+    }
+}
+
+fn source_of(kind: FormatKind) -> Source {
+    match kind {
+        kind if is_csv(kind) => Source::Csv,
+        FormatKind::Values => Source::Literal,
+        FormatKind::JsonCompactEachRow => Source::Json,
+        _ => Source::Tsv,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! The type of one value, and of two together.
+//!
+//! Invariant: `join` is commutative; a joined type can hold both values.
+
+use model::{ColumnType, TupleElement};
+
+use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
+use crate::date_text::{date, time_basic, time_best_effort};
+use crate::error::FormatError;
+use crate::number;
+use crate::settings::{DateTimeInput, FormatSettings};
+
+/// What the cells are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    Csv,
+    Tsv,
+    Json,
+    Literal,
+}
+
+/// What is known of a column's type; never Nullable at the top.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Guess {
+    /// Only NULLs or nothing so far.
+    Unknown,
+    Type(ColumnType),
+    List(Box<Guess>),
+    Pairs(Box<Guess>, Box<Guess>),
+    /// Elements without names.
+    Tuple(Vec<Guess>),
+    /// A JSON object.
+    Object(Vec<(String, Guess)>),
+}
+
+const STRING: Guess = Guess::Type(ColumnType::String);
+
+/// Deepest nesting looked into; deeper values are text.
+const DEPTH_MAX: usize = 32;
+
+/// The text of a JSON string, quotes included in `text`.
+pub(super) fn json_text(text: &[u8]) -> Result<String, FormatError> {
+    let mut scratch = Vec::new();
+    let content = Cell { text, form: TextForm::Json }.content(&mut scratch)?;
+    Ok(String::from_utf8_lossy(content).into_owned())
+}
+
+impl Guess {
+    pub(super) fn of(cell: Cell<'_>, source: Source, settings: &FormatSettings) -> Guess {
+        let mut scratch = Vec::new();
+        match cell.form {
+            TextForm::Null | TextForm::Default => Guess::Unknown,
+            TextForm::Empty => STRING,
+            TextForm::Json => Guess::json(cell.text, settings),
+            TextForm::Literal => literal(cell.text, settings, 0).unwrap_or(STRING),
+            TextForm::Raw | TextForm::CsvQuoted | TextForm::Escaped | TextForm::CsvDoubled(_) => {
+                let Ok(content) = cell.content(&mut scratch) else { return STRING };
+                if let Some(nested) = nested_text(content, source, settings) {
+                    return nested;
+                }
+                let quoted = matches!(cell.form, TextForm::CsvQuoted | TextForm::CsvDoubled(_));
+                if quoted { dated(content, settings).unwrap_or(STRING) } else { word(content, settings) }
+            }
+        }
+    }
+
+    pub(super) fn json(value: &[u8], settings: &FormatSettings) -> Guess {
+        json(value, settings, 0).unwrap_or(STRING)
+    }
+
+    /// The type of a column that holds values of both.
+    pub(super) fn join(&mut self, other: Guess) {
+        let mine = std::mem::replace(self, Guess::Unknown);
+        *self = joined(mine, other, false).unwrap_or(STRING);
+    }
+
+    /// As `join`; an object or list beside a plain value is an error, Bool and numbers agree on numbers.
+    pub(super) fn join_json(&mut self, other: Guess) -> Result<(), String> {
+        let mine = std::mem::replace(self, Guess::Unknown);
+        let plain = |guess: &Guess| matches!(guess, Guess::Unknown | Guess::Type(_));
+        if plain(&mine) && plain(&other) {
+            *self = joined(mine, other, true).unwrap_or(STRING);
+            return Ok(());
+        }
+        let message =
+            format!("a value of type {} differs from earlier rows, which have {}", other.name(), mine.name());
+        *self = joined(mine, other, true).ok_or(message)?;
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.clone().plain_type().map_or_else(|| "NULL".to_owned(), |t| t.to_string())
+    }
+
+    fn plain_type(self) -> Option<ColumnType> {
+        self.typed(false, true)
+    }
+
+    /// The finished type; `None` for a column of NULLs when those may not become text.
+    pub(super) fn into_type(self, settings: &FormatSettings) -> Option<ColumnType> {
+        self.typed(settings.infer_nullable, settings.infer_incomplete_as_string)
+    }
+
+    fn typed(self, nullable: bool, incomplete_as_string: bool) -> Option<ColumnType> {
+        let finish = |column_type: ColumnType| if nullable { column_type.nullable() } else { column_type };
+        let element = |guess: Guess| guess.typed(nullable, incomplete_as_string);
+        Some(match self {
+            Guess::Unknown if incomplete_as_string => finish(ColumnType::String),
+            Guess::Unknown => return None,
+            Guess::Type(column_type) => finish(column_type),
+            Guess::List(item) => ColumnType::Array(Box::new(element(*item)?)),
+            Guess::Pairs(key, value) => {
+                let key = key.typed(false, incomplete_as_string)?;
+                ColumnType::Map(Box::new(key), Box::new(element(*value)?))
+            }
+            Guess::Tuple(items) => {
+                let unnamed = |guess| Some(TupleElement { name: None, column_type: element(guess)? });
+                ColumnType::Tuple(items.into_iter().map(unnamed).collect::<Option<_>>()?)
+            }
+            // An object without any member is kept as its text.
+            Guess::Object(members) if members.is_empty() => finish(ColumnType::String),
+            Guess::Object(members) => {
+                let named = |(name, guess): (String, Guess)| {
+                    Some(TupleElement { name: Some(name.into()), column_type: element(guess)? })
+                };
+                ColumnType::Tuple(members.into_iter().map(named).collect::<Option<_>>()?)
+            }
+        })
+    }
+}
+
+fn word(text: &[u8], settings: &FormatSettings) -> Guess {
+    if matches!(text, b"true" | b"false") {
+        return Guess::Type(ColumnType::Bool);
+    }
+    number(text, settings).or_else(|| dated(text, settings)).unwrap_or(STRING)
+}
+
+fn number(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
+    if settings.infer_integers {
+        if number::signed::<i64>(text).is_ok() {
+            return Some(Guess::Type(ColumnType::Int64));
+        }
+        if number::unsigned::<u64>(text).is_ok() {
+            return Some(Guess::Type(ColumnType::UInt64));
+        }
+    }
+    // ClickHouse takes no exponents for numbers here: `1e5` is as likely an identifier.
+    let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let digits =
+        unsigned.iter().any(u8::is_ascii_digit) && unsigned.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let word = [&b"nan"[..], b"inf", b"infinity"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
+    (digits && number::float::<f64>(text).is_ok() || word).then_some(Guess::Type(ColumnType::Float64))
+}
+
+fn dated(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
+    // A bare number is no date, and a year alone is a number; ten characters are the shortest date.
+    if text.len() < 8
+        || text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-')) && !text.contains(&b'-')
+    {
+        return None;
+    }
+    if settings.infer_dates && date(text).is_some() && !text.iter().all(u8::is_ascii_digit) {
+        return Some(Guess::Type(ColumnType::Date));
+    }
+    if !settings.infer_datetimes {
+        return None;
+    }
+    let best_effort = settings.date_time_input == DateTimeInput::BestEffort;
+    let found = if best_effort { time_best_effort(text)? } else { time_basic(text)? };
+    let column_type = if found.nanos == 0 && !has_fraction(text) {
+        ColumnType::DateTime { time_zone: None }
+    } else {
+        ColumnType::DateTime64 { precision: 9, time_zone: None }
+    };
+    Some(Guess::Type(column_type))
+}
+
+fn has_fraction(text: &[u8]) -> bool {
+    let colon = text.iter().position(|b| *b == b':').unwrap_or(text.len());
+    text[colon..].contains(&b'.')
+}
+
+/// Arrays, maps and tuples in CSV and TabSeparated cells. ClickHouse keeps tuples in CSV cells as text.
+fn nested_text(text: &[u8], source: Source, settings: &FormatSettings) -> Option<Guess> {
+    match text.first()? {
+        b'(' if source == Source::Csv => None,
+        b'[' | b'{' | b'(' => match literal(text, settings, 0)? {
+            // `[]` alone says nothing; it stays text like any other unknown.
+            Guess::List(item) if *item == Guess::Unknown => Some(Guess::List(item)),
+            other => Some(other),
+        },
+        _ => None,
+    }
+}
+
+fn literal(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
+    let syntax = Syntax::Literal;
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    if syntax.cell(text).form == TextForm::Null {
+        return Some(Guess::Unknown);
+    }
+    match text.first()? {
+        b'[' => list(text, syntax, |item| literal(item, settings, depth + 1)),
+        b'{' => {
+            let (mut key, mut value) = (Guess::Unknown, Guess::Unknown);
+            let mut items = Items::new(text, b'{', b'}', syntax).ok()?;
+            while let Some((k, v)) = items.next_pair().ok()? {
+                key.join(literal(k, settings, depth + 1)?);
+                value.join(literal(v, settings, depth + 1)?);
+            }
+            Some(Guess::Pairs(Box::new(key), Box::new(value)))
+        }
+        b'(' => {
+            let mut guesses = Vec::new();
+            let mut items = Items::new(text, b'(', b')', syntax).ok()?;
+            while let Some(item) = items.next().ok()? {
+                guesses.push(literal(item, settings, depth + 1)?);
+            }
+            Some(Guess::Tuple(guesses))
+        }
+        b'\'' => {
+            let mut scratch = Vec::new();
+            let content = syntax.cell(text).content(&mut scratch).ok()?;
+            Some(dated(content, settings).unwrap_or(STRING))
+        }
+        _ => match word(text, settings) {
+            STRING => None,
+            known => Some(known),
+        },
+    }
+}
+
+fn list(text: &[u8], syntax: Syntax, mut item: impl FnMut(&[u8]) -> Option<Guess>) -> Option<Guess> {
+    let mut items = Items::new(text, b'[', b']', syntax).ok()?;
+    let mut guess = Guess::Unknown;
+    while let Some(text) = items.next().ok()? {
+        let found = item(text)?;
+        guess = joined(guess, found, syntax == Syntax::Json).unwrap_or(STRING);
+    }
+    Some(Guess::List(Box::new(guess)))
+}
+
+fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    match text.first()? {
+        b'[' => list(text, Syntax::Json, |item| json(item, settings, depth + 1)),
+        b'{' => object(text, settings, depth).ok(),
+        b'"' => {
+            let text = json_text(text).ok()?;
+            Some(dated(text.as_bytes(), settings).unwrap_or(STRING))
+        }
+        b'n' if text == b"null" => Some(Guess::Unknown),
+        b't' | b'f' => Some(Guess::Type(ColumnType::Bool)),
+        _ => {
+            let float = || number::float::<f64>(text).is_ok().then_some(Guess::Type(ColumnType::Float64));
+            number(text, settings).or_else(float)
+        }
+    }
+}
+
+fn object(text: &[u8], settings: &FormatSettings, depth: usize) -> Result<Guess, NotAList> {
+    let mut members: Vec<(String, Guess)> = Vec::new();
+    let mut items = Items::new(text, b'{', b'}', Syntax::Json)?;
+    while let Some((key, value)) = items.next_pair()? {
+        let name = json_text(key).map_err(|_| NotAList)?;
+        if members.iter().all(|(known, _)| *known != name) {
+            members.push((name, json(value, settings, depth + 1).ok_or(NotAList)?));
+        }
+    }
+    Ok(Guess::Object(members))
+}
+
+/// `None` when the two have nothing in common but text.
+fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
+    Some(match (a, b) {
+        (Guess::Unknown, other) | (other, Guess::Unknown) => other,
+        (a, b) if a == b => a,
+        (Guess::Type(a), Guess::Type(b)) => Guess::Type(joined_types(a, b, json)),
+        (Guess::List(a), Guess::List(b)) => Guess::List(Box::new(joined(*a, *b, json).unwrap_or(STRING))),
+        (Guess::Pairs(ak, av), Guess::Pairs(bk, bv)) => {
+            Guess::Pairs(Box::new(joined(*ak, *bk, json)?), Box::new(joined(*av, *bv, json)?))
+        }
+        (Guess::Tuple(a), Guess::Tuple(b)) if a.len() == b.len() => {
+            let pairs = a.into_iter().zip(b);
+            Guess::Tuple(pairs.map(|(a, b)| joined(a, b, json)).collect::<Option<_>>()?)
+        }
+        (Guess::Object(mut a), Guess::Object(b)) => {
+            for (name, guess) in b {
+                match a.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => {
+                        *known = joined(std::mem::replace(known, Guess::Unknown), guess, json)?;
+                    }
+                    None => a.push((name, guess)),
+                }
+            }
+            Guess::Object(a)
+        }
+        // JSON text beside an object is read as the object's text.
+        (Guess::Type(ColumnType::String), _) | (_, Guess::Type(ColumnType::String)) => STRING,
+        _ => return None,
+    })
+}
+
+fn joined_types(a: ColumnType, b: ColumnType, json: bool) -> ColumnType {
+    use ColumnType as T;
+    let time = |t: &T| matches!(t, T::Date | T::DateTime { .. } | T::DateTime64 { .. });
+    match (&a, &b) {
+        (T::Int64 | T::UInt64 | T::Float64, T::Int64 | T::UInt64 | T::Float64) => T::Float64,
+        (T::Bool, T::Int64 | T::UInt64 | T::Float64) if json => b,
+        (T::Int64 | T::UInt64 | T::Float64, T::Bool) if json => a,
+        (T::DateTime64 { .. }, other) if time(other) => a,
+        (other, T::DateTime64 { .. }) if time(other) => b,
+        (T::DateTime { .. }, T::Date) => a,
+        (T::Date, T::DateTime { .. }) => b,
+        _ => T::String,
+    }
+}

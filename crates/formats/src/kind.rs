@@ -1,0 +1,242 @@
+//! The formats by name.
+//!
+//! Invariant: `FormatKind::parse(kind.name()) == Some(kind)`; names are found in any case, as ClickHouse finds them.
+
+/// A format of rows as bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FormatKind {
+    Csv,
+    CsvWithNames,
+    CsvWithNamesAndTypes,
+    TabSeparated,
+    TabSeparatedWithNames,
+    TabSeparatedWithNamesAndTypes,
+    TabSeparatedRaw,
+    TabSeparatedRawWithNames,
+    TabSeparatedRawWithNamesAndTypes,
+    Values,
+    Json,
+    JsonCompact,
+    JsonEachRow,
+    JsonCompactEachRow,
+    JsonCompactEachRowWithNames,
+    JsonCompactEachRowWithNamesAndTypes,
+    LineAsString,
+    Pretty,
+    PrettyNoEscapes,
+    PrettyMonoBlock,
+    PrettyCompact,
+    PrettyCompactNoEscapes,
+    PrettyCompactMonoBlock,
+    PrettySpace,
+    PrettySpaceNoEscapes,
+    PrettySpaceMonoBlock,
+    Vertical,
+    Markdown,
+    Parquet,
+    Null,
+}
+
+/// Whether a text file begins with rows of names and types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeaderRows {
+    None,
+    Names,
+    NamesAndTypes,
+}
+
+struct Spec {
+    kind: FormatKind,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    is_input: bool,
+    is_output: bool,
+    /// File name suffixes, without the dot, that mean this format.
+    suffixes: &'static [&'static str],
+}
+
+const fn spec(
+    kind: FormatKind,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    directions: (bool, bool),
+    suffixes: &'static [&'static str],
+) -> Spec {
+    Spec { kind, name, aliases, is_input: directions.0, is_output: directions.1, suffixes }
+}
+
+const BOTH: (bool, bool) = (true, true);
+const OUTPUT: (bool, bool) = (false, true);
+
+const SPECS: &[Spec] = &[
+    spec(FormatKind::Csv, "CSV", &[], BOTH, &["csv"]),
+    spec(FormatKind::CsvWithNames, "CSVWithNames", &[], BOTH, &[]),
+    spec(FormatKind::CsvWithNamesAndTypes, "CSVWithNamesAndTypes", &[], BOTH, &[]),
+    spec(FormatKind::TabSeparated, "TabSeparated", &["TSV"], BOTH, &["tsv"]),
+    spec(FormatKind::TabSeparatedWithNames, "TabSeparatedWithNames", &["TSVWithNames"], BOTH, &[]),
+    spec(
+        FormatKind::TabSeparatedWithNamesAndTypes,
+        "TabSeparatedWithNamesAndTypes",
+        &["TSVWithNamesAndTypes"],
+        BOTH,
+        &[],
+    ),
+    spec(FormatKind::TabSeparatedRaw, "TabSeparatedRaw", &["TSVRaw", "Raw"], BOTH, &[]),
+    spec(
+        FormatKind::TabSeparatedRawWithNames,
+        "TabSeparatedRawWithNames",
+        &["TSVRawWithNames", "RawWithNames"],
+        BOTH,
+        &[],
+    ),
+    spec(
+        FormatKind::TabSeparatedRawWithNamesAndTypes,
+        "TabSeparatedRawWithNamesAndTypes",
+        &["TSVRawWithNamesAndTypes", "RawWithNamesAndTypes"],
+        BOTH,
+        &[],
+    ),
+    spec(FormatKind::Values, "Values", &[], BOTH, &[]),
+    spec(FormatKind::Json, "JSON", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonCompact, "JSONCompact", &[], OUTPUT, &[]),
+    spec(
+        FormatKind::JsonEachRow,
+        "JSONEachRow",
+        &["JSONLines", "NDJSON", "JSONL"],
+        BOTH,
+        &["jsonl", "ndjson", "json"],
+    ),
+    spec(FormatKind::JsonCompactEachRow, "JSONCompactEachRow", &[], BOTH, &[]),
+    spec(FormatKind::JsonCompactEachRowWithNames, "JSONCompactEachRowWithNames", &[], BOTH, &[]),
+    spec(
+        FormatKind::JsonCompactEachRowWithNamesAndTypes,
+        "JSONCompactEachRowWithNamesAndTypes",
+        &[],
+        BOTH,
+        &[],
+    ),
+    spec(FormatKind::LineAsString, "LineAsString", &[], BOTH, &[]),
+    spec(FormatKind::Pretty, "Pretty", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettyMonoBlock, "PrettyMonoBlock", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettyCompact, "PrettyCompact", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettyCompactNoEscapes, "PrettyCompactNoEscapes", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettyCompactMonoBlock, "PrettyCompactMonoBlock", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettySpace, "PrettySpace", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettySpaceNoEscapes, "PrettySpaceNoEscapes", &[], OUTPUT, &[]),
+    spec(FormatKind::PrettySpaceMonoBlock, "PrettySpaceMonoBlock", &[], OUTPUT, &[]),
+    spec(FormatKind::Vertical, "Vertical", &[], OUTPUT, &[]),
+    spec(FormatKind::Markdown, "Markdown", &["MD"], OUTPUT, &["md"]),
+    spec(FormatKind::Parquet, "Parquet", &[], BOTH, &["parquet", "pq"]),
+    spec(FormatKind::Null, "Null", &[], OUTPUT, &[]),
+];
+
+impl FormatKind {
+    /// The format of this name or alias, in any case.
+    pub fn parse(name: &str) -> Option<FormatKind> {
+        let named = |spec: &&Spec| {
+            spec.name.eq_ignore_ascii_case(name)
+                || spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+        };
+        SPECS.iter().find(named).map(|spec| spec.kind)
+    }
+
+    /// The format a file name's last suffix stands for, compression suffixes already removed.
+    pub fn of_file_name(name: &str) -> Option<FormatKind> {
+        let (_, suffix) = name.rsplit_once('.')?;
+        let matches = |spec: &&Spec| spec.suffixes.iter().any(|s| s.eq_ignore_ascii_case(suffix));
+        SPECS.iter().find(matches).map(|spec| spec.kind)
+    }
+
+    /// Every format, for `system.formats`.
+    pub fn list() -> impl Iterator<Item = FormatKind> {
+        SPECS.iter().map(|spec| spec.kind)
+    }
+
+    fn spec(self) -> &'static Spec {
+        // Every kind has a row: the test below walks them. The first row stands in for the impossible rest.
+        SPECS.iter().find(|spec| spec.kind == self).unwrap_or(&SPECS[0])
+    }
+
+    pub fn name(self) -> &'static str {
+        self.spec().name
+    }
+
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.spec().aliases
+    }
+
+    pub fn is_input(self) -> bool {
+        self.spec().is_input
+    }
+
+    pub fn is_output(self) -> bool {
+        self.spec().is_output
+    }
+
+    /// Whether the bytes written are text.
+    pub fn is_text(self) -> bool {
+        self != FormatKind::Parquet
+    }
+
+    /// MIME type of the written bytes, as ClickHouse's HTTP interface names it.
+    pub fn content_type(self) -> &'static str {
+        use FormatKind as F;
+        match self {
+            F::Csv => "text/csv; charset=UTF-8; header=absent",
+            F::CsvWithNames | F::CsvWithNamesAndTypes => "text/csv; charset=UTF-8; header=present",
+            F::Json | F::JsonCompact => "application/json; charset=UTF-8",
+            F::JsonEachRow | F::JsonCompactEachRow => "application/x-ndjson; charset=UTF-8",
+            F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
+                "application/x-ndjson; charset=UTF-8"
+            }
+            F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
+                "text/tab-separated-values; charset=UTF-8"
+            }
+            F::Markdown => "text/markdown; charset=UTF-8",
+            F::Parquet => "application/octet-stream",
+            _ => "text/plain; charset=UTF-8",
+        }
+    }
+
+    /// Header rows a file of this format begins with.
+    pub fn header_rows(self) -> HeaderRows {
+        use FormatKind as F;
+        match self {
+            F::CsvWithNames
+            | F::TabSeparatedWithNames
+            | F::TabSeparatedRawWithNames
+            | F::JsonCompactEachRowWithNames => HeaderRows::Names,
+            F::CsvWithNamesAndTypes
+            | F::TabSeparatedWithNamesAndTypes
+            | F::TabSeparatedRawWithNamesAndTypes
+            | F::JsonCompactEachRowWithNamesAndTypes => HeaderRows::NamesAndTypes,
+            _ => HeaderRows::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_names() {
+        for kind in FormatKind::list() {
+            assert_eq!(FormatKind::parse(kind.name()), Some(kind));
+            assert_eq!(FormatKind::parse(&kind.name().to_ascii_lowercase()), Some(kind));
+            for alias in kind.aliases() {
+                assert_eq!(FormatKind::parse(alias), Some(kind));
+            }
+        }
+        assert_eq!(FormatKind::parse("CSVv"), None);
+    }
+
+    #[test]
+    fn suffixes_name_formats() {
+        assert_eq!(FormatKind::of_file_name("a/b.CSV"), Some(FormatKind::Csv));
+        assert_eq!(FormatKind::of_file_name("x.ndjson"), Some(FormatKind::JsonEachRow));
+        assert_eq!(FormatKind::of_file_name("x.parquet"), Some(FormatKind::Parquet));
+        assert_eq!(FormatKind::of_file_name("parquet"), None);
+    }
+}

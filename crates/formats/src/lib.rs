@@ -1,0 +1,48 @@
+//! Rows as bytes, both directions: readers, writers and schema inference of every text format.
+//!
+//! Invariant: no I/O and no async; a reader is pushed bytes and gives batches, a writer is pushed batches and gives
+//! bytes. Values are read and printed as ClickHouse does. Must not know: DataFusion, files, sessions.
+
+mod calendar;
+mod scan;
+
+pub mod error;
+pub mod kind;
+pub mod settings;
+
+mod number;
+
+mod date_text;
+
+pub mod cell;
+
+pub mod builder;
+
+mod print;
+
+pub mod text;
+
+pub mod split;
+
+mod block;
+mod delimited;
+mod json_rows;
+
+pub mod reader;
+
+pub mod boundary;
+pub mod infer;
+
+pub mod writer;
+
+pub use boundary::{lines_are_records, record_boundary};
+pub use builder::{CellError, TypedColumnBuilder, parse_value};
+pub use cell::{Cell, TextForm};
+pub use error::{FormatError, ValueError};
+pub use infer::{Inferred, infer, infer_details};
+pub use kind::{FormatKind, HeaderRows};
+pub use reader::{ReaderStart, new_reader, new_reader_at};
+pub use settings::{DateTimeInput, FormatSettings};
+pub use split::RowReader;
+pub use text::{ColumnText, NULL_SIGN, Style};
+pub use writer::{OutputStats, RowWriter, new_writer};

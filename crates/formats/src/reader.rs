@@ -1,0 +1,367 @@
+//! Readers of text formats: bytes in, batches out.
+//!
+//! Invariant: fed byte by byte or whole, a reader gives the same rows, or an error of the same kind at the same place
+//! (its excerpt of the input may be shorter). Cells of some thousand values
+//! are split first and then appended column by column, so the type is looked at once per run and not once per value.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use crate::block::Block;
+use crate::cell::Cell;
+use crate::delimited::{CsvRows, LineRows, TsvRows};
+use crate::error::{FormatError, code};
+use crate::json_rows::{JsonObjects, ListRows};
+use crate::kind::{FormatKind, HeaderRows};
+use crate::scan::find_any;
+use crate::settings::FormatSettings;
+use crate::split::{RowEnd, RowReader, SplitError, SplitRows};
+
+/// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
+const RUN_CELLS: usize = 4096;
+/// Input bytes per batch at most, so that long texts do not make giant batches.
+const BLOCK_BYTES_MAX: usize = 32 << 20;
+
+/// Where in its file a reader starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReaderStart {
+    /// At the first byte: header rows and lines to skip are ahead.
+    File,
+    /// At a record in the middle; `columns` are the names of the file's columns if it has its own order.
+    Middle { columns: Option<Vec<String>> },
+}
+
+/// A reader of `kind` from the start of a file. The schema's fields carry our types; batches have that schema.
+pub fn new_reader(
+    kind: FormatKind,
+    schema: SchemaRef,
+    settings: &FormatSettings,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    new_reader_at(kind, schema, None, settings, &ReaderStart::File)
+}
+
+/// A reader that starts anywhere, see [`ReaderStart`], and gives only the columns of `projection` (positions in the
+/// file's schema). Cells of other columns are not looked at.
+pub fn new_reader_at(
+    kind: FormatKind,
+    file_schema: SchemaRef,
+    projection: Option<&[usize]>,
+    settings: &FormatSettings,
+    start: &ReaderStart,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    let block = Block::new(file_schema, projection, settings, is_csv(kind))?;
+    match splitter(kind, settings, block.column_names())? {
+        Splitter::Csv(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Tsv(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Objects(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Lists(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
+    }
+}
+
+pub(crate) enum Splitter {
+    Csv(CsvRows),
+    Tsv(TsvRows),
+    Objects(JsonObjects),
+    Lists(ListRows),
+    Lines(LineRows),
+}
+
+pub(crate) fn is_csv(kind: FormatKind) -> bool {
+    matches!(kind, FormatKind::Csv | FormatKind::CsvWithNames | FormatKind::CsvWithNamesAndTypes)
+}
+
+pub(crate) fn splitter<'n>(
+    kind: FormatKind,
+    settings: &FormatSettings,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<Splitter, FormatError> {
+    use FormatKind as F;
+    Ok(match kind {
+        F::Csv | F::CsvWithNames | F::CsvWithNamesAndTypes => Splitter::Csv(CsvRows::new(settings)),
+        F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
+            Splitter::Tsv(TsvRows::new(settings, false))
+        }
+        F::TabSeparatedRaw | F::TabSeparatedRawWithNames | F::TabSeparatedRawWithNamesAndTypes => {
+            Splitter::Tsv(TsvRows::new(settings, true))
+        }
+        F::JsonEachRow => Splitter::Objects(JsonObjects::new(names, settings.skip_unknown_fields)),
+        F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
+            Splitter::Lists(ListRows::json())
+        }
+        F::Values => Splitter::Lists(ListRows::values()),
+        F::LineAsString => Splitter::Lines(LineRows),
+        other => {
+            let message = format!("format {} is not read row by row", other.name());
+            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
+        }
+    })
+}
+
+/// Rows ahead of the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ahead {
+    /// Lines to drop.
+    Lines(usize),
+    Names,
+    /// Names if the first row holds nothing but names of columns.
+    MaybeNames,
+    Types,
+    /// Types if every cell is a type's name.
+    MaybeTypes,
+    Data,
+}
+
+struct Reader<S> {
+    rows: S,
+    block: Block,
+    ahead: Ahead,
+    /// What follows the skipped lines.
+    header: Ahead,
+    types_follow: bool,
+    skip_unknown: bool,
+    variable_columns: bool,
+    /// CSV: one more delimiter may stand at the end of a row.
+    trailing_delimiter: bool,
+    rows_max: usize,
+    block_bytes: usize,
+    position: u64,
+}
+
+fn reader<S: SplitRows + 'static>(
+    rows: S,
+    mut block: Block,
+    kind: FormatKind,
+    settings: &FormatSettings,
+    start: &ReaderStart,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    let csv = is_csv(kind);
+    let tsv = matches!(kind, FormatKind::TabSeparated | FormatKind::TabSeparatedRaw);
+    let detect = kind == FormatKind::Csv && settings.csv_detect_header || tsv && settings.tsv_detect_header;
+    let header = match kind.header_rows() {
+        HeaderRows::None if detect => Ahead::MaybeNames,
+        HeaderRows::None => Ahead::Data,
+        HeaderRows::Names | HeaderRows::NamesAndTypes => Ahead::Names,
+    };
+    let skip_lines = if csv { settings.csv_skip_first_lines } else { settings.tsv_skip_first_lines };
+    let ahead = match start {
+        ReaderStart::File if skip_lines > 0 && (csv || tsv) => Ahead::Lines(skip_lines),
+        ReaderStart::File => header,
+        ReaderStart::Middle { columns } => {
+            if let Some(columns) = columns {
+                block.map_names(columns, settings.skip_unknown_fields)?;
+            }
+            Ahead::Data
+        }
+    };
+    Ok(Box::new(Reader {
+        rows,
+        block,
+        ahead,
+        header,
+        types_follow: kind.header_rows() == HeaderRows::NamesAndTypes,
+        skip_unknown: settings.skip_unknown_fields,
+        variable_columns: csv && settings.csv_allow_variable_columns
+            || !csv && settings.tsv_allow_variable_columns,
+        trailing_delimiter: csv,
+        rows_max: settings.block_rows_max,
+        block_bytes: 0,
+        position: 0,
+    }))
+}
+
+/// Offset of `part` in `whole`, of which it is a part.
+fn offset_in(whole: &[u8], part: &[u8]) -> usize {
+    part.as_ptr().addr().saturating_sub(whole.as_ptr().addr()).min(whole.len())
+}
+
+impl<S: SplitRows> Reader<S> {
+    fn at(&self, offset: usize) -> u64 {
+        self.position + u64::try_from(offset).unwrap_or(0)
+    }
+
+    fn split_error(&self, error: SplitError, pending: usize) -> FormatError {
+        let row = self.block.rows_total() + u64::try_from(pending).unwrap_or(0) + 1;
+        let placed = FormatError::new(error.code, error.message).at_row(row).at_position(self.at(error.at));
+        match self.block.cell_name(error.cell) {
+            Some(name) => placed.in_column(name),
+            None => placed,
+        }
+    }
+
+    /// Handles the rows ahead of the data and gives what they used; `ahead` is not `Data` when more bytes are needed.
+    fn header(&mut self, bytes: &[u8], mut at: usize, end: bool) -> Result<usize, FormatError> {
+        while self.ahead != Ahead::Data {
+            if let Ahead::Lines(lines) = self.ahead {
+                let next = match find_any(&bytes[at..], [b'\n']) {
+                    Some(offset) => at + offset + 1,
+                    None if end => bytes.len(),
+                    None => return Ok(at),
+                };
+                at = next;
+                self.ahead = if lines > 1 { Ahead::Lines(lines - 1) } else { self.header };
+                continue;
+            }
+            let mut cells = Vec::new();
+            let split = self.rows.header_row(bytes, at, end, &mut cells);
+            match split.map_err(|error| self.split_error(error, 0))? {
+                RowEnd::Incomplete => return Ok(at),
+                RowEnd::Finished(next) => {
+                    self.ahead = Ahead::Data;
+                    at = next;
+                }
+                RowEnd::Row(next) => {
+                    if self.header_row(&cells)? {
+                        at = next;
+                    }
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Takes one header row; false when the row is data.
+    fn header_row(&mut self, cells: &[Cell<'_>]) -> Result<bool, FormatError> {
+        let mut scratch = Vec::new();
+        let mut texts = Vec::with_capacity(cells.len());
+        for cell in cells {
+            texts.push(String::from_utf8_lossy(cell.content(&mut scratch)?).into_owned());
+        }
+        let is_header = match self.ahead {
+            Ahead::MaybeNames => {
+                let unique = |(at, text): (usize, &String)| !texts[..at].contains(text);
+                texts.iter().all(|text| self.block.has_cell_named(text))
+                    && texts.iter().enumerate().all(unique)
+            }
+            Ahead::MaybeTypes => texts.iter().all(|text| model::type_name::parse(text).is_ok()),
+            _ => true,
+        };
+        self.ahead = match self.ahead {
+            Ahead::Names => {
+                self.block.map_names(&texts, self.skip_unknown)?;
+                if self.types_follow { Ahead::Types } else { Ahead::Data }
+            }
+            Ahead::MaybeNames if is_header => {
+                self.block.map_names(&texts, self.skip_unknown)?;
+                Ahead::MaybeTypes
+            }
+            _ => Ahead::Data,
+        };
+        Ok(is_header)
+    }
+
+    /// Makes the cells of one row as many as the block expects, or says what is wrong.
+    #[inline]
+    fn fit_row(&self, cells: &mut Vec<Cell<'_>>, first: usize, next: usize) -> Result<(), SplitError> {
+        let width = self.block.width();
+        let count = cells.len() - first;
+        if count == width {
+            return Ok(());
+        }
+        let surplus_is_empty = cells.last().is_some_and(|cell| cell.text.is_empty());
+        if count > width && self.variable_columns
+            || count == width + 1 && self.trailing_delimiter && surplus_is_empty
+        {
+            cells.truncate(first + width);
+            return Ok(());
+        }
+        if count < width && self.variable_columns {
+            cells.resize(first + width, Cell::DEFAULT);
+            return Ok(());
+        }
+        let (code, message) = if count < width {
+            let message = format!("row has {count} columns, {width} expected: the next column is missing");
+            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
+        } else {
+            let code = if self.trailing_delimiter {
+                code::INCORRECT_DATA
+            } else {
+                code::CANNOT_PARSE_INPUT_ASSERTION_FAILED
+            };
+            (code, format!("expected end of line: row has {count} columns, {width} expected"))
+        };
+        Err(SplitError { code, message, at: next, cell: count.min(width) })
+    }
+
+    fn append(&mut self, bytes: &[u8], cells: &mut Vec<Cell<'_>>) -> Result<(), FormatError> {
+        let position = self.position;
+        let place = |cell: &Cell<'_>| position + u64::try_from(offset_in(bytes, cell.text)).unwrap_or(0);
+        self.block.append(cells, place)?;
+        cells.clear();
+        Ok(())
+    }
+
+    fn data(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        end: bool,
+        out: &mut Vec<RecordBatch>,
+    ) -> Result<usize, FormatError> {
+        let width = self.block.width().max(1);
+        let run_rows = (RUN_CELLS / width).max(1);
+        let mut cells: Vec<Cell<'_>> = Vec::with_capacity(run_rows * width + width);
+        let (mut pending, mut full_at) = (0, at);
+        loop {
+            let first = cells.len();
+            let split = self.rows.row(bytes, at, end, &mut cells).and_then(|row_end| {
+                if let RowEnd::Row(next) = row_end {
+                    self.fit_row(&mut cells, first, next.saturating_sub(1))?;
+                }
+                Ok(row_end)
+            });
+            let next = match split {
+                Ok(RowEnd::Row(next)) => next,
+                Ok(other) => {
+                    cells.truncate(first);
+                    self.append(bytes, &mut cells)?;
+                    self.block_bytes += at - full_at;
+                    return Ok(if let RowEnd::Finished(next) = other { next } else { at });
+                }
+                Err(error) => {
+                    // A bad value in an earlier row comes first.
+                    cells.truncate(first);
+                    self.append(bytes, &mut cells)?;
+                    return Err(self.split_error(error, 0));
+                }
+            };
+            at = next;
+            pending += 1;
+            let full = self.block.rows() + pending >= self.rows_max
+                || self.block_bytes + (at - full_at) >= BLOCK_BYTES_MAX;
+            if pending >= run_rows || full {
+                self.append(bytes, &mut cells)?;
+                pending = 0;
+                if full {
+                    out.extend(self.block.finish()?);
+                    self.block_bytes = 0;
+                    full_at = at;
+                }
+            }
+        }
+    }
+}
+
+impl<S: SplitRows> RowReader for Reader<S> {
+    fn read(&mut self, bytes: &[u8], end: bool, out: &mut Vec<RecordBatch>) -> Result<usize, FormatError> {
+        let mut at = 0;
+        // A byte order mark is part of no format.
+        if self.position == 0 && bytes.starts_with(b"\xef\xbb\xbf") {
+            at = 3;
+        } else if self.position == 0 && !end && b"\xef\xbb\xbf".starts_with(bytes) {
+            return Ok(0);
+        }
+        if self.ahead != Ahead::Data {
+            at = self.header(bytes, at, end)?;
+        }
+        let consumed = if self.ahead == Ahead::Data { self.data(bytes, at, end, out)? } else { at };
+        self.position = self.at(consumed);
+        if end {
+            out.extend(self.block.finish()?);
+        }
+        Ok(consumed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

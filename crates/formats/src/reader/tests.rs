@@ -1,0 +1,124 @@
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{Field, Int32Type, Schema};
+use model::type_arrow::to_field;
+
+use super::*;
+
+fn schema(structure: &[(&str, &str)]) -> SchemaRef {
+    let field = |(name, text): &(&str, &str)| to_field(name, &model::type_name::parse(text).unwrap());
+    Arc::new(Schema::new(structure.iter().map(field).collect::<Vec<Field>>()))
+}
+
+fn read(kind: FormatKind, structure: &[(&str, &str)], text: &[u8]) -> Result<Vec<RecordBatch>, FormatError> {
+    let mut reader = new_reader(kind, schema(structure), &FormatSettings::default())?;
+    let mut out = Vec::new();
+    assert_eq!(reader.read(text, true, &mut out)?, text.len());
+    Ok(out)
+}
+
+#[test]
+fn errors_name_row_column_and_position() {
+    let columns = [("id", "Int32"), ("name", "String")];
+    for (kind, text, error) in [
+        (FormatKind::Csv, "1,a\n2,b\nx,c\n", "cannot read \"x\" as Int32 (at row 3, column \"id\", byte 8)"),
+        (
+            FormatKind::Csv,
+            "1,a\n2\n",
+            "row has 1 columns, 2 expected: the next column is missing (at row 2, column \"name\", byte 5)",
+        ),
+        (
+            FormatKind::Csv,
+            "1,a,7\n",
+            "expected end of line: row has 3 columns, 2 expected (at row 1, byte 5)",
+        ),
+        (
+            FormatKind::Csv,
+            "1,\"a\" b\n",
+            "cannot parse input: expected ',' before: b\\n (at row 1, column \"name\", byte 6)",
+        ),
+        (
+            FormatKind::Csv,
+            "99999999999,a\nx,",
+            "value 99999999999 does not fit type Int32 (at row 1, column \"id\", byte 0)",
+        ),
+        (
+            FormatKind::TabSeparated,
+            "1\ta\n\t\nx\ta\n",
+            "cannot read \"x\" as Int32 (at row 3, column \"id\", byte 6)",
+        ),
+        (
+            FormatKind::JsonEachRow,
+            "{\"id\":1}\n{\"id\":{}}",
+            "cannot read \"{}\" as Int32 (at row 2, column \"id\", byte 15)",
+        ),
+        (
+            FormatKind::JsonEachRow,
+            "{\"id\":1",
+            "JSON ends inside a row: {\\\"id\\\":1 (at row 1, column \"id\", byte 0)",
+        ),
+        (
+            FormatKind::Values,
+            "(1, 'a'), (2)",
+            "row has 1 columns, 2 expected: the next column is missing (at row 2, column \"name\", byte 12)",
+        ),
+        (FormatKind::CsvWithNames, "id,name,id\n", "column \"id\" stands twice in the header"),
+    ] {
+        assert_eq!(read(kind, &columns, text.as_bytes()).unwrap_err().to_string(), error);
+    }
+}
+
+#[test]
+fn batches_are_cut_at_the_limit() {
+    let settings = FormatSettings { block_rows_max: 1000, ..FormatSettings::default() };
+    let text: String = (0..2500).map(|n| format!("{n},x{n}\n")).collect();
+    let columns = [("a", "Int32"), ("b", "String")];
+    let mut reader = new_reader(FormatKind::Csv, schema(&columns), &settings).unwrap();
+    let mut out = Vec::new();
+    let (start, rest) = text.as_bytes().split_at(7777);
+    let consumed = reader.read(start, false, &mut out).unwrap();
+    let rest = [&start[consumed..], rest].concat();
+    assert_eq!(reader.read(&rest, true, &mut out).unwrap(), rest.len());
+    assert_eq!(out.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [1000, 1000, 500]);
+    let all: Vec<i32> =
+        out.iter().flat_map(|batch| batch.column(0).as_primitive::<Int32Type>().values().to_vec()).collect();
+    assert_eq!(all, (0..2500).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_reader_in_the_middle_knows_the_files_columns() {
+    let columns = [("a", "Int32"), ("b", "String"), ("t", "Tuple(x Int8, y Int8)")];
+    let file_columns = vec!["b".to_owned(), "t.y".to_owned(), "other".to_owned(), "t.x".to_owned()];
+    let start = ReaderStart::Middle { columns: Some(file_columns) };
+    let settings = FormatSettings::default();
+    let mut reader =
+        new_reader_at(FormatKind::CsvWithNames, schema(&columns), Some(&[2, 0]), &settings, &start).unwrap();
+    let mut out = Vec::new();
+    reader.read(b"x,1,?,2\ny,3,?,4\n", true, &mut out).unwrap();
+    let batch = &out[0];
+    assert_eq!(batch.schema().fields().iter().map(|f| f.name().as_str()).collect::<Vec<_>>(), ["t", "a"]);
+    assert_eq!(batch.column(1).as_primitive::<Int32Type>().values(), &[0, 0]);
+    assert_eq!(batch.column(0).as_struct().column(0).len(), 2);
+}
+
+#[test]
+fn rows_are_counted_without_any_column() {
+    let columns = [("a", "Int32")];
+    let start = ReaderStart::File;
+    let settings = FormatSettings::default();
+    let mut reader = new_reader_at(FormatKind::Csv, schema(&columns), Some(&[]), &settings, &start).unwrap();
+    let mut out = Vec::new();
+    reader.read(b"1\nx\n3\n", true, &mut out).unwrap();
+    assert_eq!((out[0].num_rows(), out[0].num_columns()), (3, 0));
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let mut reader =
+        new_reader(FormatKind::Csv, schema(&[("a", "Int32")]), &FormatSettings::default()).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(reader.read(b"\xef", false, &mut out), Ok(0));
+    assert_eq!(reader.read(b"\xef\xbb\xbf7\n", true, &mut out), Ok(5));
+    assert_eq!(out[0].column(0).as_primitive::<Int32Type>().values(), &[7]);
+}

@@ -1,0 +1,150 @@
+//! Finds bytes in text, eight at a time.
+//!
+//! Invariant: the result equals a byte-by-byte search. Must not know: any format.
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The lowest set bit marks the first zero byte of `word`; bits above it may be wrong.
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(LOW) & !word & HIGH
+}
+
+/// Position of the first byte of `bytes` that is one of `needles`.
+#[inline]
+pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option<usize> {
+    let masks = needles.map(|needle| LOW * u64::from(needle));
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk);
+        let found = masks.iter().fold(0, |found, mask| found | zero_bytes(word ^ mask));
+        if found != 0 {
+            return usize::try_from(found.trailing_zeros() / 8).ok().map(|offset| at + offset);
+        }
+        at += 8;
+    }
+    let tail = bytes[at..].iter().position(|byte| needles.contains(byte))?;
+    Some(at + tail)
+}
+
+#[inline]
+pub(crate) fn contains(bytes: &[u8], needle: u8) -> bool {
+    find_any(bytes, [needle]).is_some()
+}
+
+/// Position of the first byte at or after `at` that is not JSON or SQL white space.
+#[inline]
+pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Where an item of a list ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ItemEnd {
+    /// The item's text ends here (exclusive).
+    At(usize),
+    /// The text ends inside the item.
+    Open,
+}
+
+/// End of the value that starts at `at`: a quoted string, a bracketed value, or text up to one of `, ) ] } :` or white
+/// space. `quote` opens and closes strings; a backslash escapes; a doubled quote stays inside when `doubles` is set.
+pub(crate) fn value_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
+    match bytes.get(at) {
+        None => ItemEnd::Open,
+        Some(b) if *b == quote => string_end(bytes, at, quote, doubles),
+        Some(b'[' | b'{' | b'(') => nested_end(bytes, at, quote, doubles),
+        Some(_) => bare_end(bytes, at, quote, doubles),
+    }
+}
+
+/// End of a string literal that starts at `at`, closing quote included.
+#[inline]
+pub(crate) fn string_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
+    let mut at = at + 1;
+    loop {
+        let Some(offset) = bytes.get(at..).and_then(|rest| find_any(rest, [quote, b'\\'])) else {
+            return ItemEnd::Open;
+        };
+        at += offset;
+        if bytes[at] == b'\\' || doubles && bytes.get(at + 1) == Some(&quote) {
+            at += 2;
+        } else {
+            return ItemEnd::At(at + 1);
+        }
+    }
+}
+
+fn nested_end(bytes: &[u8], mut at: usize, quote: u8, doubles: bool) -> ItemEnd {
+    let mut depth = 0_usize;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => {
+                depth -= 1;
+                if depth == 0 {
+                    return ItemEnd::At(at + 1);
+                }
+            }
+            b if *b == quote => match string_end(bytes, at, quote, doubles) {
+                ItemEnd::At(end) => {
+                    at = end;
+                    continue;
+                }
+                ItemEnd::Open => return ItemEnd::Open,
+            },
+            _ => {}
+        }
+        at += 1;
+    }
+    ItemEnd::Open
+}
+
+/// Bare text may hold a call such as `toDate('x')`, whose brackets belong to it.
+fn bare_end(bytes: &[u8], mut at: usize, quote: u8, doubles: bool) -> ItemEnd {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b',' | b')' | b']' | b'}' | b':' | b' ' | b'\t' | b'\n' | b'\r' => return ItemEnd::At(at),
+            b'(' | b'[' | b'{' => match nested_end(bytes, at, quote, doubles) {
+                ItemEnd::At(end) => at = end,
+                ItemEnd::Open => return ItemEnd::Open,
+            },
+            _ => at += 1,
+        }
+    }
+    ItemEnd::Open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_a_plain_search_finds() {
+        let text = b"abcdefgh,ijklmnop\"qrstuvwxyz\n0123456789\x80\xff\x00";
+        for start in 0..text.len() {
+            for needles in [[b',', b'"', b'\n'], [b'9', 0x80, 0], [0xff, b'x', b'0']] {
+                let plain = text[start..].iter().position(|b| needles.contains(b));
+                assert_eq!(find_any(&text[start..], needles), plain, "from {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_end_where_they_should() {
+        for (text, end) in [
+            ("12,", ItemEnd::At(2)),
+            ("12", ItemEnd::Open),
+            ("'a''b\\'c',", ItemEnd::At(9)),
+            ("['a]',[1]] ,", ItemEnd::At(10)),
+            ("toDate('2020-01-01)') )", ItemEnd::At(21)),
+            ("'open", ItemEnd::Open),
+            ("[1,", ItemEnd::Open),
+        ] {
+            assert_eq!(value_end(text.as_bytes(), 0, b'\'', true), end, "{text}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Options of the formats: delimiters, NULLs, dates, limits.
+//!
+//! Invariant: plain data with ClickHouse's defaults; every field is named by one session setting and read by
+//! [`FormatSettings::from_lookup`]. Must not know: sessions.
+
+/// How times are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DateTimeInput {
+    /// `YYYY-MM-DD hh:mm:ss` and Unix seconds only.
+    Basic,
+    /// Also ISO 8601 with zones, American-free day/month/year, month names, compact digits.
+    BestEffort,
+}
+
+/// Options shared by readers, writers and inference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormatSettings {
+    /// Zone of DateTime columns that name none.
+    pub time_zone: String,
+    pub date_time_input: DateTimeInput,
+    /// NULL for a column that is not Nullable becomes its default instead of an error.
+    pub null_as_default: bool,
+    pub skip_unknown_fields: bool,
+    /// Rows per batch a reader makes at most.
+    pub block_rows_max: usize,
+    pub csv_delimiter: u8,
+    pub csv_null: String,
+    pub csv_single_quotes: bool,
+    pub csv_double_quotes: bool,
+    pub csv_detect_header: bool,
+    pub csv_empty_as_default: bool,
+    pub csv_trim_whitespace: bool,
+    pub csv_skip_first_lines: usize,
+    pub csv_allow_variable_columns: bool,
+    pub csv_crlf: bool,
+    pub tsv_null: String,
+    pub tsv_detect_header: bool,
+    pub tsv_empty_as_default: bool,
+    pub tsv_skip_first_lines: usize,
+    pub tsv_allow_variable_columns: bool,
+    /// Accept CR LF line ends in TabSeparated input.
+    pub tsv_input_crlf: bool,
+    pub tsv_output_crlf: bool,
+    pub json_quote_64bit_integers: bool,
+    pub json_quote_denormals: bool,
+    pub json_quote_decimals: bool,
+    pub json_escape_forward_slashes: bool,
+    pub json_named_tuples_as_objects: bool,
+    pub json_array_of_rows: bool,
+    pub decimal_trailing_zeros: bool,
+    pub bool_true: String,
+    pub bool_false: String,
+    pub infer_rows_max: usize,
+    pub infer_bytes_max: usize,
+    pub infer_integers: bool,
+    pub infer_dates: bool,
+    pub infer_datetimes: bool,
+    /// Text columns become Nullable.
+    pub infer_nullable: bool,
+    pub infer_incomplete_as_string: bool,
+    pub pretty_rows_max: usize,
+    /// Columns cut a longer value, in columns of the terminal; not applied to a single value.
+    pub pretty_value_width_max: usize,
+    pub pretty_pad_width_max: usize,
+    pub pretty_color: bool,
+    pub pretty_row_numbers: bool,
+    pub pretty_ascii: bool,
+    pub pretty_fallback_to_vertical: bool,
+    /// Rows from which the column names are repeated below the table.
+    pub pretty_footer_rows_min: usize,
+    /// A single number above this gets a readable note; 0 switches it off.
+    pub pretty_single_number_tip: u64,
+    pub parquet_row_group_rows: usize,
+}
+
+impl Default for FormatSettings {
+    fn default() -> Self {
+        Self {
+            time_zone: "UTC".to_owned(),
+            date_time_input: DateTimeInput::BestEffort,
+            null_as_default: true,
+            skip_unknown_fields: true,
+            block_rows_max: 65_409, // ClickHouse's max_block_size: 65536 minus room for padding
+            csv_delimiter: b',',
+            csv_null: "\\N".to_owned(),
+            csv_single_quotes: false,
+            csv_double_quotes: true,
+            csv_detect_header: true,
+            csv_empty_as_default: true,
+            csv_trim_whitespace: true,
+            csv_skip_first_lines: 0,
+            csv_allow_variable_columns: false,
+            csv_crlf: false,
+            tsv_null: "\\N".to_owned(),
+            tsv_detect_header: true,
+            tsv_empty_as_default: false,
+            tsv_skip_first_lines: 0,
+            tsv_allow_variable_columns: false,
+            tsv_input_crlf: false,
+            tsv_output_crlf: false,
+            json_quote_64bit_integers: false,
+            json_quote_denormals: false,
+            json_quote_decimals: false,
+            json_escape_forward_slashes: true,
+            json_named_tuples_as_objects: true,
+            json_array_of_rows: false,
+            decimal_trailing_zeros: false,
+            bool_true: "true".to_owned(),
+            bool_false: "false".to_owned(),
+            infer_rows_max: 25_000,
+            infer_bytes_max: 32 << 20,
+            infer_integers: true,
+            infer_dates: true,
+            infer_datetimes: true,
+            infer_nullable: true,
+            infer_incomplete_as_string: true,
+            pretty_rows_max: 1000,
+            pretty_value_width_max: 10_000,
+            pretty_pad_width_max: 250,
+            pretty_color: false,
+            pretty_row_numbers: true,
+            pretty_ascii: false,
+            pretty_fallback_to_vertical: true,
+            pretty_footer_rows_min: 50,
+            pretty_single_number_tip: 1_000_000,
+            parquet_row_group_rows: 1_000_000,
+        }
+    }
+}
+
+/// Reads one option out of a lookup; keeps the default when it is absent or unreadable.
+struct Lookup<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Lookup<'_> {
+    fn flag(&self, name: &str, into: &mut bool) {
+        if let Some(text) = (self.0)(name) {
+            match text.trim().to_ascii_lowercase().as_str() {
+                "0" | "false" => *into = false,
+                // `auto` of output_format_pretty_color and the like is decided by the caller.
+                "auto" | "" => {}
+                _ => *into = true,
+            }
+        }
+    }
+
+    fn number<N: std::str::FromStr>(&self, name: &str, into: &mut N) {
+        if let Some(number) = (self.0)(name).and_then(|text| text.trim().parse().ok()) {
+            *into = number;
+        }
+    }
+
+    fn text(&self, name: &str, into: &mut String) {
+        if let Some(text) = (self.0)(name) {
+            *into = text;
+        }
+    }
+}
+
+impl FormatSettings {
+    /// Takes every option from `lookup`, which answers a session setting's name with its value as text.
+    pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut settings = Self::default();
+        let lookup = Lookup(lookup);
+        lookup.text("session_timezone", &mut settings.time_zone);
+        if settings.time_zone.is_empty() {
+            settings.time_zone = Self::default().time_zone;
+        }
+        if let Some(mode) = (lookup.0)("date_time_input_format") {
+            let basic = mode.eq_ignore_ascii_case("basic");
+            settings.date_time_input = if basic { DateTimeInput::Basic } else { DateTimeInput::BestEffort };
+        }
+        settings.take_input(&lookup);
+        settings.take_output(&lookup);
+        settings
+    }
+
+    fn take_input(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("input_format_null_as_default", &mut self.null_as_default);
+        lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
+        lookup.number("max_block_size", &mut self.block_rows_max);
+        self.block_rows_max = self.block_rows_max.max(1);
+        if let Some([delimiter, ..]) = (lookup.0)("format_csv_delimiter").as_ref().map(String::as_bytes) {
+            self.csv_delimiter = *delimiter;
+        }
+        lookup.text("format_csv_null_representation", &mut self.csv_null);
+        lookup.flag("format_csv_allow_single_quotes", &mut self.csv_single_quotes);
+        lookup.flag("format_csv_allow_double_quotes", &mut self.csv_double_quotes);
+        lookup.flag("input_format_csv_detect_header", &mut self.csv_detect_header);
+        lookup.flag("input_format_csv_empty_as_default", &mut self.csv_empty_as_default);
+        lookup.flag("input_format_csv_trim_whitespaces", &mut self.csv_trim_whitespace);
+        lookup.number("input_format_csv_skip_first_lines", &mut self.csv_skip_first_lines);
+        lookup
+            .flag("input_format_csv_allow_variable_number_of_columns", &mut self.csv_allow_variable_columns);
+        lookup.text("format_tsv_null_representation", &mut self.tsv_null);
+        lookup.flag("input_format_tsv_detect_header", &mut self.tsv_detect_header);
+        lookup.flag("input_format_tsv_empty_as_default", &mut self.tsv_empty_as_default);
+        lookup.number("input_format_tsv_skip_first_lines", &mut self.tsv_skip_first_lines);
+        lookup
+            .flag("input_format_tsv_allow_variable_number_of_columns", &mut self.tsv_allow_variable_columns);
+        lookup.flag("input_format_tsv_crlf_end_of_line", &mut self.tsv_input_crlf);
+        lookup.number("input_format_max_rows_to_read_for_schema_inference", &mut self.infer_rows_max);
+        lookup.number("input_format_max_bytes_to_read_for_schema_inference", &mut self.infer_bytes_max);
+        lookup.flag("input_format_try_infer_integers", &mut self.infer_integers);
+        lookup.flag("input_format_try_infer_dates", &mut self.infer_dates);
+        lookup.flag("input_format_try_infer_datetimes", &mut self.infer_datetimes);
+        lookup.flag("schema_inference_make_columns_nullable", &mut self.infer_nullable);
+        lookup.flag(
+            "input_format_json_infer_incomplete_types_as_strings",
+            &mut self.infer_incomplete_as_string,
+        );
+    }
+
+    fn take_output(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("output_format_csv_crlf_end_of_line", &mut self.csv_crlf);
+        lookup.flag("output_format_tsv_crlf_end_of_line", &mut self.tsv_output_crlf);
+        lookup.flag("output_format_json_quote_64bit_integers", &mut self.json_quote_64bit_integers);
+        lookup.flag("output_format_json_quote_denormals", &mut self.json_quote_denormals);
+        lookup.flag("output_format_json_quote_decimals", &mut self.json_quote_decimals);
+        lookup.flag("output_format_json_escape_forward_slashes", &mut self.json_escape_forward_slashes);
+        lookup.flag("output_format_json_named_tuples_as_objects", &mut self.json_named_tuples_as_objects);
+        lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
+        lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_trailing_zeros);
+        lookup.text("bool_true_representation", &mut self.bool_true);
+        lookup.text("bool_false_representation", &mut self.bool_false);
+        lookup.number("output_format_pretty_max_rows", &mut self.pretty_rows_max);
+        lookup.number("output_format_pretty_max_value_width", &mut self.pretty_value_width_max);
+        lookup.number("output_format_pretty_max_column_pad_width", &mut self.pretty_pad_width_max);
+        lookup.flag("output_format_pretty_color", &mut self.pretty_color);
+        lookup.flag("output_format_pretty_row_numbers", &mut self.pretty_row_numbers);
+        if let Some(charset) = (lookup.0)("output_format_pretty_grid_charset") {
+            self.pretty_ascii = charset.eq_ignore_ascii_case("ASCII");
+        }
+        lookup.flag("output_format_pretty_fallback_to_vertical", &mut self.pretty_fallback_to_vertical);
+        lookup.number(
+            "output_format_pretty_display_footer_column_names_min_rows",
+            &mut self.pretty_footer_rows_min,
+        );
+        let mut footer = true;
+        lookup.flag("output_format_pretty_display_footer_column_names", &mut footer);
+        if !footer {
+            self.pretty_footer_rows_min = usize::MAX;
+        }
+        lookup.number(
+            "output_format_pretty_single_large_number_tip_threshold",
+            &mut self.pretty_single_number_tip,
+        );
+        lookup.number("output_format_parquet_row_group_size", &mut self.parquet_row_group_rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_settings_reach_their_fields() {
+        let given = |name: &str| match name {
+            "format_csv_delimiter" => Some(";".to_owned()),
+            "input_format_null_as_default" => Some("0".to_owned()),
+            "date_time_input_format" => Some("basic".to_owned()),
+            "output_format_pretty_max_rows" => Some("7".to_owned()),
+            _ => None,
+        };
+        let expected = FormatSettings {
+            csv_delimiter: b';',
+            null_as_default: false,
+            date_time_input: DateTimeInput::Basic,
+            pretty_rows_max: 7,
+            ..FormatSettings::default()
+        };
+        assert_eq!(FormatSettings::from_lookup(&given), expected);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a format must know to be read: where a row and its cells end.
+//!
+//! Invariant: splitting never copies; a row that the bytes do not hold in full is `Incomplete` unless they are the last.
+//! Must not know: column types, builders.
+
+use crate::cell::Cell;
+use crate::error::FormatError;
+
+/// How splitting one row ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RowEnd {
+    /// The row's cells were pushed; the next row starts here.
+    Row(usize),
+    /// More bytes are needed; pushed cells are to be dropped.
+    Incomplete,
+    /// No further row; the bytes up to here are used up.
+    Finished(usize),
+}
+
+/// A row that is not of the format. Row number and file position are added by the reader.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SplitError {
+    pub(crate) code: u32,
+    pub(crate) message: String,
+    /// Offset in the bytes given.
+    pub(crate) at: usize,
+    /// Cell of the row, from 0.
+    pub(crate) cell: usize,
+}
+
+/// Splits one format.
+pub(crate) trait SplitRows: Send {
+    /// Splits the row at `bytes[at..]`. `last` says that no byte follows these.
+    fn row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        last: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError>;
+
+    /// Splits header rows, in which no cell is NULL and every row has its own number of cells.
+    fn header_row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        last: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError> {
+        self.row(bytes, at, last, cells)
+    }
+}
+
+/// A row reader fed with bytes.
+///
+/// The caller passes the bytes it has, learns how many were consumed (whole records only), and passes the rest again
+/// in front of what comes next. With `end` set everything is consumed and the last batch is given out.
+pub trait RowReader: Send {
+    /// Consumes whole records of `bytes` and pushes every batch that is full. Returns the bytes consumed. After an
+    /// error the reader must be dropped.
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        out: &mut Vec<arrow::array::RecordBatch>,
+    ) -> Result<usize, FormatError>;
+}

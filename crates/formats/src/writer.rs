@@ -1,0 +1,175 @@
+//! Writers: batches in, bytes out.
+//!
+//! Invariant: `start`, any number of `write`s, `finish`; the bytes appended over all calls are the whole output. A writer
+//! for people holds back what it needs to know widths; all others give every batch out at once.
+
+mod delimited;
+mod json;
+mod markdown;
+mod parquet;
+mod pretty;
+mod tip;
+mod values;
+mod vertical;
+
+use std::time::Duration;
+
+use ::arrow::array::RecordBatch;
+use ::arrow::datatypes::SchemaRef;
+use model::ColumnType;
+use model::type_arrow::from_field;
+
+use crate::error::{FormatError, code};
+use crate::kind::{FormatKind, HeaderRows};
+use crate::settings::FormatSettings;
+use crate::text::ColumnText;
+
+/// What a format may say about the statement that made the rows.
+#[derive(Clone, Debug, Default)]
+pub struct OutputStats {
+    pub rows_read: u64,
+    pub bytes_read: u64,
+    pub elapsed: Duration,
+    /// Rows there were before LIMIT cut them, when that is known.
+    pub rows_before_limit: Option<u64>,
+}
+
+/// Writes rows in one format.
+pub trait RowWriter: Send {
+    /// Takes the columns and appends what stands ahead of the rows.
+    fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError>;
+
+    /// Appends the rows of a batch, or keeps them for later.
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError>;
+
+    /// Appends everything still held back and what stands behind the rows.
+    fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError>;
+}
+
+/// A writer of `kind`; an error when the format is input only.
+pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
+    use FormatKind as F;
+    use delimited::{DelimitedWriter, Syntax};
+    let header = kind.header_rows();
+    let delimited = |syntax| Box::new(DelimitedWriter::new(syntax, header, settings));
+    let json = |layout| Box::new(json::JsonWriter::new(layout, settings));
+    let rows = |layout| Box::new(json::JsonRowsWriter::new(layout, header, settings));
+    let pretty = |grid| Box::new(pretty::PrettyWriter::new(grid, settings.clone()));
+    let plain = |grid| {
+        let settings = FormatSettings { pretty_color: false, ..settings.clone() };
+        Box::new(pretty::PrettyWriter::new(grid, settings))
+    };
+    Ok(match kind {
+        F::Csv | F::CsvWithNames | F::CsvWithNamesAndTypes => delimited(Syntax::Csv),
+        F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
+            delimited(Syntax::Tsv)
+        }
+        F::TabSeparatedRaw | F::TabSeparatedRawWithNames | F::TabSeparatedRawWithNamesAndTypes => {
+            delimited(Syntax::Raw)
+        }
+        F::LineAsString => delimited(Syntax::Raw),
+        F::Values => Box::new(values::ValuesWriter::new(settings)),
+        F::Json => json(json::Layout::Objects),
+        F::JsonCompact => json(json::Layout::Lists),
+        F::JsonEachRow => rows(json::Layout::Objects),
+        F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
+            rows(json::Layout::Lists)
+        }
+        F::Pretty | F::PrettyMonoBlock => pretty(pretty::Grid::Full),
+        F::PrettyNoEscapes => plain(pretty::Grid::Full),
+        F::PrettyCompact | F::PrettyCompactMonoBlock => pretty(pretty::Grid::Compact),
+        F::PrettyCompactNoEscapes => plain(pretty::Grid::Compact),
+        F::PrettySpace | F::PrettySpaceMonoBlock => pretty(pretty::Grid::Space),
+        F::PrettySpaceNoEscapes => plain(pretty::Grid::Space),
+        F::Vertical => Box::new(vertical::VerticalWriter::new(settings)),
+        F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
+        F::Parquet => Box::new(parquet::ParquetWriter::new(settings)),
+        F::Null => Box::new(NullWriter),
+    })
+}
+
+/// Drops the rows: for measuring.
+struct NullWriter;
+
+impl RowWriter for NullWriter {
+    fn start(&mut self, _: &SchemaRef, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn write(&mut self, _: &RecordBatch, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+}
+
+/// Names and types of the columns being written.
+#[derive(Clone, Debug, Default)]
+struct Columns {
+    names: Vec<String>,
+    types: Vec<ColumnType>,
+}
+
+impl Columns {
+    fn of(schema: &SchemaRef) -> Self {
+        Self {
+            names: schema.fields().iter().map(|field| field.name().clone()).collect(),
+            types: schema.fields().iter().map(|field| from_field(field)).collect(),
+        }
+    }
+
+    fn open(&self, batch: &RecordBatch, settings: &FormatSettings) -> Result<Vec<ColumnText>, FormatError> {
+        self.fits(batch)?;
+        batch
+            .columns()
+            .iter()
+            .zip(&self.types)
+            .map(|(array, t)| ColumnText::new(array, t, settings))
+            .collect()
+    }
+
+    fn open_for_table(
+        &self,
+        batch: &RecordBatch,
+        settings: &FormatSettings,
+    ) -> Result<Vec<ColumnText>, FormatError> {
+        self.fits(batch)?;
+        batch
+            .columns()
+            .iter()
+            .zip(&self.types)
+            .map(|(array, t)| ColumnText::for_table(array, t, settings))
+            .collect()
+    }
+
+    fn fits(&self, batch: &RecordBatch) -> Result<(), FormatError> {
+        if batch.num_columns() == self.types.len() {
+            return Ok(());
+        }
+        let message =
+            format!("batch has {} columns, {} were announced", batch.num_columns(), self.types.len());
+        Err(FormatError::new(code::LOGICAL_ERROR, message))
+    }
+
+    /// Whether tables align the column to the right: numbers, dates and times.
+    fn right_aligned(&self) -> Vec<bool> {
+        use ColumnType as T;
+        let times =
+            |t: &T| matches!(t.value_type(), T::Date | T::Date32 | T::DateTime { .. } | T::DateTime64 { .. });
+        self.types.iter().map(|t| t.is_number() || times(t)).collect()
+    }
+
+    fn header_rows(&self, header: HeaderRows) -> Vec<Vec<String>> {
+        let types = || self.types.iter().map(ToString::to_string).collect();
+        match header {
+            HeaderRows::None => vec![],
+            HeaderRows::Names => vec![self.names.clone()],
+            HeaderRows::NamesAndTypes => vec![self.names.clone(), types()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! JSON documents and JSON rows.
+//!
+//! Invariant: the output is one valid JSON document (JSON, JSONCompact, or rows with `json_array_of_rows`) or one per
+//! line.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use super::{Columns, OutputStats, RowWriter};
+use crate::error::FormatError;
+use crate::kind::HeaderRows;
+use crate::print;
+use crate::settings::FormatSettings;
+use crate::text::indented::TABS;
+use crate::text::{ColumnText, Style};
+
+/// What a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Layout {
+    Objects,
+    Lists,
+}
+
+fn string(text: &str, settings: &FormatSettings) -> Vec<u8> {
+    let mut out = Vec::new();
+    print::json_string(text.as_bytes(), settings.json_escape_forward_slashes, &mut out);
+    out
+}
+
+/// `[a, b]`, with blanks as ClickHouse has them in compact rows.
+fn list_row(columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, column) in columns.iter_mut().enumerate() {
+        if at > 0 {
+            out.extend_from_slice(b", ");
+        }
+        column.write(row, Style::Json, out);
+    }
+    out.push(b']');
+}
+
+/// JSON and JSONCompact: metadata, rows, statistics.
+pub(super) struct JsonWriter {
+    layout: Layout,
+    settings: FormatSettings,
+    columns: Columns,
+    /// Names as JSON strings.
+    keys: Vec<Vec<u8>>,
+    rows: u64,
+}
+
+/// Depth of a row's values in the document.
+const VALUE_DEPTH: usize = 3;
+
+impl JsonWriter {
+    pub(super) fn new(layout: Layout, settings: &FormatSettings) -> Self {
+        Self { layout, settings: settings.clone(), columns: Columns::default(), keys: Vec::new(), rows: 0 }
+    }
+
+    fn object_row(&self, columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\t\t{");
+        for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
+            out.extend_from_slice(if at > 0 { b",\n\t\t\t" } else { b"\n\t\t\t" });
+            out.extend_from_slice(key);
+            out.extend_from_slice(b": ");
+            column.write_indented(row, VALUE_DEPTH, TABS, out);
+        }
+        out.extend_from_slice(b"\n\t\t}");
+    }
+}
+
+impl RowWriter for JsonWriter {
+    fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns = Columns::of(schema);
+        self.keys = self.columns.names.iter().map(|name| string(name, &self.settings)).collect();
+        out.extend_from_slice(b"{\n\t\"meta\":\n\t[\n");
+        for (at, (key, column_type)) in self.keys.iter().zip(&self.columns.types).enumerate() {
+            out.extend_from_slice(if at > 0 {
+                b",\n\t\t{\n\t\t\t\"name\": "
+            } else {
+                b"\t\t{\n\t\t\t\"name\": "
+            });
+            out.extend_from_slice(key);
+            out.extend_from_slice(b",\n\t\t\t\"type\": ");
+            out.extend_from_slice(&string(&column_type.to_string(), &self.settings));
+            out.extend_from_slice(b"\n\t\t}");
+        }
+        out.extend_from_slice(b"\n\t],\n\n\t\"data\":\n\t[\n");
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        let mut columns = self.columns.open(batch, &self.settings)?;
+        for row in 0..batch.num_rows() {
+            if self.rows > 0 {
+                out.extend_from_slice(b",\n");
+            }
+            self.rows += 1;
+            match self.layout {
+                Layout::Objects => self.object_row(&mut columns, row, out),
+                Layout::Lists => {
+                    out.extend_from_slice(b"\t\t");
+                    list_row(&mut columns, row, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        out.extend_from_slice(b"\n\t],\n\n\t\"rows\": ");
+        print::integer(self.rows, out);
+        if let Some(rows) = stats.rows_before_limit {
+            out.extend_from_slice(b",\n\n\t\"rows_before_limit_at_least\": ");
+            print::integer(rows, out);
+        }
+        out.extend_from_slice(b",\n\n\t\"statistics\":\n\t{\n\t\t\"elapsed\": ");
+        let seconds = stats.elapsed.as_secs_f64();
+        print::float(seconds, seconds, out);
+        out.extend_from_slice(b",\n\t\t\"rows_read\": ");
+        print::integer(stats.rows_read, out);
+        out.extend_from_slice(b",\n\t\t\"bytes_read\": ");
+        print::integer(stats.bytes_read, out);
+        out.extend_from_slice(b"\n\t}\n}\n");
+        Ok(())
+    }
+}
+
+/// JSONEachRow and JSONCompactEachRow.
+pub(super) struct JsonRowsWriter {
+    layout: Layout,
+    header: HeaderRows,
+    settings: FormatSettings,
+    columns: Columns,
+    keys: Vec<Vec<u8>>,
+    any_row: bool,
+}
+
+impl JsonRowsWriter {
+    pub(super) fn new(layout: Layout, header: HeaderRows, settings: &FormatSettings) -> Self {
+        let settings = settings.clone();
+        Self { layout, header, settings, columns: Columns::default(), keys: Vec::new(), any_row: false }
+    }
+
+    fn separator(&mut self, out: &mut Vec<u8>) {
+        if self.settings.json_array_of_rows {
+            out.extend_from_slice(if self.any_row { b",\n" } else { b"\n" });
+        }
+        self.any_row = true;
+    }
+
+    fn line_end(&self, out: &mut Vec<u8>) {
+        if !self.settings.json_array_of_rows {
+            out.push(b'\n');
+        }
+    }
+}
+
+impl RowWriter for JsonRowsWriter {
+    fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns = Columns::of(schema);
+        self.keys = self.columns.names.iter().map(|name| string(name, &self.settings)).collect();
+        if self.settings.json_array_of_rows {
+            out.push(b'[');
+        }
+        for texts in self.columns.header_rows(self.header) {
+            self.separator(out);
+            let texts: Vec<Vec<u8>> = texts.iter().map(|text| string(text, &self.settings)).collect();
+            out.push(b'[');
+            out.extend_from_slice(&texts.join(&b", "[..]));
+            out.push(b']');
+            self.line_end(out);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        let mut columns = self.columns.open(batch, &self.settings)?;
+        for row in 0..batch.num_rows() {
+            self.separator(out);
+            match self.layout {
+                Layout::Lists => list_row(&mut columns, row, out),
+                Layout::Objects => {
+                    out.push(b'{');
+                    for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
+                        if at > 0 {
+                            out.push(b',');
+                        }
+                        out.extend_from_slice(key);
+                        out.push(b':');
+                        column.write(row, Style::Json, out);
+                    }
+                    out.push(b'}');
+                }
+            }
+            self.line_end(out);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        if self.settings.json_array_of_rows {
+            out.extend_from_slice(b"\n]\n");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, DictionaryArray, Int64Array, IntervalMonthDayNanoArray, StringArray};
+use arrow::datatypes::{Field, Int32Type, IntervalMonthDayNanoType, Schema};
+
+use super::*;
+
+fn written(kind: FormatKind, batches: &[RecordBatch], settings: &FormatSettings) -> String {
+    let mut writer = new_writer(kind, settings).unwrap();
+    let mut out = Vec::new();
+    writer.start(&batches[0].schema(), &mut out).unwrap();
+    for batch in batches {
+        writer.write(batch, &mut out).unwrap();
+    }
+    writer.finish(&OutputStats::default(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn numbers(range: std::ops::Range<i64>) -> RecordBatch {
+    let array: ArrayRef = Arc::new(Int64Array::from_iter_values(range));
+    RecordBatch::try_from_iter([("a", array)]).unwrap()
+}
+
+#[test]
+fn batches_join_into_one_table_and_the_middle_is_left_out() {
+    let settings = FormatSettings { pretty_rows_max: 5, ..FormatSettings::default() };
+    let batches: Vec<RecordBatch> = (0..10).map(|at| numbers(at * 2..at * 2 + 2)).collect();
+    let table = written(FormatKind::PrettyCompact, &batches, &settings);
+    insta::assert_snapshot!(table, @r"
+        ┌──a─┐
+     1. │  0 │
+     2. │  1 │
+     3. │  2 │
+        ─ ─ ─ 
+    19. │ 18 │
+    20. │ 19 │
+        └────┘
+    Showed 5 out of 20 rows.
+    ");
+}
+
+#[test]
+fn colours_mark_names_numbers_and_digit_groups() {
+    let settings = FormatSettings { pretty_color: true, ..FormatSettings::default() };
+    let table = written(FormatKind::PrettyCompact, &[numbers(12_345_678..12_345_679)], &settings);
+    assert_eq!(
+        table.lines().nth(1).unwrap(),
+        "\u{1b}[90m1. \u{1b}[0m│ 1\u{1b}[4m2\u{1b}[0m34\u{1b}[4m5\u{1b}[0m678 │\u{1b}[90m -- 12.35 million\u{1b}[0m"
+    );
+}
+
+#[test]
+fn foreign_layouts_are_shown() {
+    let words: DictionaryArray<Int32Type> = vec!["x", "y"].into_iter().collect();
+    let plain: ArrayRef = Arc::new(StringArray::from(vec![Some("a\tb"), None]));
+    let interval = IntervalMonthDayNanoType::make_value(1, 2, 0);
+    let spans: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(vec![interval; 2]));
+    let fields = vec![
+        Field::new("d", words.data_type().clone(), false),
+        Field::new("s", plain.data_type().clone(), true),
+        Field::new("i", spans.data_type().clone(), false),
+    ];
+    let batch =
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(words), plain, spans]).unwrap();
+    let text = written(FormatKind::TabSeparated, &[batch], &FormatSettings::default());
+    assert_eq!(text, "x\ta\\tb\t1 mons 2 days\ny\t\\N\t1 mons 2 days\n");
+}
+
+#[test]
+fn parquet_holds_the_rows() {
+    let mut writer = new_writer(FormatKind::Parquet, &FormatSettings::default()).unwrap();
+    let mut out = Vec::new();
+    writer.start(&numbers(0..1).schema(), &mut out).unwrap();
+    for at in 0..3 {
+        writer.write(&numbers(at * 10..at * 10 + 10), &mut out).unwrap();
+    }
+    writer.finish(&OutputStats::default(), &mut out).unwrap();
+    let reader =
+        ::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(bytes::Bytes::from(out), 100)
+            .unwrap();
+    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(batches, vec![numbers(0..30)]);
+}

@@ -1,0 +1,218 @@
+"""Rewrites the fixtures next to this file from the chdb package (ClickHouse in process).
+
+    python3 crates/formats/tests/oracle/regenerate.py
+
+outputs.txt   rows given as Values, and what every text output format prints for them
+inputs.txt    bytes of an input format, and the rows read from them (as JSONCompactEachRow) or the error code
+inference.txt bytes of a file, and the columns inferred, or the error code
+"""
+
+import json
+import os
+import re
+import tempfile
+
+import chdb
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def query(sql, output_format):
+    """The result as text, or `code N`."""
+    try:
+        return chdb.query(sql, output_format).bytes().decode()
+    except Exception as error:  # chdb raises RuntimeError with the server's text
+        return "code " + re.search(r"Code: (\d+)", str(error)).group(1)
+
+
+def literal(text):
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+OUTPUT_FORMATS = """CSV CSVWithNames CSVWithNamesAndTypes TabSeparated TabSeparatedWithNames
+TabSeparatedWithNamesAndTypes TabSeparatedRaw Values JSON JSONCompact JSONEachRow JSONCompactEachRow
+JSONCompactEachRowWithNamesAndTypes Pretty PrettyCompact PrettySpace Vertical Markdown""".split()
+
+OUTPUTS = [
+    ("u8 UInt8, u16 UInt16, u32 UInt32, u64 UInt64, i8 Int8, i16 Int16, i32 Int32, i64 Int64",
+     "(0,0,0,0,0,0,0,0),(255,65535,4294967295,18446744073709551615,-128,-32768,-2147483648,-9223372036854775808)"),
+    ("f Float32, d Float64, n Nullable(Float64)",
+     "(0,0,NULL),(1.5,-1e-7,1e21),(nan,inf,-inf),(16777216,123456789012345680000,0.000001),(0.1,0.1,1e20)"),
+    ("a Decimal(9, 2), b Decimal(38, 10), c Decimal(76, 5), d Nullable(Decimal(18, 0))",
+     "('1.20','-0.0000000001','0',NULL),('-1234567.89','1234567890123456789.5','-99999999999999999999999999999.12345','7')"),
+    ("s String, n Nullable(String), f FixedString(4), l LowCardinality(String)",
+     r"('','','ab','x'),('it\'s \"q\" \\ /path','tab\there','abcd','new\nline'),('日本語 é',NULL,'','a,b;c'),('\0\b\f\r','  pad  ','','|md|*_`<>')"),
+    ("d Date, d32 Date32, t DateTime, tz DateTime('Europe/Berlin'), n Nullable(Date)",
+     "('1970-01-01','1900-01-01','1970-01-01 00:00:00','2020-07-01 12:00:00',NULL),('2149-06-06','2299-12-31','2106-02-07 06:28:15','2020-12-01 12:00:00','2020-02-29')"),
+    ("a DateTime64(0), b DateTime64(1), c DateTime64(3, 'Asia/Tokyo'), d DateTime64(6), e DateTime64(9, 'America/New_York'), n Nullable(DateTime64(3))",
+     "('2020-01-02 03:04:05','2020-01-02 03:04:05.9','1960-01-02 03:04:05.678','2020-01-02 03:04:05.000001','2020-07-02 03:04:05.123456789',NULL)"),
+    ("b Bool, u UUID, e Enum8('a' = 1, 'b\\'c' = -2), g Enum16('x' = 1000), n Nullable(UUID), m Nullable(Bool)",
+     "(true,'61f0c404-5cb3-11e7-907b-a6006ad3dba0','a','x',NULL,NULL),(false,'00000000-0000-0000-0000-000000000000','b\\'c','x','ffffffff-ffff-ffff-ffff-ffffffffffff',true)"),
+    ("a Array(Int32), s Array(Nullable(String)), n Array(Array(Float64)), d Array(Date)",
+     r"([],[],[],[]),([1,-2],['it\'s',NULL,'q\"q'],[[1.5],[],[nan]],['2020-01-01'])"),
+    ("m Map(String, Int32), k Map(UInt8, Array(String)), t Tuple(Int32, String), n Tuple(a Int32, b Nullable(String))",
+     r"({},{},(0,''),(0,NULL)),({'k1':1,'k\'2':-2},{1:['x','y'],2:[]},(7,'it\'s'),(8,'z'))"),
+    ("x Array(Tuple(a UInt8, b Array(Bool))), y Map(String, Tuple(d Date, t DateTime64(3)))",
+     "([(1,[true,false]),(2,[])],{'k':('2020-01-01','2020-01-01 00:00:00.5')})"),
+    ("single UInt64", "(1234567)"),
+    ("number UInt64", ",".join(f"({n})" for n in range(12))),
+    ("many UInt8", ",".join(f"({n % 256})" for n in range(60))),
+    ("a String, b UInt8", r"('line one\nline two\nthree',1),('plain',2)"),
+    ("a_rather_long_column_name UInt8, b String", "(1,'x'),(2,'longer than its header')"),
+    ("quote\"name UInt8".replace('quote"name', "`quote\"name`") + ", `tab\tname` String", "(1,'x')"),
+    ("a UInt8, w1 String, w2 String, w3 String, w4 String, w5 String",
+     "(1," + ",".join(f"'{'z' * 60}'" for _ in range(5)) + ")"),
+]
+
+INPUTS = [
+    ("CSV", "a Int32, b String", "1,x\n,\n\\N,\\N\n\"\",\"\"\n"),
+    ("CSV", "a Nullable(Int32), b Nullable(String)", "1,x\n,\n\\N,\\N\n\"5\",\"\"\n"),
+    ("CSV", "a Nullable(Int32), b Nullable(String)", "\"\",\"\\N\"\n"),
+    ("CSV", "a Nullable(Int32)", "NULL\n"),
+    ("CSV", "a Nullable(String), b Nullable(String)", "NULL,\"\\N\"\n"),
+    ("CSV", "a Int32, b String", "1\n"),
+    ("CSV", "a Int32, b String", "1,2,3\n"),
+    ("CSV", "a Int32, b String", "1,2,\n"),
+    ("CSV", "a Int32, b String", "1,2\n\n"),
+    ("CSV", "a Int32", "1\n\n3\n"),
+    ("CSV", "a String, b String", " x y , \"q\" \n"),
+    ("CSV", "a Int32, b String", "1.5,x\n"),
+    ("CSV", "a Int32, b String", "abc,x\n"),
+    ("CSV", "a Int32, b String", "+7,x"),
+    ("CSV", "a Decimal(9, 2), b Float64", "1.239,1e5\n1e2,nan\n-0.005,-inf\n,Infinity\n"),
+    ("CSV", "a Decimal(9, 2)", "12345678901\n"),
+    ("CSV", "a Date, b Date32", "1900-01-01,2000-01-01\n2200-01-01,1901-02-03\n20200102,2020-1-2\n"),
+    ("CSV", "a DateTime", "2020-01-02 03:04:05\n1577836800\n2020-01-02T03:04:05Z\n2020-01-02T03:04:05.123+02:00\n2020-01-02\n20200102030405\n01/02/2020 03:04:05\nJan 5 2020 10:00 PM\n"),
+    ("CSV", "a DateTime", "0\n"),
+    ("CSV", "a DateTime", "2020-13-45 99:99:99\n"),
+    ("CSV", "a DateTime64(3)", "2020-01-02 03:04:05.6789\n1577836800.5\n1577836800\n1577836800123\n1960-01-01 00:00:00\n2020-01-02T03:04:05Z\n"),
+    ("CSV", "a DateTime('Europe/Berlin')", "2020-03-29 02:30:00\n2020-10-25 02:30:00\n1960-01-01 00:00:00\n2300-01-01 00:00:00\n"),
+    ("CSV", "a Bool", "true\n0\nt\nyes\nFalse\non\nDisabled\n"),
+    ("CSV", "a Bool", "maybe\n"),
+    ("CSV", "a UUID", "61f0c404-5cb3-11e7-907b-a6006ad3dba0\n61F0C4045cb311e7907ba6006ad3dba0\n"),
+    ("CSV", "a Enum8('x' = 1, 'y' = 2)", "x\n2\n\"y\"\n"),
+    ("CSV", "a Enum8('x' = 1, 'y' = 2)", "z\n"),
+    ("CSV", "a FixedString(3)", "ab\n\"abc\"\n"),
+    ("CSV", "a FixedString(3)", "abcd\n"),
+    ("CSV", "a Array(Nullable(Int32)), b Array(String)", "\"[1,NULL,3]\",\"['a','b''c','d\\'e']\"\n[],[]\n"),
+    ("CSV", "a Tuple(x Int32, y String), b Int32", "1,\"q\",5\n"),
+    ("CSV", "a Map(String, Int32)", "\"{'a':1,'b':2}\"\n{}\n"),
+    ("CSVWithNames", "a Int32, b String", "b,a,zz\nx,1,9\n"),
+    ("CSVWithNames", "a Int32, b String", "b\nx\n"),
+    ("CSVWithNamesAndTypes", "a Int32, b String", "a,b\nInt32,String\n1,x\n"),
+    ("CSV", "a Int32, b String", "a,b\n5,x\n"),
+    ("CSV", "a String, b String", "a,b\n5,x\n"),
+    ("CSV", "a Int32, b String", "b,a\n5,1\n"),
+    ("CSV", "a Int32, b String", "\"1\",\"x\ny\"\"z\"\r\n2,w\r\n"),
+    ("CSV", "a Int32, b String", "1,\"open\n"),
+    ("TSV", "a Int32, b String", "1\tx\\ty\n\\N\t\\N\n"),
+    ("TSV", "a Int32, b String", "\tx\n"),
+    ("TSV", "a Nullable(Int32), b Nullable(String)", "\t\n\\N\t\\N\n"),
+    ("TSV", "a Date", "\n"),
+    ("TSV", "a Int32, b String", "1\n"),
+    ("TSV", "a Int32, b String", "1\t2\t3\n"),
+    ("TSV", "a Int32, b String", "1\t2\r\n"),
+    ("TSV", "a Int32, b String", "a\tb\n1\t2\n"),
+    ("TSV", "b String", "\\a\\b\\e\\q\\x41\\\\\\'\n"),
+    ("TSV", "a Array(String), b Tuple(Int32, String), c Map(String, Int32)", "['a\\tb','c\\'d']\t(1,'x')\t{'k':1}\n"),
+    ("TSVWithNames", "a Int32, b String", "b\ta\nx\t1\n"),
+    ("TSVRaw", "a Int32, b String", "1\tx\\ty\n"),
+    ("JSONEachRow", "a Int32, b String, c Bool", "{\"a\":\"5\",\"b\":7,\"c\":1,\"d\":{\"x\":[1]}}\n{\"a\":true,\"b\":{\"x\": 1},\"c\":null}{\"b\":[1, 2]}"),
+    ("JSONEachRow", "a Int32", "{\"a\":1,\"a\":2}"),
+    ("JSONEachRow", "a Int32", "[{\"a\":1},{\"a\":2}]"),
+    ("JSONEachRow", "a Int32", "{\"a\":1},{\"a\":2}"),
+    ("JSONEachRow", "a Int32", "{\"a\":1.5}"),
+    ("JSONEachRow", "a Int32", "{\"a\":\"x\"}"),
+    ("JSONEachRow", "a Tuple(x Int32, y String), b Map(String, Int32), c Array(Nullable(Float64)), d DateTime64(3)", "{\"a\":{\"y\":\"q\"},\"b\":{\"k\":1},\"c\":[1,null,2.5],\"d\":\"2020-01-01 00:00:00.5\"}"),
+    ("JSONEachRow", "a Tuple(Int32, String), d DateTime64(3), e Nullable(String)", "{\"a\":[1,\"q\"],\"d\":1577836800.25, \"e\":\"\\u00e9\\n\\ud83d\\ude00\"}"),
+    ("Values", "a Int32, b String, c Array(Int32), d Nullable(Date)", "(1,'a''b\\n',[1,2],'2020-01-01'), (2 , 'x', [], NULL);"),
+    ("LineAsString", "a String", "x\ny\nz"),
+    ("JSONCompactEachRow", "a Int32, b String", "[1,\"x\"]\n[2,\"y\"]"),
+]
+
+INFERENCE = [
+    ("CSV", "1,2.5,true,2020-01-01,2020-01-01 00:00:00,2020-01-01 00:00:00.123,abc,\"x\",\"12\",\"2020-01-01\",\\N,,\"[1,2]\",\"(1,'a')\",\"{'a':1}\"\n"),
+    ("CSV", "a,b\n1,x\n"),
+    ("CSV", "a,b\nc,d\n"),
+    ("CSV", "\"a\",\"b\"\n1,2\n"),
+    ("CSV", "a,b\n\\N,\n"),
+    ("CSV", "1,2\n2.5,x\n"),
+    ("CSV", "2020-01-01\n2020-01-01 00:00:00\n"),
+    ("CSV", "2020-01-01 00:00:00\n2020-01-01 00:00:00.5\n"),
+    ("CSV", "2020-01-01 00:00:00.5\n2020-01-01\n"),
+    ("CSV", "2020-01-01T00:00:00Z\n"),
+    ("CSV", "true\n1\n"),
+    ("CSV", "9223372036854775808\n"),
+    ("CSV", "18446744073709551616\n"),
+    ("CSV", "1e5\n"),
+    ("CSV", "-5\nnan\n"),
+    ("CSV", "01\n007\n"),
+    ("CSV", " 1 , 2\n"),
+    ("CSV", "1577836800\n20200101\n"),
+    ("CSV", "inf,Infinity,NULL,null,True,t,1.,.5,1_0,0x10\n"),
+    ("CSV", "1,2\n3\n"),
+    ("CSV", ""),
+    ("CSV", "a,b\n"),
+    ("CSV", "2020/01/02,01/02/2020 03:04:05,Jan 5 2020,12:30\n"),
+    ("TSV", "1\t2.5\ttrue\t2020-01-01\t2020-01-01 00:00:00\tabc\t\\N\t[1,2]\t(1,'a')\t{'a':1}\t\n"),
+    ("TSV", "id\tname\n1\tx\n"),
+    ("TSV", "['a']\t[1,NULL]\t[1,2.5]\t[[1],[]]\n"),
+    ("CSVWithNames", "a,b\n1,x\n2,\n"),
+    ("CSVWithNamesAndTypes", "a,b\nInt8,String\n1,x\n"),
+    ("JSONEachRow", "{\"a\":1,\"b\":\"x\",\"c\":null,\"d\":[1,2],\"e\":{\"x\":1,\"y\":\"s\"},\"f\":true,\"g\":1.5,\"h\":\"2020-01-01\",\"i\":\"2020-01-01 00:00:00\",\"l\":{},\"m\":[null,1],\"n\":\"12\",\"o\":[{\"x\":1},{\"y\":2}],\"p\":\"2020-01-01 00:00:00.123\"}"),
+    ("JSONEachRow", "{\"a\":1}\n{\"a\":2.5}\n{\"b\":1}"),
+    ("JSONEachRow", "{\"a\":1}\n{\"a\":\"x\"}"),
+    ("JSONEachRow", "{\"a\":1}\n{\"a\":true}"),
+    ("JSONEachRow", "{\"a\":[1]}\n{\"a\":[2.5]}\n{\"a\":null}"),
+    ("JSONEachRow", "{\"a\":{\"x\":1}}\n{\"a\":{\"y\":[1]}}"),
+    ("JSONEachRow", "{\"a\":18446744073709551615}"),
+    ("JSONEachRow", "{\"a\":{\"x\":1}}\n{\"a\":5}"),
+    ("JSONEachRow", "{\"a\":\"2020-01-01\"}\n{\"a\":\"x\"}"),
+    ("JSONEachRow", "{\"a\":\"2020-01-01T00:00:00Z\",\"b\":\"1577836800\"}"),
+    ("JSONEachRow", "{\"a\":1e5,\"b\":[[1],[]],\"c\":{\"d\":{\"e\":null}}}"),
+    ("JSONCompactEachRow", "[1,\"x\"]\n[2,\"y\"]"),
+    ("JSONCompactEachRowWithNames", "[\"a\",\"b\"]\n[1,\"x\"]\n[2,\"y\"]"),
+]
+
+
+def write(name, sections):
+    with open(os.path.join(HERE, name), "w", newline="") as out:
+        out.write("".join(sections))
+
+
+def outputs():
+    for structure, values in OUTPUTS:
+        yield f"@@@ case {structure.replace(chr(9), chr(92) + 't')}\n{values}\n"
+        for name in OUTPUT_FORMATS:
+            sql = f"select * from format(Values, {literal(structure)}, {literal(values)})"
+            yield f"@@@ {name}\n{query(sql, name)}\n"
+
+
+def file_query(path, kind, structure, select, suffix=""):
+    arguments = f"'{path}', '{kind}'" + (f", {literal(structure)}" if structure else "")
+    return f"{select} file({arguments}){suffix}"
+
+
+def inputs(path):
+    for kind, structure, data in INPUTS:
+        with open(path, "w", newline="") as file:
+            file.write(data)
+        result = query(file_query(path, kind, structure, "select * from"), "JSONCompactEachRow")
+        yield f"@@@ {kind} {structure}\n{json.dumps(data)}\n{result}\n"
+
+
+def inference(path):
+    for kind, data in INFERENCE:
+        with open(path, "w", newline="") as file:
+            file.write(data)
+        sql = file_query(path, kind, None, "describe", " settings schema_inference_use_cache_for_file = 0")
+        described = query(sql, "TabSeparatedRaw")
+        if not described.startswith("code "):
+            described = "\n".join("\t".join(line.split("\t")[:2]) for line in described.splitlines()) + "\n"
+        yield f"@@@ {kind}\n{json.dumps(data)}\n{described}\n"
+
+
+write("outputs.txt", outputs())
+with tempfile.TemporaryDirectory() as folder:
+    write("inputs.txt", inputs(os.path.join(folder, "data")))
+    write("inference.txt", inference(os.path.join(folder, "data")))

@@ -1,0 +1,58 @@
+//! The table of all functions, and finding one by name.
+//!
+//! Invariant: names and aliases are unique, also without regard to case among those found in any case.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::registry::ScalarFunction;
+
+static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
+    let mut functions: Vec<ScalarFunction> = [
+        crate::arithmetic::functions(),
+        crate::convert::functions(),
+        crate::compare::functions(),
+        crate::logic::functions(),
+        crate::conditional::functions(),
+        crate::bits::functions(),
+        crate::math::functions(),
+        crate::strings::functions(),
+        crate::arrays::functions(),
+        crate::dates::functions(),
+        crate::hash::functions(),
+        crate::value::functions(),
+        crate::session::functions(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    functions.sort_by_key(|function| function.name);
+    functions
+});
+
+static BY_NAME: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+    let mut by_name = HashMap::new();
+    for (index, function) in ALL.iter().enumerate() {
+        for name in std::iter::once(&function.name).chain(function.aliases) {
+            by_name.insert((*name).to_owned(), index);
+            if function.case_insensitive {
+                by_name.entry(name.to_ascii_lowercase()).or_insert(index);
+            }
+        }
+    }
+    by_name
+});
+
+/// Every function, ordered by name.
+pub fn all() -> &'static [ScalarFunction] {
+    &ALL
+}
+
+/// The function of this name or alias; in any case where the function allows it.
+pub fn lookup(name: &str) -> Option<&'static ScalarFunction> {
+    if let Some(index) = BY_NAME.get(name) {
+        return ALL.get(*index);
+    }
+    let function = ALL.get(*BY_NAME.get(&name.to_ascii_lowercase())?)?;
+    function.case_insensitive.then_some(function)
+}

@@ -1,0 +1,44 @@
+//! The binary operators of arithmetic.
+//!
+//! Invariant: plain data; what they mean is decided by the modules of numbers, decimals and times.
+
+use crate::error::{FunctionError, codes};
+
+pub(crate) fn division_by_zero() -> FunctionError {
+    FunctionError::new(codes::ILLEGAL_DIVISION, "division by zero")
+}
+
+/// A binary operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operator {
+    Plus,
+    Minus,
+    Multiply,
+    Divide,
+    IntDiv,
+    IntDivOrZero,
+    Modulo,
+    ModuloOrZero,
+    PositiveModulo,
+}
+
+impl Operator {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Operator::Plus => "plus",
+            Operator::Minus => "minus",
+            Operator::Multiply => "multiply",
+            Operator::Divide => "divide",
+            Operator::IntDiv => "intDiv",
+            Operator::IntDivOrZero => "intDivOrZero",
+            Operator::Modulo => "modulo",
+            Operator::ModuloOrZero => "moduloOrZero",
+            Operator::PositiveModulo => "positiveModulo",
+        }
+    }
+
+    /// Division by zero gives zero.
+    pub(crate) fn or_zero(self) -> bool {
+        matches!(self, Operator::IntDivOrZero | Operator::ModuloOrZero)
+    }
+}

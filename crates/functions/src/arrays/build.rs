@@ -1,0 +1,212 @@
+//! Making arrays: `array`, `range`, `arrayConcat`, `arrayZip` and the empty ones.
+//!
+//! Invariant: elements take the smallest common type.
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{concat, take};
+use model::ColumnType;
+
+use crate::call::{Arg, ArgType, Call};
+use crate::cast::CastMode;
+use crate::container::{list_of, offsets_of, tuple_of, unnamed};
+use crate::error::{FunctionError, codes};
+use crate::list::{Lists, concat_lists};
+use crate::number::with_number;
+use crate::registry::ScalarFunction;
+use crate::rows::expanded;
+use crate::types::{contained, supertype};
+
+/// Most elements `range` makes in one block, as in ClickHouse.
+const RANGE_ELEMENTS_MAX: usize = 500_000_000;
+
+fn array_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let mut element = supertype(args.iter().map(|arg| &arg.column_type))?;
+    if !args.is_empty() {
+        element = contained(element);
+    }
+    Ok(ColumnType::Array(Box::new(element)))
+}
+
+/// Row by row the first argument, the second, ...
+fn array(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "array"));
+    };
+    let width = call.args.len();
+    if width == 0 {
+        let none = crate::cast::default_array(element, 0);
+        return Ok(list_of(element, offsets_of(vec![0; call.rows]), none, None)?);
+    }
+    let mut columns = Vec::with_capacity(width);
+    for arg in call.args {
+        let array = call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, element)?;
+        columns.push(expanded(&Arg { array, ..arg.clone() }, call.rows)?);
+    }
+    let views: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
+    let all = concat(&views)?;
+    let position = |row: usize, column: usize| u64::try_from(column * call.rows + row).unwrap_or(0);
+    let order: Vec<u64> =
+        (0..call.rows).flat_map(|row| (0..width).map(move |column| position(row, column))).collect();
+    let values = take(&all, &UInt64Array::from(order), None)?;
+    Ok(list_of(element, offsets_of(vec![width; call.rows]), values, None)?)
+}
+
+fn concat_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    for arg in args {
+        if !matches!(arg.column_type, ColumnType::Array(_)) {
+            return Err(FunctionError::illegal_type(&arg.column_type, "arrayConcat"));
+        }
+    }
+    supertype(args.iter().map(|arg| &arg.column_type))
+}
+
+fn range_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    for arg in args {
+        if !arg.column_type.is_integer() {
+            return Err(FunctionError::illegal_type(&arg.column_type, "range"));
+        }
+    }
+    let mut element = supertype(args.iter().map(|arg| &arg.column_type))?;
+    if args.len() == 1 {
+        element = args[0].column_type.clone();
+    }
+    Ok(ColumnType::Array(Box::new(element)))
+}
+
+/// `range(end)`, `range(start, end)`, `range(start, end, step)`.
+fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "range"));
+    };
+    let bounds: Vec<_> = (0..call.args.len()).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
+    let mut numbers: Vec<i64> = Vec::new();
+    let mut lengths = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let before = numbers.len();
+        let (start, end, step) = match bounds.as_slice() {
+            [end] => (0, end.get(row), 1),
+            [start, end] => (start.get(row), end.get(row), 1),
+            [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
+            [] => (0, 0, 1),
+        };
+        let mut next = start;
+        while !call.is_null(row) && (step > 0 && next < end || step < 0 && next > end) {
+            numbers.push(next);
+            if numbers.len() > RANGE_ELEMENTS_MAX {
+                let message = format!("range makes more than {RANGE_ELEMENTS_MAX} elements");
+                return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message));
+            }
+            let Some(following) = next.checked_add(step) else { break };
+            next = following;
+        }
+        if step == 0 && start != end {
+            return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "range needs a step that is not 0"));
+        }
+        lengths.push(numbers.len() - before);
+    }
+    let wide = arrow::array::Int64Array::from(numbers);
+    let values: ArrayRef = with_number!(&**element, T => {
+        std::sync::Arc::new(wide.unary::<_, T>(crate::number::wrap))
+    }, else return Err(FunctionError::illegal_type(element, "range")));
+    Ok(list_of(element, offsets_of(lengths), values, None)?)
+}
+
+fn elements_of(args: &[ArgType], name: &str) -> Result<Vec<ColumnType>, FunctionError> {
+    args.iter()
+        .map(|arg| match &arg.column_type {
+            ColumnType::Array(element) => Ok((**element).clone()),
+            other => Err(FunctionError::illegal_type(other, name)),
+        })
+        .collect()
+}
+
+fn zip_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    Ok(ColumnType::Array(Box::new(unnamed(elements_of(args, "arrayZip")?))))
+}
+
+fn zip(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists: Vec<Lists> = (0..call.args.len()).map(|index| call.lists(index)).collect::<Result<_, _>>()?;
+    let mut indices: Vec<Vec<u64>> = vec![Vec::new(); lists.len()];
+    let mut lengths = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let length = lists[0].range(row).len();
+        for (list, indices) in lists.iter().zip(&mut indices) {
+            let own = list.range(row);
+            if own.len() != length {
+                let message =
+                    "the argument 1 and the other arguments of function arrayZip have different array sizes";
+                return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            }
+            indices.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
+        }
+        lengths.push(length);
+    }
+    let total = lengths.iter().sum();
+    let columns: Vec<ArrayRef> = lists
+        .iter()
+        .zip(indices)
+        .map(|(list, indices)| take(list.values(), &UInt64Array::from(indices), None))
+        .collect::<Result<_, _>>()?;
+    let pair = unnamed(lists.iter().map(|list| list.element.clone()));
+    let ColumnType::Tuple(elements) = &pair else {
+        return Err(FunctionError::bad_argument("no arrays given"));
+    };
+    let tuples = tuple_of(elements, columns, None, total)?;
+    Ok(list_of(&pair, offsets_of(lengths), tuples, None)?)
+}
+
+/// Array of arrays -> one array.
+fn flatten(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let outer = call.lists(0)?;
+    let ColumnType::Array(inner) = &outer.element else {
+        return expanded(call.arg(0)?, call.rows);
+    };
+    let nested = outer.values().as_list::<i32>();
+    crate::list::gather(call, inner, nested.values(), |row, out| {
+        for at in outer.range(row) {
+            let own = crate::container::range(nested.value_offsets(), at);
+            out.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let flatten_type = |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(inner)) => Ok(match &**inner {
+            nested @ ColumnType::Array(_) => nested.clone(),
+            plain => ColumnType::Array(Box::new(plain.clone())),
+        }),
+        _ => Err(FunctionError::bad_argument("arrayFlatten takes an array")),
+    };
+    vec![
+        ScalarFunction::new("array", 0..=usize::MAX, array_type, array).own_nulls().doc(
+            "array(a, b, ...)",
+            "An array of the arguments.",
+            "array(1, 2) -> [1,2]",
+        ),
+        ScalarFunction::new("arrayConcat", 1..=usize::MAX, concat_type, concat_lists)
+            .any_case()
+            .aliases(&["array_concat"])
+            .doc(
+                "arrayConcat(a, b, ...)",
+                "The elements of all arrays as one array.",
+                "arrayConcat([1], [2]) -> [1,2]",
+            ),
+        ScalarFunction::new("range", 1..=3, range_type, make_range).doc(
+            "range([start, ]end[, step])",
+            "The numbers from start, or 0, up to before end.",
+            "range(3) -> [0,1,2]",
+        ),
+        ScalarFunction::new("arrayZip", 1..=usize::MAX, zip_type, zip).doc(
+            "arrayZip(a, b, ...)",
+            "Tuples of the elements at the same place.",
+            "arrayZip([1], ['a']) -> [(1,'a')]",
+        ),
+        ScalarFunction::new("arrayFlatten", 1..=1, flatten_type, flatten).aliases(&["flatten"]).doc(
+            "arrayFlatten(arrays)",
+            "An array of arrays as one array.",
+            "arrayFlatten([[1], [2]]) -> [1,2]",
+        ),
+    ]
+}

@@ -1,0 +1,276 @@
+//! Asking arrays and maps: `has`, `indexOf`, element access.
+//!
+//! Invariant: NULL equals NULL here, as in ClickHouse; an index outside gives the default, or NULL for Nullable elements.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::take;
+use arrow::datatypes::UInt64Type;
+use model::ColumnType;
+
+use crate::call::{Arg, ArgType, Call};
+use crate::cast::{CastMode, default_array};
+use crate::container::{list_of, nulls_of, range};
+use crate::error::FunctionError;
+use crate::list::equality;
+use crate::registry::ScalarFunction;
+use crate::rows::Numbers;
+use crate::types::supertype;
+
+fn element_of(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(element)) => Ok((**element).clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("an array is needed")),
+    }
+}
+
+fn asks(
+    name: &'static str,
+    result: ColumnType,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| {
+        let element = element_of(args, name)?;
+        if let Some(wanted) = args.get(1) {
+            supertype([element.value_type(), wanted.column_type.value_type()])?;
+        }
+        Ok(result.clone())
+    }
+}
+
+/// The elements of argument 0 and the values of argument 1 in their common type.
+fn compared(call: &Call<'_>) -> Result<(ArrayRef, ArrayRef), FunctionError> {
+    let lists = call.lists_of(0)?;
+    let wanted = call.arg(1)?;
+    let common = supertype([lists.1.value_type(), wanted.column_type.value_type()])?.nullable();
+    let caster = call.caster(CastMode::Strict);
+    let nullable = |column_type: &ColumnType, array: &ArrayRef| {
+        if array.logical_null_count() > 0 { column_type.clone().nullable() } else { column_type.clone() }
+    };
+    let elements = caster.column(&lists.0, &nullable(&lists.1, &lists.0), &common)?;
+    let values = caster.column(&wanted.array, &nullable(&wanted.column_type, &wanted.array), &common)?;
+    Ok((elements, values))
+}
+
+impl Call<'_> {
+    /// Elements of an array argument and their type.
+    fn lists_of(&self, index: usize) -> Result<(ArrayRef, ColumnType), FunctionError> {
+        let lists = self.lists(index)?;
+        Ok((Arc::clone(lists.values()), lists.element))
+    }
+}
+
+/// For each row the number computed from the places at which the wanted value occurs.
+fn occurrences(
+    call: &Call<'_>,
+    answer: fn(&mut dyn Iterator<Item = usize>) -> u64,
+) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let (elements, values) = compared(call)?;
+    let equal = equality(&elements, &values)?;
+    let wanted = call.arg(1)?;
+    call.each::<UInt64Type>(|row| {
+        let own = lists.range(row);
+        let start = own.start;
+        let mut found = own.filter(|at| equal(*at, wanted.row(row))).map(|at| at - start + 1);
+        Ok(answer(&mut found))
+    })
+}
+
+fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+fn has(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let found = occurrences(call, |found| u64::from(found.next().is_some()))?;
+    let found = found.as_primitive::<UInt64Type>();
+    call.each_flag(|row| found.value(row) == 1)
+}
+
+/// Whether all, or any, elements of the second array are in the first.
+fn has_many(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
+    let common = supertype([&call.arg(0)?.column_type, &call.arg(1)?.column_type])?;
+    let (a, b) = (call.converted(0, &common)?, call.converted(1, &common)?);
+    let (a, b) = (a.as_list::<i32>(), b.as_list::<i32>());
+    let equal = equality(a.values(), b.values())?;
+    let (first, second) = (call.arg(0)?, call.arg(1)?);
+    call.each_flag(|row| {
+        let own = range(a.value_offsets(), first.row(row));
+        let mut others = range(b.value_offsets(), second.row(row));
+        let contained = |other: usize| own.clone().any(|at| equal(at, other));
+        if all { others.all(contained) } else { others.any(contained) }
+    })
+}
+
+fn pair_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| {
+        element_of(args, name)?;
+        supertype(args.iter().map(|arg| &arg.column_type))?;
+        Ok(ColumnType::UInt8)
+    }
+}
+
+/// Elements of arrays, values of maps, elements of tuples.
+fn access_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Map(_, value)) => Ok((**value).clone()),
+        _ => {
+            if let Some(index) = args.get(1)
+                && !index.column_type.is_integer()
+                && index.column_type != ColumnType::Nothing
+            {
+                return Err(FunctionError::illegal_type(&index.column_type, "arrayElement"));
+            }
+            element_of(args, "arrayElement")
+        }
+    }
+}
+
+/// Takes one element per row; rows without one get the default.
+fn pick(
+    call: &Call<'_>,
+    values: &ArrayRef,
+    element: &ColumnType,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<ArrayRef, FunctionError> {
+    let fallback = default_array(element, 1);
+    let all = arrow::compute::concat(&[values.as_ref(), fallback.as_ref()])?;
+    let missing = values.len();
+    let places: Vec<u64> = (0..call.rows)
+        .map(|row| u64_of(if call.is_null(row) { missing } else { place(row).unwrap_or(missing) }))
+        .collect();
+    Ok(take(&all, &UInt64Array::from(places), None)?)
+}
+
+/// The place of a 1-based or negative index in a range.
+fn at_index(own: std::ops::Range<usize>, index: i64) -> Option<usize> {
+    let length = i64::try_from(own.len()).ok()?;
+    let offset = if index > 0 { index - 1 } else { length + index };
+    (index != 0 && (0..length).contains(&offset))
+        .then(|| usize::try_from(offset).ok())?
+        .map(|offset| own.start + offset)
+}
+
+fn access(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let container = call.arg(0)?;
+    if let ColumnType::Map(key, value) = &container.column_type {
+        return map_value(call, container, key, value);
+    }
+    let lists = call.lists(0)?;
+    let indices: Numbers<_> = call.ints(1)?;
+    pick(call, lists.values(), &lists.element, |row| at_index(lists.range(row), indices.get(row)))
+}
+
+fn map_value(
+    call: &Call<'_>,
+    map: &Arg,
+    key: &ColumnType,
+    value: &ColumnType,
+) -> Result<ArrayRef, FunctionError> {
+    let entries = map.array.as_map();
+    let wanted = call.converted(1, key)?;
+    let equal = equality(entries.keys(), &wanted)?;
+    let wanted_arg = call.arg(1)?;
+    pick(call, entries.values(), value, |row| {
+        range(entries.value_offsets(), map.row(row)).find(|at| equal(*at, wanted_arg.row(row)))
+    })
+}
+
+fn map_parts(args: &[ArgType], name: &str) -> Result<(ColumnType, ColumnType), FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Map(key, value)) => Ok(((**key).clone(), (**value).clone())),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("a map is needed")),
+    }
+}
+
+/// Keys or values of a map as an array.
+fn map_side(name: &'static str, keys: bool) -> ScalarFunction {
+    let side = move |(key, value): (ColumnType, ColumnType)| if keys { key } else { value };
+    let rule = move |args: &[ArgType]| Ok(ColumnType::Array(Box::new(side(map_parts(args, name)?))));
+    ScalarFunction::new(name, 1..=1, rule, move |call| {
+        let arg = call.arg(0)?;
+        let map = arg.array.as_map();
+        let ColumnType::Array(element) = call.result_type else {
+            return Err(FunctionError::illegal_type(call.result_type, name));
+        };
+        let values = if keys { map.keys() } else { map.values() };
+        let list = list_of(element, map.offsets().clone(), Arc::clone(values), nulls_of(map))?;
+        crate::rows::expanded(&Arg { array: list, ..arg.clone() }, call.rows)
+    })
+}
+
+fn map_contains(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let map = call.arg(0)?;
+    let ColumnType::Map(key, _) = &map.column_type else {
+        return Err(FunctionError::illegal_type(&map.column_type, "mapContains"));
+    };
+    let entries = map.array.as_map();
+    let wanted = call.converted(1, key)?;
+    let equal = equality(entries.keys(), &wanted)?;
+    let wanted_arg = call.arg(1)?;
+    call.each_flag(|row| {
+        range(entries.value_offsets(), map.row(row)).any(|at| equal(at, wanted_arg.row(row)))
+    })
+}
+
+fn maps() -> Vec<ScalarFunction> {
+    vec![
+        map_side("mapKeys", true).doc("mapKeys(map)", "The keys.", "mapKeys(map('a', 1)) -> ['a']"),
+        map_side("mapValues", false).doc("mapValues(map)", "The values.", "mapValues(map('a', 1)) -> [1]"),
+        ScalarFunction::new(
+            "mapContains",
+            2..=2,
+            |args| map_parts(args, "mapContains").map(|_| ColumnType::UInt8),
+            map_contains,
+        )
+        .aliases(&["mapContainsKey"])
+        .doc(
+            "mapContains(map, key)",
+            "Whether the map has the key.",
+            "mapContains(map('a', 1), 'a') -> 1",
+        ),
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = maps();
+    out.extend([
+        ScalarFunction::new("has", 2..=2, asks("has", ColumnType::UInt8), has).own_nulls().doc(
+            "has(array, x)",
+            "Whether x is in the array.",
+            "has([1, 2], 2) -> 1",
+        ),
+        ScalarFunction::new("hasAll", 2..=2, pair_type("hasAll"), |call| has_many(call, true)).doc(
+            "hasAll(array, other)",
+            "Whether all elements of the other array are in the first.",
+            "hasAll([1, 2], [2]) -> 1",
+        ),
+        ScalarFunction::new("hasAny", 2..=2, pair_type("hasAny"), |call| has_many(call, false)).doc(
+            "hasAny(array, other)",
+            "Whether any element of the other array is in the first.",
+            "hasAny([1, 2], [2, 3]) -> 1",
+        ),
+        ScalarFunction::new("indexOf", 2..=2, asks("indexOf", ColumnType::UInt64), |call| {
+            occurrences(call, |found| found.next().map_or(0, u64_of))
+        })
+        .own_nulls()
+        .doc(
+            "indexOf(array, x)",
+            "The first place of x, from 1; 0 if it is not there.",
+            "indexOf([5, 6], 6) -> 2",
+        ),
+        ScalarFunction::new("countEqual", 2..=2, asks("countEqual", ColumnType::UInt64), |call| {
+            occurrences(call, |found| u64_of(found.count()))
+        })
+        .own_nulls()
+        .doc("countEqual(array, x)", "How often x is in the array.", "countEqual([1, 1], 1) -> 2"),
+        ScalarFunction::new("arrayElement", 2..=2, access_type, access).doc(
+            "arrayElement(array, n)",
+            "The nth element, from 1 or from the end; of a map the value of a key.",
+            "arrayElement([5, 6], -1) -> 6",
+        ),
+    ]);
+    out
+}

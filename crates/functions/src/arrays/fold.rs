@@ -1,0 +1,218 @@
+//! Arrays into one value: sums, extremes, averages.
+//!
+//! Invariant: NULL elements are left out; an empty array gives the default.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{concat, take};
+use arrow::datatypes::{ArrowNativeTypeOp, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use model::ColumnType;
+
+use crate::call::{ArgType, Call};
+use crate::cast::{CastMode, default_array, typed};
+use crate::container::{list_of, offsets_of};
+use crate::error::FunctionError;
+use crate::list::{element_order, nan_flags};
+use crate::number::with_number;
+use crate::registry::ScalarFunction;
+use crate::types::{integer_shape, is_float};
+
+fn element_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(element)) => Ok(element.value_type().clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("an array is needed")),
+    }
+}
+
+fn sum_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let element = element_type(args, "arraySum")?;
+    match (&element, integer_shape(&element)) {
+        (ColumnType::Decimal { scale, .. }, _) => Ok(ColumnType::Decimal { precision: 38, scale: *scale }),
+        (_, Some((_, true))) => Ok(ColumnType::Int64),
+        (_, Some((_, false))) => Ok(ColumnType::UInt64),
+        (other, None) if is_float(other) => Ok(ColumnType::Float64),
+        (other, None) => Err(FunctionError::illegal_type(other, "arraySum")),
+    }
+}
+
+/// The elements of argument 0 in another type, NULLs kept.
+fn elements_as(call: &Call<'_>, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let from = lists.element.clone().nullable();
+    Ok(call.caster(CastMode::Strict).column(lists.values(), &from, &to.clone().nullable())?)
+}
+
+fn sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let result = call.result_type.value_type();
+    let values = elements_as(call, result)?;
+    macro_rules! total {
+        ($t:ty) => {{
+            let values = values.as_primitive::<$t>();
+            call.each::<$t>(|row| {
+                let mut sum = Default::default();
+                for at in lists.range(row).filter(|at| values.is_valid(*at)) {
+                    sum = values.value(at).add_wrapping(sum);
+                }
+                Ok(sum)
+            })
+        }};
+    }
+    match result {
+        ColumnType::Float64 => total!(Float64Type),
+        ColumnType::Int64 => total!(Int64Type),
+        ColumnType::Decimal { .. } => {
+            Ok(typed(total!(Decimal128Type)?.as_primitive::<Decimal128Type>().clone(), result))
+        }
+        _ => total!(UInt64Type),
+    }
+}
+
+fn average(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let values = elements_as(call, &ColumnType::Float64)?;
+    let values = values.as_primitive::<Float64Type>();
+    call.each::<Float64Type>(|row| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for at in lists.range(row).filter(|at| values.is_valid(*at)) {
+            sum += values.value(at);
+            count += 1.0;
+        }
+        Ok(sum / count)
+    })
+}
+
+fn product(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let values = elements_as(call, &ColumnType::Float64)?;
+    let values = values.as_primitive::<Float64Type>();
+    call.each::<Float64Type>(|row| {
+        Ok(lists.range(row).filter(|at| values.is_valid(*at)).map(|at| values.value(at)).product())
+    })
+}
+
+/// The element that is least, or greatest, in the order of its type.
+fn extreme(call: &Call<'_>, wanted: Ordering) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let values = lists.values();
+    let order = element_order(values)?;
+    let nan = nan_flags(values);
+    let fallback = default_array(call.result_type.value_type(), 1);
+    let all = concat(&[values.as_ref(), fallback.as_ref()])?;
+    let missing = values.len();
+    let places: Vec<u64> = (0..call.rows)
+        .map(|row| {
+            let own = lists.range(row).filter(|at| values.is_valid(*at));
+            let own = own.filter(|at| nan.as_ref().is_none_or(|nan| !nan[*at]));
+            let best = own.reduce(|best, at| if order(at, best) == wanted { at } else { best });
+            u64::try_from(best.unwrap_or(missing)).unwrap_or(0)
+        })
+        .collect();
+    Ok(take(&all, &UInt64Array::from(places), None)?)
+}
+
+/// Elements that are not zero.
+fn count(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let truths = crate::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
+    call.each::<arrow::datatypes::UInt32Type>(|row| {
+        let counted = lists.range(row).filter(|at| truths.is_valid(*at) && truths.value(*at)).count();
+        Ok(u32::try_from(counted).unwrap_or(u32::MAX))
+    })
+}
+
+fn quantified(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let truths = crate::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
+    let holds = |at: usize| truths.is_valid(at) && truths.value(at);
+    call.each_flag(|row| if all { lists.range(row).all(holds) } else { lists.range(row).any(holds) })
+}
+
+fn running_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    Ok(ColumnType::Array(Box::new(sum_type(args)?)))
+}
+
+fn running_sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "arrayCumSum"));
+    };
+    let lists = call.lists(0)?;
+    let values = elements_as(call, element)?;
+    let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let own = if call.is_null(row) { 0..0 } else { lists.range(row) };
+        lengths.push(own.len());
+        places.push(own);
+    }
+    let sums: ArrayRef = with_number!(&**element, T => {
+        let values = values.as_primitive::<T>();
+        let mut out: Vec<<T as arrow::datatypes::ArrowPrimitiveType>::Native> = Vec::new();
+        for own in places {
+            let mut sum = Default::default();
+            for at in own {
+                sum = values.value(at).add_wrapping(sum);
+                out.push(sum);
+            }
+        }
+        Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out))
+    }, else return Err(FunctionError::illegal_type(element, "arrayCumSum")));
+    Ok(list_of(element, offsets_of(lengths), sums, None)?)
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let extreme_type = |args: &[ArgType]| element_type(args, "arrayMin");
+    let float = |args: &[ArgType]| element_type(args, "arrayAvg").map(|_| ColumnType::Float64);
+    let flag = |args: &[ArgType]| element_type(args, "arrayExists").map(|_| ColumnType::UInt8);
+    vec![
+        ScalarFunction::new("arraySum", 1..=1, sum_type, sum).doc(
+            "arraySum(array)",
+            "The sum.",
+            "arraySum([1, 2]) -> 3",
+        ),
+        ScalarFunction::new("arrayMin", 1..=1, extreme_type, |call| extreme(call, Ordering::Less)).doc(
+            "arrayMin(array)",
+            "The smallest element.",
+            "arrayMin([2, 1]) -> 1",
+        ),
+        ScalarFunction::new("arrayMax", 1..=1, extreme_type, |call| extreme(call, Ordering::Greater)).doc(
+            "arrayMax(array)",
+            "The largest element.",
+            "arrayMax([2, 1]) -> 2",
+        ),
+        ScalarFunction::new("arrayAvg", 1..=1, float, average).doc(
+            "arrayAvg(array)",
+            "The average.",
+            "arrayAvg([1, 2]) -> 1.5",
+        ),
+        ScalarFunction::new("arrayProduct", 1..=1, float, product).doc(
+            "arrayProduct(array)",
+            "The product as Float64.",
+            "arrayProduct([2, 3]) -> 6",
+        ),
+        ScalarFunction::new(
+            "arrayCount",
+            1..=1,
+            |args| element_type(args, "arrayCount").map(|_| ColumnType::UInt32),
+            count,
+        )
+        .doc("arrayCount(array)", "Elements that are not 0.", "arrayCount([0, 1, 2]) -> 2"),
+        ScalarFunction::new("arrayExists", 1..=1, flag, |call| quantified(call, false)).doc(
+            "arrayExists(array)",
+            "Whether any element is not 0.",
+            "arrayExists([0, 1]) -> 1",
+        ),
+        ScalarFunction::new("arrayAll", 1..=1, flag, |call| quantified(call, true)).doc(
+            "arrayAll(array)",
+            "Whether no element is 0.",
+            "arrayAll([0, 1]) -> 0",
+        ),
+        ScalarFunction::new("arrayCumSum", 1..=1, running_type, running_sum).doc(
+            "arrayCumSum(array)",
+            "The running sums.",
+            "arrayCumSum([1, 2]) -> [1,3]",
+        ),
+    ]
+}

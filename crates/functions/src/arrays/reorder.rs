@@ -1,0 +1,247 @@
+//! Arrays from arrays: slices, sorting, distinct elements, enumerations.
+//!
+//! Invariant: the result's elements are the argument's, gathered by index, or counts about them.
+
+use std::cmp::Ordering;
+
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use model::ColumnType;
+
+use crate::call::{ArgType, Call};
+use crate::container::{list_of, offsets_of};
+use crate::error::FunctionError;
+use crate::list::{element_order, equality, gather, reverse_lists};
+use crate::registry::ScalarFunction;
+use crate::rows::Numbers;
+
+fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+fn same_array(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| match args.first().map(|arg| &arg.column_type) {
+        Some(array @ ColumnType::Array(_)) => Ok(array.clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("an array is needed")),
+    }
+}
+
+fn counts(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    let same = same_array(name);
+    move |args| same(args).map(|_| ColumnType::Array(Box::new(ColumnType::UInt32)))
+}
+
+/// The places of a slice that starts at a 1-based or negative offset.
+fn slice_of(own: std::ops::Range<usize>, offset: i64, length: Option<i64>) -> std::ops::Range<usize> {
+    let count = i64::try_from(own.len()).unwrap_or(i64::MAX);
+    let start = if offset > 0 { offset - 1 } else { count + offset };
+    let end = match length {
+        None => count,
+        Some(length) if length < 0 => count + length,
+        Some(length) => start.saturating_add(length),
+    };
+    let clamp = |at: i64| usize::try_from(at.clamp(0, count)).unwrap_or(0);
+    if offset == 0 {
+        return own.start..own.start;
+    }
+    own.start + clamp(start)..own.start + clamp(end).max(clamp(start))
+}
+
+fn slice(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let offsets: Numbers<_> = call.ints(1)?;
+    let lengths = if call.args.len() > 2 && call.arg(2)?.column_type != ColumnType::Nothing {
+        Some(call.ints(2)?)
+    } else {
+        None
+    };
+    gather(call, &lists.element, lists.values(), |row, out| {
+        let length = lengths.as_ref().map(|lengths| lengths.get(row));
+        out.extend(slice_of(lists.range(row), offsets.get(row), length).map(u64_of));
+        Ok(())
+    })
+}
+
+/// Sorts each array; NULLs and NaNs stay last in both directions.
+fn sort(call: &Call<'_>, descending: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let values = lists.values();
+    let order = element_order(values)?;
+    let nan = crate::list::nan_flags(values);
+    let is_last = |at: usize| values.is_null(at) || nan.as_ref().is_some_and(|nan| nan[at]);
+    gather(call, &lists.element, values, |row, out| {
+        let mut places: Vec<usize> = lists.range(row).collect();
+        places.sort_by(|a, b| match (is_last(*a), is_last(*b)) {
+            (false, false) if descending => order(*b, *a),
+            (false, false) => order(*a, *b),
+            (true, true) => values.is_null(*a).cmp(&values.is_null(*b)),
+            (a_last, b_last) => a_last.cmp(&b_last),
+        });
+        out.extend(places.into_iter().map(u64_of));
+        Ok(())
+    })
+}
+
+fn distinct_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match same_array("arrayDistinct")(args)? {
+        ColumnType::Array(element) => Ok(ColumnType::Array(Box::new(element.value_type().clone()))),
+        other => Ok(other),
+    }
+}
+
+/// First occurrences in their order, without NULL.
+fn distinct(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let values = lists.values();
+    let order = element_order(values)?;
+    gather(call, lists.element.value_type(), values, |row, out| {
+        let own: Vec<usize> = lists.range(row).filter(|at| values.is_valid(*at)).collect();
+        let mut firsts = firsts_of(&own, &order);
+        firsts.sort_unstable();
+        out.extend(firsts.into_iter().map(u64_of));
+        Ok(())
+    })
+}
+
+/// One place, the first, of every group of equal elements.
+fn firsts_of(places: &[usize], order: impl Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut sorted = places.to_vec();
+    sorted.sort_by(|a, b| order(*a, *b).then(a.cmp(b)));
+    sorted.dedup_by(|a, b| order(*a, *b) == Ordering::Equal);
+    sorted
+}
+
+/// Number of different elements.
+fn unique(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let order = element_order(lists.values())?;
+    call.each::<arrow::datatypes::UInt32Type>(|row| {
+        let own: Vec<usize> = lists.range(row).collect();
+        Ok(u32::try_from(firsts_of(&own, &order).len()).unwrap_or(u32::MAX))
+    })
+}
+
+/// A UInt32 per element.
+fn numbered(
+    call: &Call<'_>,
+    mut number: impl FnMut(std::ops::Range<usize>, &mut Vec<u32>),
+) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let (mut numbers, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let own = if call.is_null(row) { 0..0 } else { lists.range(row) };
+        lengths.push(own.len());
+        number(own, &mut numbers);
+    }
+    let values: ArrayRef = std::sync::Arc::new(UInt32Array::from(numbers));
+    Ok(list_of(&ColumnType::UInt32, offsets_of(lengths), values, None)?)
+}
+
+fn enumerate_unique(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let equal = equality(lists.values(), lists.values())?;
+    numbered(call, |own, out| {
+        for at in own.clone() {
+            let before = (own.start..=at).filter(|other| equal(*other, at)).count();
+            out.push(u32::try_from(before).unwrap_or(u32::MAX));
+        }
+    })
+}
+
+fn compact(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let equal = equality(lists.values(), lists.values())?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        let own = lists.range(row);
+        let start = own.start;
+        out.extend(own.filter(|at| *at == start || !equal(*at, at - 1)).map(u64_of));
+        Ok(())
+    })
+}
+
+/// Elements of the array without its first or last one.
+fn pop(call: &Call<'_>, first: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        let own = lists.range(row);
+        let keep = if own.is_empty() {
+            own
+        } else if first {
+            own.start + 1..own.end
+        } else {
+            own.start..own.end - 1
+        };
+        out.extend(keep.map(u64_of));
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new("arraySlice", 2..=3, same_array("arraySlice"), slice).doc(
+            "arraySlice(array, offset[, length])",
+            "A part of the array.",
+            "arraySlice([1, 2, 3], 2, 1) -> [2]",
+        ),
+        ScalarFunction::new("arraySort", 1..=1, same_array("arraySort"), |call| sort(call, false)).doc(
+            "arraySort(array)",
+            "The elements in order, NULLs last.",
+            "arraySort([2, 1]) -> [1,2]",
+        ),
+        ScalarFunction::new("arrayReverseSort", 1..=1, same_array("arrayReverseSort"), |call| {
+            sort(call, true)
+        })
+        .doc(
+            "arrayReverseSort(array)",
+            "The elements in falling order, NULLs last.",
+            "arrayReverseSort([1, 2]) -> [2,1]",
+        ),
+        ScalarFunction::new("arrayReverse", 1..=1, same_array("arrayReverse"), reverse_lists).doc(
+            "arrayReverse(array)",
+            "The elements backwards.",
+            "arrayReverse([1, 2]) -> [2,1]",
+        ),
+        ScalarFunction::new("arrayDistinct", 1..=1, distinct_type, distinct).doc(
+            "arrayDistinct(array)",
+            "Each different element once, without NULL.",
+            "arrayDistinct([1, 2, 1]) -> [1,2]",
+        ),
+        ScalarFunction::new("arrayCompact", 1..=1, same_array("arrayCompact"), compact).doc(
+            "arrayCompact(array)",
+            "Runs of equal elements as one.",
+            "arrayCompact([1, 1, 2, 1]) -> [1,2,1]",
+        ),
+        ScalarFunction::new("arrayPopBack", 1..=1, same_array("arrayPopBack"), |call| pop(call, false)).doc(
+            "arrayPopBack(array)",
+            "The array without its last element.",
+            "arrayPopBack([1, 2]) -> [1]",
+        ),
+        ScalarFunction::new("arrayPopFront", 1..=1, same_array("arrayPopFront"), |call| pop(call, true)).doc(
+            "arrayPopFront(array)",
+            "The array without its first element.",
+            "arrayPopFront([1, 2]) -> [2]",
+        ),
+        ScalarFunction::new(
+            "arrayUniq",
+            1..=1,
+            |args| counts("arrayUniq")(args).map(|_| ColumnType::UInt32),
+            unique,
+        )
+        .doc("arrayUniq(array)", "The number of different elements.", "arrayUniq([1, 2, 1]) -> 2"),
+        ScalarFunction::new("arrayEnumerate", 1..=1, counts("arrayEnumerate"), |call| {
+            numbered(call, |own, out| {
+                out.extend((1..=own.len()).map(|n| u32::try_from(n).unwrap_or(u32::MAX)))
+            })
+        })
+        .doc(
+            "arrayEnumerate(array)",
+            "The places of the elements, from 1.",
+            "arrayEnumerate([5, 6]) -> [1,2]",
+        ),
+        ScalarFunction::new("arrayEnumerateUniq", 1..=1, counts("arrayEnumerateUniq"), enumerate_unique).doc(
+            "arrayEnumerateUniq(array)",
+            "For each element how often it has occurred so far.",
+            "arrayEnumerateUniq([5, 5]) -> [1,2]",
+        ),
+    ]
+}

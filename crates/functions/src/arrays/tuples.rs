@@ -1,0 +1,167 @@
+//! Making tuples and maps, and taking tuples apart.
+//!
+//! Invariant: a tuple's elements are found by name or by place from 1.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{concat, take};
+use model::{ColumnType, TupleElement};
+
+use crate::call::{Arg, ArgType, Call};
+use crate::cast::CastMode;
+use crate::container::{map_of, offsets_of, tuple_of, unnamed};
+use crate::error::{FunctionError, codes};
+use crate::registry::ScalarFunction;
+use crate::rows::{constant_int, constant_text, expanded};
+use crate::types::{contained, supertype};
+
+fn tuple(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Tuple(elements) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "tuple"));
+    };
+    let columns = call.args.iter().map(|arg| expanded(arg, call.rows)).collect::<Result<Vec<_>, _>>()?;
+    Ok(tuple_of(elements, columns, None, call.rows)?)
+}
+
+fn place(elements: &[TupleElement], args: &[ArgType]) -> Result<usize, FunctionError> {
+    if let Some(name) = constant_text(args, 1) {
+        let found = elements.iter().position(|element| element.name.as_deref() == Some(name.as_str()));
+        let message = format!("tuple doesn't have element with name '{name}'");
+        return found.ok_or_else(|| FunctionError::bad_argument(message));
+    }
+    let number = constant_int(args, 1).ok_or_else(|| {
+        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, "tupleElement needs a constant name or number")
+    })?;
+    let count = i64::try_from(elements.len()).unwrap_or(i64::MAX);
+    let place = if number < 0 { count + number } else { number - 1 };
+    let message = format!("tuple doesn't have element with index '{number}'");
+    usize::try_from(place)
+        .ok()
+        .filter(|place| *place < elements.len())
+        .ok_or_else(|| FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+}
+
+fn element_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Tuple(elements)) => Ok(elements[place(elements, args)?].column_type.clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, "tupleElement")),
+        None => Err(FunctionError::bad_argument("a tuple is needed")),
+    }
+}
+
+fn element(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let ColumnType::Tuple(elements) = &arg.column_type else {
+        return Err(FunctionError::illegal_type(&arg.column_type, "tupleElement"));
+    };
+    let types: Vec<ArgType> = call
+        .args
+        .iter()
+        .map(|arg| ArgType {
+            column_type: arg.column_type.clone(),
+            constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
+        })
+        .collect();
+    let column = Arc::clone(arg.array.as_struct().column(place(elements, &types)?));
+    expanded(&Arg { array: column, ..arg.clone() }, call.rows)
+}
+
+fn map_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    if args.len() % 2 == 1 {
+        let message = "map takes an even number of arguments: keys and values";
+        return Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+    }
+    let side = |odd: usize| {
+        supertype(
+            args.iter().enumerate().filter(|(index, _)| index % 2 == odd).map(|(_, arg)| &arg.column_type),
+        )
+    };
+    let key = side(0)?;
+    if key.is_nullable() && !args.is_empty() {
+        return Err(FunctionError::bad_argument(format!("map cannot have a key of type {key}")));
+    }
+    Ok(ColumnType::Map(Box::new(key), Box::new(contained(side(1)?))))
+}
+
+fn map(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Map(key, value) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "map"));
+    };
+    let pairs = call.args.len() / 2;
+    let gathered = |odd: usize, to: &ColumnType| -> Result<ArrayRef, FunctionError> {
+        let mut columns = Vec::with_capacity(pairs);
+        for arg in call.args.iter().skip(odd).step_by(2) {
+            let array = call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, to)?;
+            columns.push(expanded(&Arg { array, ..arg.clone() }, call.rows)?);
+        }
+        let views: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
+        if views.is_empty() {
+            return Ok(crate::cast::default_array(to, 0));
+        }
+        let place = |row: usize, pair: usize| u64::try_from(pair * call.rows + row).unwrap_or(0);
+        let order: Vec<u64> =
+            (0..call.rows).flat_map(|row| (0..pairs).map(move |pair| place(row, pair))).collect();
+        Ok(take(&concat(&views)?, &UInt64Array::from(order), None)?)
+    };
+    let offsets = offsets_of(vec![pairs; call.rows]);
+    Ok(map_of(key, value, offsets, gathered(0, key)?, gathered(1, value)?, None)?)
+}
+
+fn from_arrays_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args {
+        [
+            ArgType { column_type: ColumnType::Array(key), .. },
+            ArgType { column_type: ColumnType::Array(value), .. },
+        ] => Ok(ColumnType::Map(key.clone(), value.clone())),
+        _ => Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, "mapFromArrays takes two arrays")),
+    }
+}
+
+fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (keys, values) = (call.lists(0)?, call.lists(1)?);
+    let (mut key_places, mut value_places, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..call.rows {
+        let (own_keys, own_values) = (keys.range(row), values.range(row));
+        if own_keys.len() != own_values.len() {
+            let message = "mapFromArrays needs as many keys as values";
+            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+        }
+        lengths.push(own_keys.len());
+        key_places.extend(own_keys.map(|at| u64::try_from(at).unwrap_or(0)));
+        value_places.extend(own_values.map(|at| u64::try_from(at).unwrap_or(0)));
+    }
+    let taken_keys = take(keys.values(), &UInt64Array::from(key_places), None)?;
+    let taken_values = take(values.values(), &UInt64Array::from(value_places), None)?;
+    Ok(map_of(&keys.element, &values.element, offsets_of(lengths), taken_keys, taken_values, None)?)
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new(
+            "tuple",
+            0..=usize::MAX,
+            |args| Ok(unnamed(args.iter().map(|arg| contained(arg.column_type.clone())))),
+            tuple,
+        )
+        .own_nulls()
+        .doc("tuple(a, b, ...)", "A tuple of the arguments.", "tuple(1, 'a') -> (1,'a')"),
+        ScalarFunction::new("tupleElement", 2..=3, element_type, element).own_nulls().doc(
+            "tupleElement(tuple, n or name)",
+            "One element of a tuple.",
+            "tupleElement((1, 'a'), 2) -> 'a'",
+        ),
+        ScalarFunction::new("map", 0..=usize::MAX, map_type, map).own_nulls().doc(
+            "map(key, value, ...)",
+            "A map of the pairs.",
+            "map('a', 1) -> {'a':1}",
+        ),
+        ScalarFunction::new("mapFromArrays", 2..=2, from_arrays_type, from_arrays)
+            .aliases(&["MAP_FROM_ARRAYS"])
+            .doc(
+                "mapFromArrays(keys, values)",
+                "A map of two arrays.",
+                "mapFromArrays(['a'], [1]) -> {'a':1}",
+            ),
+    ]
+}

@@ -1,0 +1,120 @@
+//! The proleptic Gregorian calendar over days since 1970-01-01.
+//!
+//! Invariant: `days_of` and `date_of` are inverse for every valid date. Must not know: time zones, arrays.
+
+pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
+
+/// A date by its parts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Date {
+    pub year: i32,
+    /// 1..=12.
+    pub month: i32,
+    /// 1..=31.
+    pub day: i32,
+}
+
+/// Days since 1970-01-01 of a date; a day past the end of its month runs on into the next.
+pub(crate) fn days_of(year: i32, month: i32, day: i32) -> i32 {
+    // Years start in March, so the leap day is the last one of its year; 719468 days lie before 1970 in that count.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The date that many days after 1970-01-01.
+pub(crate) fn date_of(days: i32) -> Date {
+    let shifted = days.saturating_add(719_468);
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i32::from(month <= 2);
+    Date { year, month, day }
+}
+
+pub(crate) fn is_leap_year(year: i32) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap_year(year) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// 1 is Monday, 7 is Sunday.
+pub(crate) fn day_of_week(days: i32) -> i32 {
+    (days + 3).rem_euclid(7) + 1
+}
+
+/// From 1.
+pub(crate) fn day_of_year(days: i32) -> i32 {
+    days - days_of(date_of(days).year, 1, 1) + 1
+}
+
+pub(crate) fn monday(days: i32) -> i32 {
+    days - (days + 3).rem_euclid(7)
+}
+
+/// That many months later, on the last day of the month where the day does not exist.
+pub(crate) fn add_months(days: i32, months: i64) -> i32 {
+    let date = date_of(days);
+    let index = i64::from(date.year) * 12 + i64::from(date.month - 1) + months;
+    let year = i32::try_from(index.div_euclid(12)).unwrap_or(if months > 0 { 9999 } else { -9999 });
+    let month = i32::try_from(index.rem_euclid(12)).unwrap_or(0) + 1;
+    days_of(year, month, date.day.min(days_in_month(year, month)))
+}
+
+/// ISO 8601 year and week of a day.
+pub(crate) fn iso_week(days: i32) -> (i32, i32) {
+    // The week belongs to the year its Thursday is in.
+    let thursday = monday(days) + 3;
+    let year = date_of(thursday).year;
+    (year, (thursday - days_of(year, 1, 1)) / 7 + 1)
+}
+
+/// Months from January of year 0.
+pub(crate) fn month_index(days: i32) -> i64 {
+    let date = date_of(days);
+    i64::from(date.year) * 12 + i64::from(date.month) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_days_are_inverse() {
+        for days in (-800_000..800_000).step_by(37) {
+            let date = date_of(days);
+            assert_eq!(days_of(date.year, date.month, date.day), days);
+            assert!(date.day >= 1 && date.day <= days_in_month(date.year, date.month), "{date:?}");
+        }
+        assert_eq!(date_of(0), Date { year: 1970, month: 1, day: 1 });
+        assert_eq!(days_of(2020, 2, 30), days_of(2020, 3, 1));
+    }
+
+    #[test]
+    fn weeks_follow_iso() {
+        assert_eq!(iso_week(days_of(2021, 1, 3)), (2020, 53));
+        assert_eq!(iso_week(days_of(2018, 12, 31)), (2019, 1));
+        assert_eq!(day_of_week(days_of(2024, 2, 29)), 4);
+        assert_eq!(day_of_year(days_of(2024, 12, 31)), 366);
+    }
+
+    #[test]
+    fn months_stop_at_the_last_day() {
+        assert_eq!(add_months(days_of(2024, 1, 31), 1), days_of(2024, 2, 29));
+        assert_eq!(add_months(days_of(2024, 1, 31), -2), days_of(2023, 11, 30));
+    }
+}

@@ -1,0 +1,130 @@
+//! The default value of every type: zero, empty, the epoch, the first element of an enum.
+//!
+//! Invariant: a NULL only for Nullable types.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array, ListArray, MapArray,
+    StringViewArray, StructArray, new_empty_array, new_null_array,
+};
+use arrow::buffer::{BooleanBuffer, OffsetBuffer};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Fields};
+use model::ColumnType;
+use model::type_arrow::{to_data_type, to_field};
+
+/// 1900-01-01.
+pub(super) const DATE32_DEFAULT: i32 = -25_567;
+
+/// `rows` times the default of the type.
+pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
+    let data_type = to_data_type(column_type);
+    match column_type {
+        ColumnType::Nullable(_) | ColumnType::Nothing => new_null_array(&data_type, rows),
+        ColumnType::LowCardinality(inner) => default_array(inner, rows),
+        ColumnType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::new_unset(rows), None)),
+        ColumnType::String | ColumnType::FixedString(_) => {
+            Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows)))
+        }
+        ColumnType::Uuid => {
+            Arc::new(FixedSizeBinaryArray::new(16, arrow::buffer::Buffer::from(vec![0_u8; rows * 16]), None))
+        }
+        ColumnType::Enum8(values) => {
+            let first = values.iter().next().map_or(0, |(number, _)| i8::try_from(number).unwrap_or(0));
+            Arc::new(Int8Array::from_value(first, rows))
+        }
+        ColumnType::Enum16(values) => {
+            let first = values.iter().next().map_or(0, |(number, _)| number);
+            Arc::new(Int16Array::from_value(first, rows))
+        }
+        // ClickHouse's default of Date32 is the first day of its classic range, 1900-01-01.
+        ColumnType::Date32 => Arc::new(Date32Array::from_value(DATE32_DEFAULT, rows)),
+        ColumnType::Array(inner) => {
+            let field = Arc::new(to_field("item", inner));
+            let values = new_empty_array(field.data_type());
+            Arc::new(ListArray::new(field, OffsetBuffer::new_zeroed(rows), values, None))
+        }
+        ColumnType::Map(..) => empty_maps(&data_type, rows),
+        ColumnType::Tuple(elements) if elements.is_empty() => {
+            Arc::new(StructArray::new_empty_fields(rows, None))
+        }
+        ColumnType::Tuple(elements) => {
+            let columns = elements.iter().map(|element| default_array(&element.column_type, rows)).collect();
+            Arc::new(StructArray::new(fields_of(&data_type), columns, None))
+        }
+        _ => zeros(&data_type, rows),
+    }
+}
+
+fn fields_of(data_type: &DataType) -> Fields {
+    match data_type {
+        DataType::Struct(fields) => fields.clone(),
+        _ => Fields::empty(),
+    }
+}
+
+fn empty_maps(data_type: &DataType, rows: usize) -> ArrayRef {
+    let DataType::Map(entries, ordered) = data_type else { return new_null_array(data_type, rows) };
+    let empty = StructArray::new_empty_fields(0, None);
+    let entry_array = match entries.data_type() {
+        DataType::Struct(fields) => {
+            let columns = fields.iter().map(|field| new_empty_array(field.data_type())).collect();
+            StructArray::new(fields.clone(), columns, None)
+        }
+        _ => empty,
+    };
+    Arc::new(MapArray::new(Arc::clone(entries), OffsetBuffer::new_zeroed(rows), entry_array, None, *ordered))
+}
+
+/// Types whose default is the number 0.
+fn zeros(data_type: &DataType, rows: usize) -> ArrayRef {
+    let zeros: ArrayRef = match data_type {
+        DataType::Date32 => Arc::new(arrow::array::Int32Array::from_value(0, rows)),
+        DataType::Timestamp(..) => Arc::new(arrow::array::Int64Array::from_value(0, rows)),
+        _ => Arc::new(Int8Array::from_value(0, rows)),
+    };
+    // Zero converts to every number and time; the NULLs are unreachable.
+    cast(&zeros, data_type).unwrap_or_else(|_| new_null_array(data_type, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::Array;
+    use model::type_name;
+
+    #[test]
+    fn every_type_has_a_default() {
+        for name in [
+            "UInt8",
+            "Int64",
+            "Float32",
+            "Float64",
+            "Bool",
+            "String",
+            "FixedString(3)",
+            "Decimal(9, 2)",
+            "Decimal(60, 5)",
+            "Date",
+            "Date32",
+            "DateTime",
+            "DateTime64(3, 'UTC')",
+            "UUID",
+            "Enum8('a' = 5)",
+            "Enum16('b' = 500)",
+            "Array(Nullable(UInt8))",
+            "Map(String, UInt64)",
+            "Tuple(UInt8, String)",
+            "LowCardinality(String)",
+            "Nullable(Date)",
+            "Nothing",
+        ] {
+            let column_type = type_name::parse(name).unwrap();
+            let array = default_array(&column_type, 3);
+            assert_eq!(array.len(), 3, "{name}");
+            assert_eq!(array.data_type(), &to_data_type(&column_type), "{name}");
+            assert_eq!(array.logical_null_count(), if column_type.is_nullable() { 3 } else { 0 }, "{name}");
+        }
+    }
+}

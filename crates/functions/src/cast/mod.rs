@@ -1,0 +1,26 @@
+//! Conversions between all column types, with ClickHouse's rules.
+//!
+//! Invariant: the result has the layout of the target type; equal types cost nothing. Integers wrap in explicit
+//! casts, as in ClickHouse; text into a Nullable number gives NULL where it cannot be read.
+
+mod problem;
+mod read;
+mod read_time;
+mod write;
+mod default;
+mod caster;
+mod decimals;
+mod enums;
+mod nested;
+mod nested_text;
+mod numbers;
+mod times;
+mod to_text;
+
+pub use caster::{CastMode, CastSettings, cast_column, cast_column_with};
+pub use default::default_array;
+pub use problem::CastError;
+
+pub(crate) use caster::Caster;
+pub(crate) use decimals::{Unscaled, fits, is_wide, typed};
+pub(crate) use read::rescale;

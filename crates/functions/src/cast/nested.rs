@@ -1,0 +1,115 @@
+//! Arrays, maps and tuples into each other, element by element.
+//!
+//! Invariant: the outer shape (offsets, NULLs) is kept; only elements are converted.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::buffer::OffsetBuffer;
+use arrow::error::ArrowError;
+use model::{ColumnType, TupleElement};
+
+use super::caster::{Caster, Column, broken};
+use super::problem::CastError;
+use crate::container::{list_of, map_of, nulls_of, tuple_of};
+use crate::error::codes;
+
+impl Caster {
+    pub(super) fn nested(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        match (column.from, column.to) {
+            (ColumnType::Array(_), ColumnType::Array(to)) => self.list(column, to),
+            (ColumnType::Map(from_key, from_value), ColumnType::Map(key, value)) => {
+                let map = column.array.as_map();
+                let keys = self.column(map.keys(), from_key, key)?;
+                let values = self.column(map.values(), from_value, value)?;
+                let (offsets, nulls) = (map.offsets().clone(), nulls_of(map));
+                map_of(key, value, offsets, keys, values, nulls).map_err(|error| failed(&error, column))
+            }
+            (ColumnType::Tuple(from), ColumnType::Tuple(to)) => self.tuple(column, from, to),
+            (ColumnType::Map(from_key, from_value), ColumnType::Array(to)) => {
+                let pair = crate::container::unnamed([(**from_key).clone(), (**from_value).clone()]);
+                self.map_to_list(column, &pair, to)
+            }
+            (ColumnType::Array(from), ColumnType::Map(key, value)) => {
+                self.list_to_map(column, from, key, value)
+            }
+            _ => Err(column.unsupported()),
+        }
+    }
+
+    fn list(&self, column: &Column<'_>, to: &ColumnType) -> Result<ArrayRef, CastError> {
+        let ColumnType::Array(from) = column.from else { return Err(column.unsupported()) };
+        let list = column.array.as_list::<i32>();
+        // A slice converts only its own elements: hidden ones might not be convertible.
+        let (start, end) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+        let at = |offset: i32| usize::try_from(offset).unwrap_or(0);
+        let elements = list.values().slice(at(start), at(end) - at(start));
+        let values = self.column(&elements, from, to).map_err(null_element)?;
+        let offsets = match start {
+            0 => list.offsets().clone(),
+            _ => OffsetBuffer::new(list.value_offsets().iter().map(|offset| offset - start).collect()),
+        };
+        list_of(to, offsets, values, nulls_of(list)).map_err(|error| failed(&error, column))
+    }
+
+    fn tuple(
+        &self,
+        column: &Column<'_>,
+        from: &[TupleElement],
+        to: &[TupleElement],
+    ) -> Result<ArrayRef, CastError> {
+        if from.len() != to.len() {
+            return Err(column.unsupported());
+        }
+        let source = column.array.as_struct();
+        let elements = source.columns().iter().zip(from.iter().zip(to));
+        let columns: Vec<ArrayRef> = elements
+            .map(|(array, (from, to))| self.column(array, &from.column_type, &to.column_type))
+            .collect::<Result<_, _>>()?;
+        tuple_of(to, columns, nulls_of(source), source.len()).map_err(|error| failed(&error, column))
+    }
+
+    fn map_to_list(
+        &self,
+        column: &Column<'_>,
+        pair: &ColumnType,
+        to: &ColumnType,
+    ) -> Result<ArrayRef, CastError> {
+        let map = column.array.as_map();
+        let ColumnType::Tuple(elements) = pair else { return Err(column.unsupported()) };
+        let entries = vec![Arc::clone(map.keys()), Arc::clone(map.values())];
+        let pairs =
+            tuple_of(elements, entries, None, map.keys().len()).map_err(|error| failed(&error, column))?;
+        let values = self.column(&pairs, pair, to)?;
+        list_of(to, map.offsets().clone(), values, nulls_of(map)).map_err(|error| failed(&error, column))
+    }
+
+    fn list_to_map(
+        &self,
+        column: &Column<'_>,
+        from: &ColumnType,
+        key: &ColumnType,
+        value: &ColumnType,
+    ) -> Result<ArrayRef, CastError> {
+        let list = column.array.as_list::<i32>();
+        let ColumnType::Tuple(elements) = from else { return Err(column.unsupported()) };
+        let [first, second] = elements.as_slice() else { return Err(column.unsupported()) };
+        let pairs = list.values().as_struct();
+        let keys = self.column(pairs.column(0), &first.column_type, key)?;
+        let values = self.column(pairs.column(1), &second.column_type, value)?;
+        let (offsets, nulls) = (list.offsets().clone(), nulls_of(list));
+        map_of(key, value, offsets, keys, values, nulls).map_err(|error| failed(&error, column))
+    }
+}
+
+/// ClickHouse has another number for a NULL inside an array.
+fn null_element(error: CastError) -> CastError {
+    match error.value.as_str() {
+        "NULL" => CastError { code: codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, ..error },
+        _ => error,
+    }
+}
+
+pub(super) fn failed(error: &ArrowError, column: &Column<'_>) -> CastError {
+    broken(&error.to_string(), column.to)
+}

@@ -1,0 +1,231 @@
+//! Dates and times from and to text, numbers and each other.
+//!
+//! Invariant: Date wraps at 16 bits and DateTime at 32 between times, and both stop at their ends for text and
+//! numbers, as in ClickHouse.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Int64Array, PrimitiveArray};
+use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
+use model::ColumnType;
+
+use super::caster::{Caster, Column};
+use super::default::DATE32_DEFAULT;
+use super::problem::{CastError, Problem};
+use super::read_time;
+use crate::calendar::SECONDS_PER_DAY;
+use crate::number::{Number, with_number};
+use crate::temporal::{
+    digits_of, from_ticks, power_of_ten, precision_of, ticks, wrap_days, wrap_seconds, zone_of,
+};
+use crate::zone::Zone;
+
+/// Last day of Date: 2149-06-06.
+const DATE_DAYS_MAX: i64 = 65_535;
+/// 0000-01-01 and 9999-12-31.
+const DATE32_DAYS: std::ops::RangeInclusive<i64> = -719_528..=2_932_896;
+/// Last second of DateTime: 2106-02-07 06:28:15 UTC.
+const SECONDS_MAX: i64 = 4_294_967_295;
+
+fn day_number(seconds: i64) -> i32 {
+    i32::try_from(seconds.div_euclid(SECONDS_PER_DAY)).unwrap_or(0)
+}
+
+fn clamped_day(day: i64, range: &std::ops::RangeInclusive<i64>) -> i32 {
+    i32::try_from(day.clamp(*range.start(), *range.end())).unwrap_or(0)
+}
+
+/// Ticks of a type's unit for seconds and nanoseconds, cut to its precision.
+fn ticks_of(seconds: i64, nanos: i64, to: &ColumnType) -> Option<i64> {
+    let (digits, precision) = (digits_of(to), precision_of(to));
+    let cut = nanos / power_of_ten(9 - precision) * power_of_ten(digits - precision);
+    seconds.checked_mul(power_of_ten(digits))?.checked_add(cut)
+}
+
+impl Caster {
+    /// Anything -> Date, Date32, DateTime, DateTime64.
+    pub(super) fn to_time(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        match (column.from, column.to) {
+            (ColumnType::String | ColumnType::FixedString(_), _) => self.time_from_text(column),
+            (ColumnType::Date | ColumnType::Date32, ColumnType::Date | ColumnType::Date32) => {
+                let days = column.array.as_primitive::<Date32Type>();
+                let wraps = *column.to == ColumnType::Date;
+                Ok(Arc::new(days.unary::<_, Date32Type>(|day| if wraps { wrap_days(day) } else { day })))
+            }
+            (ColumnType::Date | ColumnType::Date32, _) => self.time_from_days(column),
+            (
+                ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. },
+                ColumnType::Date | ColumnType::Date32,
+            ) => {
+                let zone = Zone::new(zone_of(column.from, self.time_zone));
+                let per_second = power_of_ten(digits_of(column.from));
+                let wraps = *column.to == ColumnType::Date;
+                let days = ticks(column.array).unary::<_, Date32Type>(|tick| {
+                    let day = day_number(zone.to_local(tick.div_euclid(per_second)));
+                    if wraps { wrap_days(day) } else { day }
+                });
+                Ok(Arc::new(days))
+            }
+            (ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }, _) => self.time_from_time(column),
+            (ColumnType::Decimal { .. }, ColumnType::DateTime64 { .. }) => self.time_from_decimal(column),
+            (from, _) if from.is_number() => self.time_from_number(column),
+            _ => Err(column.unsupported()),
+        }
+    }
+
+    fn time_from_text(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let text = column.array.as_string_view();
+        let to = column.to;
+        if matches!(to, ColumnType::Date | ColumnType::Date32) {
+            let small = *to == ColumnType::Date;
+            let failed = if small { 0 } else { DATE32_DEFAULT };
+            let days: PrimitiveArray<Date32Type> = self.try_map_or(column, text, failed, |text| {
+                Ok(match (read_time::date(text)?, small) {
+                    (None, true) => 0,
+                    (None, false) => DATE32_DEFAULT,
+                    (Some(day), true) => clamped_day(i64::from(day), &(0..=DATE_DAYS_MAX)),
+                    (Some(day), false) => clamped_day(i64::from(day), &DATE32_DAYS),
+                })
+            })?;
+            return Ok(Arc::new(days));
+        }
+        let zone = Zone::new(zone_of(to, self.time_zone));
+        let is_seconds = matches!(to, ColumnType::DateTime { .. });
+        let read: Int64Array = self.try_map(column, text, |text| {
+            let moment = read_time::moment(text, &zone, self.year_now)?;
+            if is_seconds {
+                return Ok(moment.seconds.clamp(0, SECONDS_MAX));
+            }
+            ticks_of(moment.seconds, moment.nanos, to).ok_or(Problem::DecimalOverflow)
+        })?;
+        Ok(from_ticks(read, to))
+    }
+
+    /// Midnight in the target's zone.
+    fn time_from_days(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let zone = Zone::new(zone_of(column.to, self.time_zone));
+        let is_seconds = matches!(column.to, ColumnType::DateTime { .. });
+        let made: Int64Array = self.try_map(column, column.array.as_primitive::<Date32Type>(), |day| {
+            let seconds = zone.to_epoch(i64::from(day) * SECONDS_PER_DAY);
+            if is_seconds {
+                return Ok(wrap_seconds(seconds));
+            }
+            ticks_of(seconds, 0, column.to).ok_or(Problem::DecimalOverflow)
+        })?;
+        Ok(from_ticks(made, column.to))
+    }
+
+    fn time_from_time(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let ticks = ticks(column.array);
+        let (from_digits, to_digits) = (digits_of(column.from), digits_of(column.to));
+        if matches!(column.to, ColumnType::DateTime { .. }) {
+            let per_second = power_of_ten(from_digits);
+            let wraps = from_digits > 0;
+            let seconds = ticks.unary::<_, Int64Type>(|tick| {
+                if wraps { wrap_seconds(tick.div_euclid(per_second)) } else { tick }
+            });
+            return Ok(from_ticks(seconds, column.to));
+        }
+        let cut = power_of_ten(to_digits - precision_of(column.to));
+        let up = power_of_ten(to_digits.saturating_sub(from_digits));
+        let down = power_of_ten(from_digits.saturating_sub(to_digits));
+        if up == 1 && down == 1 && precision_of(column.from) <= precision_of(column.to) {
+            return Ok(from_ticks(ticks, column.to));
+        }
+        let made: Int64Array = self.try_map(column, &ticks, |tick| {
+            (tick / down / cut * cut).checked_mul(up).ok_or(Problem::DecimalOverflow)
+        })?;
+        Ok(from_ticks(made, column.to))
+    }
+
+    fn time_from_decimal(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let digits = digits_of(column.to);
+        let scaled = ColumnType::Decimal { precision: 38, scale: u8::try_from(digits).unwrap_or(9) };
+        let decimals = self.column(column.array, column.from, &scaled)?;
+        let cut = power_of_ten(digits - precision_of(column.to));
+        let made: Int64Array = self.try_map(column, decimals.as_primitive::<Decimal128Type>(), |value| {
+            i64::try_from(value).map(|tick| tick / cut * cut).map_err(|_| Problem::DecimalOverflow)
+        })?;
+        Ok(from_ticks(made, column.to))
+    }
+
+    fn time_from_number(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        if let (ColumnType::Float32 | ColumnType::Float64, ColumnType::DateTime64 { .. }) =
+            (column.from, column.to)
+        {
+            return self.time_from_float(column);
+        }
+        let wide = match column.from {
+            ColumnType::Decimal { .. } => self.column(column.array, column.from, &ColumnType::Int64)?,
+            from => saturated(column.array, from),
+        };
+        let wide = wide.as_primitive::<Int64Type>();
+        let zone = Zone::new(zone_of(column.to, self.time_zone));
+        let local_day = |seconds: i64| day_number(zone.to_local(seconds));
+        Ok(match column.to {
+            ColumnType::Date => Arc::new(wide.unary::<_, Date32Type>(|value| match value {
+                ..=0 => 0,
+                1..=DATE_DAYS_MAX => clamped_day(value, &(0..=DATE_DAYS_MAX)),
+                _ => local_day(value.min(SECONDS_MAX)),
+            })),
+            ColumnType::Date32 => Arc::new(wide.unary::<_, Date32Type>(|value| {
+                if value <= *DATE32_DAYS.end() { clamped_day(value, &DATE32_DAYS) } else { local_day(value) }
+            })),
+            ColumnType::DateTime { .. } => {
+                from_ticks(wide.unary::<_, Int64Type>(|value| value.clamp(0, SECONDS_MAX)), column.to)
+            }
+            _ => {
+                let made: Int64Array = self
+                    .try_map(column, wide, |s| ticks_of(s, 0, column.to).ok_or(Problem::DecimalOverflow))?;
+                from_ticks(made, column.to)
+            }
+        })
+    }
+
+    fn time_from_float(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+        let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
+        let (digits, precision) = (digits_of(column.to), precision_of(column.to));
+        let factor = 10_f64.powi(i32::try_from(precision).unwrap_or(0));
+        let made: Int64Array = self.try_map(column, floats, |value| {
+            let scaled = (value * factor).trunc();
+            let whole = i64::exact_float(scaled).ok_or(Problem::DecimalOverflow)?;
+            whole.checked_mul(power_of_ten(digits - precision)).ok_or(Problem::DecimalOverflow)
+        })?;
+        Ok(from_ticks(made, column.to))
+    }
+
+    /// Date, Date32, DateTime, DateTime64 -> numbers, Decimal.
+    pub(super) fn time_to_number(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        if matches!(column.to, ColumnType::Uuid | ColumnType::FixedString(_)) {
+            return Err(column.unsupported());
+        }
+        if let ColumnType::DateTime64 { .. } = column.from {
+            let scale = u8::try_from(digits_of(column.from)).unwrap_or(9);
+            let unscaled = ticks(column.array).unary::<_, Decimal128Type>(i128::from);
+            let decimals = ColumnType::Decimal { precision: 38, scale };
+            let array = super::decimals::typed(unscaled, &decimals);
+            let whole =
+                matches!(column.to, ColumnType::Decimal { .. } | ColumnType::Float32 | ColumnType::Float64);
+            if whole {
+                return self.column(&array, &decimals, column.to);
+            }
+            let seconds = self.column(&array, &decimals, &ColumnType::Int64)?;
+            return self.column(&seconds, &ColumnType::Int64, column.to);
+        }
+        let wide: Int64Array = match column.from {
+            ColumnType::DateTime { .. } => ticks(column.array),
+            _ => column.array.as_primitive::<Date32Type>().unary(i64::from),
+        };
+        let wide: ArrayRef = Arc::new(wide);
+        self.column(&wide, &ColumnType::Int64, column.to)
+    }
+}
+
+/// Any machine number as Int64, at the ends of its range where it does not fit.
+fn saturated(array: &ArrayRef, from: &ColumnType) -> ArrayRef {
+    with_number!(from, S => {
+        let clamp = |value: i128| i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
+        Arc::new(array.as_primitive::<S>().unary::<_, Int64Type>(|value| clamp(value.int())))
+    }, else Arc::clone(array))
+}

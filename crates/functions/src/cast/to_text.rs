@@ -1,0 +1,201 @@
+//! Columns of any type -> String columns.
+//!
+//! Invariant: NULL stays NULL at the top; inside arrays, maps and tuples it is the word NULL and texts are quoted.
+
+use std::fmt::Display;
+
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
+use arrow::datatypes::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type,
+};
+use model::{ColumnType, EnumValues};
+
+use super::caster::Caster;
+use super::write;
+use crate::container::range;
+use crate::number::with_number;
+use crate::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
+use crate::zone::Zone;
+
+impl Caster {
+    /// The column as text; `from` is a plain type.
+    pub(crate) fn to_text(&self, array: &ArrayRef, from: &ColumnType) -> StringViewArray {
+        match from {
+            ColumnType::Float32 => {
+                let array = array.as_primitive::<Float32Type>();
+                each(array, |row, out| write::float32(array.value(row), out))
+            }
+            ColumnType::Float64 => {
+                let array = array.as_primitive::<Float64Type>();
+                each(array, |row, out| write::float64(array.value(row), out))
+            }
+            ColumnType::Bool => {
+                let array = array.as_boolean();
+                each(array, |row, out| out.push_str(if array.value(row) { "true" } else { "false" }))
+            }
+            ColumnType::Decimal { scale, .. } => decimal_text(array, *scale),
+            ColumnType::Date | ColumnType::Date32 => {
+                let array = array.as_primitive::<Date32Type>();
+                each(array, |row, out| write::date(array.value(row), out))
+            }
+            ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => self.time_text(array, from),
+            ColumnType::Uuid => {
+                let array = array.as_fixed_size_binary();
+                each(array, |row, out| write::uuid(array.value(row), out))
+            }
+            ColumnType::Enum8(values) => enum_text(array.as_primitive::<Int8Type>(), values),
+            ColumnType::Enum16(values) => enum_text(array.as_primitive::<Int16Type>(), values),
+            ColumnType::Array(inner) => self.list_text(array, inner),
+            ColumnType::Map(key, value) => self.map_text(array, key, value),
+            ColumnType::Tuple(_) => self.tuple_text(array, from),
+            ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => self.to_text(array, from.value_type()),
+            ColumnType::Nothing => StringViewArray::new_null(array.len()),
+            integer => {
+                with_number!(integer, T => integer_text(array.as_primitive::<T>()), else array.as_string_view().clone())
+            }
+        }
+    }
+
+    fn time_text(&self, array: &ArrayRef, from: &ColumnType) -> StringViewArray {
+        let zone = Zone::new(zone_of(from, self.time_zone));
+        let ticks = ticks(array);
+        let per_second = power_of_ten(digits_of(from));
+        let precision = precision_of(from);
+        let dropped = power_of_ten(digits_of(from) - precision.min(digits_of(from)));
+        each(array, |row, out| {
+            let tick = ticks.value(row);
+            write::date_time(zone.to_local(tick.div_euclid(per_second)), out);
+            write::fraction(tick.rem_euclid(per_second) / dropped, precision, out);
+        })
+    }
+
+    /// Elements as they stand inside brackets: quoted unless they are numbers, NULL as a word.
+    fn element_text(&self, array: &ArrayRef, element: &ColumnType) -> StringViewArray {
+        let text = self.to_text(array, element.value_type());
+        let quote = quotes(element.value_type());
+        let nulls = array.logical_nulls();
+        let mut buffer = String::new();
+        let mut builder = StringViewBuilder::with_capacity(text.len());
+        for row in 0..text.len() {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                builder.append_value("NULL");
+            } else if quote {
+                buffer.clear();
+                write::quoted(text.value(row), &mut buffer);
+                builder.append_value(&buffer);
+            } else {
+                builder.append_value(text.value(row));
+            }
+        }
+        builder.finish()
+    }
+
+    fn list_text(&self, array: &ArrayRef, inner: &ColumnType) -> StringViewArray {
+        let list = array.as_list::<i32>();
+        let elements = self.element_text(list.values(), inner);
+        let offsets = list.value_offsets();
+        each(array, |row, out| {
+            out.push('[');
+            for at in range(offsets, row) {
+                if at > range(offsets, row).start {
+                    out.push(',');
+                }
+                out.push_str(elements.value(at));
+            }
+            out.push(']');
+        })
+    }
+
+    fn map_text(&self, array: &ArrayRef, key: &ColumnType, value: &ColumnType) -> StringViewArray {
+        let map = array.as_map();
+        let keys = self.element_text(map.keys(), key);
+        let values = self.element_text(map.values(), value);
+        let offsets = map.value_offsets();
+        each(array, |row, out| {
+            out.push('{');
+            for at in range(offsets, row) {
+                if at > range(offsets, row).start {
+                    out.push(',');
+                }
+                out.push_str(keys.value(at));
+                out.push(':');
+                out.push_str(values.value(at));
+            }
+            out.push('}');
+        })
+    }
+
+    fn tuple_text(&self, array: &ArrayRef, from: &ColumnType) -> StringViewArray {
+        let ColumnType::Tuple(elements) = from else { return StringViewArray::new_null(array.len()) };
+        let columns = array.as_struct().columns();
+        let texts: Vec<StringViewArray> = columns
+            .iter()
+            .zip(elements)
+            .map(|(column, e)| self.element_text(column, &e.column_type))
+            .collect();
+        each(array, |row, out| {
+            out.push('(');
+            for (index, text) in texts.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                out.push_str(text.value(row));
+            }
+            out.push(')');
+        })
+    }
+}
+
+/// Whether values of a type stand in quotes inside arrays.
+fn quotes(element: &ColumnType) -> bool {
+    !(element.is_number()
+        || matches!(
+            element,
+            ColumnType::Bool | ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)
+        ))
+}
+
+/// One text per row that is not NULL, written by `write` into an empty buffer.
+fn each(array: &dyn Array, mut write: impl FnMut(usize, &mut String)) -> StringViewArray {
+    let mut buffer = String::new();
+    let mut builder = StringViewBuilder::with_capacity(array.len());
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            builder.append_null();
+        } else {
+            buffer.clear();
+            write(row, &mut buffer);
+            builder.append_value(&buffer);
+        }
+    }
+    builder.finish()
+}
+
+fn integer_text<T: ArrowPrimitiveType<Native: Display>>(array: &PrimitiveArray<T>) -> StringViewArray {
+    use std::fmt::Write;
+    each(array, |row, out| {
+        let _infallible = write!(out, "{}", array.value(row));
+    })
+}
+
+fn enum_text<T: ArrowPrimitiveType<Native: Into<i16>>>(
+    array: &PrimitiveArray<T>,
+    values: &EnumValues,
+) -> StringViewArray {
+    each(array, |row, out| {
+        if let Some(name) = values.name(array.value(row).into()) {
+            out.push_str(name);
+        }
+    })
+}
+
+fn decimal_text(array: &ArrayRef, scale: u8) -> StringViewArray {
+    if let Some(array) = array.as_primitive_opt::<Decimal128Type>() {
+        return each(array, |row, out| {
+            write::decimal(itoa::Buffer::new().format(array.value(row)), scale, out)
+        });
+    }
+    let array = array.as_primitive::<Decimal256Type>();
+    each(array, |row, out| write::decimal(&array.value(row).to_string(), scale, out))
+}

@@ -1,0 +1,190 @@
+//! Times as text: `formatDateTime`, `monthName`, `dateName`.
+//!
+//! Invariant: specifiers are MySQL's as ClickHouse reads them: `%i` is the minute, `%M` the month's name.
+
+use std::fmt::Write;
+
+use model::ColumnType;
+
+use super::local::{Locals, check};
+use crate::calendar::{date_of, day_of_week, day_of_year, iso_week};
+use crate::call::{ArgType, Call};
+use crate::error::FunctionError;
+use crate::registry::ScalarFunction;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+fn month_name(month: i32) -> &'static str {
+    usize::try_from(month - 1).ok().and_then(|index| MONTHS.get(index)).copied().unwrap_or("")
+}
+
+fn weekday_name(weekday: i32) -> &'static str {
+    usize::try_from(weekday - 1).ok().and_then(|index| WEEKDAYS.get(index)).copied().unwrap_or("")
+}
+
+/// Writes what one specifier stands for.
+fn specifier(letter: char, locals: &Locals, row: usize, out: &mut String) -> Result<(), FunctionError> {
+    let (day, time) = (locals.day(row), locals.time(row));
+    let date = date_of(day);
+    let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
+    let half = (hour + 11) % 12 + 1;
+    let (iso_year, iso) = iso_week(day);
+    let written = match letter {
+        'Y' => write!(out, "{:04}", date.year),
+        'y' => write!(out, "{:02}", date.year.rem_euclid(100)),
+        'C' => write!(out, "{:02}", date.year / 100),
+        'm' | 'c' => write!(out, "{:02}", date.month),
+        'M' => write!(out, "{}", month_name(date.month)),
+        'b' => write!(out, "{}", &month_name(date.month)[..3]),
+        'd' => write!(out, "{:02}", date.day),
+        'e' => write!(out, "{}", date.day),
+        'D' => write!(out, "{:02}/{:02}/{:02}", date.month, date.day, date.year.rem_euclid(100)),
+        'F' => write!(out, "{:04}-{:02}-{:02}", date.year, date.month, date.day),
+        'j' => write!(out, "{:03}", day_of_year(day)),
+        'a' => write!(out, "{}", &weekday_name(day_of_week(day))[..3]),
+        'W' => write!(out, "{}", weekday_name(day_of_week(day))),
+        'u' => write!(out, "{}", day_of_week(day)),
+        'w' => write!(out, "{}", day_of_week(day) % 7),
+        'V' => write!(out, "{iso:02}"),
+        'G' => write!(out, "{iso_year:04}"),
+        'g' => write!(out, "{:02}", iso_year.rem_euclid(100)),
+        'Q' => write!(out, "{}", (date.month - 1) / 3 + 1),
+        'H' | 'k' => write!(out, "{hour:02}"),
+
+        'h' | 'I' | 'l' => write!(out, "{half:02}"),
+        'i' => write!(out, "{minute:02}"),
+        's' | 'S' => write!(out, "{second:02}"),
+        'p' => write!(out, "{}", if hour < 12 { "AM" } else { "PM" }),
+        'r' => write!(out, "{half:02}:{minute:02} {}", if hour < 12 { "AM" } else { "PM" }),
+        'R' => write!(out, "{hour:02}:{minute:02}"),
+        'T' => write!(out, "{hour:02}:{minute:02}:{second:02}"),
+        'f' => write!(out, "{:06}", locals.fraction(row) * 1_000_000 / locals.per_second),
+        'z' => return offset(locals, row, out),
+        'Z' => write!(out, "{}", locals.zone.name()),
+        'n' => writeln!(out),
+        't' => write!(out, "\t"),
+        '%' => write!(out, "%"),
+        other => {
+            return Err(FunctionError::bad_argument(format!("wrong syntax '%{other}' in a format of times")));
+        }
+    };
+    written.map_err(|_| FunctionError::bad_argument("cannot format a time"))
+}
+
+fn offset(locals: &Locals, row: usize, out: &mut String) -> Result<(), FunctionError> {
+    let minutes = locals.zone.offset_at(locals.epoch(row)) / 60;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.abs();
+    write!(out, "{sign}{:02}{:02}", minutes / 60, minutes % 60)
+        .map_err(|_| FunctionError::bad_argument("cannot format a time"))
+}
+
+fn format(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
+    let locals = Locals::new(call, 0, 2)?;
+    let templates = call.texts(1)?;
+    call.each_text(|row, out| write_template(templates.get(row), &locals, row, out))
+}
+
+pub(super) fn write_template(
+    template: &str,
+    locals: &Locals,
+    row: usize,
+    out: &mut String,
+) -> Result<(), FunctionError> {
+    let mut rest = template;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let Some(letter) = rest[at + 1..].chars().next() else {
+            return Err(FunctionError::bad_argument("a format of times ends with %"));
+        };
+        specifier(letter, locals, row, out)?;
+        rest = &rest[at + 1 + letter.len_utf8()..];
+    }
+    out.push_str(rest);
+    Ok(())
+}
+
+fn text_of(name: &'static str, text: fn(&Locals, usize) -> &'static str) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| ColumnType::String);
+    ScalarFunction::new(name, 1..=1, rule, move |call| {
+        let locals = Locals::new(call, 0, 1)?;
+        call.each_part(|row| text(&locals, row))
+    })
+    .any_case()
+}
+
+/// `dateName(part, t[, zone])`.
+fn date_name(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
+    let part = call.texts(0)?.get(0).to_ascii_lowercase();
+    let locals = Locals::new(call, 1, 2)?;
+    let template = match part.as_str() {
+        "year" => "%Y",
+        "quarter" => "%Q",
+        "month" => "%M",
+        "dayofyear" => "%j",
+        "day" => "%e",
+        "week" => "%V",
+        "weekday" => "%W",
+        "hour" => "%k",
+        "minute" => "%i",
+        "second" => "%S",
+        _ => return Err(FunctionError::bad_argument(format!("'{part}' is not a part of a date"))),
+    };
+    call.each_text(|row, out| {
+        write_template(template, &locals, row, out)?;
+        let plain = out.trim_start().to_owned();
+        let number = plain.trim_start_matches('0');
+        let shown =
+            if plain.parse::<i64>().is_ok() && !number.is_empty() { number.to_owned() } else { plain };
+        out.clear();
+        out.push_str(&shown);
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let rule = |args: &[ArgType]| check(args, 0, "formatDateTime").map(|()| ColumnType::String);
+    vec![
+        ScalarFunction::new("formatDateTime", 2..=3, rule, format).any_case().aliases(&["DATE_FORMAT"]).doc(
+            "formatDateTime(t, format[, zone])",
+            "A time as text by MySQL's specifiers.",
+            "formatDateTime(toDate('2020-01-02'), '%d.%m.%Y') -> '02.01.2020'",
+        ),
+        text_of("monthName", |locals, row| month_name(date_of(locals.day(row)).month)).doc(
+            "monthName(t)",
+            "The name of the month.",
+            "monthName(toDate('2020-01-02')) -> 'January'",
+        ),
+        text_of("dayName", |locals, row| weekday_name(day_of_week(locals.day(row)))).doc(
+            "dayName(t)",
+            "The name of the day of the week.",
+            "dayName(toDate('2020-01-02')) -> 'Thursday'",
+        ),
+        ScalarFunction::new(
+            "dateName",
+            2..=3,
+            |args| check(args, 1, "dateName").map(|()| ColumnType::String),
+            date_name,
+        )
+        .any_case()
+        .doc(
+            "dateName(part, t[, zone])",
+            "A part of a time as text.",
+            "dateName('month', toDate('2020-01-02')) -> 'January'",
+        ),
+    ]
+}

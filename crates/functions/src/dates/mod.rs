@@ -1,0 +1,24 @@
+//! Functions of dates and times.
+//!
+//! Invariant: parts and starts are those of the wall clock in the zone of the argument's type, of an explicit zone
+//! argument, or of the session, in the order explicit, type, session.
+
+mod local;
+mod add;
+mod diff;
+mod format;
+mod read;
+mod parts;
+mod start;
+
+use crate::registry::ScalarFunction;
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    let mut out = parts::functions();
+    out.extend(start::functions());
+    out.extend(add::functions());
+    out.extend(diff::functions());
+    out.extend(format::functions());
+    out.extend(read::functions());
+    out
+}

@@ -1,0 +1,274 @@
+//! Numbers taken from dates and times: year, month, hour, week, ...
+//!
+//! Invariant: each result has the smallest unsigned type ClickHouse gives it.
+
+use arrow::array::ArrayRef;
+use model::ColumnType;
+
+use super::local::{Locals, check};
+use crate::calendar::{date_of, day_of_week, day_of_year, days_of, iso_week};
+use crate::call::{ArgType, Call};
+use crate::error::FunctionError;
+use crate::number::{Number, with_number};
+use crate::registry::ScalarFunction;
+
+/// Computes a part of one row.
+type Part = fn(&Locals, usize) -> i64;
+
+fn evaluate(call: &Call<'_>, part: Part) -> Result<ArrayRef, FunctionError> {
+    let locals = Locals::new(call, 0, 1)?;
+    let result = call.result_type.value_type();
+    with_number!(result, T => {
+        call.each::<T>(|row| Ok(Number::wrap_int(i128::from(part(&locals, row)))))
+    }, else Err(FunctionError::illegal_type(result, "of a date part")))
+}
+
+fn part(name: &'static str, result: ColumnType, part: Part) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| result.clone());
+    ScalarFunction::new(name, 1..=2, rule, move |call| evaluate(call, part))
+}
+
+fn year(locals: &Locals, row: usize) -> i64 {
+    i64::from(date_of(locals.day(row)).year)
+}
+
+fn year_month(locals: &Locals, row: usize) -> i64 {
+    let date = date_of(locals.day(row));
+    i64::from(date.year) * 100 + i64::from(date.month)
+}
+
+fn year_month_day(locals: &Locals, row: usize) -> i64 {
+    year_month(locals, row) * 100 + i64::from(date_of(locals.day(row)).day)
+}
+
+fn digits_of_time(locals: &Locals, row: usize) -> i64 {
+    let time = locals.time(row);
+    time / 3600 * 10_000 + time / 60 % 60 * 100 + time % 60
+}
+
+/// Week of the year by MySQL's modes: bit 0 Monday first, bit 1 weeks of the year only, bit 2 the first week needs
+/// its first day rather than four days.
+fn week(day: i32, mode: i64) -> (i32, i32) {
+    let monday_first = mode & 1 != 0;
+    let week_year = mode & 2 != 0;
+    let first_weekday = (mode & 4 != 0) ^ !monday_first;
+    let year = date_of(day).year;
+    let week_in = |year: i32| {
+        let start = days_of(year, 1, 1);
+        // Days from the week's first weekday to January 1st.
+        let offset = if monday_first { day_of_week(start) - 1 } else { day_of_week(start) % 7 };
+        let first = start - offset;
+        let counts = if first_weekday { offset == 0 } else { offset < 4 };
+        if counts { first } else { first + 7 }
+    };
+    let first = week_in(year);
+    if day < first {
+        return if week_year { (year - 1, (day - week_in(year - 1)) / 7 + 1) } else { (year, 0) };
+    }
+    if week_year && day >= week_in(year + 1) {
+        return (year + 1, 1);
+    }
+    (year, (day - first) / 7 + 1)
+}
+
+fn week_function(
+    name: &'static str,
+    result: ColumnType,
+    number: fn((i32, i32)) -> i64,
+    always_year: bool,
+) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| result.clone());
+    ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
+        let locals = Locals::new(call, 0, 2)?;
+        let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
+        let mode = if always_year { mode | 2 } else { mode };
+        let result = call.result_type.value_type();
+        with_number!(result, T => {
+            call.each::<T>(|row| Ok(Number::wrap_int(i128::from(number(week(locals.day(row), mode))))))
+        }, else Err(FunctionError::illegal_type(result, name)))
+    })
+}
+
+/// `toDayOfWeek(t[, mode[, zone]])`: 0 Monday is 1, 1 Monday is 0, 2 Sunday is 0, 3 Sunday is 1.
+fn weekday(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let locals = Locals::new(call, 0, 2)?;
+    let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
+    call.each::<arrow::datatypes::UInt8Type>(|row| {
+        let monday = day_of_week(locals.day(row));
+        let number = match mode & 3 {
+            0 => monday,
+            1 => monday - 1,
+            2 => monday % 7,
+            _ => monday % 7 + 1,
+        };
+        Ok(u8::try_from(number).unwrap_or(0))
+    })
+}
+
+fn time_parts() -> Vec<ScalarFunction> {
+    let u8_type = ColumnType::UInt8;
+    vec![
+        part("toHour", u8_type.clone(), |l, row| l.time(row) / 3600).any_case().aliases(&["HOUR"]).doc(
+            "toHour(t[, zone])",
+            "The hour, 0 to 23.",
+            "toHour(toDateTime('2020-01-02 03:04:05')) -> 3",
+        ),
+        part("toMinute", u8_type.clone(), |l, row| l.time(row) / 60 % 60)
+            .any_case()
+            .aliases(&["MINUTE"])
+            .doc("toMinute(t[, zone])", "The minute.", "toMinute(toDateTime('2020-01-02 03:04:05')) -> 4"),
+        part("toSecond", u8_type, |l, row| l.time(row) % 60).any_case().aliases(&["SECOND"]).doc(
+            "toSecond(t[, zone])",
+            "The second.",
+            "toSecond(toDateTime('2020-01-02 03:04:05')) -> 5",
+        ),
+        part("toMillisecond", ColumnType::UInt16, |l, row| l.fraction(row) * 1000 / l.per_second)
+            .any_case()
+            .aliases(&["MILLISECOND"])
+            .doc(
+                "toMillisecond(t[, zone])",
+                "The milliseconds after the second.",
+                "toMillisecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678",
+            ),
+        part("toYYYYMMDDhhmmss", ColumnType::UInt64, |l, row| {
+            year_month_day(l, row) * 1_000_000 + digits_of_time(l, row)
+        })
+        .doc(
+            "toYYYYMMDDhhmmss(t[, zone])",
+            "Date and time as one number.",
+            "toYYYYMMDDhhmmss(toDateTime('2020-01-02 03:04:05')) -> 20200102030405",
+        ),
+        part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row))).increasing_by(0).doc(
+            "toRelativeDayNum(t[, zone])",
+            "Days since 1970.",
+            "toRelativeDayNum(toDate('1970-01-03')) -> 2",
+        ),
+        part("toRelativeHourNum", ColumnType::UInt32, |l, row| l.seconds(row).div_euclid(3600)).doc(
+            "toRelativeHourNum(t[, zone])",
+            "Hours since 1970.",
+            "toRelativeHourNum(toDateTime('1970-01-01 05:00:00')) -> 5",
+        ),
+        part("toRelativeMonthNum", ColumnType::UInt32, |l, row| crate::calendar::month_index(l.day(row)) + 1)
+            .increasing_by(0)
+            .doc(
+                "toRelativeMonthNum(t[, zone])",
+                "Months since year 0.",
+                "toRelativeMonthNum(toDate('1970-01-03')) -> 23641",
+            ),
+    ]
+}
+
+fn year_parts() -> Vec<ScalarFunction> {
+    vec![
+        part("toYear", ColumnType::UInt16, year).any_case().aliases(&["YEAR"]).increasing_by(0).doc(
+            "toYear(t[, zone])",
+            "The year.",
+            "toYear(toDate('2020-01-02')) -> 2020",
+        ),
+        part("toYYYYMM", ColumnType::UInt32, year_month).increasing_by(0).doc(
+            "toYYYYMM(t[, zone])",
+            "Year and month as one number.",
+            "toYYYYMM(toDate('2020-01-02')) -> 202001",
+        ),
+        part("toYYYYMMDD", ColumnType::UInt32, year_month_day).increasing_by(0).doc(
+            "toYYYYMMDD(t[, zone])",
+            "Year, month and day as one number.",
+            "toYYYYMMDD(toDate('2020-01-02')) -> 20200102",
+        ),
+        part("toISOYear", ColumnType::UInt16, |l, row| i64::from(iso_week(l.day(row)).0))
+            .any_case()
+            .increasing_by(0)
+            .doc(
+                "toISOYear(t[, zone])",
+                "The year that ISO's week is in.",
+                "toISOYear(toDate('2021-01-03')) -> 2020",
+            ),
+        week_function("toWeek", ColumnType::UInt8, |(_, week)| i64::from(week), false)
+            .any_case()
+            .aliases(&["week"])
+            .doc(
+                "toWeek(t[, mode[, zone]])",
+                "The week of the year by MySQL's modes.",
+                "toWeek(toDate('2020-01-12')) -> 2",
+            ),
+        week_function(
+            "toYearWeek",
+            ColumnType::UInt32,
+            |(year, week)| i64::from(year) * 100 + i64::from(week),
+            true,
+        )
+        .any_case()
+        .aliases(&["yearweek"])
+        .doc(
+            "toYearWeek(t[, mode[, zone]])",
+            "Year and week as one number.",
+            "toYearWeek(toDate('2020-01-12')) -> 202002",
+        ),
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let u8_type = ColumnType::UInt8;
+    let mut out = year_parts();
+    out.extend(time_parts());
+    out.extend([
+        part("toQuarter", u8_type.clone(), |l, row| i64::from((date_of(l.day(row)).month - 1) / 3 + 1))
+            .any_case()
+            .aliases(&["QUARTER"])
+            .doc("toQuarter(t[, zone])", "The quarter, 1 to 4.", "toQuarter(toDate('2020-05-02')) -> 2"),
+        part("toMonth", u8_type.clone(), |l, row| i64::from(date_of(l.day(row)).month))
+            .any_case()
+            .aliases(&["MONTH"])
+            .doc("toMonth(t[, zone])", "The month, 1 to 12.", "toMonth(toDate('2020-05-02')) -> 5"),
+        part("toDayOfMonth", u8_type.clone(), |l, row| i64::from(date_of(l.day(row)).day))
+            .any_case()
+            .aliases(&["DAY", "DAYOFMONTH"])
+            .doc(
+                "toDayOfMonth(t[, zone])",
+                "The day of the month.",
+                "toDayOfMonth(toDate('2020-05-02')) -> 2",
+            ),
+        part("toDayOfYear", ColumnType::UInt16, |l, row| i64::from(day_of_year(l.day(row))))
+            .any_case()
+            .aliases(&["DAYOFYEAR"])
+            .doc(
+                "toDayOfYear(t[, zone])",
+                "The day of the year, from 1.",
+                "toDayOfYear(toDate('2020-02-01')) -> 32",
+            ),
+        part("toISOWeek", u8_type.clone(), |l, row| i64::from(iso_week(l.day(row)).1)).any_case().doc(
+            "toISOWeek(t[, zone])",
+            "ISO's week of the year.",
+            "toISOWeek(toDate('2021-01-03')) -> 53",
+        ),
+        ScalarFunction::new(
+            "toDayOfWeek",
+            1..=3,
+            move |args| check(args, 0, "toDayOfWeek").map(|()| u8_type.clone()),
+            weekday,
+        )
+        .any_case()
+        .aliases(&["DAYOFWEEK"])
+        .doc(
+            "toDayOfWeek(t[, mode[, zone]])",
+            "The day of the week, Monday is 1.",
+            "toDayOfWeek(toDate('2020-01-05')) -> 7",
+        ),
+        ScalarFunction::new(
+            "toUnixTimestamp",
+            1..=2,
+            |args| match args.first().map(|arg| &arg.column_type) {
+                Some(text) if text.is_string() => Ok(ColumnType::UInt32),
+                _ => check(args, 0, "toUnixTimestamp").map(|()| ColumnType::UInt32),
+            },
+            super::read::unix_timestamp,
+        )
+        .increasing_by(0)
+        .doc(
+            "toUnixTimestamp(t[, zone])",
+            "Seconds since the epoch.",
+            "toUnixTimestamp(toDateTime('2020-01-01 00:00:00')) -> 1577836800",
+        ),
+    ]);
+    out
+}

@@ -1,0 +1,218 @@
+//! Length and case of text, and single characters.
+//!
+//! Invariant: lengths are bytes unless the function is named UTF8.
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::UInt64Type;
+use model::ColumnType;
+
+use crate::call::{ArgType, Call};
+use crate::container::range;
+use crate::error::FunctionError;
+use crate::number::wrap;
+use crate::registry::ScalarFunction;
+use crate::types::takes_text;
+
+fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// Text, or something with elements.
+fn countable(
+    name: &'static str,
+    result: ColumnType,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> {
+    move |args| match args.first().map(|arg| &arg.column_type) {
+        Some(
+            ColumnType::String | ColumnType::FixedString(_) | ColumnType::Array(_) | ColumnType::Map(..),
+        ) => Ok(result.clone()),
+        Some(ColumnType::Uuid) if name != "length" => Ok(result.clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("an argument is needed")),
+    }
+}
+
+/// Elements or bytes of each row.
+fn lengths(call: &Call<'_>) -> Result<Box<dyn Fn(usize) -> usize>, FunctionError> {
+    let arg = call.arg(0)?;
+    let constant = arg.is_constant;
+    let at = move |row: usize| if constant { 0 } else { row };
+    Ok(match &arg.column_type {
+        ColumnType::Array(_) => {
+            let list = arg.array.as_list::<i32>().clone();
+            Box::new(move |row| range(list.value_offsets(), at(row)).len())
+        }
+        ColumnType::Map(..) => {
+            let map = arg.array.as_map().clone();
+            Box::new(move |row| range(map.value_offsets(), at(row)).len())
+        }
+        ColumnType::FixedString(bytes) => {
+            let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            Box::new(move |_| bytes)
+        }
+        ColumnType::Uuid => {
+            let array = arg.array.as_fixed_size_binary().clone();
+            Box::new(move |row| usize::from(array.value(at(row)).iter().any(|byte| *byte != 0)))
+        }
+        _ => {
+            let array = arg.array.as_string_view().clone();
+            // The length is in the low half of a view: the text itself is not touched.
+            Box::new(move |row| usize::try_from(array.views()[at(row)] & 0xFFFF_FFFF).unwrap_or(0))
+        }
+    })
+}
+
+fn emptiness(call: &Call<'_>, wants_empty: bool) -> Result<ArrayRef, FunctionError> {
+    if let ColumnType::FixedString(_) = call.arg(0)?.column_type {
+        let texts = call.texts(0)?;
+        return call.each_flag(|row| texts.get(row).is_empty() == wants_empty);
+    }
+    let lengths = lengths(call)?;
+    call.each_flag(|row| (lengths(row) == 0) == wants_empty)
+}
+
+fn mapped(name: &'static str, map: impl Fn(&str, &mut String) + Send + Sync + 'static) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(text @ (ColumnType::String | ColumnType::FixedString(_))) => Ok(text.clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("text is needed")),
+    };
+    ScalarFunction::new(name, 1..=1, rule, move |call| {
+        let texts = call.texts(0)?;
+        call.each_text(|row, out| {
+            map(texts.get(row), out);
+            Ok(())
+        })
+    })
+}
+
+fn reverse_bytes(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        out.extend(text.bytes().rev().map(char::from));
+    } else {
+        let bytes: Vec<u8> = text.bytes().rev().collect();
+        out.push_str(&String::from_utf8_lossy(&bytes));
+    }
+}
+
+fn sizes() -> Vec<ScalarFunction> {
+    let length_utf8 = |name: &'static str| {
+        ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::UInt64), |call| {
+            let texts = call.texts(0)?;
+            call.each::<UInt64Type>(|row| Ok(u64_of(texts.get(row).chars().count())))
+        })
+    };
+    vec![
+        ScalarFunction::new("length", 1..=1, countable("length", ColumnType::UInt64), |call| {
+            let lengths = lengths(call)?;
+            call.each::<UInt64Type>(|row| Ok(u64_of(lengths(row))))
+        })
+        .any_case()
+        .aliases(&["OCTET_LENGTH"])
+        .doc("length(x)", "Bytes of text, elements of an array or map.", "length('añ') -> 3"),
+        length_utf8("lengthUTF8").any_case().aliases(&["CHAR_LENGTH", "CHARACTER_LENGTH"]).doc(
+            "lengthUTF8(text)",
+            "Characters of text.",
+            "lengthUTF8('añ') -> 2",
+        ),
+        ScalarFunction::new("empty", 1..=1, countable("empty", ColumnType::UInt8), |call| {
+            emptiness(call, true)
+        })
+        .doc("empty(x)", "Whether text, an array or a map is empty.", "empty('') -> 1"),
+        ScalarFunction::new("notEmpty", 1..=1, countable("notEmpty", ColumnType::UInt8), |call| {
+            emptiness(call, false)
+        })
+        .doc(
+            "notEmpty(x)",
+            "Whether text, an array or a map has anything in it.",
+            "notEmpty('') -> 0",
+        ),
+        ScalarFunction::new("ascii", 1..=1, takes_text("ascii", 1, ColumnType::Int32), |call| {
+            let texts = call.texts(0)?;
+            call.each::<arrow::datatypes::Int32Type>(|row| {
+                Ok(texts.get(row).bytes().next().map_or(0, i32::from))
+            })
+        })
+        .any_case()
+        .doc("ascii(text)", "The first byte's number.", "ascii('A') -> 65"),
+        ScalarFunction::new(
+            "char",
+            1..=usize::MAX,
+            |_| Ok(ColumnType::String),
+            |call| {
+                let codes: Vec<_> =
+                    (0..call.args.len()).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
+                call.each_text(|row, out| {
+                    let bytes: Vec<u8> = codes.iter().map(|code| wrap::<i64, u8>(code.get(row))).collect();
+                    out.push_str(&String::from_utf8_lossy(&bytes));
+                    Ok(())
+                })
+            },
+        )
+        .any_case()
+        .doc("char(n, ...)", "Text of the bytes with these numbers.", "char(72, 105) -> 'Hi'"),
+    ]
+}
+
+fn cases() -> Vec<ScalarFunction> {
+    vec![
+        mapped("lower", |text, out| out.extend(text.chars().map(|c| c.to_ascii_lowercase())))
+            .any_case()
+            .aliases(&["lcase"])
+            .doc("lower(text)", "ASCII letters in lower case.", "lower('ABC') -> 'abc'"),
+        mapped("upper", |text, out| out.extend(text.chars().map(|c| c.to_ascii_uppercase())))
+            .any_case()
+            .aliases(&["ucase"])
+            .doc("upper(text)", "ASCII letters in upper case.", "upper('abc') -> 'ABC'"),
+        mapped("lowerUTF8", |text, out| out.extend(text.chars().flat_map(char::to_lowercase))).doc(
+            "lowerUTF8(text)",
+            "All letters in lower case.",
+            "lowerUTF8('Ñ') -> 'ñ'",
+        ),
+        mapped("upperUTF8", |text, out| out.extend(text.chars().flat_map(char::to_uppercase))).doc(
+            "upperUTF8(text)",
+            "All letters in upper case.",
+            "upperUTF8('ñ') -> 'Ñ'",
+        ),
+        mapped("reverseUTF8", |text, out| out.extend(text.chars().rev())).doc(
+            "reverseUTF8(text)",
+            "The characters backwards.",
+            "reverseUTF8('abñ') -> 'ñba'",
+        ),
+        mapped("toValidUTF8", |text, out| out.push_str(text)).doc(
+            "toValidUTF8(text)",
+            "The text; ours is always valid.",
+            "toValidUTF8('a') -> 'a'",
+        ),
+        ScalarFunction::new(
+            "reverse",
+            1..=1,
+            |args| match args.first().map(|arg| &arg.column_type) {
+                Some(list @ ColumnType::Array(_)) => Ok(list.clone()),
+                _ => takes_text("reverse", 1, ColumnType::String)(args),
+            },
+            |call| {
+                if let ColumnType::Array(_) = call.result_type {
+                    return crate::list::reverse_lists(call);
+                }
+                let texts = call.texts(0)?;
+                call.each_text(|row, out| {
+                    reverse_bytes(texts.get(row), out);
+                    Ok(())
+                })
+            },
+        )
+        .any_case()
+        .doc(
+            "reverse(x)",
+            "Bytes of text, or elements of an array, backwards.",
+            "reverse('abc') -> 'cba'",
+        ),
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = sizes();
+    out.extend(cases());
+    out
+}

@@ -1,0 +1,183 @@
+//! Hexadecimal, base64 and percent encodings.
+//!
+//! Invariant: decoding what encoding made gives the same text; bytes that are no UTF-8 become U+FFFD.
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::ToByteSlice;
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use model::ColumnType;
+
+use crate::call::Call;
+use crate::error::{FunctionError, codes};
+use crate::number::with_number;
+use crate::registry::ScalarFunction;
+use crate::types::takes_text;
+
+fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+}
+
+/// Integers without their leading zero bytes, floats as they lie in memory, all else as bytes of text.
+fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let plain = match &arg.column_type {
+        ColumnType::Date => ColumnType::UInt16,
+        ColumnType::Date32 => ColumnType::Int32,
+        ColumnType::DateTime { .. } => ColumnType::UInt32,
+        ColumnType::Bool => ColumnType::UInt8,
+        other => other.clone(),
+    };
+    if let ColumnType::Uuid = plain {
+        let array = arg.array.as_fixed_size_binary();
+        return call.each_text(|row, out| {
+            push_hex(array.value(arg.row(row)).iter().copied(), out);
+            Ok(())
+        });
+    }
+    let array =
+        if plain.is_number() { call.converted(0, &plain)? } else { std::sync::Arc::clone(&arg.array) };
+    with_number!(&plain, T => {
+        let numbers = array.as_primitive::<T>();
+        let float = matches!(plain, ColumnType::Float32 | ColumnType::Float64);
+        call.each_text(|row, out| {
+            let bytes = numbers.value(arg.row(row)).to_byte_slice().to_vec();
+            if float {
+                push_hex(bytes, out);
+            } else {
+                let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+                push_hex(bytes[..used].iter().rev().copied(), out);
+            }
+            Ok(())
+        })
+    }, else {
+        let texts = call.texts(0)?;
+        call.each_text(|row, out| {
+            push_hex(texts.get(row).bytes(), out);
+            Ok(())
+        })
+    })
+}
+
+fn unhex(text: &str) -> String {
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()).unwrap_or(0)).collect();
+    // An odd number of digits has a zero before it.
+    let padded: Vec<u8> = if digits.len() % 2 == 1 { [vec![0], digits].concat() } else { digits };
+    let bytes: Vec<u8> = padded.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+
+fn decoded(text: &str) -> Option<String> {
+    let bytes = STANDARD.decode(text).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::String), move |call| {
+        let texts = call.texts(0)?;
+        call.each_text(|row, out| {
+            match decoded(texts.get(row)) {
+                Some(text) => out.push_str(&text),
+                None if quiet => {}
+                None => {
+                    let message = format!("cannot decode {} as base64", texts.get(row));
+                    return Err(FunctionError::new(codes::INCORRECT_DATA, message));
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// `%41` and `+` as they are; a broken escape stays.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| {
+        bytes.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok())
+    };
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(high << 4 | low);
+                at += 3;
+            }
+            (byte, ..) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn percent_encoded(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            push_hex([byte], out);
+        }
+    }
+}
+
+fn mapped(name: &'static str, map: fn(&str, &mut String)) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::String), move |call| {
+        let texts = call.texts(0)?;
+        call.each_text(|row, out| {
+            map(texts.get(row), out);
+            Ok(())
+        })
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new("hex", 1..=1, |_| Ok(ColumnType::String), hex).any_case().doc(
+            "hex(x)",
+            "Bytes as hexadecimal digits; an integer without leading zeros.",
+            "hex('ab') -> '6162'",
+        ),
+        mapped("unhex", |text, out| out.push_str(&unhex(text))).any_case().doc(
+            "unhex(text)",
+            "The text whose bytes these hexadecimal digits are.",
+            "unhex('6162') -> 'ab'",
+        ),
+        mapped("base64Encode", |text, out| out.push_str(&STANDARD.encode(text)))
+            .any_case()
+            .aliases(&["TO_BASE64"])
+            .doc("base64Encode(text)", "Text in base64.", "base64Encode('abc') -> 'YWJj'"),
+        base64_decode("base64Decode", false).any_case().aliases(&["FROM_BASE64"]).doc(
+            "base64Decode(text)",
+            "The text that base64 stands for.",
+            "base64Decode('YWJj') -> 'abc'",
+        ),
+        base64_decode("tryBase64Decode", true).doc(
+            "tryBase64Decode(text)",
+            "As base64Decode, empty where that fails.",
+            "tryBase64Decode('?') -> ''",
+        ),
+        mapped("decodeURLComponent", |text, out| out.push_str(&percent_decoded(text))).doc(
+            "decodeURLComponent(text)",
+            "Text with percent escapes read.",
+            "decodeURLComponent('a%20b') -> 'a b'",
+        ),
+        mapped("encodeURLComponent", percent_encoded).doc(
+            "encodeURLComponent(text)",
+            "Text with percent escapes.",
+            "encodeURLComponent('a b') -> 'a%20b'",
+        ),
+    ]
+}

@@ -1,0 +1,144 @@
+//! Joining, repeating and filling in text.
+//!
+//! Invariant: nothing longer than a limit is made.
+
+use arrow::array::ArrayRef;
+use model::ColumnType;
+
+use crate::call::{ArgType, Call};
+use crate::error::{FunctionError, codes};
+use crate::registry::ScalarFunction;
+use crate::types::{supertype, takes_text};
+
+/// Longest text a function may make.
+const TEXT_BYTES_MAX: usize = 1 << 30;
+
+pub(super) fn check_size(bytes: usize) -> Result<(), FunctionError> {
+    if bytes <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(FunctionError::new(
+        codes::TOO_LARGE_STRING_SIZE,
+        format!("text of {bytes} bytes is over {TEXT_BYTES_MAX}"),
+    ))
+}
+
+/// The type of `concat`: arrays join as arrays, all else as text.
+fn concat_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    if !args.is_empty() && args.iter().all(|arg| matches!(arg.column_type, ColumnType::Array(_))) {
+        return supertype(args.iter().map(|arg| &arg.column_type));
+    }
+    Ok(ColumnType::String)
+}
+
+fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    if let ColumnType::Array(_) = call.result_type {
+        return crate::list::concat_lists(call);
+    }
+    let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
+    call.each_text(|row, out| {
+        texts.iter().for_each(|text| out.push_str(text.get(row)));
+        Ok(())
+    })
+}
+
+fn concat_with_separator(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
+    call.each_text(|row, out| {
+        let Some((separator, parts)) = texts.split_first() else { return Ok(()) };
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                out.push_str(separator.get(row));
+            }
+            out.push_str(part.get(row));
+        }
+        Ok(())
+    })
+}
+
+fn repeat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (texts, counts) = (call.texts(0)?, call.ints(1)?);
+    call.each_text(|row, out| {
+        let count = usize::try_from(counts.get(row)).unwrap_or(0);
+        check_size(texts.get(row).len().saturating_mul(count))?;
+        (0..count).for_each(|_| out.push_str(texts.get(row)));
+        Ok(())
+    })
+}
+
+/// Fills `{}` and `{1}` of a template.
+fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
+    call.each_text(|row, out| {
+        let mut next = 0;
+        let mut rest = texts[0].get(row);
+        while let Some(at) = rest.find(['{', '}']) {
+            out.push_str(&rest[..at]);
+            if rest[at..].starts_with("{{") || rest[at..].starts_with("}}") {
+                out.push_str(&rest[at..=at]);
+                rest = &rest[at + 2..];
+                continue;
+            }
+            let end =
+                rest[at..].find('}').ok_or_else(|| FunctionError::bad_argument("unclosed { in a format"))?;
+            let name = &rest[at..at + end].trim_start_matches('{');
+            let index = if name.is_empty() { Some(next) } else { name.parse().ok() };
+            next += 1;
+            let value = index.and_then(|index: usize| texts.get(index + 1));
+            let value = value
+                .ok_or_else(|| FunctionError::bad_argument("a format names an argument that is missing"))?;
+            out.push_str(value.get(row));
+            rest = &rest[at + end + 1..];
+        }
+        out.push_str(rest);
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new("concat", 1..=usize::MAX, concat_type, concat).any_case().doc(
+            "concat(a, b, ...)",
+            "The texts of all arguments, one after the other; arrays as one array.",
+            "concat('a', 1) -> 'a1'",
+        ),
+        ScalarFunction::new(
+            "concatWithSeparator",
+            1..=usize::MAX,
+            |_| Ok(ColumnType::String),
+            concat_with_separator,
+        )
+        .any_case()
+        .aliases(&["concat_ws"])
+        .doc(
+            "concatWithSeparator(separator, a, ...)",
+            "Texts with a separator between.",
+            "concat_ws('-', 'a', 'b') -> 'a-b'",
+        ),
+        ScalarFunction::new("repeat", 2..=2, takes_text("repeat", 1, ColumnType::String), repeat)
+            .any_case()
+            .doc("repeat(text, n)", "The text n times.", "repeat('ab', 2) -> 'abab'"),
+        ScalarFunction::new("format", 1..=usize::MAX, takes_text("format", 1, ColumnType::String), format)
+            .doc(
+                "format(template, a, ...)",
+                "The template with {} or {0} replaced by the arguments.",
+                "format('{} {1}', 'a', 'b') -> 'a b'",
+            ),
+        ScalarFunction::new(
+            "space",
+            1..=1,
+            |_| Ok(ColumnType::String),
+            |call| {
+                let counts = call.ints(0)?;
+                call.each_text(|row, out| {
+                    let count = usize::try_from(counts.get(row)).unwrap_or(0);
+                    check_size(count)?;
+                    out.extend(std::iter::repeat_n(' ', count));
+                    Ok(())
+                })
+            },
+        )
+        .any_case()
+        .doc("space(n)", "n spaces.", "space(2) -> '  '"),
+    ]
+}

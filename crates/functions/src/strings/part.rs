@@ -1,0 +1,213 @@
+//! Parts of text, and text made to a width.
+//!
+//! Invariant: positions are 1-based; negative ones count from the end.
+
+use std::borrow::Cow;
+
+use model::ColumnType;
+
+use super::join::check_size;
+use crate::registry::ScalarFunction;
+use crate::types::takes_text;
+
+/// A byte range as text; cut characters are replaced.
+fn bytes_of(text: &str, range: std::ops::Range<usize>) -> Cow<'_, str> {
+    match text.get(range.clone()) {
+        Some(part) => Cow::Borrowed(part),
+        None => Cow::Owned(String::from_utf8_lossy(&text.as_bytes()[range]).into_owned()),
+    }
+}
+
+/// The part of `count` units that starts at a 1-based or negative offset and has that length.
+fn slice_range(count: usize, offset: i64, length: Option<i64>) -> std::ops::Range<usize> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    // A start before the first unit uses up length.
+    let start = if offset > 0 { offset - 1 } else { count + offset };
+    let end = match length {
+        None => count,
+        Some(length) if length < 0 => count + length,
+        Some(length) => start.saturating_add(length),
+    };
+    if offset == 0 {
+        return 0..0;
+    }
+    let clamp = |at: i64| usize::try_from(at.clamp(0, count)).unwrap_or(0);
+    clamp(start)..clamp(end).max(clamp(start))
+}
+
+fn char_range(text: &str, range: std::ops::Range<usize>) -> &str {
+    let mut ends = text.char_indices().map(|(at, _)| at).chain(std::iter::once(text.len()));
+    let start = ends.clone().nth(range.start).unwrap_or(text.len());
+    let end = ends.nth(range.end).unwrap_or(text.len());
+    &text[start..end]
+}
+
+fn part(text: &str, utf8: bool, offset: i64, length: Option<i64>) -> Cow<'_, str> {
+    if utf8 && !text.is_ascii() {
+        let range = slice_range(text.chars().count(), offset, length);
+        return Cow::Borrowed(char_range(text, range));
+    }
+    bytes_of(text, slice_range(text.len(), offset, length))
+}
+
+fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 2..=3, takes_text(name, 1, ColumnType::String), move |call| {
+        let (texts, offsets) = (call.texts(0)?, call.ints(1)?);
+        let lengths = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
+        call.each_text(|row, out| {
+            let length = lengths.as_ref().map(|lengths| lengths.get(row));
+            out.push_str(&part(texts.get(row), utf8, offsets.get(row), length));
+            Ok(())
+        })
+    })
+}
+
+fn end_part(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 2..=2, takes_text(name, 1, ColumnType::String), move |call| {
+        let (texts, counts) = (call.texts(0)?, call.ints(1)?);
+        call.each_text(|row, out| {
+            let (text, count) = (texts.get(row), counts.get(row));
+            let piece = match (left, count) {
+                (true, count) => part(text, utf8, 1, Some(count)),
+                (false, 0) => Cow::Borrowed(""),
+                (false, count) if count < 0 => part(text, utf8, 1 - count, None),
+                (false, count) => {
+                    let units = if utf8 { text.chars().count() } else { text.len() };
+                    let count = count.min(i64::try_from(units).unwrap_or(i64::MAX));
+                    if count == 0 { Cow::Borrowed("") } else { part(text, utf8, -count, None) }
+                }
+            };
+            out.push_str(&piece);
+            Ok(())
+        })
+    })
+}
+
+fn trim(name: &'static str, left: bool, right: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=2, takes_text(name, 2, ColumnType::String), move |call| {
+        let texts = call.texts(0)?;
+        let set: Vec<char> =
+            if call.args.len() > 1 { call.texts(1)?.get(0).chars().collect() } else { vec![' '] };
+        call.each_part(|row| {
+            let text = texts.get(row);
+            let text = if left { text.trim_start_matches(set.as_slice()) } else { text };
+            if right { text.trim_end_matches(set.as_slice()) } else { text }
+        })
+    })
+}
+
+fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 2..=3, takes_text(name, 1, ColumnType::String), move |call| {
+        let (texts, widths) = (call.texts(0)?, call.ints(1)?);
+        let fills = if call.args.len() > 2 { Some(call.texts(2)?) } else { None };
+        call.each_text(|row, out| {
+            let text = texts.get(row);
+            let width = usize::try_from(widths.get(row)).unwrap_or(0);
+            check_size(width)?;
+            let fill =
+                fills.as_ref().map(|fills| fills.get(row)).filter(|fill| !fill.is_empty()).unwrap_or(" ");
+            let have = if utf8 { text.chars().count() } else { text.len() };
+            let missing = width.saturating_sub(have);
+            let padding: String = if utf8 {
+                fill.chars().cycle().take(missing).collect()
+            } else {
+                let bytes: Vec<u8> = fill.bytes().cycle().take(missing).collect();
+                String::from_utf8_lossy(&bytes).into_owned()
+            };
+            if left {
+                out.push_str(&padding);
+            }
+            let limit = i64::try_from(width).unwrap_or(i64::MAX);
+            out.push_str(&part(text, utf8, 1, Some(limit)));
+            if !left {
+                out.push_str(&padding);
+            }
+            Ok(())
+        })
+    })
+}
+
+fn parts() -> Vec<ScalarFunction> {
+    let substring_doc = (
+        "substring(text, offset[, length])",
+        "A part of text, from 1; a negative offset counts from the end.",
+    );
+    vec![
+        substring("substring", false).any_case().aliases(&["substr", "mid", "byteSlice"]).doc(
+            substring_doc.0,
+            substring_doc.1,
+            "substring('hello', 2, 3) -> 'ell'",
+        ),
+        substring("substringUTF8", true).any_case().aliases(&["substrUTF8"]).doc(
+            "substringUTF8(text, offset[, length])",
+            "As substring, in characters.",
+            "substringUTF8('ñandú', 2, 2) -> 'an'",
+        ),
+        end_part("left", false, true).any_case().doc(
+            "left(text, n)",
+            "The first n bytes.",
+            "left('hello', 2) -> 'he'",
+        ),
+        end_part("leftUTF8", true, true).doc(
+            "leftUTF8(text, n)",
+            "The first n characters.",
+            "leftUTF8('ñu', 1) -> 'ñ'",
+        ),
+        end_part("right", false, false).any_case().doc(
+            "right(text, n)",
+            "The last n bytes.",
+            "right('hello', 2) -> 'lo'",
+        ),
+        end_part("rightUTF8", true, false).doc(
+            "rightUTF8(text, n)",
+            "The last n characters.",
+            "rightUTF8('uñ', 1) -> 'ñ'",
+        ),
+    ]
+}
+
+fn widths() -> Vec<ScalarFunction> {
+    vec![
+        trim("trimBoth", true, true).any_case().aliases(&["trim"]).doc(
+            "trimBoth(text[, characters])",
+            "Text without spaces at both ends.",
+            "trimBoth('  a ') -> 'a'",
+        ),
+        trim("trimLeft", true, false).any_case().aliases(&["ltrim"]).doc(
+            "trimLeft(text[, characters])",
+            "Text without spaces at its start.",
+            "trimLeft('  a') -> 'a'",
+        ),
+        trim("trimRight", false, true).any_case().aliases(&["rtrim"]).doc(
+            "trimRight(text[, characters])",
+            "Text without spaces at its end.",
+            "trimRight('a  ') -> 'a'",
+        ),
+        pad("leftPad", false, true).any_case().aliases(&["lpad"]).doc(
+            "leftPad(text, width[, fill])",
+            "Text made that wide at its start, or cut.",
+            "leftPad('7', 3, '0') -> '007'",
+        ),
+        pad("leftPadUTF8", true, true).doc(
+            "leftPadUTF8(text, width[, fill])",
+            "As leftPad, in characters.",
+            "leftPadUTF8('ñ', 2, '-') -> '-ñ'",
+        ),
+        pad("rightPad", false, false).any_case().aliases(&["rpad"]).doc(
+            "rightPad(text, width[, fill])",
+            "Text made that wide at its end, or cut.",
+            "rightPad('7', 3, '0') -> '700'",
+        ),
+        pad("rightPadUTF8", true, false).doc(
+            "rightPadUTF8(text, width[, fill])",
+            "As rightPad, in characters.",
+            "rightPadUTF8('ñ', 2, '-') -> 'ñ-'",
+        ),
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = parts();
+    out.extend(widths());
+    out
+}

@@ -1,0 +1,157 @@
+//! Replacing in text, plainly and by regular expression.
+//!
+//! Invariant: `\0` is the match and `\1`..`\9` its groups, as in ClickHouse; `$` has no meaning.
+
+use arrow::array::ArrayRef;
+use model::ColumnType;
+use regex::Captures;
+
+use super::pattern::{Compiled, build};
+use crate::call::Call;
+use crate::error::FunctionError;
+use crate::registry::ScalarFunction;
+use crate::types::takes_text;
+
+fn plain(name: &'static str, most: usize) -> ScalarFunction {
+    ScalarFunction::new(name, 3..=3, takes_text(name, 3, ColumnType::String), move |call| {
+        let (texts, needles, replacements) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
+        call.each_text(|row, out| {
+            let (text, needle) = (texts.get(row), needles.get(row));
+            if needle.is_empty() {
+                out.push_str(text);
+            } else {
+                let mut rest = text;
+                for _ in 0..most {
+                    let Some(at) = rest.find(needle) else { break };
+                    out.push_str(&rest[..at]);
+                    out.push_str(replacements.get(row));
+                    rest = &rest[at + needle.len()..];
+                }
+                out.push_str(rest);
+            }
+            Ok(())
+        })
+    })
+}
+
+/// A replacement cut into texts and numbers of groups.
+enum Piece<'a> {
+    Text(&'a str),
+    Group(usize),
+}
+
+fn pieces(replacement: &str) -> Vec<Piece<'_>> {
+    let mut out = Vec::new();
+    let mut rest = replacement;
+    while let Some(at) = rest.find('\\') {
+        let next = rest[at + 1..].chars().next();
+        match next {
+            Some(c) if c.is_ascii_digit() => {
+                out.push(Piece::Text(&rest[..at]));
+                out.push(Piece::Group(
+                    c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).unwrap_or(0),
+                ));
+                rest = &rest[at + 2..];
+            }
+            Some('\\') => {
+                out.push(Piece::Text(&rest[..=at]));
+                rest = &rest[at + 2..];
+            }
+            _ => {
+                out.push(Piece::Text(&rest[..=at]));
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out.push(Piece::Text(rest));
+    out
+}
+
+fn fill(found: &Captures<'_>, pieces: &[Piece<'_>], out: &mut String) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Group(group) => out.push_str(found.get(*group).map_or("", |part| part.as_str())),
+        }
+    }
+}
+
+fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError> {
+    let (texts, patterns, replacements) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
+    let compiled = Compiled::new(|pattern| build(pattern, false, false));
+    call.each_text(|row, out| {
+        let pattern = compiled.get(patterns.get(row))?;
+        let pieces = pieces(replacements.get(row));
+        let text = texts.get(row);
+        if patterns.get(row).is_empty() {
+            out.push_str(text);
+            return Ok(());
+        }
+        let mut end = 0;
+        for found in pattern.captures_iter(text).take(most) {
+            let Some(whole) = found.get(0) else { continue };
+            out.push_str(&text[end..whole.start()]);
+            fill(&found, &pieces, out);
+            end = whole.end();
+        }
+        out.push_str(&text[end..]);
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        plain("replaceOne", 1).doc(
+            "replaceOne(text, needle, replacement)",
+            "Text with the first occurrence replaced.",
+            "replaceOne('aa', 'a', 'b') -> 'ba'",
+        ),
+        plain("replaceAll", usize::MAX).any_case().aliases(&["replace"]).doc(
+            "replaceAll(text, needle, replacement)",
+            "Text with all occurrences replaced.",
+            "replaceAll('aa', 'a', 'b') -> 'bb'",
+        ),
+        ScalarFunction::new(
+            "replaceRegexpOne",
+            3..=3,
+            takes_text("replaceRegexpOne", 3, ColumnType::String),
+            |call| by_expression(call, 1),
+        )
+        .doc(
+            "replaceRegexpOne(text, regexp, replacement)",
+            "Text with the first match replaced; \\1 stands for a group.",
+            "replaceRegexpOne('a1b2', '[0-9]', '-') -> 'a-b2'",
+        ),
+        ScalarFunction::new(
+            "replaceRegexpAll",
+            3..=3,
+            takes_text("replaceRegexpAll", 3, ColumnType::String),
+            |call| by_expression(call, usize::MAX),
+        )
+        .any_case()
+        .aliases(&["REGEXP_REPLACE"])
+        .doc(
+            "replaceRegexpAll(text, regexp, replacement)",
+            "Text with all matches replaced; \\1 stands for a group.",
+            "replaceRegexpAll('a1b2', '[0-9]', '-') -> 'a-b-'",
+        ),
+        ScalarFunction::new("translate", 3..=3, takes_text("translate", 3, ColumnType::String), |call| {
+            let (texts, from, to) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
+            call.each_text(|row, out| {
+                let to: Vec<char> = to.get(row).chars().collect();
+                for c in texts.get(row).chars() {
+                    match from.get(row).chars().position(|known| known == c) {
+                        Some(at) => out.extend(to.get(at)),
+                        None => out.push(c),
+                    }
+                }
+                Ok(())
+            })
+        })
+        .doc(
+            "translate(text, from, to)",
+            "Text with characters exchanged one by one.",
+            "translate('abc', 'ab', 'xy') -> 'xyc'",
+        ),
+    ]
+}

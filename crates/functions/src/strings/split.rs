@@ -1,0 +1,188 @@
+//! Text into arrays of text, and back.
+//!
+//! Invariant: results are Array(String); an empty separator splits into characters.
+
+use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use model::ColumnType;
+
+use super::pattern::{Compiled, build};
+use crate::call::{ArgType, Call};
+use crate::cast::CastMode;
+use crate::container::{list_of, offsets_of, range};
+use crate::error::FunctionError;
+use crate::registry::ScalarFunction;
+use crate::types::takes_text;
+
+fn text_list() -> ColumnType {
+    ColumnType::Array(Box::new(ColumnType::String))
+}
+
+/// One list of texts per row, written by `split`.
+fn each_list(
+    call: &Call<'_>,
+    mut split: impl FnMut(usize, &mut dyn FnMut(&str)) -> Result<(), FunctionError>,
+) -> Result<ArrayRef, FunctionError> {
+    let mut builder = StringViewBuilder::new();
+    let mut lengths = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let mut count = 0_usize;
+        if !call.is_null(row) {
+            split(row, &mut |piece| {
+                builder.append_value(piece);
+                count += 1;
+            })?;
+        }
+        lengths.push(count);
+    }
+    let values: ArrayRef = std::sync::Arc::new(builder.finish());
+    Ok(list_of(&ColumnType::String, offsets_of(lengths), values, None)?)
+}
+
+/// Pieces asked for by an optional last argument; 0 and less mean all.
+fn limit_of(call: &Call<'_>, index: usize) -> Result<usize, FunctionError> {
+    if call.args.len() <= index {
+        return Ok(usize::MAX);
+    }
+    let most = call.ints(index)?.get(0);
+    Ok(usize::try_from(most).ok().filter(|most| *most > 0).unwrap_or(usize::MAX))
+}
+
+fn split_by_text(name: &'static str) -> ScalarFunction {
+    ScalarFunction::new(name, 2..=3, takes_text(name, 2, text_list()), |call| {
+        let (separators, texts) = (call.texts(0)?, call.texts(1)?);
+        let most = limit_of(call, 2)?;
+        each_list(call, |row, push| {
+            let (text, separator) = (texts.get(row), separators.get(row));
+            if separator.is_empty() {
+                text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
+            } else if !text.is_empty() || most > 0 {
+                text.split(separator).take(most).for_each(push);
+            }
+            Ok(())
+        })
+    })
+}
+
+fn split_by(name: &'static str, is_separator: fn(char) -> bool) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=2, takes_text(name, 1, text_list()), move |call| {
+        let texts = call.texts(0)?;
+        let most = limit_of(call, 1)?;
+        each_list(call, |row, push| {
+            texts.get(row).split(is_separator).filter(|piece| !piece.is_empty()).take(most).for_each(push);
+            Ok(())
+        })
+    })
+}
+
+fn split_by_expression(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (patterns, texts) = (call.texts(0)?, call.texts(1)?);
+    let most = limit_of(call, 2)?;
+    let compiled = Compiled::new(|pattern| build(pattern, false, true));
+    each_list(call, |row, push| {
+        let text = texts.get(row);
+        if patterns.get(row).is_empty() {
+            text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
+            return Ok(());
+        }
+        compiled.get(patterns.get(row))?.split(text).take(most).for_each(push);
+        Ok(())
+    })
+}
+
+fn extract_all(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
+    let compiled = Compiled::new(|pattern| build(pattern, false, true));
+    each_list(call, |row, push| {
+        let pattern = compiled.get(patterns.get(row))?;
+        let group = usize::from(pattern.captures_len() > 1);
+        for found in pattern.captures_iter(texts.get(row)) {
+            push(found.get(group).map_or("", |part| part.as_str()));
+        }
+        Ok(())
+    })
+}
+
+fn join_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(_)) => Ok(ColumnType::String),
+        Some(other) => Err(FunctionError::illegal_type(other, "arrayStringConcat")),
+        None => Err(FunctionError::bad_argument("an argument is needed")),
+    }
+}
+
+/// Elements that are NULL are left out.
+fn join(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let ColumnType::Array(element) = &arg.column_type else {
+        return Err(FunctionError::illegal_type(&arg.column_type, "arrayStringConcat"));
+    };
+    let list = arg.array.as_list::<i32>();
+    let texts = call.caster(CastMode::Strict).to_text(list.values(), element);
+    let separators = if call.args.len() > 1 { Some(call.texts(1)?) } else { None };
+    call.each_text(|row, out| {
+        let separator = separators.as_ref().map_or("", |separators| separators.get(row));
+        let mut first = true;
+        for at in range(list.value_offsets(), arg.row(row)).filter(|at| texts.is_valid(*at)) {
+            if !first {
+                out.push_str(separator);
+            }
+            first = false;
+            out.push_str(texts.value(at));
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        split_by_text("splitByChar").doc(
+            "splitByChar(separator, text[, most])",
+            "The pieces of text between a character.",
+            "splitByChar(',', 'a,b') -> ['a','b']",
+        ),
+        split_by_text("splitByString").doc(
+            "splitByString(separator, text[, most])",
+            "The pieces of text between a text; its characters if that is empty.",
+            "splitByString(', ', 'a, b') -> ['a','b']",
+        ),
+        ScalarFunction::new(
+            "splitByRegexp",
+            2..=3,
+            takes_text("splitByRegexp", 2, text_list()),
+            split_by_expression,
+        )
+        .doc(
+            "splitByRegexp(regexp, text[, most])",
+            "The pieces of text between matches.",
+            "splitByRegexp('[0-9]', 'a1b') -> ['a','b']",
+        ),
+        split_by("splitByWhitespace", |c| c.is_ascii_whitespace() || c == '\u{b}').doc(
+            "splitByWhitespace(text[, most])",
+            "The words of text between white space.",
+            "splitByWhitespace(' a b ') -> ['a','b']",
+        ),
+        split_by("splitByNonAlpha", |c| c.is_ascii_whitespace() || c.is_ascii_punctuation()).doc(
+            "splitByNonAlpha(text[, most])",
+            "The words of text between white space and punctuation.",
+            "splitByNonAlpha('a, b') -> ['a','b']",
+        ),
+        split_by("alphaTokens", |c| !c.is_ascii_alphabetic()).aliases(&["splitByAlpha"]).doc(
+            "alphaTokens(text[, most])",
+            "The runs of ASCII letters in text.",
+            "alphaTokens('a1b') -> ['a','b']",
+        ),
+        ScalarFunction::new("extractAll", 2..=2, takes_text("extractAll", 2, text_list()), extract_all).doc(
+            "extractAll(text, regexp)",
+            "All matches, or their first groups.",
+            "extractAll('a1b2', '[0-9]') -> ['1','2']",
+        ),
+        ScalarFunction::new("arrayStringConcat", 1..=2, join_type, join)
+            .any_case()
+            .aliases(&["array_to_string"])
+            .doc(
+                "arrayStringConcat(array[, separator])",
+                "The texts of the elements with a separator between.",
+                "arrayStringConcat(['a','b'], '-') -> 'a-b'",
+            ),
+    ]
+}

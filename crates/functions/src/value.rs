@@ -1,0 +1,126 @@
+//! Functions about values as such: their type, themselves, their counterpart in a list.
+//!
+//! Invariant: a value is passed on untouched; only `transform` gives another.
+
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::compute::{concat, take};
+use arrow::datatypes::UInt8Type;
+use model::ColumnType;
+
+use crate::call::{ArgType, Call};
+use crate::cast::CastMode;
+use crate::error::FunctionError;
+use crate::interval::Unit;
+use crate::list::equality;
+use crate::registry::ScalarFunction;
+use crate::rows::expanded;
+use crate::types::supertype;
+
+/// The name of a type as ClickHouse shows it.
+fn shown(column_type: &ColumnType) -> String {
+    match column_type {
+        ColumnType::Nothing => "Nullable(Nothing)".to_owned(),
+        other => Unit::of_interval(other)
+            .map_or_else(|| other.to_string(), |unit| format!("Interval{}", unit.name())),
+    }
+}
+
+fn same_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    args.first()
+        .map(|arg| arg.column_type.clone())
+        .ok_or_else(|| FunctionError::bad_argument("an argument is needed"))
+}
+
+fn same_value(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    expanded(call.arg(0)?, call.rows)
+}
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new(
+            "toTypeName",
+            1..=1,
+            |_| Ok(ColumnType::String),
+            |call| {
+                let name = shown(&call.arg(0)?.column_type);
+                call.each_part(|_| &name)
+            },
+        )
+        .own_nulls()
+        .any_case()
+        .doc("toTypeName(x)", "The name of the type.", "toTypeName(1) -> 'UInt8'"),
+        ScalarFunction::new("identity", 1..=1, same_type, same_value).own_nulls().doc(
+            "identity(x)",
+            "The value itself.",
+            "identity(1) -> 1",
+        ),
+        ScalarFunction::new("materialize", 1..=1, same_type, same_value).own_nulls().doc(
+            "materialize(x)",
+            "A constant as a column.",
+            "materialize(1) -> 1",
+        ),
+        ScalarFunction::new(
+            "ignore",
+            0..=usize::MAX,
+            |_| Ok(ColumnType::UInt8),
+            |call| call.each::<UInt8Type>(|_| Ok(0)),
+        )
+        .own_nulls()
+        .doc("ignore(...)", "Always 0.", "ignore(1, 2) -> 0"),
+        ScalarFunction::new(
+            "isConstant",
+            1..=1,
+            |_| Ok(ColumnType::UInt8),
+            |call| {
+                let constant = call.arg(0)?.is_constant;
+                call.each_flag(|_| constant)
+            },
+        )
+        .own_nulls()
+        .doc("isConstant(x)", "Whether the argument is a constant.", "isConstant(1) -> 1"),
+        ScalarFunction::new("transform", 3..=4, transform_type, transform).own_nulls().doc(
+            "transform(x, from, to[, default])",
+            "The element of one array at the place x has in another.",
+            "transform(2, [1, 2], ['a', 'b'], '?') -> 'b'",
+        ),
+    ]
+}
+
+fn element(arg: &ArgType) -> Result<&ColumnType, FunctionError> {
+    match &arg.column_type {
+        ColumnType::Array(element) => Ok(element),
+        other => Err(FunctionError::illegal_type(other, "transform")),
+    }
+}
+
+fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let to = element(&args[2])?;
+    element(&args[1])?;
+    let fallback = args.get(3).unwrap_or(&args[0]);
+    supertype([to, &fallback.column_type])
+}
+
+fn transform(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (from, to) = (call.lists(1)?, call.lists(2)?);
+    let subject = call.arg(0)?;
+    let fallback_index = if call.args.len() > 3 { 3 } else { 0 };
+    let caster = call.caster(CastMode::Strict);
+    let common = supertype([&subject.column_type, &from.element])?.nullable();
+    let keys = caster.column(from.values(), &from.element, &common)?;
+    let wanted = caster.column(&subject.array, &subject.column_type, &common)?;
+    let equal = equality(&keys, &wanted)?;
+    let fallback = call.arg(fallback_index)?;
+    let other = caster.column(&fallback.array, &fallback.column_type, call.result_type)?;
+    let results = caster.column(to.values(), &to.element, call.result_type)?;
+    let all = concat(&[results.as_ref(), other.as_ref()])?;
+    let places: Vec<u64> = (0..call.rows)
+        .map(|row| {
+            let (own, targets) = (from.range(row), to.range(row));
+            let found =
+                own.clone().find(|at| equal(*at, subject.row(row))).map(|at| targets.start + at - own.start);
+            let place = found.filter(|at| *at < targets.end).unwrap_or(results.len() + fallback.row(row));
+            u64::try_from(place).unwrap_or(0)
+        })
+        .collect();
+    Ok(take(&all, &UInt64Array::from(places), None)?)
+}

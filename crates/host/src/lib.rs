@@ -1,0 +1,26 @@
+//! Everything the database asks of the machine: time, dice, disks, memory, tasks.
+//!
+//! Invariant: no other crate reads a clock, makes a random number, starts a thread, syncs a file or asks the
+//! operating system about itself. That is what lets [`sim::SimHost`] replay a whole run, crash included, from
+//! one seed. Must not know: what the bytes mean; nothing of tables, logs or SQL.
+
+pub mod clock;
+pub mod disk;
+pub mod faults;
+pub mod machine;
+pub mod memory;
+pub mod process;
+pub mod random;
+pub mod runtimes;
+pub mod sim;
+pub mod system_disk;
+
+pub use clock::{Clock, SystemClock};
+pub use disk::{DirEntry, Disk, DiskFile, DiskRead, create_dir_all_synced, read_all, replace_file};
+pub use faults::{FaultAction, Faults};
+pub use machine::Host;
+pub use memory::{MemoryBudget, MemoryGrant, MemoryRefused};
+pub use random::{Random, SystemRandom};
+pub use runtimes::Runtimes;
+pub use sim::{SimFault, SimHost, SimWorld};
+pub use system_disk::SystemDisk;

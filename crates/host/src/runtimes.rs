@@ -1,0 +1,208 @@
+//! The two task pools: `cpu` for work that computes, `io` for work that waits.
+//!
+//! They are two because a task that decodes for 50 ms between its awaits would hold up every socket of a
+//! shared pool. Blocking work (sinks, merges, syncs) runs on threads of its own beside the `cpu` pool.
+//!
+//! Invariant: every task has a name; [`Runtimes::running`] lists the living ones, and nothing runs after
+//! [`Runtimes::shutdown`].
+//! Must not know: what the tasks do.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+/// Most blocking threads at once; more closures wait in a queue. Sinks and merges are bounded by their own
+/// settings far below this; the limit only keeps a mistake from taking the machine's threads.
+const BLOCKING_THREADS_MAX: usize = 256;
+
+/// Stack of a worker. Planning nested expressions recurses deeply; the default 2 MiB overflow at a few
+/// hundred levels.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Both pools; clones share them.
+#[derive(Debug, Clone)]
+pub struct Runtimes {
+    cpu: Handle,
+    io: Handle,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Taken by the shutdown.
+    owned: Mutex<Option<(Runtime, Runtime)>>,
+    tasks: Arc<Tasks>,
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    living: Mutex<Living>,
+}
+
+#[derive(Debug, Default)]
+struct Living {
+    next: u64,
+    names: BTreeMap<u64, String>,
+}
+
+/// A name on the list for as long as its task lives, however the task ends.
+struct Named {
+    tasks: Arc<Tasks>,
+    id: u64,
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.tasks.living.lock().names.remove(&self.id);
+    }
+}
+
+impl Tasks {
+    fn enter(self: Arc<Self>, name: &str) -> Named {
+        let mut living = self.living.lock();
+        let id = living.next;
+        living.next += 1;
+        living.names.insert(id, name.to_owned());
+        drop(living);
+        Named { tasks: self, id }
+    }
+}
+
+impl Runtimes {
+    /// Starts both pools; a count of 0 means 1.
+    ///
+    /// # Errors
+    /// The operating system gives no threads.
+    pub fn new(cpu_threads: usize, io_threads: usize) -> io::Result<Self> {
+        let cpu = pool("cpu", cpu_threads)?;
+        let io = pool("io", io_threads)?;
+        let handles = (cpu.handle().clone(), io.handle().clone());
+        let shared = Shared { owned: Mutex::new(Some((cpu, io))), tasks: Arc::default() };
+        Ok(Self { cpu: handles.0, io: handles.1, shared: Arc::new(shared) })
+    }
+
+    /// The pool for computing.
+    pub fn cpu(&self) -> &Handle {
+        &self.cpu
+    }
+
+    /// The pool for waiting.
+    pub fn io(&self) -> &Handle {
+        &self.io
+    }
+
+    /// Runs a task on the `io` pool.
+    pub fn spawn_io<F>(&self, name: &str, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.io.spawn(self.named(name, task))
+    }
+
+    /// Runs a task on the `cpu` pool.
+    pub fn spawn_cpu<F>(&self, name: &str, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.cpu.spawn(self.named(name, task))
+    }
+
+    /// Runs a closure on a thread where it may block.
+    pub fn spawn_blocking<F, T>(&self, name: &str, work: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let named = Arc::clone(&self.shared.tasks).enter(name);
+        self.cpu.spawn_blocking(move || {
+            let _named = named;
+            work()
+        })
+    }
+
+    /// Waits for a future on the calling thread, which must not belong to a pool.
+    pub fn block_on<F: Future>(&self, task: F) -> F::Output {
+        self.cpu.block_on(task)
+    }
+
+    /// Names of the living tasks, oldest first.
+    pub fn running(&self) -> Vec<String> {
+        self.shared.tasks.living.lock().names.values().cloned().collect()
+    }
+
+    /// Stops both pools, waiting up to `patience` for each; returns the names of tasks that did not end.
+    ///
+    /// Tasks stop at their next await; blocking closures are waited for. Must not be called from a task.
+    pub fn shutdown(&self, patience: Duration) -> Vec<String> {
+        let owned = self.shared.owned.lock().take();
+        if let Some((cpu, io)) = owned {
+            cpu.shutdown_timeout(patience);
+            io.shutdown_timeout(patience);
+        }
+        self.running()
+    }
+
+    fn named<F: Future>(&self, name: &str, task: F) -> impl Future<Output = F::Output> + use<F> {
+        let named = Arc::clone(&self.shared.tasks).enter(name);
+        async move {
+            let _named = named;
+            task.await
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A runtime dropped inside a task would panic; in the background it does not.
+        if let Some((cpu, io)) = self.owned.get_mut().take() {
+            cpu.shutdown_background();
+            io.shutdown_background();
+        }
+    }
+}
+
+fn pool(name: &'static str, threads: usize) -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .thread_name(name)
+        .worker_threads(threads.max(1))
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_run_where_they_were_sent_and_are_listed_by_name() {
+        let runtimes = Runtimes::new(1, 1).expect("started");
+        let thread = || std::thread::current().name().map(str::to_owned);
+        let cpu = runtimes.spawn_cpu("decode", async move { thread() });
+        let io = runtimes.spawn_io("fetch", async move { thread() });
+        let blocking = runtimes.spawn_blocking("merge", || 7);
+        assert_eq!(runtimes.block_on(cpu).expect("joined").as_deref(), Some("cpu"));
+        assert_eq!(runtimes.block_on(io).expect("joined").as_deref(), Some("io"));
+        assert_eq!(runtimes.block_on(blocking).expect("joined"), 7);
+        let (release, wait) = tokio::sync::oneshot::channel::<()>();
+        let waiting = runtimes.spawn_io("waiter", wait);
+        assert_eq!(runtimes.running(), ["waiter"]);
+        release.send(()).expect("received");
+        runtimes.block_on(waiting).expect("joined").expect("sent");
+        assert_eq!(runtimes.shutdown(Duration::from_secs(5)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn shutdown_ends_a_task_that_waits_for_ever() {
+        let runtimes = Runtimes::new(1, 1).expect("started");
+        let _never = runtimes.spawn_io("never", std::future::pending::<()>());
+        assert_eq!(runtimes.shutdown(Duration::from_secs(5)), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,120 @@
+//! Deletes files that nobody needs: parts removed long enough ago, and files no record ever named.
+//!
+//! Invariant: a file is deleted only if no snapshot that is held can see it and no record may still name it. The file goes
+//! first, the memory of it after; a crash between the two repeats the deletion, which is idempotent.
+
+use std::collections::HashSet;
+
+use catalog::{Catalog, CommitOutcome, TableState};
+use host::Host;
+use model::{PartId, Seq, TableId};
+use parts::PartStore;
+
+use crate::error::TableError;
+
+/// What was deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Collected {
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// Deletes the files of parts that were removed at least `lifetime_ms` ago and that no snapshot sees.
+///
+/// # Errors
+/// The disk or the log refuses; what is left is tried again next time.
+pub fn run(
+    catalog: &Catalog,
+    store: &PartStore,
+    host: &Host,
+    lifetime_ms: u64,
+) -> Result<Collected, TableError> {
+    let horizon = catalog.horizon();
+    let snapshot = catalog.snapshot();
+    let now_ms = host.clock.now_ms();
+    let mut collected = Collected::default();
+    for table in snapshot.all_tables() {
+        collect_table(catalog, store, table, &Expired { horizon, now_ms, lifetime_ms }, &mut collected)?;
+    }
+    for (id, dropped) in snapshot.dropped_tables() {
+        let left = collect_table(
+            catalog,
+            store,
+            &dropped.state,
+            &Expired { horizon, now_ms, lifetime_ms },
+            &mut collected,
+        )?;
+        if left == 0 {
+            store.delete_table(id)?;
+        }
+    }
+    Ok(collected)
+}
+
+struct Expired {
+    horizon: Seq,
+    now_ms: u64,
+    lifetime_ms: u64,
+}
+
+/// Returns how many removed parts must stay.
+fn collect_table(
+    catalog: &Catalog,
+    store: &PartStore,
+    table: &TableState,
+    expired: &Expired,
+    collected: &mut Collected,
+) -> Result<usize, TableError> {
+    let (mut gone, mut left): (Vec<PartId>, usize) = (Vec::new(), 0);
+    for removed in table.removed() {
+        let old = expired.now_ms.saturating_sub(removed.removed_ms) >= expired.lifetime_ms;
+        if !old || removed.seq > expired.horizon {
+            left += 1;
+            continue;
+        }
+        store.delete(&removed.descriptor)?;
+        collected.files += 1;
+        collected.bytes += removed.descriptor.bytes;
+        gone.push(removed.descriptor.id);
+    }
+    if !gone.is_empty() {
+        match catalog.forget_removed(table.def.id, gone)? {
+            CommitOutcome::Committed(_) => {}
+            CommitOutcome::Refused(why) => return Err(why.into()),
+            CommitOutcome::Unknown(why) => return Err(TableError::OutcomeUnknown(why)),
+        }
+    }
+    Ok(left)
+}
+
+/// Deletes files that no record names. Only right after opening, before the first statement: later on, a file without a
+/// name may be one that is about to get it.
+///
+/// # Errors
+/// The disk refuses.
+pub fn orphans_at_open(catalog: &Catalog, store: &PartStore) -> Result<Collected, TableError> {
+    let snapshot = catalog.snapshot();
+    let (mut tables, mut parts): (HashSet<TableId>, HashSet<PartId>) = (HashSet::new(), HashSet::new());
+    let dropped = snapshot.dropped_tables().map(|(_, dropped)| dropped.state.as_ref());
+    for table in snapshot.all_tables().map(AsRef::as_ref).chain(dropped) {
+        tables.insert(table.def.id);
+        parts.extend(table.parts().map(|part| part.id));
+        parts.extend(table.removed().map(|removed| removed.descriptor.id));
+    }
+    let mut collected = Collected::default();
+    for table in store.list_tables()? {
+        let known = tables.contains(&table);
+        for file in store.list_files(table)? {
+            if known && file.part.is_some_and(|part| parts.contains(&part)) {
+                continue;
+            }
+            store.delete_file(&file)?;
+            collected.files += 1;
+            collected.bytes += file.bytes;
+        }
+        if !known {
+            store.delete_table(table)?;
+        }
+    }
+    Ok(collected)
+}

@@ -1,0 +1,78 @@
+//! The parts of a table as the choice sees them, and the merges that people ask for.
+//!
+//! Invariant: parts that may not be merged with each other (an inline statement lies between their block numbers, or a
+//! part of a running merge) are in different neighbourhoods. Pure.
+
+use std::collections::HashSet;
+
+use catalog::TableState;
+use model::{PartId, SortOrder};
+
+use super::choose::{MergeLimits, MergePlan, MergeReason, PartSummary, choose, plan};
+
+/// Live parts but those of `busy`, by partition and block number.
+pub fn summaries(table: &TableState, busy: &HashSet<PartId>) -> Vec<PartSummary> {
+    let inline: Vec<u64> = table.inline().map(|statement| statement.block).collect();
+    let between = |low: u64, high: u64| {
+        let next = inline.partition_point(|block| *block <= low);
+        inline.get(next).is_some_and(|block| *block < high)
+    };
+    let mut summaries = Vec::new();
+    let mut neighbourhood = 0;
+    for (_, group) in table.partitions() {
+        neighbourhood += 1;
+        let mut before = None;
+        for part in group.parts() {
+            if busy.contains(&part.id) || before.is_some_and(|block| between(block, part.blocks.min)) {
+                neighbourhood += 1;
+            }
+            before = Some(part.blocks.max);
+            if busy.contains(&part.id) {
+                continue;
+            }
+            summaries.push(PartSummary {
+                id: part.id,
+                partition: part.partition.clone(),
+                neighbourhood,
+                level: part.level,
+                rows: part.rows,
+                bytes: part.bytes,
+                created_ms: part.created_ms,
+            });
+        }
+    }
+    summaries
+}
+
+/// The merges of a table worth doing now, best first.
+pub fn choose_for(
+    table: &TableState,
+    busy: &HashSet<PartId>,
+    limits: &MergeLimits,
+    now_ms: u64,
+) -> Vec<MergePlan> {
+    choose(&summaries(table, busy), limits, now_ms)
+}
+
+/// What OPTIMIZE asks for, in all partitions or the one of this name: with FINAL, one merge of all neighbours, or of a
+/// single part that is in another order; without, the best merge of each partition, balanced or not.
+pub fn plan_all(table: &TableState, partition: Option<&str>, is_final: bool) -> Vec<MergePlan> {
+    let mut parts = summaries(table, &HashSet::new());
+    parts.retain(|part| partition.is_none_or(|name| name == part.partition.name()));
+    if is_final {
+        let neighbours = parts.chunk_by(|a, b| a.neighbourhood == b.neighbourhood);
+        let wanted = neighbours
+            .filter(|parts| parts.len() > 1 || parts.iter().any(|part| is_unsorted(table, part.id)));
+        return wanted.map(|parts| plan(parts, MergeReason::Final)).collect();
+    }
+    let limits = MergeLimits { base: 1.0, plans_max: 1, ..MergeLimits::default() };
+    let best = |parts| choose(parts, &limits, 0).into_iter().next();
+    let plans = parts.chunk_by(|a, b| a.partition == b.partition).filter_map(best);
+    plans.map(|plan| MergePlan { reason: MergeReason::Optimize, ..plan }).collect()
+}
+
+fn is_unsorted(table: &TableState, part: PartId) -> bool {
+    let wanted = SortOrder::Key { version: table.def.sort_key_version };
+    let order = table.part(part).map(|part| part.sort_order);
+    !table.def.order_by.is_empty() && order.is_some_and(|order| order != wanted)
+}

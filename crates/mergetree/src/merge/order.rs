@@ -1,0 +1,224 @@
+//! The order of the rows of several sorted inputs, as runs: so many rows of this input, then so many of that.
+//!
+//! A binary heap holds the inputs by their next key. The input on top gives rows as long as they come before the next
+//! key of its closest rival, found by doubling steps, so inputs that hardly overlap cost a few comparisons per batch.
+//! Without a key the inputs simply follow each other. Invariant: stable. Rows with equal keys come in the order of the
+//! inputs, and within an input as they stand. An input that is not in order is an error, never a wrong result.
+//! Must not know: any column but those of the key.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::row::Rows;
+use model::PartId;
+use model::table_def::column_id_of;
+use parts::sorted::KeyRows;
+use parts::{PartError, PartReader};
+
+use super::rows::InputRows;
+use crate::error::TableError;
+use crate::table::Table;
+
+/// The next rows of the result: `rows` rows of an input, from where the run before it on that input ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    pub(crate) input: usize,
+    pub(crate) rows: u64,
+}
+
+pub(crate) struct MergeOrder {
+    /// `None` if the table has no sort key.
+    keys: Option<KeyRows>,
+    heads: Vec<Head>,
+    /// Inputs that have rows left; every one comes before its two children at `2i + 1` and `2i + 2`.
+    heap: Vec<usize>,
+    /// Without a key: the input whose turn it is.
+    following: usize,
+}
+
+/// Where one input stands.
+struct Head {
+    part: PartId,
+    /// The columns of the key.
+    batches: InputRows,
+    /// Keys of the current batch.
+    rows: Option<Rows>,
+    at: usize,
+    /// The first bytes of the key at `at`: most comparisons need no more. Padding with zeros never changes an order, as
+    /// no key is the beginning of another.
+    prefix: u128,
+}
+
+impl Head {
+    fn key(&self) -> &[u8] {
+        self.key_at(self.at)
+    }
+
+    fn key_at(&self, row: usize) -> &[u8] {
+        match &self.rows {
+            Some(rows) if row < rows.num_rows() => rows.row(row).data(),
+            _ => &[],
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.rows.as_ref().map_or(0, Rows::num_rows) - self.at
+    }
+
+    fn move_to(&mut self, row: usize) {
+        self.at = row;
+        let key = self.key();
+        let mut prefix = [0; 16];
+        let held = key.len().min(prefix.len());
+        prefix[..held].copy_from_slice(&key[..held]);
+        self.prefix = u128::from_be_bytes(prefix);
+    }
+}
+
+impl MergeOrder {
+    /// `inputs` are in the order in which equal keys shall come.
+    ///
+    /// # Errors
+    /// The first rows cannot be read, or are not in order.
+    pub(crate) fn new(
+        table: &Table,
+        inputs: &[PartReader],
+        batch_rows: usize,
+    ) -> Result<MergeOrder, TableError> {
+        let keys = (!table.keys.sort.is_empty()).then(|| KeyRows::new(&table.keys.sort));
+        let schema = key_schema(&table.def.arrow_schema(), keys.as_ref());
+        let mut order = MergeOrder { keys, heads: Vec::new(), heap: Vec::new(), following: 0 };
+        for (input, reader) in inputs.iter().enumerate() {
+            let batches = InputRows::new(reader, 0..reader.rows(), &schema, batch_rows);
+            order.heads.push(Head { part: reader.part(), batches, rows: None, at: 0, prefix: 0 });
+            if order.keys.is_some() && order.load(input)? {
+                order.heap.push(input);
+            }
+        }
+        for position in (0..order.heap.len() / 2).rev() {
+            order.sift_down(position);
+        }
+        Ok(order)
+    }
+
+    /// The input the next run is of.
+    pub(crate) fn next_input(&self) -> Option<usize> {
+        match self.keys {
+            Some(_) => self.heap.first().copied(),
+            None => (self.following..self.heads.len()).find(|input| self.heads[*input].batches.left() > 0),
+        }
+    }
+
+    /// The next run, of at most `rows_max` rows; `None` when all inputs are at their ends.
+    ///
+    /// # Errors
+    /// The next rows of an input cannot be read, or are not in order.
+    pub(crate) fn next_run(&mut self, rows_max: u64) -> Result<Option<Run>, TableError> {
+        if self.keys.is_none() {
+            return Ok(self.next_following(rows_max));
+        }
+        let Some(input) = self.heap.first().copied() else { return Ok(None) };
+        let limit = self.heads[input].left().min(usize::try_from(rows_max).unwrap_or(usize::MAX)).max(1);
+        let rows = match self.rival() {
+            Some(rival) => self.rows_before(input, rival, limit),
+            None => limit,
+        };
+        let head = &mut self.heads[input];
+        head.move_to(head.at + rows);
+        if head.left() == 0 && !self.load(input)? {
+            self.heap.swap_remove(0);
+        }
+        self.sift_down(0);
+        Ok(Some(Run { input, rows: rows as u64 }))
+    }
+
+    /// The next run without a key.
+    fn next_following(&mut self, rows_max: u64) -> Option<Run> {
+        let input = self.next_input()?;
+        self.following = input;
+        Some(Run { input, rows: self.heads[input].batches.pass(rows_max) })
+    }
+
+    /// The input that would be next if the one on top had no rows.
+    fn rival(&self) -> Option<usize> {
+        let (left, right) = (self.heap.get(1).copied()?, self.heap.get(2).copied());
+        Some(right.filter(|right| self.is_before(*right, left)).unwrap_or(left))
+    }
+
+    /// How many rows of `input` come before the next one of `rival`; the first does. At most `limit`.
+    fn rows_before(&self, input: usize, rival: usize, limit: usize) -> usize {
+        let (head, bound) = (&self.heads[input], self.heads[rival].key());
+        let is_before = |row: usize| match head.key_at(head.at + row).cmp(bound) {
+            Ordering::Less => true,
+            Ordering::Equal => input < rival,
+            Ordering::Greater => false,
+        };
+        let (mut before, mut step) = (0, 1);
+        while before + step < limit && is_before(before + step) {
+            before += step;
+            step *= 2;
+        }
+        // The answer lies behind `before` and not behind `end`.
+        let mut end = limit.min(before + step);
+        while end - before > 1 {
+            let middle = usize::midpoint(before, end);
+            if is_before(middle) {
+                before = middle;
+            } else {
+                end = middle;
+            }
+        }
+        end
+    }
+
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        let (one, two) = (&self.heads[a], &self.heads[b]);
+        let by_key = one.prefix.cmp(&two.prefix).then_with(|| one.key().cmp(two.key()));
+        by_key.then(a.cmp(&b)).is_lt()
+    }
+
+    fn sift_down(&mut self, mut position: usize) {
+        loop {
+            let (left, right) = (2 * position + 1, 2 * position + 2);
+            if left >= self.heap.len() {
+                return;
+            }
+            let right_first = right < self.heap.len() && self.is_before(self.heap[right], self.heap[left]);
+            let first = if right_first { right } else { left };
+            if !self.is_before(self.heap[first], self.heap[position]) {
+                return;
+            }
+            self.heap.swap(position, first);
+            position = first;
+        }
+    }
+
+    /// Goes to the next batch that has rows; false if there is none.
+    fn load(&mut self, input: usize) -> Result<bool, TableError> {
+        let (head, Some(keys)) = (&mut self.heads[input], self.keys.as_mut()) else { return Ok(false) };
+        let Some(batch) = head.batches.next()? else {
+            (head.rows, head.at) = (None, 0);
+            return Ok(false);
+        };
+        let arrays = keys.arrays(&batch)?;
+        let rows = keys.rows(&arrays)?;
+        let last = head.rows.as_ref().and_then(|rows| Some(rows.row(rows.num_rows().checked_sub(1)?)));
+        let falls = (1..rows.num_rows()).any(|row| rows.row(row - 1) > rows.row(row));
+        if falls || last.is_some_and(|last| last > rows.row(0)) {
+            let message = format!("its rows are not in the order of {}", keys.text());
+            return Err(PartError::Damaged { part: head.part, message }.into());
+        }
+        head.rows = Some(rows);
+        head.move_to(0);
+        Ok(true)
+    }
+}
+
+/// The columns of `schema` the key is computed from.
+fn key_schema(schema: &SchemaRef, keys: Option<&KeyRows>) -> SchemaRef {
+    let columns = keys.map(KeyRows::columns).unwrap_or_default();
+    let fields =
+        schema.fields().iter().filter(|field| column_id_of(field).is_some_and(|id| columns.contains(&id)));
+    Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
+}

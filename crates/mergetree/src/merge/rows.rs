@@ -1,0 +1,81 @@
+//! A range of the rows of one input, with the columns of the result.
+//!
+//! Invariant: batches have rows, and together exactly those of the range. A range is opened when its first batch is
+//! asked for, so a hundred inputs that follow each other are not all read at once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use model::ColumnId;
+use model::table_def::column_id_of;
+use parts::evolve::evolve;
+use parts::{PartBatches, PartError, PartReader};
+
+use crate::error::TableError;
+
+pub(crate) struct InputRows {
+    reader: PartReader,
+    /// Not asked for yet.
+    range: Range<u64>,
+    target: SchemaRef,
+    batch_rows: usize,
+    batches: Option<PartBatches>,
+}
+
+impl InputRows {
+    /// The columns of `target`, in batches of at most `batch_rows` rows.
+    pub(crate) fn new(
+        reader: &PartReader,
+        range: Range<u64>,
+        target: &SchemaRef,
+        batch_rows: usize,
+    ) -> InputRows {
+        InputRows { reader: reader.clone(), range, target: Arc::clone(target), batch_rows, batches: None }
+    }
+
+    /// The next rows; `None` at the end of the range.
+    ///
+    /// # Errors
+    /// The part is damaged, or has a column that cannot become the target's.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        while self.range.start < self.range.end {
+            let batches = match &mut self.batches {
+                Some(batches) => batches,
+                None => {
+                    let fields = self.target.fields().iter();
+                    let columns: Vec<ColumnId> = fields.filter_map(|field| column_id_of(field)).collect();
+                    let read = self.reader.read_rows(&columns, self.range.clone(), self.batch_rows)?;
+                    self.batches.insert(read)
+                }
+            };
+            let Some(batch) = batches.next() else { return Err(self.damaged("it ends before its last row")) };
+            let batch = batch?;
+            self.range.start += batch.num_rows() as u64;
+            if batch.num_rows() > 0 {
+                let evolved = evolve(&batch, &self.target);
+                return evolved.map(Some).map_err(|e| self.damaged(&e.to_string()));
+            }
+        }
+        self.batches = None;
+        Ok(None)
+    }
+
+    /// Rows of the range that were not asked for yet.
+    pub(crate) fn left(&self) -> u64 {
+        self.range.end.saturating_sub(self.range.start)
+    }
+
+    /// Passes over up to `rows_max` rows without reading them; returns how many there were. Only before the first
+    /// [`InputRows::next`].
+    pub(crate) fn pass(&mut self, rows_max: u64) -> u64 {
+        let rows = rows_max.min(self.left());
+        self.range.start += rows;
+        rows
+    }
+
+    fn damaged(&self, message: &str) -> TableError {
+        PartError::Damaged { part: self.reader.part(), message: message.to_owned() }.into()
+    }
+}

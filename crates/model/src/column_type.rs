@@ -1,0 +1,207 @@
+//! Our SQL types, in ClickHouse's vocabulary.
+//!
+//! Invariant: a `ColumnType` prints as ClickHouse prints it, and `type_name::parse` reads that text back to an
+//! equal value. How a type is laid out in memory is `type_arrow`'s business.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The type of a column or of an expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ColumnType {
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Float32,
+    Float64,
+    Bool,
+    /// UTF-8 text. Other bytes are a named error for now.
+    String,
+    /// Text of at most this many bytes, shown padded with zero bytes; held in memory without the padding.
+    FixedString(u32),
+    /// Precision 1..=76 and scale 0..=precision.
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    /// Days since 1970-01-01, 1970-01-01..=2149-06-06.
+    Date,
+    /// Days since 1970-01-01, 1900-01-01..=2299-12-31.
+    Date32,
+    /// Seconds since the epoch; the zone only decides how it is shown and read.
+    DateTime {
+        time_zone: Option<Arc<str>>,
+    },
+    /// Ticks of 10^-precision seconds since the epoch, precision 0..=9.
+    DateTime64 {
+        precision: u8,
+        time_zone: Option<Arc<str>>,
+    },
+    Uuid,
+    Enum8(Arc<EnumValues>),
+    Enum16(Arc<EnumValues>),
+    Nullable(Box<ColumnType>),
+    /// A hint that values repeat; same values, same order as the inner type.
+    LowCardinality(Box<ColumnType>),
+    Array(Box<ColumnType>),
+    Map(Box<ColumnType>, Box<ColumnType>),
+    Tuple(Vec<TupleElement>),
+    /// The type of a bare NULL.
+    Nothing,
+}
+
+/// One element of a tuple; unnamed elements are addressed by position, from 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TupleElement {
+    pub name: Option<Arc<str>>,
+    pub column_type: ColumnType,
+}
+
+/// The names of an Enum8 or Enum16, ordered by number; numbers and names are unique.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct EnumValues {
+    by_number: Vec<(i16, Arc<str>)>,
+}
+
+impl EnumValues {
+    /// `None` when a name or a number appears twice, or there is no value at all.
+    pub fn new(mut values: Vec<(i16, Arc<str>)>) -> Option<Self> {
+        values.sort_by_key(|(number, _)| *number);
+        let mut names: Vec<&str> = values.iter().map(|(_, name)| name.as_ref()).collect();
+        names.sort_unstable();
+        let unique = values.windows(2).all(|w| w[0].0 != w[1].0) && names.windows(2).all(|w| w[0] != w[1]);
+        (unique && !values.is_empty()).then_some(Self { by_number: values })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (i16, &Arc<str>)> {
+        self.by_number.iter().map(|(number, name)| (*number, name))
+    }
+
+    pub fn name(&self, number: i16) -> Option<&Arc<str>> {
+        let found = self.by_number.binary_search_by_key(&number, |(n, _)| *n).ok()?;
+        Some(&self.by_number[found].1)
+    }
+
+    pub fn number(&self, name: &str) -> Option<i16> {
+        self.by_number.iter().find(|(_, n)| n.as_ref() == name).map(|(number, _)| *number)
+    }
+}
+
+impl ColumnType {
+    pub fn nullable(self) -> ColumnType {
+        match self {
+            ColumnType::Nullable(_) | ColumnType::Nothing => self,
+            // ClickHouse nests it this way round: LowCardinality(Nullable(String)).
+            ColumnType::LowCardinality(inner) => ColumnType::LowCardinality(Box::new(inner.nullable())),
+            other => ColumnType::Nullable(Box::new(other)),
+        }
+    }
+
+    pub fn is_nullable(&self) -> bool {
+        match self {
+            ColumnType::Nullable(_) | ColumnType::Nothing => true,
+            ColumnType::LowCardinality(inner) => inner.is_nullable(),
+            _ => false,
+        }
+    }
+
+    /// The type of the values: without Nullable and LowCardinality around it.
+    pub fn value_type(&self) -> &ColumnType {
+        match self {
+            ColumnType::Nullable(inner) | ColumnType::LowCardinality(inner) => inner.value_type(),
+            other => other,
+        }
+    }
+
+    pub fn is_integer(&self) -> bool {
+        use ColumnType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+        matches!(self.value_type(), UInt8 | UInt16 | UInt32 | UInt64 | Int8 | Int16 | Int32 | Int64)
+    }
+
+    pub fn is_number(&self) -> bool {
+        use ColumnType::{Decimal, Float32, Float64};
+        self.is_integer() || matches!(self.value_type(), Float32 | Float64 | Decimal { .. })
+    }
+
+    pub fn is_string(&self) -> bool {
+        matches!(self.value_type(), ColumnType::String | ColumnType::FixedString(_))
+    }
+
+    /// Names of an enum type, also behind Nullable.
+    pub fn enum_values(&self) -> Option<&Arc<EnumValues>> {
+        match self.value_type() {
+            ColumnType::Enum8(values) | ColumnType::Enum16(values) => Some(values),
+            _ => None,
+        }
+    }
+}
+
+/// Escapes for a single-quoted literal as ClickHouse prints it.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        if matches!(c, '\'' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('\'');
+    out
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnType::FixedString(bytes) => write!(f, "FixedString({bytes})"),
+            ColumnType::Decimal { precision, scale } => write!(f, "Decimal({precision}, {scale})"),
+            ColumnType::DateTime { time_zone: None } => f.write_str("DateTime"),
+            ColumnType::DateTime { time_zone: Some(zone) } => write!(f, "DateTime({})", quoted(zone)),
+            ColumnType::DateTime64 { precision, time_zone: None } => write!(f, "DateTime64({precision})"),
+            ColumnType::DateTime64 { precision, time_zone: Some(zone) } => {
+                write!(f, "DateTime64({precision}, {})", quoted(zone))
+            }
+            ColumnType::Uuid => f.write_str("UUID"),
+            ColumnType::Enum8(values) => write!(f, "Enum8({values})"),
+            ColumnType::Enum16(values) => write!(f, "Enum16({values})"),
+            ColumnType::Nullable(inner) => write!(f, "Nullable({inner})"),
+            ColumnType::LowCardinality(inner) => write!(f, "LowCardinality({inner})"),
+            ColumnType::Array(inner) => write!(f, "Array({inner})"),
+            ColumnType::Map(key, value) => write!(f, "Map({key}, {value})"),
+            ColumnType::Tuple(elements) => write_tuple(f, elements),
+            // The rest are words that Debug spells as ClickHouse does: UInt8, String, Date32, ...
+            word => write!(f, "{word:?}"),
+        }
+    }
+}
+
+fn write_tuple(f: &mut fmt::Formatter<'_>, elements: &[TupleElement]) -> fmt::Result {
+    f.write_str("Tuple(")?;
+    for (i, element) in elements.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        if let Some(name) = &element.name {
+            write!(f, "{name} ")?;
+        }
+        write!(f, "{}", element.column_type)?;
+    }
+    f.write_str(")")
+}
+
+impl fmt::Display for EnumValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (number, name)) in self.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{} = {number}", quoted(name))?;
+        }
+        Ok(())
+    }
+}

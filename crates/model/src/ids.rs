@@ -1,0 +1,134 @@
+//! Identifiers as types of their own, so that one cannot stand where another is meant.
+//!
+//! Invariant: an id is never reused. Random ids are made by `host::Random` and handed in as bytes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Makes a version 4 UUID out of sixteen random bytes.
+            pub fn from_random_bytes(bytes: [u8; 16]) -> Self {
+                Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+            }
+
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            pub fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
+            /// Reads the hyphenated text form; `None` if `text` is not a UUID.
+            pub fn parse(text: &str) -> Option<Self> {
+                Uuid::parse_str(text).ok().map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0.hyphenated())
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// A database; survives renames.
+    DatabaseId
+);
+uuid_id!(
+    /// A table; survives renames, names the folder of its parts.
+    TableId
+);
+uuid_id!(
+    /// A part; names its file `<uuid>.parquet`.
+    PartId
+);
+uuid_id!(
+    /// One transaction; what a doubtful commit is recognised by.
+    TxnId
+);
+uuid_id!(
+    /// One bulk load over all its attempts.
+    LoadId
+);
+
+/// A column of one table. Never reused within the table, also after DROP COLUMN. Written as the Parquet field id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ColumnId(pub u32);
+
+/// Position of a record in the log and our only clock. The first record is 1; 0 means "before everything".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    pub const ZERO: Seq = Seq(0);
+
+    pub fn next(self) -> Seq {
+        Seq(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A cut of the input of one load; numbered from 0 in the order of the frozen listing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct UnitId(pub u32);
+
+/// The user's name of a load, unique in its database for as long as labels are kept.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Label(Arc<str>);
+
+/// Longest label accepted, in bytes; StarRocks' limit.
+pub const LABEL_BYTES_MAX: usize = 128;
+
+impl Label {
+    /// Letters, digits, `_` and `-`, 1 to [`LABEL_BYTES_MAX`] bytes; `None` otherwise.
+    pub fn new(text: &str) -> Option<Self> {
+        let valid = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        (!text.is_empty() && text.len() <= LABEL_BYTES_MAX && text.chars().all(valid)).then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_print_and_parse() {
+        let id = PartId::from_random_bytes([7; 16]);
+        assert_eq!(PartId::parse(&id.to_string()), Some(id));
+        assert_eq!(PartId::parse("nonsense"), None);
+    }
+
+    #[test]
+    fn labels_have_rules() {
+        assert!(Label::new("daily-2026_01").is_some());
+        assert!(Label::new("").is_none());
+        assert!(Label::new("a b").is_none());
+        assert!(Label::new(&"x".repeat(LABEL_BYTES_MAX + 1)).is_none());
+    }
+}

@@ -1,0 +1,24 @@
+//! The nouns of the database: ids, types, table and part descriptions.
+//!
+//! Invariant: plain data. No I/O, no async, no clock; of Arrow only schema types, arrays of keys and batches.
+//! Must not know: SQL text beyond type names, the log, files.
+
+pub mod ids;
+pub mod column_type;
+pub mod type_name;
+pub mod type_arrow;
+pub mod value;
+pub mod partition;
+pub mod part;
+pub mod row_expr;
+pub mod table_def;
+pub mod units;
+
+pub use column_type::{ColumnType, EnumValues, TupleElement};
+pub use ids::{ColumnId, DatabaseId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
+pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPart, SortOrder};
+pub use partition::PartitionValue;
+pub use row_expr::{Monotonicity, RowExpr, RowExprError, TableKeys};
+pub use table_def::{ColumnDef, DefaultKind, KeptClause, TableDef, TableEngine};
+pub use units::{ByteSize, RowCount};
+pub use value::Value;

@@ -1,0 +1,123 @@
+//! Definition of a table as its user gave it.
+//!
+//! Invariant: column ids are never reused; expressions are kept as text over column ids (`` `#4` ``), so a renamed
+//! column changes no expression. Must not know: how expressions are evaluated.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema, SchemaRef};
+
+use crate::column_type::ColumnType;
+use crate::ids::{ColumnId, DatabaseId, TableId};
+use crate::type_arrow::{FIELD_ID_KEY, to_field};
+
+/// Where rows go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableEngine {
+    /// Sorted parts, merged in the background.
+    MergeTree,
+    /// Rows live in the process and are gone with it.
+    Memory,
+    /// Rows are counted and dropped.
+    Null,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DefaultKind {
+    Default,
+    Materialized,
+    Alias,
+    Ephemeral,
+}
+
+/// One column. `default` is text over column ids.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnDef {
+    pub id: ColumnId,
+    pub name: Arc<str>,
+    pub column_type: ColumnType,
+    pub default: Option<(DefaultKind, Arc<str>)>,
+    pub comment: Arc<str>,
+    /// Kept for SHOW CREATE TABLE; without effect.
+    pub codec: Option<Arc<str>>,
+}
+
+/// A clause we keep verbatim and do not act on: TTL, INDEX, PROJECTION, SAMPLE BY.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptClause {
+    pub keyword: Arc<str>,
+    pub text: Arc<str>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableDef {
+    pub id: TableId,
+    pub database: DatabaseId,
+    pub name: Arc<str>,
+    pub engine: TableEngine,
+    /// Counts up with every change of the columns.
+    pub schema_version: u32,
+    /// In the user's order.
+    pub columns: Vec<ColumnDef>,
+    /// The id the next added column gets.
+    pub next_column_id: u32,
+    /// Expressions over column ids.
+    pub partition_by: Vec<Arc<str>>,
+    pub order_by: Vec<Arc<str>>,
+    /// Counts up when ORDER BY changes.
+    pub sort_key_version: u32,
+    /// How many leading ORDER BY expressions PRIMARY KEY names.
+    pub primary_key_len: u32,
+    /// Table-level SETTINGS, name to value as text.
+    pub settings: BTreeMap<Arc<str>, Arc<str>>,
+    pub kept: Vec<KeptClause>,
+    pub comment: Arc<str>,
+}
+
+/// Metadata by which a batch in storage carries its column's id.
+fn field_of(column: &ColumnDef) -> Field {
+    let mut field = to_field(&column.name, &column.column_type);
+    let mut metadata = field.metadata().clone();
+    metadata.insert(FIELD_ID_KEY.to_owned(), column.id.0.to_string());
+    field.set_metadata(metadata);
+    field
+}
+
+impl TableDef {
+    pub fn column(&self, name: &str) -> Option<&ColumnDef> {
+        self.columns.iter().find(|column| column.name.as_ref() == name)
+    }
+
+    pub fn column_by_id(&self, id: ColumnId) -> Option<&ColumnDef> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+
+    /// Columns that are stored: all but ALIAS and EPHEMERAL ones.
+    pub fn stored_columns(&self) -> impl Iterator<Item = &ColumnDef> {
+        let computed = |c: &&ColumnDef| {
+            !matches!(c.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)))
+        };
+        self.columns.iter().filter(computed)
+    }
+
+    /// The schema of stored rows: user's names and order, our types attached, field ids set.
+    pub fn arrow_schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(self.stored_columns().map(field_of).collect::<Vec<_>>()))
+    }
+}
+
+/// The column a field of a stored batch or part belongs to.
+pub fn column_id_of(field: &Field) -> Option<ColumnId> {
+    field.metadata().get(FIELD_ID_KEY)?.parse().ok().map(ColumnId)
+}
+
+/// The spelling of a column inside a stored expression; see the module's invariant.
+pub fn stored_column_name(id: ColumnId) -> String {
+    format!("#{}", id.0)
+}
+
+/// Reads a name made by [`stored_column_name`].
+pub fn parse_stored_column_name(name: &str) -> Option<ColumnId> {
+    name.strip_prefix('#')?.parse().ok().map(ColumnId)
+}

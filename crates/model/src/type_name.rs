@@ -1,0 +1,408 @@
+//! Reads type names: `LowCardinality(Nullable(String))`, `Enum8('a' = 1)`, `DateTime64(3, 'UTC')`.
+//!
+//! Invariant: `parse(&t.to_string()) == Ok(t)` for every `ColumnType`. Nesting is limited, so that hostile text
+//! cannot exhaust the stack. SQL standard aliases (`BIGINT`, `VARCHAR(10)`) are understood as ClickHouse does.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::column_type::{ColumnType, EnumValues, TupleElement};
+
+/// Deepest nesting of types accepted.
+const NESTING_MAX: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum TypeNameError {
+    #[error("unknown type \"{0}\"")]
+    Unknown(String),
+    #[error("type \"{type_name}\" needs {expected}")]
+    Arguments { type_name: String, expected: &'static str },
+    #[error("cannot read type \"{text}\": {problem} at byte {at}")]
+    Syntax { text: String, problem: &'static str, at: usize },
+}
+
+/// Reads one type name; the whole text must be consumed.
+pub fn parse(text: &str) -> Result<ColumnType, TypeNameError> {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let parsed = reader.column_type()?;
+    reader.skip_space();
+    if reader.at < text.len() { Err(reader.syntax("unexpected text")) } else { Ok(parsed) }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn syntax(&self, problem: &'static str) -> TypeNameError {
+        TypeNameError::Syntax { text: self.text.to_owned(), problem, at: self.at }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, symbol: char) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(symbol);
+        if found {
+            self.at += symbol.len_utf8();
+        }
+        found
+    }
+
+    fn expect(&mut self, symbol: char, problem: &'static str) -> Result<(), TypeNameError> {
+        if self.take(symbol) { Ok(()) } else { Err(self.syntax(problem)) }
+    }
+
+    /// A word, or a name in backticks or double quotes.
+    fn word(&mut self) -> Result<&'a str, TypeNameError> {
+        self.skip_space();
+        let rest = self.rest();
+        if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '`' | '"')) {
+            let end = rest[1..].find(quote).ok_or_else(|| self.syntax("unclosed name"))?;
+            self.at += end + 2;
+            return Ok(&rest[1..=end]);
+        }
+        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if length == 0 {
+            return Err(self.syntax("expected a name"));
+        }
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    fn string(&mut self) -> Result<String, TypeNameError> {
+        self.expect('\'', "expected a quoted string")?;
+        let mut out = String::new();
+        let mut chars = self.rest().char_indices().peekable();
+        while let Some((offset, c)) = chars.next() {
+            match c {
+                '\\' => match chars.next() {
+                    Some((_, escaped)) => out.push(escaped),
+                    None => break,
+                },
+                '\'' if chars.peek().is_some_and(|(_, next)| *next == '\'') => {
+                    chars.next();
+                    out.push('\'');
+                }
+                '\'' => {
+                    self.at += offset + 1;
+                    return Ok(out);
+                }
+                other => out.push(other),
+            }
+        }
+        Err(self.syntax("unclosed string"))
+    }
+
+    fn number<N: std::str::FromStr>(&mut self) -> Result<N, TypeNameError> {
+        self.skip_space();
+        let rest = self.rest();
+        let length = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+        let number = rest[..length].parse().map_err(|_| self.syntax("expected a number in range"))?;
+        self.at += length;
+        Ok(number)
+    }
+
+    fn column_type(&mut self) -> Result<ColumnType, TypeNameError> {
+        self.depth += 1;
+        if self.depth > NESTING_MAX {
+            return Err(self.syntax("nested too deep"));
+        }
+        let name = self.word()?;
+        let parsed = match plain(name) {
+            Some(plain) => {
+                self.ignored_length(name)?;
+                plain
+            }
+            None => self.with_arguments(name)?,
+        };
+        self.depth -= 1;
+        Ok(parsed)
+    }
+
+    /// `VARCHAR(10)` and `INT(11)` carry a length that ClickHouse ignores; our own names take none.
+    fn ignored_length(&mut self, name: &str) -> Result<(), TypeNameError> {
+        if ALIASES.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name)) && self.take('(') {
+            self.number::<u32>()?;
+            self.expect(')', "expected )")?;
+        }
+        Ok(())
+    }
+
+    fn with_arguments(&mut self, name: &str) -> Result<ColumnType, TypeNameError> {
+        let lower = name.to_ascii_lowercase();
+        match (name, lower.as_str()) {
+            ("DateTime", _) | (_, "timestamp" | "datetime") => Ok(ColumnType::DateTime { time_zone: self.zone()? }),
+            ("DateTime64", _) => self.date_time64(),
+            (_, "decimal" | "dec" | "numeric") => self.decimal(),
+            ("Decimal32", _) => self.decimal_of(9),
+            ("Decimal64", _) => self.decimal_of(18),
+            ("Decimal128", _) => self.decimal_of(38),
+            ("Decimal256", _) => self.decimal_of(76),
+            ("FixedString", _) => self.fixed_string(),
+            ("Enum8", _) => Ok(ColumnType::Enum8(Arc::new(self.enum_values(i16::from(i8::MIN), i16::from(i8::MAX))?))),
+            ("Enum16", _) => Ok(ColumnType::Enum16(Arc::new(self.enum_values(i16::MIN, i16::MAX)?))),
+            ("Enum", _) => self.enum_of_fitting_size(),
+            ("Nullable", _) => self.wrapped("Nullable").map(|inner| ColumnType::Nullable(Box::new(inner))),
+            ("LowCardinality", _) => self.wrapped("LowCardinality").map(|t| ColumnType::LowCardinality(Box::new(t))),
+            ("Array", _) => self.wrapped("Array").map(|inner| ColumnType::Array(Box::new(inner))),
+            ("Map", _) => self.map(),
+            ("Tuple", _) => self.tuple(),
+            _ => Err(TypeNameError::Unknown(name.to_owned())),
+        }
+    }
+
+    fn zone(&mut self) -> Result<Option<Arc<str>>, TypeNameError> {
+        if !self.take('(') {
+            return Ok(None);
+        }
+        let zone = if self.take(')') { return Ok(None) } else { self.string()? };
+        self.expect(')', "expected )")?;
+        Ok(Some(zone.into()))
+    }
+
+    fn date_time64(&mut self) -> Result<ColumnType, TypeNameError> {
+        let (mut precision, mut time_zone) = (3, None);
+        if self.take('(') {
+            precision = self.number::<u8>()?;
+            if self.take(',') {
+                time_zone = Some(self.string()?.into());
+            }
+            self.expect(')', "expected )")?;
+        }
+        if precision > 9 {
+            return Err(arguments("DateTime64", "a precision of 0 to 9"));
+        }
+        Ok(ColumnType::DateTime64 { precision, time_zone })
+    }
+
+    fn decimal(&mut self) -> Result<ColumnType, TypeNameError> {
+        let (mut precision, mut scale) = (10, 0);
+        if self.take('(') {
+            precision = self.number::<u8>()?;
+            if self.take(',') {
+                scale = self.number::<u8>()?;
+            }
+            self.expect(')', "expected )")?;
+        }
+        if precision == 0 || precision > 76 || scale > precision {
+            return Err(arguments("Decimal", "a precision of 1 to 76 and a scale no larger"));
+        }
+        Ok(ColumnType::Decimal { precision, scale })
+    }
+
+    fn decimal_of(&mut self, precision: u8) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (scale)")?;
+        let scale = self.number::<u8>()?;
+        self.expect(')', "expected )")?;
+        if scale > precision {
+            return Err(arguments("Decimal", "a scale no larger than its precision"));
+        }
+        Ok(ColumnType::Decimal { precision, scale })
+    }
+
+    fn fixed_string(&mut self) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (length)")?;
+        let bytes = self.number::<u32>()?;
+        self.expect(')', "expected )")?;
+        if bytes == 0 { Err(arguments("FixedString", "a positive length")) } else { Ok(ColumnType::FixedString(bytes)) }
+    }
+
+    fn enum_of_fitting_size(&mut self) -> Result<ColumnType, TypeNameError> {
+        let values = Arc::new(self.enum_values(i16::MIN, i16::MAX)?);
+        let small = values.iter().all(|(number, _)| i8::try_from(number).is_ok());
+        Ok(if small { ColumnType::Enum8(values) } else { ColumnType::Enum16(values) })
+    }
+
+    /// Values without a number continue from the one before, the first from 1.
+    fn enum_values(&mut self, least: i16, most: i16) -> Result<EnumValues, TypeNameError> {
+        self.expect('(', "expected ('name' = number, ...)")?;
+        let mut values: Vec<(i16, Arc<str>)> = Vec::new();
+        loop {
+            let name = self.string()?;
+            let following = values.last().map_or(1, |(number, _)| number.saturating_add(1));
+            let number = if self.take('=') { self.number::<i16>()? } else { following };
+            if number < least || number > most {
+                return Err(self.syntax("enum number out of range"));
+            }
+            values.push((number, name.into()));
+            if !self.take(',') {
+                break;
+            }
+        }
+        self.expect(')', "expected )")?;
+        EnumValues::new(values).ok_or_else(|| arguments("Enum", "each name and each number once"))
+    }
+
+    fn wrapped(&mut self, name: &'static str) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (type)")?;
+        let inner = self.column_type()?;
+        self.expect(')', "expected )")?;
+        let fits = match (name, &inner) {
+            ("Nullable", ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) => false,
+            ("Nullable", ColumnType::Nullable(_) | ColumnType::LowCardinality(_)) => false,
+            ("LowCardinality", inner) => {
+                !matches!(inner.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
+            }
+            _ => true,
+        };
+        if fits { Ok(inner) } else { Err(arguments(name, "a plain inner type")) }
+    }
+
+    fn map(&mut self) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (key, value)")?;
+        let key = self.column_type()?;
+        self.expect(',', "expected , and the value type")?;
+        let value = self.column_type()?;
+        self.expect(')', "expected )")?;
+        if key.is_nullable() {
+            return Err(arguments("Map", "a key type that is not Nullable"));
+        }
+        Ok(ColumnType::Map(Box::new(key), Box::new(value)))
+    }
+
+    fn tuple(&mut self) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (types)")?;
+        let mut elements = Vec::new();
+        while !self.take(')') {
+            elements.push(self.tuple_element()?);
+            if !self.take(',') {
+                self.expect(')', "expected , or )")?;
+                break;
+            }
+        }
+        Ok(ColumnType::Tuple(elements))
+    }
+
+    /// `name Type` or `Type`: a word followed by another word is a name.
+    fn tuple_element(&mut self) -> Result<TupleElement, TypeNameError> {
+        let start = self.at;
+        let name = self.word()?;
+        self.skip_space();
+        let named = self.rest().starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if named {
+            return Ok(TupleElement { name: Some(name.into()), column_type: self.column_type()? });
+        }
+        self.at = start;
+        Ok(TupleElement { name: None, column_type: self.column_type()? })
+    }
+}
+
+fn arguments(type_name: &str, expected: &'static str) -> TypeNameError {
+    TypeNameError::Arguments { type_name: type_name.to_owned(), expected }
+}
+
+/// SQL standard names, in any case, with the type ClickHouse gives them.
+const ALIASES: &[(&str, ColumnType)] = &[
+    ("tinyint", ColumnType::Int8),
+    ("smallint", ColumnType::Int16),
+    ("int", ColumnType::Int32),
+    ("integer", ColumnType::Int32),
+    ("bigint", ColumnType::Int64),
+    ("float", ColumnType::Float32),
+    ("real", ColumnType::Float32),
+    ("double", ColumnType::Float64),
+    ("text", ColumnType::String),
+    ("varchar", ColumnType::String),
+    ("char", ColumnType::String),
+    ("blob", ColumnType::String),
+    ("boolean", ColumnType::Bool),
+    ("bool", ColumnType::Bool),
+    ("date", ColumnType::Date),
+];
+
+fn plain(name: &str) -> Option<ColumnType> {
+    let own = match name {
+        "UInt8" => ColumnType::UInt8,
+        "UInt16" => ColumnType::UInt16,
+        "UInt32" => ColumnType::UInt32,
+        "UInt64" => ColumnType::UInt64,
+        "Int8" => ColumnType::Int8,
+        "Int16" => ColumnType::Int16,
+        "Int32" => ColumnType::Int32,
+        "Int64" => ColumnType::Int64,
+        "Float32" => ColumnType::Float32,
+        "Float64" => ColumnType::Float64,
+        "String" => ColumnType::String,
+        "Date32" => ColumnType::Date32,
+        "UUID" => ColumnType::Uuid,
+        "Nothing" => ColumnType::Nothing,
+        _ => return ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map(|(_, t)| t.clone()),
+    };
+    Some(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_names_survive() {
+        for name in [
+            "UInt8",
+            "Int64",
+            "Bool",
+            "Date",
+            "Date32",
+            "UUID",
+            "String",
+            "FixedString(16)",
+            "Decimal(18, 4)",
+            "DateTime",
+            "DateTime('Europe/Berlin')",
+            "DateTime64(3)",
+            "DateTime64(3, 'UTC')",
+            "Enum8('Question' = 1, 'An\\'swer' = 2)",
+            "Enum16('a' = -300, 'b' = 1000)",
+            "Nullable(Int32)",
+            "LowCardinality(Nullable(String))",
+            "Array(Array(UInt8))",
+            "Map(String, Array(Int8))",
+            "Tuple(Int8, String)",
+            "Tuple(a Int8, b Nullable(String))",
+            "Nothing",
+        ] {
+            assert_eq!(parse(name).map(|t| t.to_string()), Ok(name.to_owned()));
+        }
+    }
+
+    #[test]
+    fn aliases_and_defaults() {
+        for (name, canonical) in [
+            ("bigint", "Int64"),
+            ("VARCHAR(255)", "String"),
+            ("boolean", "Bool"),
+            ("Decimal(9)", "Decimal(9, 0)"),
+            ("Decimal64(2)", "Decimal(18, 2)"),
+            ("DateTime64", "DateTime64(3)"),
+            ("TIMESTAMP", "DateTime"),
+            ("Enum('x', 'y')", "Enum8('x' = 1, 'y' = 2)"),
+        ] {
+            assert_eq!(parse(name).map(|t| t.to_string()), Ok(canonical.to_owned()), "{name}");
+        }
+    }
+
+    #[test]
+    fn wrong_names_say_what_is_wrong() {
+        for (name, message) in [
+            ("Strng", "unknown type \"Strng\""),
+            ("uint8", "unknown type \"uint8\""),
+            ("DateTime64(10)", "type \"DateTime64\" needs a precision of 0 to 9"),
+            ("Enum8('a' = 1, 'a' = 2)", "type \"Enum\" needs each name and each number once"),
+            ("Nullable(Array(Int8))", "type \"Nullable\" needs a plain inner type"),
+            ("Int8 x", "cannot read type \"Int8 x\": unexpected text at byte 5"),
+        ] {
+            assert_eq!(parse(name).map_err(|e| e.to_string()), Err(message.to_owned()));
+        }
+        assert!(parse(&"Array(".repeat(10_000)).is_err());
+    }
+}

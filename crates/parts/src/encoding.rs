@@ -1,0 +1,202 @@
+//! How the values of each column are encoded, decided from a sample of its rows.
+//!
+//! Pure: rows in, choices out. The thresholds are measured; the table is in `docs/design/parts.md`. Invariant: a choice
+//! changes the size and the cost of a part, never its rows.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
+use arrow::compute::take;
+use arrow::datatypes::DataType;
+use arrow::row::{RowConverter, SortField};
+
+/// What a part is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WritePurpose {
+    /// By an INSERT, whose user waits: for speed.
+    Insert,
+    /// Out of other parts, in the background: for size.
+    Merge,
+    /// Out of inline rows, in the background and soon merged: for speed.
+    Flush,
+}
+
+/// How values become bytes of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueEncoding {
+    Plain,
+    Dictionary,
+    /// Differences of neighbours, bit-packed; integers only.
+    Delta,
+}
+
+/// How pages are compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageCodec {
+    None,
+    Lz4,
+    Zstd(i32),
+}
+
+/// The choice for one leaf: a column, or a field of a nested one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeafEncoding {
+    pub values: ValueEncoding,
+    pub codec: PageCodec,
+}
+
+/// What a sample says about one leaf.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LeafSample {
+    pub rows: usize,
+    pub distinct: usize,
+    pub is_text: bool,
+    /// Stored as a whole number of up to 64 bits: integers, dates, times, small decimals.
+    pub is_integer: bool,
+}
+
+/// The choices for all leaves, in the order Parquet lists them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnEncodings {
+    leaves: Vec<LeafEncoding>,
+}
+
+/// Rows looked at; enough to tell "few distinct values" from "many" at a cost of about 10 ms for 20 columns.
+const SAMPLE_ROWS_MAX: usize = 4096;
+
+/// A dictionary pays when a value repeats at least this often in the sample.
+const DICTIONARY_REPEATS_MIN: usize = 8;
+
+/// Parquet keeps decimals of up to this precision as 64-bit integers.
+const DECIMAL_64_PRECISION_MAX: u8 = 18;
+
+/// Fewer rows tell nothing; they cost nothing either.
+const SAMPLE_ROWS_MIN: usize = 64;
+
+impl ColumnEncodings {
+    /// Decides from up to [`SAMPLE_ROWS_MAX`] rows spread over `rows`.
+    pub fn choose(rows: &RecordBatch, purpose: WritePurpose) -> ColumnEncodings {
+        let sampled = spread(rows);
+        let leaves = sampled.columns().iter().flat_map(leaf_arrays);
+        ColumnEncodings { leaves: leaves.map(|leaf| choose_leaf(look_at(&leaf), purpose)).collect() }
+    }
+
+    pub fn leaf(&self, index: usize) -> Option<LeafEncoding> {
+        self.leaves.get(index).copied()
+    }
+
+    pub fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The same choice for every leaf; how measurements compare them.
+    pub fn uniform(leaf: LeafEncoding, leaves: usize) -> ColumnEncodings {
+        ColumnEncodings { leaves: vec![leaf; leaves] }
+    }
+
+    /// Another choice for one leaf.
+    #[must_use]
+    pub fn with_leaf(mut self, index: usize, leaf: LeafEncoding) -> ColumnEncodings {
+        if let Some(slot) = self.leaves.get_mut(index) {
+            *slot = leaf;
+        }
+        self
+    }
+}
+
+/// The rule itself.
+pub fn choose_leaf(sample: LeafSample, purpose: WritePurpose) -> LeafEncoding {
+    let for_size = purpose == WritePurpose::Merge;
+    let repeats = sample.rows >= SAMPLE_ROWS_MIN && sample.distinct * DICTIONARY_REPEATS_MIN <= sample.rows;
+    let leaf = |values, codec| LeafEncoding { values, codec };
+    let zstd = PageCodec::Zstd(1);
+    match sample {
+        _ if repeats => leaf(ValueEncoding::Dictionary, zstd),
+        LeafSample { is_text: true, .. } => leaf(ValueEncoding::Plain, zstd),
+        // As small as zstd makes it, as quick as plain values, and nothing to decompress for a reader.
+        LeafSample { is_integer: true, .. } => leaf(ValueEncoding::Delta, PageCodec::None),
+        _ if for_size => leaf(ValueEncoding::Plain, zstd),
+        _ => leaf(ValueEncoding::Plain, PageCodec::Lz4),
+    }
+}
+
+fn spread(rows: &RecordBatch) -> RecordBatch {
+    let step = rows.num_rows().div_ceil(SAMPLE_ROWS_MAX).max(1);
+    if step == 1 {
+        return rows.clone();
+    }
+    let indices = UInt64Array::from_iter_values((0..rows.num_rows()).step_by(step).map(|row| row as u64));
+    let columns = rows.columns().iter().map(|column| take(column, &indices, None));
+    match columns.collect::<Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new(rows.schema(), c)) {
+        Ok(sample) => sample,
+        // A layout that cannot be gathered can still be cut.
+        Err(_) => rows.slice(0, SAMPLE_ROWS_MAX),
+    }
+}
+
+/// The arrays Parquet stores for a column, in its order.
+fn leaf_arrays(array: &ArrayRef) -> Vec<ArrayRef> {
+    match array.data_type() {
+        DataType::Struct(_) => array.as_struct().columns().iter().flat_map(leaf_arrays).collect(),
+        DataType::List(_) => leaf_arrays(array.as_list::<i32>().values()),
+        DataType::Map(..) => array.as_map().entries().columns().iter().flat_map(leaf_arrays).collect(),
+        _ => vec![Arc::clone(array)],
+    }
+}
+
+fn look_at(leaf: &ArrayRef) -> LeafSample {
+    let leaf = leaf.slice(0, leaf.len().min(SAMPLE_ROWS_MAX));
+    let data_type = leaf.data_type();
+    let is_integer = data_type.is_integer()
+        || matches!(data_type, DataType::Date32 | DataType::Timestamp(..))
+        || matches!(data_type, DataType::Decimal128(precision, _) if *precision <= DECIMAL_64_PRECISION_MAX);
+    LeafSample {
+        rows: leaf.len() - leaf.null_count(),
+        distinct: count_distinct(&leaf),
+        is_text: matches!(data_type, DataType::Utf8View | DataType::BinaryView | DataType::Utf8),
+        is_integer,
+    }
+}
+
+/// A type without an order counts as all distinct.
+fn count_distinct(leaf: &ArrayRef) -> usize {
+    let field = SortField::new(leaf.data_type().clone());
+    let rows = RowConverter::new(vec![field]).and_then(|c| c.convert_columns(std::slice::from_ref(leaf)));
+    match rows {
+        Ok(rows) => {
+            let all: HashSet<&[u8]> = (0..rows.num_rows()).map(|row| rows.row(row).data()).collect();
+            all.len() - usize::from(leaf.null_count() > 0 && !all.is_empty())
+        }
+        Err(_) => leaf.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rows: usize, distinct: usize, kind: &str, purpose: WritePurpose, expected: &str) {
+        let sample = LeafSample { rows, distinct, is_text: kind == "text", is_integer: kind == "integer" };
+        let chosen = choose_leaf(sample, purpose);
+        assert_eq!(
+            format!("{:?} {:?}", chosen.values, chosen.codec),
+            expected,
+            "{rows} {distinct} {kind} {purpose:?}"
+        );
+    }
+
+    #[test]
+    fn choices() {
+        use WritePurpose::{Flush, Insert, Merge};
+        check(4096, 4096, "text", Insert, "Plain Zstd(1)");
+        check(4096, 400, "text", Insert, "Dictionary Zstd(1)");
+        check(4096, 4000, "integer", Insert, "Delta None");
+        check(4096, 4000, "float", Flush, "Plain Lz4");
+        check(4096, 12, "integer", Insert, "Dictionary Zstd(1)");
+        check(4096, 4000, "integer", Merge, "Delta None");
+        check(4096, 4000, "float", Merge, "Plain Zstd(1)");
+        check(10, 1, "text", Insert, "Plain Zstd(1)");
+        check(0, 0, "text", Insert, "Plain Zstd(1)");
+    }
+}

@@ -1,0 +1,22 @@
+//! Bytes of one part: written once, read many times.
+//!
+//! Invariant: a part never changes, and its file and name are durable before a [`model::SealedPart`] exists.
+//! Must not know: which parts are live, the log, SQL.
+
+pub mod error;
+pub mod array_size;
+pub mod evolve;
+pub mod sorted;
+pub mod store;
+pub mod encoding;
+pub mod parquet;
+pub mod writer;
+pub mod reader;
+pub mod verify;
+
+pub use encoding::{ColumnEncodings, WritePurpose};
+pub use error::PartError;
+pub use reader::{PartBatches, PartReader, open_part};
+pub use store::{PartFile, PartStore};
+pub use verify::{VerifiedPart, verify};
+pub use writer::{PartSpec, PartWriter};

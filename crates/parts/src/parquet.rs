@@ -1,0 +1,7 @@
+//! Parquet as the file format of parts: files, settings, statistics.
+//!
+//! Invariant: what differs between this format and another one is in this folder, `writer.rs` and `reader.rs`.
+
+pub(crate) mod file;
+pub(crate) mod properties;
+pub(crate) mod stats;

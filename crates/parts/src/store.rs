@@ -1,0 +1,155 @@
+//! Where the files of parts are: `<root>/data/<table uuid>/<part uuid>.parquet`.
+//!
+//! Invariant: a file under its final name is either complete and durable, or named by no transaction. Deleting is
+//! idempotent. Must not know: which parts are live.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use host::{DiskFile, Host, create_dir_all_synced};
+use model::{PartDescriptor, PartId, TableId};
+
+use crate::error::PartError;
+
+/// Folder of all tables below the root.
+const DATA_DIR: &str = "data";
+/// Suffix of a part's file.
+const PART_SUFFIX: &str = ".parquet";
+
+/// The files of parts in one root folder. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PartStore {
+    host: Host,
+    root: Arc<Path>,
+}
+
+/// A file in the folder of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartFile {
+    pub table: TableId,
+    /// `None` if the name is not one of ours.
+    pub part: Option<PartId>,
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+impl PartStore {
+    pub fn local(host: Host, root: PathBuf) -> PartStore {
+        PartStore { host, root: root.into() }
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a part's file relative to the root, as a descriptor keeps it.
+    pub fn key(table: TableId, part: PartId) -> String {
+        format!("{DATA_DIR}/{table}/{part}{PART_SUFFIX}")
+    }
+
+    pub fn path(&self, part: &PartDescriptor) -> PathBuf {
+        self.root.join(part.location.key.as_ref())
+    }
+
+    pub fn table_dir(&self, table: TableId) -> PathBuf {
+        self.root.join(DATA_DIR).join(table.to_string())
+    }
+
+    /// Bytes that may still be written.
+    ///
+    /// # Errors
+    /// The disk does not say.
+    pub fn free_bytes(&self) -> Result<u64, PartError> {
+        self.host
+            .disk
+            .free_bytes(&self.root)
+            .map_err(PartError::disk("ask for the free space of", &self.root))
+    }
+
+    pub(crate) fn create(
+        &self,
+        table: TableId,
+        part: PartId,
+    ) -> Result<(PathBuf, Box<dyn DiskFile>), PartError> {
+        let dir = self.table_dir(table);
+        create_dir_all_synced(self.host.disk.as_ref(), &dir)
+            .map_err(PartError::disk("create folder", &dir))?;
+        let path = self.root.join(Self::key(table, part));
+        let file = self.host.disk.create(&path).map_err(PartError::disk("create", &path))?;
+        Ok((path, file))
+    }
+
+    pub(crate) fn sync_dir(&self, table: TableId) -> Result<(), PartError> {
+        let dir = self.table_dir(table);
+        self.host.disk.sync_dir(&dir).map_err(PartError::disk("sync folder", &dir))
+    }
+
+    /// Deletes the file of a part; fine if it is gone already.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn delete(&self, part: &PartDescriptor) -> Result<(), PartError> {
+        self.delete_path(&self.path(part))
+    }
+
+    /// Deletes a file found by [`PartStore::list_files`].
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn delete_file(&self, file: &PartFile) -> Result<(), PartError> {
+        self.delete_path(&file.path)
+    }
+
+    pub(crate) fn delete_path(&self, path: &Path) -> Result<(), PartError> {
+        match self.host.disk.remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(PartError::disk("delete", path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes the folder of a dropped table with everything in it; fine if it is gone already.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn delete_table(&self, table: TableId) -> Result<(), PartError> {
+        let dir = self.table_dir(table);
+        match self.host.disk.remove_dir_all(&dir) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(PartError::disk("delete folder", &dir)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tables that have a folder, by id.
+    ///
+    /// # Errors
+    /// The disk refuses to list.
+    pub fn list_tables(&self) -> Result<Vec<TableId>, PartError> {
+        let dir = self.root.join(DATA_DIR);
+        let entries = self.host.disk.list(&dir).map_err(PartError::disk("list", &dir))?;
+        let folders = entries.into_iter().filter(|entry| entry.is_dir);
+        Ok(folders.filter_map(|entry| TableId::parse(&entry.name)).collect())
+    }
+
+    /// Files in the folder of a table, by name.
+    ///
+    /// # Errors
+    /// The disk refuses to list.
+    pub fn list_files(&self, table: TableId) -> Result<Vec<PartFile>, PartError> {
+        let dir = self.table_dir(table);
+        let entries = self.host.disk.list(&dir).map_err(PartError::disk("list", &dir))?;
+        let file = |entry: host::DirEntry| PartFile {
+            table,
+            part: entry.name.strip_suffix(PART_SUFFIX).and_then(PartId::parse),
+            path: dir.join(&entry.name),
+            bytes: entry.bytes,
+        };
+        Ok(entries.into_iter().filter(|entry| !entry.is_dir).map(file).collect())
+    }
+}

@@ -1,0 +1,115 @@
+//! Reads a part back completely and compares it with what its descriptor says.
+//!
+//! Invariant: a part that passes can be read by every scan and merge. Used by CHECK TABLE, `inspect` and tests.
+
+use std::sync::Arc;
+
+use arrow::array::Array;
+use model::table_def::column_id_of;
+use model::{ColumnId, PartDescriptor, RowExpr, SortOrder, Value};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::array_size::batch_bytes;
+use crate::error::PartError;
+use crate::reader::open_part;
+use crate::sorted::SortedCheck;
+use crate::store::PartStore;
+
+/// What was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VerifiedPart {
+    pub rows: u64,
+    /// Of the file.
+    pub bytes: u64,
+    /// Of the rows in memory.
+    pub bytes_uncompressed: u64,
+}
+
+/// Bytes summed up at once.
+const CHECKSUM_BYTES: usize = 1 << 20;
+/// Rows decoded at once.
+const BATCH_ROWS: usize = 8192;
+
+/// Checks length, checksum, every page, bounds, NULL counts and, if `sort_key` is the one the part was sorted by, the
+/// order.
+///
+/// # Errors
+/// `Damaged` or `Unsorted` with the first difference.
+pub fn verify(
+    store: &PartStore,
+    part: &PartDescriptor,
+    sort_key: &[Arc<dyn RowExpr>],
+) -> Result<VerifiedPart, PartError> {
+    verify_checksum(store, part)?;
+    let reader = open_part(store, part)?;
+    let columns: Vec<ColumnId> = reader.schema().fields().iter().filter_map(|f| column_id_of(f)).collect();
+    let key: &[Arc<dyn RowExpr>] = if part.sort_order == SortOrder::None { &[] } else { sort_key };
+    let mut sorted = SortedCheck::new(key);
+    let mut nulls = vec![0; columns.len()];
+    let (mut rows, mut bytes_uncompressed) = (0, 0);
+    for batch in reader.read(&columns, None, BATCH_ROWS)? {
+        let batch = batch?;
+        sorted.check(&batch)?;
+        for (position, column) in columns.iter().enumerate() {
+            let array = batch.column(position);
+            nulls[position] += array.null_count() as u64;
+            within_bounds(part, *column, array)?;
+        }
+        rows += batch.num_rows() as u64;
+        bytes_uncompressed += batch_bytes(&batch);
+    }
+    if rows != part.rows {
+        return Err(PartError::damaged(part.id, format!("{rows} rows were read of {}", part.rows)));
+    }
+    for (column, found) in columns.iter().zip(nulls) {
+        if let Some(expected) =
+            part.bounds_of(*column).and_then(|bounds| bounds.nulls).filter(|n| *n != found)
+        {
+            let message = format!("column {} has {found} nulls where {expected} were written", column.0);
+            return Err(PartError::damaged(part.id, message));
+        }
+    }
+    Ok(VerifiedPart { rows, bytes: part.bytes, bytes_uncompressed })
+}
+
+fn verify_checksum(store: &PartStore, part: &PartDescriptor) -> Result<(), PartError> {
+    let path = store.path(part);
+    let file = store.host().disk.open_read(&path).map_err(PartError::disk("open", &path))?;
+    let bytes = file.len().map_err(PartError::disk("read", &path))?;
+    if bytes != part.bytes {
+        return Err(PartError::damaged(
+            part.id,
+            format!("it has {bytes} bytes where {} were written", part.bytes),
+        ));
+    }
+    let mut hash = Xxh3::new();
+    let mut at = 0;
+    while at < bytes {
+        let length = usize::try_from(bytes - at).unwrap_or(CHECKSUM_BYTES).min(CHECKSUM_BYTES);
+        let piece = file.read_bytes(at, length).map_err(PartError::disk("read", &path))?;
+        hash.update(&piece);
+        at += length as u64;
+    }
+    if hash.digest() != part.checksum {
+        return Err(PartError::damaged(part.id, "its checksum is wrong"));
+    }
+    Ok(())
+}
+
+/// Looks at the first and last value of a batch only where looking at all would cost more than decoding did.
+fn within_bounds(part: &PartDescriptor, column: ColumnId, array: &dyn Array) -> Result<(), PartError> {
+    let Some(bounds) = part.bounds_of(column) else { return Ok(()) };
+    for row in [0, array.len().saturating_sub(1)] {
+        let value = if row < array.len() { Value::at(array, row) } else { None };
+        let Some(value) = value.filter(|value| *value != Value::Null) else { continue };
+        let below = bounds.min.as_ref().is_some_and(|min| value.order(min).is_lt());
+        let above = bounds.max.as_ref().is_some_and(|max| value.order(max).is_gt());
+        if below || above {
+            return Err(PartError::damaged(
+                part.id,
+                format!("a value of column {} is out of bounds", column.0),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,378 @@
+//! Rows in, one durable part out.
+//!
+//! Invariant: a `SealedPart` comes out only after the file and its folder are synced; a writer that is dropped before
+//! leaves no file. Rows are encoded as they come: whoever claims a sort order has sorted them. Row groups are closed by
+//! rows and bytes, and within one the columns may be written together ([`PartWriter::write`]) or one after the
+//! other ([`PartWriter::write_column`]), which is how a merge of many parts stays small.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowSchemaConverter;
+use ::parquet::arrow::arrow_writer::{
+    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions, compute_leaves,
+};
+use ::parquet::file::metadata::SortingColumn;
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::types::SchemaDescriptor;
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
+use model::part::FORMAT_PARQUET;
+use model::{
+    BlockRange, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue, SealedPart, SortOrder,
+    TableDef, TableKeys,
+};
+
+use crate::array_size::array_bytes;
+use crate::encoding::{ColumnEncodings, WritePurpose};
+use crate::error::PartError;
+use crate::evolve::position_of;
+use crate::parquet::file::ChecksummedFile;
+use crate::parquet::properties::{FileLayout, writer_properties};
+use crate::parquet::stats::column_bounds;
+use crate::sorted::key_columns;
+use crate::store::PartStore;
+
+/// Rows of a row group.
+pub const ROW_GROUP_ROWS_MAX: u64 = 256 * 1024;
+/// Bytes of a row group in memory, before encoding.
+pub const ROW_GROUP_BYTES_MAX: u64 = 64 << 20;
+/// Rows encoded at once; a part of the batch that is still in the processor's cache.
+const WRITE_ROWS_MAX: usize = 8192;
+
+/// What is to be written.
+#[derive(Clone, Debug)]
+pub struct PartSpec {
+    pub table: Arc<TableDef>,
+    pub keys: Arc<TableKeys>,
+    pub partition: PartitionValue,
+    /// The order the rows will be in.
+    pub sort: SortOrder,
+    pub level: u32,
+    pub purpose: WritePurpose,
+    pub load: Option<LoadId>,
+    /// Of what the part replaces; the default for a part of new rows.
+    pub blocks: BlockRange,
+    /// Chosen from a sample; `None` samples the first batch.
+    pub encodings: Option<Arc<ColumnEncodings>>,
+}
+
+/// Writes one part.
+pub struct PartWriter {
+    store: PartStore,
+    spec: PartSpec,
+    id: PartId,
+    schema: SchemaRef,
+    /// The first leaf of each column, and the number of leaves behind the last.
+    first_leaf: Vec<usize>,
+    /// Columns of floating point numbers in which NaN was seen.
+    has_nan: Vec<bool>,
+    file: Option<OpenFile>,
+    rows: u64,
+    bytes_uncompressed: u64,
+}
+
+struct OpenFile {
+    writer: SerializedFileWriter<ChecksummedFile>,
+    factory: ArrowRowGroupWriterFactory,
+    path: PathBuf,
+    group: Option<OpenGroup>,
+    groups_done: usize,
+}
+
+struct OpenGroup {
+    leaves: Vec<ArrowColumnWriter>,
+    /// Rows written so far, by column.
+    rows: Vec<u64>,
+    bytes: u64,
+}
+
+impl PartWriter {
+    /// Prepares a part; its file is created with the first rows.
+    ///
+    /// # Errors
+    /// The table has a column Parquet cannot store.
+    pub fn new(store: &PartStore, spec: PartSpec) -> Result<PartWriter, PartError> {
+        let id = PartId::from_random_bytes(host::random::uuid_bytes(store.host().random.as_ref()));
+        let schema = spec.table.arrow_schema();
+        let leaves = ArrowSchemaConverter::new().convert(&schema).map_err(|e| PartError::write(id, e))?;
+        let first_leaf = first_leaves(&leaves, schema.fields().len());
+        let has_nan = vec![false; schema.fields().len()];
+        let store = store.clone();
+        Ok(PartWriter {
+            store,
+            spec,
+            id,
+            schema,
+            first_leaf,
+            has_nan,
+            file: None,
+            rows: 0,
+            bytes_uncompressed: 0,
+        })
+    }
+
+    pub fn id(&self) -> PartId {
+        self.id
+    }
+
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of encoded and not yet written pages.
+    pub fn memory_bytes(&self) -> u64 {
+        let group = self.file.as_ref().and_then(|file| file.group.as_ref());
+        group.map_or(0, |group| group.leaves.iter().map(|leaf| leaf.memory_size() as u64).sum())
+    }
+
+    /// Decides the encodings from these rows, unless they are decided.
+    pub fn choose_encodings(&mut self, sample: &RecordBatch) {
+        if self.spec.encodings.is_none() {
+            self.spec.encodings = Some(Arc::new(ColumnEncodings::choose(sample, self.spec.purpose)));
+        }
+    }
+
+    /// Appends rows of the table's schema.
+    ///
+    /// # Errors
+    /// The disk refuses, or the rows have another schema.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), PartError> {
+        self.choose_encodings(batch);
+        for start in (0..batch.num_rows()).step_by(WRITE_ROWS_MAX) {
+            let rows = WRITE_ROWS_MAX.min(batch.num_rows() - start);
+            let piece = batch.slice(start, rows);
+            let bytes = piece.columns().iter().map(array_bytes).sum::<u64>();
+            if self.group_is_full_with(rows as u64, bytes) {
+                self.end_row_group()?;
+            }
+            for (position, column) in piece.columns().iter().enumerate() {
+                self.write_column(position, column)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn group_is_full_with(&self, rows: u64, bytes: u64) -> bool {
+        let Some(group) = self.file.as_ref().and_then(|file| file.group.as_ref()) else { return false };
+        let held = group.rows.first().copied().unwrap_or(0);
+        held > 0 && (held + rows > ROW_GROUP_ROWS_MAX || group.bytes + bytes > ROW_GROUP_BYTES_MAX)
+    }
+
+    /// Appends values to one column of the row group. Before [`PartWriter::end_row_group`] every column must have got
+    /// equally many; encodings must have been chosen.
+    ///
+    /// # Errors
+    /// The disk refuses, or the values have another type than the column.
+    pub fn write_column(&mut self, position: usize, values: &ArrayRef) -> Result<(), PartError> {
+        let id = self.id;
+        let field = self.schema.fields().get(position).cloned();
+        let field = field.ok_or_else(|| PartError::write(id, format!("there is no column {position}")))?;
+        if values.data_type() != field.data_type() {
+            let message =
+                format!("column {} is {}, not {}", field.name(), field.data_type(), values.data_type());
+            return Err(PartError::write(id, message));
+        }
+        let has_nan = self.has_nan[position] || any_nan(values);
+        self.has_nan[position] = has_nan;
+        let bytes = array_bytes(values);
+        self.bytes_uncompressed += bytes;
+        let leaves = self.first_leaf[position]..self.first_leaf[position + 1];
+        let group = self.open_group()?;
+        let arrays = compute_leaves(&field, values).map_err(|e| PartError::write(id, e))?;
+        for (writer, array) in group.leaves[leaves].iter_mut().zip(&arrays) {
+            writer.write(array).map_err(|e| PartError::write(id, e))?;
+        }
+        group.rows[position] += values.len() as u64;
+        group.bytes += bytes;
+        Ok(())
+    }
+
+    /// Writes the row group to the file.
+    ///
+    /// # Errors
+    /// The disk refuses, or the columns have different lengths.
+    pub fn end_row_group(&mut self) -> Result<(), PartError> {
+        let id = self.id;
+        let Some(file) = self.file.as_mut() else { return Ok(()) };
+        let Some(group) = file.group.take() else { return Ok(()) };
+        let rows = group.rows.first().copied().unwrap_or(0);
+        if group.rows.iter().any(|column_rows| *column_rows != rows) {
+            return Err(PartError::write(id, "columns of a row group have different lengths"));
+        }
+        let write = |e| PartError::write(id, e);
+        let mut target = file.writer.next_row_group().map_err(write)?;
+        for leaf in group.leaves {
+            leaf.close().and_then(|chunk| chunk.append_to_row_group(&mut target)).map_err(write)?;
+        }
+        target.close().map_err(write)?;
+        file.groups_done += 1;
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// Ends the file and makes it durable.
+    ///
+    /// # Errors
+    /// The disk refuses; then there is no part, and no file is left.
+    pub fn finish(mut self) -> Result<SealedPart, PartError> {
+        self.end_row_group()?;
+        self.open_file()?;
+        let id = self.id;
+        let Some(mut file) = self.file.take() else {
+            return Err(PartError::write(id, "the file is not open"));
+        };
+        let sealed = self.seal(&mut file);
+        if sealed.is_err() {
+            // A file that is left is an orphan, which the next opening collects.
+            let _ = self.store.delete_path(&file.path);
+        }
+        sealed
+    }
+
+    fn seal(&self, file: &mut OpenFile) -> Result<SealedPart, PartError> {
+        let id = self.id;
+        let metadata = file.writer.finish().map_err(|e| PartError::write(id, e))?;
+        let synced = file.writer.inner_mut().sync();
+        let (bytes, checksum) = synced.map_err(PartError::disk("sync", &file.path))?;
+        self.store.sync_dir(self.spec.table.id)?;
+        let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
+        let spec = &self.spec;
+        Ok(SealedPart::attest_durable(PartDescriptor {
+            id,
+            table: spec.table.id,
+            schema_version: spec.table.schema_version,
+            partition: spec.partition.clone(),
+            bucket: 0,
+            location: PartLocation {
+                store: 0,
+                key: PartStore::key(spec.table.id, id).into(),
+                owner_nodes: Vec::new(),
+            },
+            checksum,
+            blocks: spec.blocks,
+            level: spec.level,
+            data_version: 0,
+            sort_order: spec.sort,
+            bounds,
+            rows: self.rows,
+            bytes,
+            bytes_uncompressed: self.bytes_uncompressed,
+            format: FORMAT_PARQUET,
+            load: spec.load,
+            created_ms: self.store.host().clock.now_ms(),
+        }))
+    }
+
+    fn open_group(&mut self) -> Result<&mut OpenGroup, PartError> {
+        let (id, columns) = (self.id, self.schema.fields().len());
+        let file = self.open_file()?;
+        if file.group.is_none() {
+            let leaves =
+                file.factory.create_column_writers(file.groups_done).map_err(|e| PartError::write(id, e))?;
+            file.group = Some(OpenGroup { leaves, rows: vec![0; columns], bytes: 0 });
+        }
+        file.group.as_mut().ok_or_else(|| PartError::write(id, "no row group is open"))
+    }
+
+    fn open_file(&mut self) -> Result<&mut OpenFile, PartError> {
+        let id = self.id;
+        if self.file.is_none() {
+            self.file = Some(self.create_file()?);
+        }
+        self.file.as_mut().ok_or_else(|| PartError::write(id, "the file is not open"))
+    }
+
+    fn create_file(&self) -> Result<OpenFile, PartError> {
+        let write = |e| PartError::write(self.id, e);
+        let parquet_schema = ArrowSchemaConverter::new().convert(&self.schema).map_err(write)?;
+        let none =
+            ColumnEncodings::choose(&RecordBatch::new_empty(Arc::clone(&self.schema)), self.spec.purpose);
+        let layout = FileLayout {
+            schema: &parquet_schema,
+            encodings: self.spec.encodings.as_deref().unwrap_or(&none),
+            key_leaves: self.key_leaves(),
+            sorting: self.sorting_columns(),
+            key_values: self.key_values(),
+        };
+        let properties = writer_properties(layout).map_err(write)?;
+        let (path, file) = self.store.create(self.spec.table.id, self.id)?;
+        let options = ArrowWriterOptions::new().with_properties(properties);
+        let target = ChecksummedFile::new(file);
+        let writer = ArrowWriter::try_new_with_options(target, Arc::clone(&self.schema), options)
+            .and_then(ArrowWriter::into_serialized_writer);
+        match writer {
+            Ok((writer, factory)) => Ok(OpenFile { writer, factory, path, group: None, groups_done: 0 }),
+            Err(error) => {
+                self.store.delete_path(&path)?;
+                Err(write(error))
+            }
+        }
+    }
+
+    fn key_leaves(&self) -> Vec<usize> {
+        let positions =
+            key_columns(&self.spec.keys.sort).into_iter().filter_map(|id| position_of(&self.schema, id));
+        positions.flat_map(|position| self.first_leaf[position]..self.first_leaf[position + 1]).collect()
+    }
+
+    /// The leading expressions of the sort key that are plain columns: what another reader may rely on.
+    fn sorting_columns(&self) -> Vec<SortingColumn> {
+        if self.spec.sort == SortOrder::None {
+            return Vec::new();
+        }
+        let plain = self.spec.keys.sort.iter().map_while(|expression| {
+            let position = position_of(&self.schema, expression.as_column()?)?;
+            let nested = self.schema.field(position).data_type().is_nested();
+            (!nested).then(|| i32::try_from(self.first_leaf[position]).ok()).flatten()
+        });
+        plain.map(|column_idx| SortingColumn { column_idx, descending: false, nulls_first: false }).collect()
+    }
+
+    /// What a person with a Parquet tool sees, and what tells files apart that lost their folder.
+    fn key_values(&self) -> Vec<(String, String)> {
+        let key: Vec<&str> = self.spec.keys.sort.iter().map(|expression| expression.text()).collect();
+        let pairs = [
+            ("gristmill.table", self.spec.table.id.to_string()),
+            ("gristmill.part", self.id.to_string()),
+            ("gristmill.schema_version", self.spec.table.schema_version.to_string()),
+            ("gristmill.partition", self.spec.partition.name().to_owned()),
+            (
+                "gristmill.sort_key",
+                if self.spec.sort == SortOrder::None { String::new() } else { key.join(", ") },
+            ),
+        ];
+        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+}
+
+impl Drop for PartWriter {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            // Failing that, the file is an orphan, which the next opening collects.
+            let _ = self.store.delete_path(&file.path);
+        }
+    }
+}
+
+fn first_leaves(schema: &SchemaDescriptor, columns: usize) -> Vec<usize> {
+    let mut first = vec![0; columns + 1];
+    for leaf in 0..schema.num_columns() {
+        let root = schema.get_column_root_idx(leaf);
+        first[root + 1..].iter_mut().for_each(|next| *next = leaf + 1);
+    }
+    first
+}
+
+fn any_nan(values: &ArrayRef) -> bool {
+    match values.data_type() {
+        DataType::Float32 => values.as_primitive::<Float32Type>().values().iter().any(|value| value.is_nan()),
+        DataType::Float64 => values.as_primitive::<Float64Type>().values().iter().any(|value| value.is_nan()),
+        _ => false,
+    }
+}

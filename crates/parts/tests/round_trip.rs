@@ -1,0 +1,171 @@
+//! A part is written, described, read in pieces, verified, and found when it is damaged.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::clone_on_ref_ptr,
+    reason = "tests fail by panicking, and their numbers are small"
+)]
+
+mod rows;
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::Int64Type;
+use model::{ColumnId, Value};
+use parts::evolve::evolve;
+use parts::{PartError, PartStore, PartWriter, WritePurpose, open_part, verify};
+use rows::{column, host, keys, rows as make_rows, spec, table};
+
+fn store(dir: &tempfile::TempDir) -> PartStore {
+    PartStore::local(host(), dir.path().to_owned())
+}
+
+const ALL: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+fn ids(columns: &[u32]) -> Vec<ColumnId> {
+    columns.iter().copied().map(ColumnId).collect()
+}
+
+fn read_all(batches: impl Iterator<Item = Result<RecordBatch, PartError>>) -> RecordBatch {
+    let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
+    concat_batches(batches[0].schema_ref(), &batches).unwrap()
+}
+
+#[test]
+fn rows_come_back_by_range_and_column() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    for purpose in [WritePurpose::Insert, WritePurpose::Merge] {
+        let batch = make_rows(&table, 0, 30_000, true);
+        let mut writer = PartWriter::new(&store, spec(&table, purpose)).unwrap();
+        writer.write(&batch.slice(0, 10_000)).unwrap();
+        writer.end_row_group().unwrap();
+        writer.write(&batch.slice(10_000, 20_000)).unwrap();
+        let part = writer.finish().unwrap().into_descriptor();
+        assert_eq!(part.rows, 30_000);
+        let reader = open_part(&store, &part).unwrap();
+        assert_eq!(reader.row_groups(), 2);
+        let whole = read_all(reader.read(&ids(&ALL), None, 5000).unwrap());
+        assert_eq!(whole.columns(), batch.columns());
+        for (start, end) in [(0, 1), (9_999, 10_001), (12_345, 29_999), (29_999, 30_000)] {
+            let read = read_all(reader.read_rows(&ids(&[1, 6]), start..end, 777).unwrap());
+            let expected = batch.slice(start as usize, (end - start) as usize);
+            assert_eq!(read.columns(), expected.project(&[0, 5]).unwrap().columns(), "{start}..{end}");
+        }
+        let found = verify(&store, &part, &keys(&table).sort).unwrap();
+        assert_eq!((found.rows, found.bytes), (30_000, part.bytes));
+        assert_eq!(found.bytes_uncompressed, part.bytes_uncompressed);
+    }
+}
+
+#[test]
+fn the_descriptor_says_what_is_inside() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let batch = make_rows(&table, 100, 5000, true);
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&batch).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let id = part.bounds_of(ColumnId(1)).unwrap();
+    assert_eq!((&id.min, &id.max, id.nulls), (&Some(Value::Int(100)), &Some(Value::Int(5099)), Some(0)));
+    let views = batch.column(4);
+    assert_eq!(part.bounds_of(ColumnId(5)).unwrap().nulls, Some(views.null_count() as u64));
+    let body = part.bounds_of(ColumnId(6)).unwrap();
+    let texts = batch.column(5).as_string_view();
+    let least = texts.iter().flatten().min().unwrap();
+    let greatest = texts.iter().flatten().max().unwrap();
+    let Some((Value::Text(min), Value::Text(max))) = body.min.clone().zip(body.max.clone()) else {
+        panic!("text has bounds")
+    };
+    assert!(min.len() <= 64 && least.starts_with(min.as_ref()));
+    assert!(max.len() <= 64 && max.as_ref() >= greatest);
+    let reader = open_part(&store, &part).unwrap();
+    let group = reader.metadata().row_group(0);
+    let sorting: Vec<i32> = group.sorting_columns().unwrap().iter().map(|s| s.column_idx).collect();
+    assert_eq!(sorting, [1, 2]);
+    let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap();
+    assert!(pairs.iter().any(|p| p.key == "gristmill.part" && p.value == Some(part.id.to_string())));
+    let ids: Vec<i32> =
+        group.schema_descr().columns().iter().map(|c| c.self_type().get_basic_info().id()).collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8, 9], "field ids are column ids");
+    assert_eq!(store.list_files(table.id).unwrap()[0].part, Some(part.id));
+}
+
+#[test]
+fn nan_takes_the_bounds_away() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let batch = make_rows(&table, 0, 100, true);
+    let mut columns = batch.columns().to_vec();
+    let mut ratings = columns[8].as_primitive::<arrow::datatypes::Float64Type>().values().to_vec();
+    ratings[50] = f64::NAN;
+    columns[8] = Arc::new(arrow::array::Float64Array::from(ratings));
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&RecordBatch::try_new(batch.schema(), columns).unwrap()).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let rating = part.bounds_of(ColumnId(9)).unwrap();
+    assert_eq!((&rating.min, &rating.max), (&None, &None));
+}
+
+#[test]
+fn a_writer_that_is_dropped_leaves_nothing() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&make_rows(&table, 0, 100, true)).unwrap();
+    assert_eq!(store.list_files(table.id).unwrap().len(), 1);
+    drop(writer);
+    assert_eq!(store.list_files(table.id).unwrap(), []);
+}
+
+#[test]
+fn one_wrong_byte_is_found() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&make_rows(&table, 0, 2000, true)).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let mut file = store.host().disk.open_append(&store.path(&part)).unwrap();
+    file.write_at(part.bytes / 2, b"?").unwrap();
+    let error = verify(&store, &part, &[]).unwrap_err();
+    assert!(error.to_string().contains("its checksum is wrong"), "{error}");
+    let mut shorter = part.clone();
+    shorter.bytes += 1;
+    assert!(matches!(verify(&store, &shorter, &[]), Err(PartError::Damaged { .. })));
+}
+
+#[test]
+fn rows_out_of_order_are_found() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&make_rows(&table, 0, 2000, false)).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let error = verify(&store, &part, &keys(&table).sort).unwrap_err();
+    assert!(matches!(error, PartError::Unsorted { .. }), "{error}");
+}
+
+#[test]
+fn old_parts_are_read_by_column_id() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let batch = make_rows(&table, 0, 50, true);
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Insert)).unwrap();
+    writer.write(&batch).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let mut next = table.as_ref().clone();
+    next.schema_version = 2;
+    next.columns.retain(|c| c.id != ColumnId(4));
+    next.columns[0].name = "Number".into();
+    next.columns.push(column(10, "Score", "Nullable(Int32)"));
+    let wanted: Vec<ColumnId> = next.columns.iter().map(|c| c.id).collect();
+    let reader = open_part(&store, &part).unwrap();
+    let read = read_all(reader.read(&wanted, None, 8192).unwrap());
+    let now = evolve(&read, &next.arrow_schema()).unwrap();
+    let numbers = now.column_by_name("Number").unwrap();
+    assert_eq!(numbers.as_primitive::<Int64Type>().value(49), 49, "a renamed column keeps its values");
+    let scores = now.column_by_name("Score").unwrap();
+    assert_eq!(scores.null_count(), 50, "a column added again is empty");
+}

@@ -1,0 +1,160 @@
+//! Byte ranges of one file, fetched together: near ranges in one request, long ones in several at once.
+//!
+//! Invariant: what is returned is exactly what was asked for, in that order; at most `max_download_threads` requests
+//! of one file are in flight. Must not know: what the bytes mean.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::error::Result;
+use crate::listing::SourceFile;
+use crate::progress::ReadProgress;
+use crate::settings::SourceSettings;
+use crate::stores::Store;
+
+/// Ranges nearer than this are one request: on any network a round trip costs more than these bytes.
+const GAP_BYTES_MAX: u64 = 256 << 10;
+
+/// Reads one file; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct FileReader {
+    pub store: Arc<Store>,
+    pub file: Arc<SourceFile>,
+    pub settings: Arc<SourceSettings>,
+    pub progress: Arc<ReadProgress>,
+}
+
+impl FileReader {
+    fn etag(&self) -> Option<&str> {
+        self.file.etag.as_deref().filter(|_| self.settings.validate_etag)
+    }
+
+    /// One range in one request.
+    pub(crate) async fn get(&self, range: Range<u64>) -> Result<Bytes> {
+        self.progress.add_request();
+        let bytes = self.store.get(&self.file.key, range, self.etag()).await?;
+        self.progress.add_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(bytes)
+    }
+
+    /// Several ranges, in the order asked for.
+    pub(crate) async fn get_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let requests = plan(ranges, self.settings.max_download_buffer_size);
+        let in_flight = self.settings.max_download_threads;
+        let gets = requests.into_iter().map(|range| async move { Ok((range.start, self.get(range).await?)) });
+        let mut arrived: Vec<(u64, Bytes)> =
+            stream::iter(gets).buffer_unordered(in_flight).try_collect().await?;
+        arrived.sort_unstable_by_key(|(start, _)| *start);
+        Ok(ranges.iter().map(|range| slice(&arrived, range)).collect())
+    }
+}
+
+/// Requests that cover the ranges: near ones joined, joined ones cut into pieces of at most `bytes_max`. A cut falls
+/// on the border of a range where there is one, because a range that lies in one piece needs no copy.
+fn plan(ranges: &[Range<u64>], bytes_max: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<&Range<u64>> = ranges.iter().filter(|range| !range.is_empty()).collect();
+    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut requests: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match requests.last_mut() {
+            Some(last) if range.end <= last.end => {}
+            Some(last)
+                if range.start <= last.end + GAP_BYTES_MAX
+                    && (range.start < last.end || range.end - last.start <= bytes_max) =>
+            {
+                last.end = range.end;
+            }
+            _ => requests.push(range.clone()),
+        }
+    }
+    requests.into_iter().flat_map(|request| pieces(request, bytes_max)).collect()
+}
+
+/// Equal pieces, none above `bytes_max`; a request up to twice that stays whole.
+fn pieces(request: Range<u64>, bytes_max: u64) -> Vec<Range<u64>> {
+    let bytes = request.end - request.start;
+    if bytes <= 2 * bytes_max {
+        return vec![request];
+    }
+    let count = bytes.div_ceil(bytes_max);
+    let size = bytes.div_ceil(count);
+    (0..count)
+        .map(|i| request.start + i * size..(request.start + (i + 1) * size).min(request.end))
+        .filter(|piece| !piece.is_empty())
+        .collect()
+}
+
+/// The bytes of a range out of pieces that cover it.
+fn slice(arrived: &[(u64, Bytes)], range: &Range<u64>) -> Bytes {
+    if range.is_empty() {
+        return Bytes::new();
+    }
+    let first = arrived.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
+    let length = as_usize(range.end - range.start);
+    let mut joined = BytesMut::new();
+    for (start, bytes) in &arrived[first..] {
+        let from = as_usize(range.start.saturating_sub(*start)).min(bytes.len());
+        let until = as_usize(range.end.saturating_sub(*start)).min(bytes.len());
+        if from == until {
+            continue;
+        }
+        if until - from == length {
+            return bytes.slice(from..until);
+        }
+        joined.reserve(length - joined.len());
+        joined.extend_from_slice(&bytes[from..until]);
+        if joined.len() == length {
+            break;
+        }
+    }
+    joined.freeze()
+}
+
+fn as_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn near_ranges_are_one_request_and_long_ones_several() {
+        let mib = 1 << 20;
+        let planned = |ranges: &[(u64, u64)]| -> Vec<(u64, u64)> {
+            let ranges: Vec<Range<u64>> = ranges.iter().map(|(start, end)| *start..*end).collect();
+            plan(&ranges, mib).into_iter().map(|range| (range.start, range.end)).collect()
+        };
+        assert_eq!(planned(&[(0, 10), (20, 30)]), [(0, 30)]);
+        assert_eq!(planned(&[(0, 10), (mib, mib + 1)]), [(0, 10), (mib, mib + 1)]);
+        assert_eq!(planned(&[(0, mib), (mib, 2 * mib)]), [(0, mib), (mib, 2 * mib)]);
+        assert_eq!(planned(&[(0, 2 * mib)]), [(0, 2 * mib)]);
+        assert_eq!(planned(&[(0, 3 * mib)]), [(0, mib), (mib, 2 * mib), (2 * mib, 3 * mib)]);
+        assert_eq!(planned(&[(5, 5)]), []);
+    }
+
+    static CONTENT: std::sync::LazyLock<Vec<u8>> =
+        std::sync::LazyLock::new(|| (0..=250).cycle().take(2_700_000).collect());
+
+    proptest! {
+        #[test]
+        fn slices_are_what_was_asked_for(
+            asked in prop::collection::vec((0_u64..2_000_000, 0_u64..700_000), 0..8),
+            bytes_max in 65_536_u64..400_000,
+        ) {
+            let cut = |r: &Range<u64>| &CONTENT[as_usize(r.start)..as_usize(r.end)];
+            let ranges: Vec<Range<u64>> = asked.iter().map(|(start, length)| *start..start + length).collect();
+            let mut arrived: Vec<(u64, Bytes)> =
+                plan(&ranges, bytes_max).iter().map(|r| (r.start, Bytes::copy_from_slice(cut(r)))).collect();
+            arrived.sort_unstable_by_key(|(start, _)| *start);
+            for range in &ranges {
+                prop_assert_eq!(&slice(&arrived, range)[..], cut(range));
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Parquet footers, read once per version of a file.
+//!
+//! Invariant: a cached footer is used only for the same store, key, ETag and size; a file without ETag is never
+//! cached. Must not know: columns' meaning in SQL.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use parquet::DecodeResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+};
+
+use crate::error::{Result, SourceError};
+use crate::fetch::FileReader;
+use crate::pages::has_page_index;
+
+/// The first request for a footer: enough for most files' whole footer in one round trip.
+const TAIL_BYTES: u64 = 64 << 10;
+/// Length and magic at the end of a Parquet file.
+const TRAILER_BYTES: usize = 8;
+const MAGIC: &[u8; 4] = b"PAR1";
+/// Memory of all cached footers.
+const CACHE_BYTES_MAX: usize = 128 << 20;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct FooterKey {
+    store: String,
+    key: String,
+    etag: String,
+    bytes: u64,
+}
+
+/// Footers of a server, the least recently used forgotten first.
+#[derive(Debug, Default)]
+pub(crate) struct FooterCache {
+    state: Mutex<CacheState>,
+}
+
+#[derive(Debug, Default)]
+struct CacheState {
+    entries: HashMap<FooterKey, (Arc<ParquetMetaData>, u64)>,
+    bytes: usize,
+    clock: u64,
+}
+
+impl FooterCache {
+    /// The footer of a file, from the cache or from the store.
+    pub(crate) async fn load(&self, reader: &FileReader) -> Result<Arc<ParquetMetaData>> {
+        let key = key_of(reader);
+        if let Some(found) = key.as_ref().and_then(|key| self.find(key)) {
+            return Ok(found);
+        }
+        let footer = Arc::new(read_footer(reader).await?);
+        if let Some(key) = key {
+            self.insert(key, &footer);
+        }
+        Ok(footer)
+    }
+
+    /// The footer with its page index, read when first needed.
+    pub(crate) async fn load_with_pages(&self, reader: &FileReader) -> Result<Arc<ParquetMetaData>> {
+        let footer = self.load(reader).await?;
+        if footer.column_index().is_some() || !has_page_index(&footer) {
+            return Ok(footer);
+        }
+        let footer = Arc::new(read_page_index(reader, &footer).await?);
+        if let Some(key) = key_of(reader) {
+            self.insert(key, &footer);
+        }
+        Ok(footer)
+    }
+
+    pub(crate) fn clear(&self) {
+        *self.state.lock() = CacheState::default();
+    }
+
+    fn find(&self, key: &FooterKey) -> Option<Arc<ParquetMetaData>> {
+        let mut state = self.state.lock();
+        state.clock += 1;
+        let now = state.clock;
+        let (footer, used) = state.entries.get_mut(key)?;
+        *used = now;
+        Some(Arc::clone(footer))
+    }
+
+    fn insert(&self, key: FooterKey, footer: &Arc<ParquetMetaData>) {
+        let mut state = self.state.lock();
+        state.clock += 1;
+        let now = state.clock;
+        state.bytes += footer.memory_size();
+        if let Some((replaced, _)) = state.entries.insert(key, (Arc::clone(footer), now)) {
+            state.bytes -= replaced.memory_size();
+        }
+        while state.bytes > CACHE_BYTES_MAX {
+            let oldest = state.entries.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            let Some((dropped, _)) = oldest.and_then(|key| state.entries.remove(&key)) else { break };
+            state.bytes -= dropped.memory_size();
+        }
+    }
+}
+
+fn key_of(reader: &FileReader) -> Option<FooterKey> {
+    Some(FooterKey {
+        store: reader.store.identity().to_owned(),
+        key: reader.file.key.clone(),
+        etag: reader.file.etag.clone()?,
+        bytes: reader.file.bytes,
+    })
+}
+
+async fn read_page_index(reader: &FileReader, footer: &ParquetMetaData) -> Result<ParquetMetaData> {
+    let path = reader.file.path.as_str();
+    let broken = |error: ParquetError| {
+        SourceError::corrupt(path, format!("the page index of \"{path}\" cannot be read: {error}"))
+    };
+    let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(reader.file.bytes, footer.clone())
+        .map_err(broken)?
+        .with_page_index_policy(PageIndexPolicy::Optional);
+    loop {
+        match decoder.try_decode().map_err(broken)? {
+            DecodeResult::Data(footer) => return Ok(footer),
+            DecodeResult::NeedsData(ranges) => {
+                let bytes = reader.get_ranges(&ranges).await?;
+                decoder.push_ranges(ranges, bytes).map_err(broken)?;
+            }
+            DecodeResult::Finished => {
+                return Err(SourceError::corrupt(path, format!("the page index of \"{path}\" has no end")));
+            }
+        }
+    }
+}
+
+async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> {
+    let (path, bytes) = (reader.file.path.as_str(), reader.file.bytes);
+    let tail_start = bytes.saturating_sub(TAIL_BYTES);
+    let tail = reader.get(tail_start..bytes).await?;
+    if tail.len() < TRAILER_BYTES + MAGIC.len() || !tail.ends_with(MAGIC) {
+        return Err(not_parquet(reader, &tail).await);
+    }
+    let length_at = tail.len() - TRAILER_BYTES;
+    let length = tail[length_at..length_at + 4].try_into().map_or(0, u32::from_le_bytes);
+    let length_needed = u64::from(length) + u64::try_from(TRAILER_BYTES).unwrap_or_default();
+    let Some(start) = bytes.checked_sub(length_needed) else {
+        let message = format!("\"{path}\" is cut: its footer claims {length} bytes, the file has {bytes}");
+        return Err(SourceError::corrupt(path, message));
+    };
+    let metadata = if start >= tail_start {
+        let from = usize::try_from(start - tail_start).unwrap_or(usize::MAX);
+        tail.slice(from..length_at)
+    } else {
+        reader.get(start..start + u64::from(length)).await?
+    };
+    ParquetMetaDataReader::decode_metadata(&metadata).map_err(|error| {
+        SourceError::corrupt(path, format!("the footer of \"{path}\" cannot be read: {error}"))
+            .with_range(start..bytes)
+    })
+}
+
+/// Tells a cut file from one that never was Parquet.
+async fn not_parquet(reader: &FileReader, tail: &Bytes) -> SourceError {
+    let (path, bytes) = (reader.file.path.as_str(), reader.file.bytes);
+    let head = if bytes <= TAIL_BYTES { Ok(tail.clone()) } else { reader.get(0..4).await };
+    match head {
+        Err(error) => error,
+        Ok(head) if head.starts_with(MAGIC) => SourceError::corrupt(
+            path,
+            format!("\"{path}\" is cut: it starts as Parquet and does not end as Parquet"),
+        )
+        .with_range(bytes.saturating_sub(4)..bytes),
+        Ok(_) => SourceError::corrupt(path, format!("\"{path}\" is not a Parquet file: wrong magic bytes"))
+            .with_hint("give the format as an argument if the name misleads"),
+    }
+}

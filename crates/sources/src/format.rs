@@ -1,0 +1,99 @@
+//! Which format a file has: said, by suffix, or by its first bytes.
+//!
+//! Invariant: a format that is only recognised, not read, is refused by name. Must not know: how a format is decoded.
+
+use formats::FormatKind;
+
+use crate::compression::{Compression, Magic, magic};
+use crate::error::{Result, SourceError, SourceErrorKind, code};
+
+/// Whether a positional argument can only be a format.
+pub fn is_name_or_auto(text: &str) -> bool {
+    text.eq_ignore_ascii_case("auto") || FormatKind::parse(text).is_some()
+}
+
+/// A format named in a call.
+pub fn by_name(name: &str) -> Result<FormatKind> {
+    let Some(format) = FormatKind::parse(name) else {
+        return Err(
+            SourceError::bad_arguments(format!("unknown format \"{name}\"")).with_code(code::UNKNOWN_FORMAT)
+        );
+    };
+    if !format.is_input() {
+        let message = format!("format \"{}\" cannot be read", format.name());
+        return Err(SourceError::unsupported(message));
+    }
+    Ok(format)
+}
+
+/// By the file name without its compression suffix.
+///
+/// # Errors
+/// The suffix belongs to a format that is not read yet.
+pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
+    let (_, plain) = Compression::by_suffix(file_name);
+    let Some((_, suffix)) = plain.rsplit_once('.') else { return Ok(None) };
+    match suffix.to_ascii_lowercase().as_str() {
+        "orc" => Err(not_yet("ORC", file_name)),
+        "arrow" | "feather" => Err(not_yet("Arrow", file_name)),
+        "avro" => Err(not_yet("Avro", file_name)),
+        "xml" | "bson" | "msgpack" | "npy" | "native" | "tskv" | "geojson" | "sql" => {
+            Err(not_yet(suffix, file_name))
+        }
+        _ => Ok(FormatKind::of_file_name(plain).filter(|format| format.is_input())),
+    }
+}
+
+/// By the first bytes of the decompressed content.
+pub fn by_content(first: &[u8], file_name: &str) -> Result<FormatKind> {
+    let found = match magic(first) {
+        Some(Magic::Parquet) => Some(FormatKind::Parquet),
+        Some(Magic::Foreign(name)) => return Err(not_yet(name, file_name)),
+        _ => match first.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Some(FormatKind::JsonEachRow),
+            _ => None,
+        },
+    };
+    found.ok_or_else(|| {
+        SourceError::new(
+            SourceErrorKind::NoStructure,
+            format!("the format of \"{file_name}\" cannot be detected"),
+        )
+        .with_code(code::CANNOT_DETECT_FORMAT)
+        .with_hint("give the format as an argument")
+    })
+}
+
+fn not_yet(format: &str, file_name: &str) -> SourceError {
+    SourceError::unsupported(format!("format {format} of \"{file_name}\" is not supported yet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_behind_compression() {
+        let name = |file: &str| by_suffix(file).unwrap().map(|format| format.name().to_owned());
+        assert_eq!(name("a.csv.gz").as_deref(), Some("CSV"));
+        assert_eq!(name("a.ndjson").as_deref(), Some("JSONEachRow"));
+        assert_eq!(name("A.PARQUET").as_deref(), Some("Parquet"));
+        assert_eq!(name("a.dat"), None);
+        assert_eq!(name("a"), None);
+        assert_eq!(by_suffix("a.orc").unwrap_err().code(), code::NOT_IMPLEMENTED);
+    }
+
+    #[test]
+    fn content_tells_when_the_name_does_not() {
+        assert_eq!(by_content(b"PAR1xxxx", "f").unwrap().name(), "Parquet");
+        assert_eq!(by_content(b" \n{\"a\":1}", "f").unwrap().name(), "JSONEachRow");
+        assert_eq!(by_content(b"ORC...", "f").unwrap_err().code(), code::NOT_IMPLEMENTED);
+        assert_eq!(by_content(b"??", "f").unwrap_err().code(), code::CANNOT_DETECT_FORMAT);
+    }
+
+    #[test]
+    fn names_in_calls() {
+        assert!(is_name_or_auto("auto") && is_name_or_auto("CSV") && !is_name_or_auto("a Int8"));
+        assert_eq!(by_name("Foo").unwrap_err().code(), code::UNKNOWN_FORMAT);
+    }
+}

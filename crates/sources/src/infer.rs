@@ -1,0 +1,208 @@
+//! Columns of a source, from its files.
+//!
+//! Invariant: errors name the file; conflicts are listed all at once; a file's schema is read at most once per version
+//! and settings (the cache). Must not know: URLs, SQL.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use formats::FormatKind;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use model::ColumnType;
+
+use crate::cache::{SchemaEntry, SchemaKey};
+use crate::compression::{Compression, opened};
+use crate::env::SourceEnv;
+use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::listing::SourceFile;
+use crate::merge_schemas::{FileSchema, MergedSchema, merge};
+use crate::parquet_types;
+use crate::settings::InferenceMode;
+use crate::stores::Store;
+
+/// Files looked at together.
+const FILES_AT_ONCE: usize = 32;
+/// Text files sampled besides the first, the last and the largest.
+const TEXT_FILES_EXTRA: usize = 5;
+/// First look at a text file; on doubt it grows eight times, up to `inference_bytes_max`.
+const SAMPLE_BYTES: u64 = 1 << 20;
+
+/// What is needed to look into files.
+pub(crate) struct Inference<'a> {
+    pub env: &'a SourceEnv,
+    pub store: &'a Arc<Store>,
+    pub format: FormatKind,
+    pub compression: Option<Compression>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Inferred {
+    pub columns: Vec<(String, ColumnType)>,
+    /// For EXPLAIN and the load report.
+    pub notes: Vec<String>,
+}
+
+impl Inference<'_> {
+    /// The columns of all files together.
+    pub(crate) async fn run(&self, files: &[Arc<SourceFile>]) -> Result<Inferred> {
+        let settings = &self.env.settings;
+        if settings.inference_mode == InferenceMode::First {
+            return self.first_readable(files).await;
+        }
+        let chosen = match (self.format, settings.inference_mode) {
+            (FormatKind::Parquet, _) => spread(files, settings.max_footers),
+            (_, InferenceMode::Union) => (0..files.len()).collect(),
+            _ => sample(files),
+        };
+        let schemas: Vec<_> = chosen.iter().map(|i| self.file_schema(&files[*i])).collect();
+        let schemas: Vec<FileSchema> = stream::iter(schemas).buffered(FILES_AT_ONCE).try_collect().await?;
+        let merged = merge(&schemas);
+        if !merged.conflicts.is_empty() {
+            return Err(conflict_error(&merged));
+        }
+        let mut notes: Vec<String> = merged
+            .introduced
+            .iter()
+            .map(|(name, path)| format!("column \"{name}\" first appears in \"{path}\""))
+            .collect();
+        if chosen.len() < files.len() {
+            notes.push(format!("the schema is of {} of {} files", chosen.len(), files.len()));
+        }
+        Ok(Inferred { columns: merged.columns, notes })
+    }
+
+    async fn first_readable(&self, files: &[Arc<SourceFile>]) -> Result<Inferred> {
+        let mut first_error = None;
+        for file in files {
+            match self.file_schema(file).await {
+                Ok(schema) => return Ok(Inferred { columns: schema.columns, notes: Vec::new() }),
+                Err(error) if error.kind() == SourceErrorKind::NoStructure => {
+                    first_error.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(first_error.unwrap_or_else(no_files))
+    }
+
+    async fn file_schema(&self, file: &Arc<SourceFile>) -> Result<FileSchema> {
+        let key = file.etag.as_ref().filter(|_| self.env.settings.use_schema_cache).map(|etag| SchemaKey {
+            storage: if self.store.is_local() { "File" } else { "S3" },
+            source: format!("{}/{}", self.store.identity(), file.key),
+            etag: etag.clone(),
+            format: self.format.name().to_owned(),
+            format_settings: format!("{:?} {:?}", self.compression, self.env.settings.format),
+        });
+        if let Some(entry) = key.as_ref().and_then(|key| self.env.schema_cache.get(key)) {
+            return Ok(FileSchema { path: file.path.clone(), columns: entry.columns });
+        }
+        let (columns, rows) = match self.format {
+            FormatKind::Parquet => self.parquet_columns(file).await?,
+            _ => (self.text_columns(file).await?, None),
+        };
+        if let Some(key) = key {
+            let entry = SchemaEntry { columns: columns.clone(), rows, registered_ms: self.env.now_ms };
+            self.env.schema_cache.put(key, entry);
+        }
+        Ok(FileSchema { path: file.path.clone(), columns })
+    }
+
+    async fn parquet_columns(
+        &self,
+        file: &Arc<SourceFile>,
+    ) -> Result<(Vec<(String, ColumnType)>, Option<u64>)> {
+        let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
+        let rows = u64::try_from(footer.file_metadata().num_rows()).ok();
+        Ok((parquet_types::columns(&footer, &file.path)?, rows))
+    }
+
+    async fn text_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {
+        let bytes_max = self.env.settings.inference_bytes_max;
+        let mut bytes = SAMPLE_BYTES.min(bytes_max);
+        loop {
+            let (sample, whole) = self.sample_of(file, bytes).await?;
+            match formats::infer(self.format, &sample, whole, &self.env.settings.format) {
+                Ok(columns) if !columns.is_empty() => return Ok(columns),
+                Ok(_) => {
+                    return Err(unreadable(
+                        file,
+                        "the table structure cannot be extracted from a file without rows",
+                    ));
+                }
+                Err(_) if !whole && bytes < bytes_max => bytes = bytes.saturating_mul(8).min(bytes_max),
+                Err(error) => {
+                    return Err(
+                        unreadable(file, &error.to_string()).with_code(crate::error::format_code(error.code))
+                    );
+                }
+            }
+        }
+    }
+
+    /// The decompressed beginning of a file, and whether it is all of it.
+    async fn sample_of(&self, file: &Arc<SourceFile>, bytes: u64) -> Result<(BytesMut, bool)> {
+        let reader = self.env.reader(self.store, file);
+        let until = bytes.min(file.bytes);
+        let whole = until == file.bytes;
+        let stored = reader.get(0..until).await?;
+        let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), self.compression, &file.path);
+        let mut sample = BytesMut::new();
+        let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
+        while let Some(chunk) = chunks.next().await {
+            match chunk {
+                Ok(chunk) => sample.extend_from_slice(&chunk),
+                // The beginning of a compressed file ends in the middle; only a whole one must end well.
+                Err(_) if !whole => return Ok((sample, false)),
+                Err(error) => return Err(error),
+            }
+            if sample.len() > enough.saturating_mul(8) {
+                return Ok((sample, false));
+            }
+        }
+        Ok((sample, whole))
+    }
+}
+
+pub(crate) fn no_files() -> SourceError {
+    SourceError::new(
+        SourceErrorKind::NoStructure,
+        "cannot extract the table structure: no file with content matches the pattern",
+    )
+    .with_hint("give the structure as an argument to read an empty source")
+}
+
+fn unreadable(file: &SourceFile, why: &str) -> SourceError {
+    let message = format!("\"{}\": {why}", file.path);
+    SourceError::new(SourceErrorKind::NoStructure, message).with_file(&file.path)
+}
+
+fn conflict_error(merged: &MergedSchema) -> SourceError {
+    let of = |conflict: &crate::merge_schemas::TypeConflict| {
+        let types: Vec<String> =
+            conflict.types.iter().map(|(t, path)| format!("{t} in \"{path}\"")).collect();
+        format!("column \"{}\" is {}", conflict.column, types.join(", "))
+    };
+    let listed: Vec<String> = merged.conflicts.iter().map(of).collect();
+    let message = format!("the files have different types: {}", listed.join("; "));
+    SourceError::new(SourceErrorKind::NoStructure, message)
+        .with_hint("give the structure as an argument, or set schema_inference_mode = 'default'")
+}
+
+/// At most `count_max` positions, first and last among them, evenly spread.
+fn spread(files: &[Arc<SourceFile>], count_max: usize) -> Vec<usize> {
+    if files.len() <= count_max {
+        return (0..files.len()).collect();
+    }
+    (0..count_max).map(|i| i * (files.len() - 1) / (count_max - 1).max(1)).collect()
+}
+
+/// First, last, largest and a few between, in order.
+fn sample(files: &[Arc<SourceFile>]) -> Vec<usize> {
+    let largest = (0..files.len()).max_by_key(|i| files[*i].bytes);
+    let mut chosen = spread(files, TEXT_FILES_EXTRA + 2);
+    chosen.extend(largest);
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}

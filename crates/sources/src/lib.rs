@@ -1,0 +1,55 @@
+//! Where rows come from outside: objects in S3 buckets and local files.
+//!
+//! A call (`s3(...)`, `file(...)`) is [`resolve`]d into an [`ObjectTable`] before planning: listing, format, columns.
+//! Queries scan it as a table of the query engine; loads cut it into units and read each with
+//! [`ObjectTable::scan_unit`]. Both run the same code.
+//! Invariant: a file is read as the listing saw it (ETag), and every error names it. Must not know: tables of ours, SQL
+//! text, clients.
+
+pub mod error;
+pub mod settings;
+pub mod progress;
+pub mod credentials;
+pub mod compression;
+pub mod format;
+pub mod arguments;
+pub mod location;
+pub mod glob;
+mod store_errors;
+pub mod stores;
+pub mod listing;
+mod fetch;
+mod pages;
+mod footer;
+pub mod cache;
+pub mod env;
+pub mod structure;
+pub mod merge_schemas;
+mod parquet_types;
+mod infer;
+mod conform;
+pub mod virtual_columns;
+mod parquet_stream;
+mod text_stream;
+mod prune;
+pub mod split;
+pub mod object_table;
+mod object_scan;
+mod object_provider;
+pub mod resolve;
+
+pub use arguments::{Argument, ArgumentValue, SourceCall};
+pub use cache::{SchemaCache, SchemaCacheRow, SchemaEntry, SchemaKey};
+pub use credentials::{AccessKey, S3Environment, Secret};
+pub use env::SourceEnv;
+pub use error::{Result, SourceError, SourceErrorKind};
+pub use listing::SourceFile;
+pub use location::UserFiles;
+pub use object_table::ObjectTable;
+pub use parquet_stream::BatchStream;
+pub use progress::{ReadCounts, ReadProgress};
+pub use resolve::resolve;
+pub use settings::{InferenceMode, ReadMethod, SourceSettings};
+pub use split::SourceUnit;
+pub use stores::StoreCache;
+pub use virtual_columns::VirtualColumn;

@@ -1,0 +1,177 @@
+//! From a pattern to the files it names.
+//!
+//! Invariant: every file once, in order of keys for a listing and in the pattern's order for exact keys; no folders.
+//! Exact keys make no LIST. Must not know: formats, columns.
+
+use std::collections::HashSet;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::glob::Glob;
+use crate::progress::ReadProgress;
+use crate::settings::SourceSettings;
+use crate::stores::{ListedObject, Store};
+
+/// Requests of one listing in flight.
+const LISTING_REQUESTS_MAX: usize = 16;
+/// Components of a local path a pattern may walk into: a loop of symbolic links ends here.
+const LOCAL_DEPTH_MAX: usize = 64;
+
+/// One file of a source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceFile {
+    /// Key in the bucket, or absolute path without the leading `/`.
+    pub key: String,
+    /// `bucket/key`, or the absolute path: the column `_path`.
+    pub path: String,
+    /// Last component: the column `_file`.
+    pub file: String,
+    pub bytes: u64,
+    pub modified: Option<DateTime<Utc>>,
+    pub etag: Option<String>,
+}
+
+impl SourceFile {
+    fn new(object: ListedObject, store: &Store) -> Self {
+        SourceFile {
+            path: store.shown(&object.key),
+            file: object.key.rsplit('/').next().unwrap_or(&object.key).to_owned(),
+            key: object.key,
+            bytes: object.bytes,
+            modified: object.modified,
+            etag: object.etag,
+        }
+    }
+}
+
+/// What a pattern names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    pub files: Vec<SourceFile>,
+    /// Keys the store showed us while looking.
+    pub keys_seen: usize,
+    /// Zero-byte files left out.
+    pub empty_files: usize,
+}
+
+/// Finds the files of a pattern.
+///
+/// # Errors
+/// The store's own, an exact key that does not exist (unless `ignore_missing`), or no file at all with
+/// `throw_on_zero_files`.
+pub async fn list(
+    store: &Arc<Store>,
+    glob: &Glob,
+    settings: &SourceSettings,
+    progress: &ReadProgress,
+) -> Result<Listing> {
+    let objects = match glob.exact_keys() {
+        Some(keys) => exact(store, keys, settings, progress).await?,
+        None if store.is_local() => walk(store, glob).await?,
+        None => listed(store, glob, settings, progress).await?,
+    };
+    let keys_seen = objects.len();
+    let mut listing = Listing { keys_seen, ..Listing::default() };
+    let mut seen = HashSet::new();
+    for object in objects {
+        if object.key.ends_with('/') || !glob.matches(&object.key) || !seen.insert(object.key.clone()) {
+            continue;
+        }
+        if object.bytes == 0 && settings.skip_empty_files {
+            listing.empty_files += 1;
+            continue;
+        }
+        listing.files.push(SourceFile::new(object, store));
+    }
+    if listing.files.is_empty() && listing.empty_files == 0 && settings.throw_on_zero_files {
+        return Err(SourceError::new(SourceErrorKind::NotFound, "the pattern matches no file"));
+    }
+    Ok(listing)
+}
+
+async fn exact(
+    store: &Arc<Store>,
+    keys: Vec<String>,
+    settings: &SourceSettings,
+    progress: &ReadProgress,
+) -> Result<Vec<ListedObject>> {
+    let heads = keys.into_iter().map(|key| async move {
+        progress.add_request();
+        match store.head(&key).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if settings.ignore_missing && error.kind() == SourceErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    let found: Vec<Option<ListedObject>> =
+        stream::iter(heads).buffered(LISTING_REQUESTS_MAX).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+async fn listed(
+    store: &Arc<Store>,
+    glob: &Glob,
+    settings: &SourceSettings,
+    progress: &ReadProgress,
+) -> Result<Vec<ListedObject>> {
+    let prefixes = glob.listing_prefixes().into_iter().map(|prefix| async move {
+        let mut objects = Vec::new();
+        let mut token = None;
+        loop {
+            progress.add_request();
+            let page = store.list_page(&prefix, token, settings.list_page_keys).await?;
+            objects.extend(page.objects);
+            token = page.next;
+            if token.is_none() {
+                return Ok::<_, SourceError>(objects);
+            }
+        }
+    });
+    let lists: Vec<Vec<ListedObject>> =
+        stream::iter(prefixes).buffered(LISTING_REQUESTS_MAX).try_collect().await?;
+    let mut objects: Vec<ListedObject> = lists.into_iter().flatten().collect();
+    objects.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(objects)
+}
+
+/// Local files: folders are read on a thread that may block, then each match is asked for its size.
+async fn walk(store: &Arc<Store>, glob: &Glob) -> Result<Vec<ListedObject>> {
+    let pattern = glob.clone();
+    let walk = store.runtimes().spawn_blocking("source walk", move || {
+        let mut keys = Vec::new();
+        for prefix in pattern.listing_prefixes() {
+            let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
+            walk_folder(folder, &pattern, &mut keys);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    });
+    let keys = walk.await.map_err(|_| {
+        SourceError::new(SourceErrorKind::Unavailable, "the worker threads are shutting down")
+    })?;
+    let heads = keys.into_iter().map(|key| async move { store.head(&key).await });
+    stream::iter(heads).buffered(LISTING_REQUESTS_MAX).try_collect().await
+}
+
+/// A folder that cannot be read holds no matches: it may be another user's, deep below the pattern.
+fn walk_folder(folder: &str, glob: &Glob, keys: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(FilePath::new("/").join(folder)) else { return };
+    let depth_max = glob.slashes_max().unwrap_or(LOCAL_DEPTH_MAX);
+    for entry in entries.flatten() {
+        let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), std::fs::metadata(entry.path()))
+        else {
+            continue;
+        };
+        let key = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        if metadata.is_dir() && key.matches('/').count() < depth_max {
+            walk_folder(&key, glob, keys);
+        } else if metadata.is_file() && glob.matches(&key) {
+            keys.push(key);
+        }
+    }
+}

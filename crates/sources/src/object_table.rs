@@ -1,0 +1,332 @@
+//! A listing of files as a table.
+//!
+//! Invariant: the schema is fixed when the table is made: columns of the files, then the virtual columns that were
+//! asked for ([`ObjectTable::with_virtual_columns`]), which are no part of `*`. The list of files is fixed too, with
+//! the ETag of each. Must not know: SQL text, the query's plan.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::DataFusionError;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
+use formats::FormatKind;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use model::ColumnType;
+use model::type_arrow::to_field;
+
+use crate::compression::Compression;
+use crate::env::SourceEnv;
+use crate::error::{Result, SourceError};
+use crate::listing::SourceFile;
+use crate::pages;
+use crate::parquet_stream::{self, BatchStream, ParquetRead};
+use crate::parquet_types;
+use crate::prune::RowGroupFilter;
+use crate::split::{Cuttable, SourceUnit, cut};
+use crate::stores::Store;
+use crate::text_stream::{self, TextRead};
+use crate::virtual_columns::VirtualColumn;
+
+/// Footers asked for together.
+const FOOTERS_AT_ONCE: usize = 32;
+
+/// Files outside as a table; clones share the listing.
+#[derive(Clone)]
+pub struct ObjectTable {
+    source: Arc<ObjectSource>,
+    virtual_columns: Vec<VirtualColumn>,
+    schema: SchemaRef,
+}
+
+/// What all views of one source share.
+pub(crate) struct ObjectSource {
+    pub env: SourceEnv,
+    pub store: Arc<Store>,
+    pub files: Vec<Arc<SourceFile>>,
+    pub format: FormatKind,
+    pub compression: Option<Compression>,
+    pub columns: Vec<(String, ColumnType)>,
+    /// Rows of all files, where every footer is known.
+    pub rows: Option<u64>,
+    pub notes: Vec<String>,
+}
+
+impl fmt::Debug for ObjectTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectTable")
+            .field("store", &self.source.store)
+            .field("files", &self.source.files.len())
+            .field("format", &self.source.format.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ObjectTable {
+    pub(crate) fn new(source: ObjectSource) -> Self {
+        let schema = schema_of(&source.columns, &[]);
+        ObjectTable { source: Arc::new(source), virtual_columns: Vec::new(), schema }
+    }
+
+    /// The same table with these virtual columns after its own. A column of the files hides its namesake.
+    pub fn with_virtual_columns(&self, columns: &[VirtualColumn]) -> ObjectTable {
+        let hidden =
+            |column: &VirtualColumn| self.source.columns.iter().any(|(name, _)| name == column.name());
+        let virtual_columns: Vec<VirtualColumn> =
+            columns.iter().copied().filter(|column| !hidden(column)).collect();
+        let schema = schema_of(&self.source.columns, &virtual_columns);
+        ObjectTable { source: Arc::clone(&self.source), virtual_columns, schema }
+    }
+
+    /// The files, in the order in which they are read.
+    pub fn files(&self) -> &[Arc<SourceFile>] {
+        &self.source.files
+    }
+
+    /// Columns of the files with our types attached, then the virtual columns asked for.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Columns of the files: what `*` stands for.
+    pub fn columns(&self) -> &[(String, ColumnType)] {
+        &self.source.columns
+    }
+
+    /// Virtual columns in the schema.
+    pub fn virtual_columns(&self) -> &[VirtualColumn] {
+        &self.virtual_columns
+    }
+
+    pub fn format(&self) -> FormatKind {
+        self.source.format
+    }
+
+    /// What a user may want to know: how arguments were read, unsigned retries, where columns came from.
+    pub fn notes(&self) -> &[String] {
+        &self.source.notes
+    }
+
+    /// Bytes of all files as stored.
+    pub fn bytes(&self) -> u64 {
+        self.source.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Rows of all files, if known without reading them.
+    pub fn rows(&self) -> Option<u64> {
+        self.source.rows
+    }
+
+    pub(crate) fn is_cut_inside_files(&self) -> bool {
+        self.source.format == FormatKind::Parquet
+    }
+
+    /// Adds what these units will read to the statement's progress counters.
+    pub async fn expect(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<()> {
+        let files: HashSet<usize> = units.iter().map(|unit| unit.file).collect();
+        let rows = units.iter().filter_map(|unit| unit.rows).sum();
+        let mut bytes = 0_u64;
+        for unit in units {
+            bytes += match &unit.row_groups {
+                None => unit.bytes,
+                Some(row_groups) => self.projected_bytes(unit.file, row_groups, projection).await?,
+            };
+        }
+        let files = u64::try_from(files.len()).unwrap_or(u64::MAX);
+        self.source.env.progress.add_expected(files, bytes, rows);
+        Ok(())
+    }
+
+    async fn projected_bytes(
+        &self,
+        file: usize,
+        row_groups: &[usize],
+        projection: Option<&[usize]>,
+    ) -> Result<u64> {
+        let reader = self.source.env.reader(&self.source.store, &self.source.files[file]);
+        let footer = self.source.env.schema_cache.footers().load(&reader).await?;
+        let wanted = |name: &str| match projection {
+            None => true,
+            Some(positions) => positions.iter().any(|i| self.schema.fields()[*i].name() == name),
+        };
+        let columns = row_groups.iter().flat_map(|i| footer.row_group(*i).columns());
+        let wanted =
+            columns.filter(|column| column.column_path().parts().first().is_some_and(|root| wanted(root)));
+        Ok(wanted.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum())
+    }
+
+    pub(crate) fn env(&self) -> &SourceEnv {
+        &self.source.env
+    }
+
+    /// Units of about `target_bytes`, in order.
+    pub async fn units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
+        let all: Vec<usize> = (0..self.source.files.len()).collect();
+        self.units_of(&all, target_bytes, &[]).await
+    }
+
+    /// Units that may hold rows for which every filter (over [`Self::schema`]) is true.
+    pub async fn units_matching(
+        &self,
+        target_bytes: u64,
+        filters: &[Arc<dyn PhysicalExpr>],
+    ) -> Result<Vec<SourceUnit>> {
+        let files = self.files_matching(filters)?;
+        self.units_of(&files, target_bytes, filters).await
+    }
+
+    pub(crate) async fn units_of(
+        &self,
+        files: &[usize],
+        target_bytes: u64,
+        filters: &[Arc<dyn PhysicalExpr>],
+    ) -> Result<Vec<SourceUnit>> {
+        let filters = self.row_group_filters(filters);
+        let cuttable: Vec<_> = files.iter().map(|file| self.cuttable(*file, &filters)).collect();
+        let cuttable: Vec<Cuttable> = stream::iter(cuttable).buffered(FOOTERS_AT_ONCE).try_collect().await?;
+        Ok(cut(&cuttable, target_bytes))
+    }
+
+    async fn cuttable(&self, file: usize, filters: &[RowGroupFilter]) -> Result<Cuttable> {
+        let bytes = self.source.files[file].bytes;
+        if self.source.format != FormatKind::Parquet {
+            return Ok(Cuttable { file, bytes, row_groups: None });
+        }
+        let reader = self.source.env.reader(&self.source.store, &self.source.files[file]);
+        let footer = self.source.env.schema_cache.footers().load(&reader).await?;
+        let all: Vec<usize> = (0..footer.num_row_groups()).collect();
+        let path = &reader.file.path;
+        let kept = filters.iter().fold(all, |kept, filter| filter.keep(&footer, path, kept));
+        Ok(Cuttable { file, bytes, row_groups: Some((footer, kept)) })
+    }
+
+    fn row_group_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Vec<RowGroupFilter> {
+        filters.iter().filter_map(|filter| RowGroupFilter::new(Arc::clone(filter), &self.schema)).collect()
+    }
+
+    /// Rows of one unit: columns of [`Self::schema`] by position (`None`: all), in batches of at most `batch_rows`.
+    ///
+    /// Requests are sent before the stream is polled; decoding happens on the thread that polls it. Filters only skip
+    /// row groups that cannot match: the rows still have to be filtered.
+    pub async fn scan_unit(
+        &self,
+        unit: &SourceUnit,
+        projection: Option<&[usize]>,
+        filters: &[Arc<dyn PhysicalExpr>],
+        batch_rows: usize,
+    ) -> Result<BatchStream> {
+        let source = &self.source;
+        let file = source.files.get(unit.file).ok_or_else(|| {
+            SourceError::bad_arguments(format!("unit names file {} of {}", unit.file, source.files.len()))
+        })?;
+        let output = match projection {
+            Some(positions) => {
+                let projected = self.schema.project(positions);
+                Arc::new(projected.map_err(|error| SourceError::bad_arguments(error.to_string()))?)
+            }
+            None => Arc::clone(&self.schema),
+        };
+        let (reader, memory) = (source.env.reader(&source.store, file), source.env.memory.clone());
+        let virtual_columns = self.virtual_columns.clone();
+        if source.format != FormatKind::Parquet {
+            return text_stream::read(TextRead {
+                reader,
+                format: source.format,
+                compression: source.compression,
+                file_schema: schema_of(&source.columns, &[]),
+                output,
+                virtual_columns,
+                memory,
+            });
+        }
+        let footers = source.env.schema_cache.footers();
+        let mut footer = footers.load(&reader).await?;
+        let all = || (0..footer.num_row_groups()).collect();
+        let mut row_groups = unit.row_groups.clone().unwrap_or_else(all);
+        let mut selections = HashMap::new();
+        let prunable = self.row_group_filters(filters);
+        if !prunable.is_empty() {
+            row_groups =
+                prunable.iter().fold(row_groups, |kept, filter| filter.keep(&footer, &file.path, kept));
+            let decoded = parquet_types::decoded_schema(&footer, &file.path)?;
+            let usable = pages::usable(filters, &self.schema, &decoded);
+            if !usable.is_empty() && !row_groups.is_empty() {
+                footer = footers.load_with_pages(&reader).await?;
+                selections = pages::selections(&footer, &decoded, &usable, &row_groups);
+            }
+        }
+        parquet_stream::read(ParquetRead {
+            reader,
+            footer,
+            output,
+            virtual_columns,
+            row_groups,
+            selections,
+            batch_rows: batch_rows.max(1),
+            memory,
+        })
+    }
+
+    /// Files for which the filters that use virtual columns alone are true; no request is made.
+    pub(crate) fn files_matching(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Vec<usize>> {
+        let files = &self.source.files;
+        let own = self.source.columns.len();
+        let about_files: Vec<&Arc<dyn PhysicalExpr>> = filters
+            .iter()
+            .filter(|filter| {
+                let columns = collect_columns(filter);
+                !columns.is_empty() && columns.iter().all(|column| column.index() >= own)
+            })
+            .collect();
+        if about_files.is_empty() || files.is_empty() {
+            return Ok((0..files.len()).collect());
+        }
+        let batch = self.file_rows()?;
+        let broken = |error: DataFusionError| match SourceError::find(&error) {
+            Some(ours) => ours.clone(),
+            None => SourceError::bad_arguments(format!("a filter on files cannot be evaluated: {error}")),
+        };
+        let mut keep = vec![true; files.len()];
+        for filter in about_files {
+            let answer =
+                filter.evaluate(&batch).and_then(|value| value.into_array(files.len())).map_err(broken)?;
+            let Some(answer) = answer.as_any().downcast_ref::<BooleanArray>() else { continue };
+            keep.iter_mut().zip(answer).for_each(|(keep, answer)| *keep &= answer == Some(true));
+        }
+        Ok((0..files.len()).filter(|i| keep[*i]).collect())
+    }
+
+    /// One row per file: NULLs for the file's own columns, and the virtual ones.
+    fn file_rows(&self) -> Result<RecordBatch> {
+        let broken = |error: String| SourceError::bad_arguments(format!("a filter on files failed: {error}"));
+        let rows = self.source.files.len();
+        let own = self.source.columns.len();
+        let mut columns = Vec::new();
+        let mut fields = Vec::new();
+        for (i, field) in self.schema.fields().iter().enumerate() {
+            fields.push(Arc::new(field.as_ref().clone().with_nullable(true)));
+            let Some(column) = i.checked_sub(own).and_then(|i| self.virtual_columns.get(i)) else {
+                columns.push(arrow::array::new_null_array(field.data_type(), rows));
+                continue;
+            };
+            let values = self.source.files.iter().map(|file| column.value(file));
+            let array = datafusion::common::ScalarValue::iter_to_array(values);
+            columns.push(array.map_err(|error| broken(error.to_string()))?);
+        }
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+            .map_err(|error| broken(error.to_string()))
+    }
+}
+
+fn schema_of(columns: &[(String, ColumnType)], virtual_columns: &[VirtualColumn]) -> SchemaRef {
+    let own = columns.iter().map(|(name, column_type)| to_field(name, column_type));
+    let added = virtual_columns.iter().map(|column| to_field(column.name(), &column.column_type()));
+    Arc::new(Schema::new(own.chain(added).collect::<Vec<_>>()))
+}
+
+pub(crate) fn to_datafusion(error: SourceError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

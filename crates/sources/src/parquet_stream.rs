@@ -1,0 +1,311 @@
+//! Rows of Parquet row groups, decoded on the thread that asks while the next bytes are on their way.
+//!
+//! Invariant: batches have exactly the output schema; a row group's bytes are fetched whole, in one set of requests,
+//! and freed when it is decoded. Bytes fetched ahead stay below `prefetch_bytes_max` and are counted in the query's
+//! memory budget; when the budget refuses, nothing is fetched ahead.
+//! Must not know: queries, units' owners.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, SchemaRef};
+use bytes::Bytes;
+use futures::stream::{BoxStream, StreamExt};
+use host::{MemoryBudget, MemoryGrant};
+use parquet::DecodeResult;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection,
+};
+use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::conform::{Place, conform, missing};
+use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::fetch::FileReader;
+use crate::parquet_types;
+use crate::virtual_columns::VirtualColumn;
+
+/// Row groups of one stream whose bytes are fetched or waiting.
+const ROW_GROUPS_AHEAD_MAX: usize = 4;
+
+/// A stream of batches of one source.
+pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
+
+/// What to read of one file.
+pub(crate) struct ParquetRead {
+    pub reader: FileReader,
+    pub footer: Arc<ParquetMetaData>,
+    /// Schema of the batches: columns of the file, of other files, and virtual ones.
+    pub output: SchemaRef,
+    /// Names in `output` that are virtual.
+    pub virtual_columns: Vec<VirtualColumn>,
+    pub row_groups: Vec<usize>,
+    /// Rows to read of row groups that are not read whole.
+    pub selections: HashMap<usize, RowSelection>,
+    pub batch_rows: usize,
+    pub memory: MemoryBudget,
+}
+
+/// Where a column of the output comes from.
+enum Origin {
+    /// Position among the decoded columns; JSON text still to be checked.
+    Decoded {
+        position: usize,
+        unchecked: bool,
+    },
+    Virtual(VirtualColumn),
+    Missing,
+}
+
+struct Stream {
+    read: ParquetRead,
+    arrow: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    origins: Vec<Origin>,
+    waiting: VecDeque<usize>,
+    fetched: VecDeque<Fetched>,
+    current: Option<(ParquetRecordBatchReader, MemoryGrant)>,
+}
+
+/// A row group before its bytes are asked for.
+enum Opened {
+    /// No row of it is wanted.
+    Empty,
+    /// Rows without any column.
+    Ready(ParquetRecordBatchReader),
+    Needs(ParquetPushDecoder, Vec<Range<u64>>),
+}
+
+/// A row group whose bytes are on their way.
+struct Fetched {
+    bytes: u64,
+    grant: MemoryGrant,
+    source: FetchedSource,
+}
+
+enum FetchedSource {
+    Ready(ParquetRecordBatchReader),
+    Arriving {
+        decoder: ParquetPushDecoder,
+        ranges: Vec<Range<u64>>,
+        task: AbortOnDropHandle<Result<Vec<Bytes>>>,
+    },
+}
+
+/// Starts reading: the first requests are sent before the stream is polled.
+pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
+    let path = read.reader.file.path.clone();
+    let decoded = parquet_types::decoded_schema(&read.footer, &path)?;
+    let options = ArrowReaderOptions::new().with_schema(Arc::clone(&decoded));
+    let arrow = ArrowReaderMetadata::try_new(Arc::clone(&read.footer), options)
+        .map_err(|error| SourceError::corrupt(&path, format!("\"{path}\" cannot be decoded: {error}")))?;
+    let (roots, origins) = origins(&read, &decoded);
+    let descriptor = read.footer.file_metadata().schema_descr_ptr();
+    let mask = ProjectionMask::roots(&descriptor, roots);
+    let waiting = read.row_groups.iter().copied().collect();
+    let mut stream = Stream { read, arrow, mask, origins, waiting, fetched: VecDeque::new(), current: None };
+    stream.fetch_ahead()?;
+    Ok(futures::stream::try_unfold(stream, Stream::next).boxed())
+}
+
+/// Root columns to decode, in the file's order, and the origin of every output column.
+fn origins(read: &ParquetRead, decoded: &SchemaRef) -> (Vec<usize>, Vec<Origin>) {
+    let unchecked = parquet_types::unchecked_text(&read.footer);
+    let found = |name: &str| decoded.index_of(name).ok();
+    let mut roots: Vec<usize> = read.output.fields().iter().filter_map(|field| found(field.name())).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    let origin = |name: &String| match found(name) {
+        Some(root) => Origin::Decoded {
+            position: roots.binary_search(&root).unwrap_or(0),
+            unchecked: unchecked.contains(name),
+        },
+        None => match VirtualColumn::by_name(name).filter(|column| read.virtual_columns.contains(column)) {
+            Some(column) => Origin::Virtual(column),
+            None => Origin::Missing,
+        },
+    };
+    let origins = read.output.fields().iter().map(|field| origin(field.name())).collect();
+    (roots, origins)
+}
+
+impl Stream {
+    async fn next(mut self) -> Result<Option<(RecordBatch, Stream)>> {
+        loop {
+            if let Some((reader, _)) = &mut self.current {
+                match reader.next() {
+                    Some(Ok(batch)) => {
+                        self.read.reader.progress.add_rows(batch.num_rows());
+                        let batch = self.output(&batch)?;
+                        return Ok(Some((batch, self)));
+                    }
+                    Some(Err(error)) => return Err(self.decode_error(&error.to_string())),
+                    None => self.current = None,
+                }
+            }
+            if !self.open_next().await? {
+                if self.read.row_groups.len() == self.read.footer.num_row_groups() {
+                    self.read.reader.progress.add_file_done();
+                }
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits for the next row group's bytes and sends the requests behind it; false at the end.
+    async fn open_next(&mut self) -> Result<bool> {
+        if self.fetched.is_empty() {
+            self.fetch_ahead()?;
+        }
+        let Some(fetched) = self.fetched.pop_front() else { return Ok(false) };
+        self.fetch_ahead()?;
+        self.current = match fetched.source {
+            FetchedSource::Ready(reader) => Some((reader, fetched.grant)),
+            FetchedSource::Arriving { decoder, ranges, task } => {
+                let stopped =
+                    |_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down");
+                let data = task.await.map_err(stopped)??;
+                opened(&self.read.reader.clone(), decoder, ranges, data)
+                    .await?
+                    .map(|reader| (reader, fetched.grant))
+            }
+        };
+        Ok(true)
+    }
+
+    /// Sends requests for waiting row groups: one always, more while they fit.
+    fn fetch_ahead(&mut self) -> Result<()> {
+        while let Some(row_group) = self.waiting.front().copied() {
+            let (decoder, ranges) = match self.decoder(row_group)? {
+                Opened::Needs(decoder, ranges) => (decoder, ranges),
+                Opened::Empty => {
+                    self.waiting.pop_front();
+                    continue;
+                }
+                Opened::Ready(reader) => {
+                    self.waiting.pop_front();
+                    let grant = self.read.memory.empty_grant("source buffers");
+                    self.fetched.push_back(Fetched { bytes: 0, grant, source: FetchedSource::Ready(reader) });
+                    return Ok(());
+                }
+            };
+            let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            let Some(grant) = self.granted(bytes) else { return Ok(()) };
+            self.waiting.pop_front();
+            let (reader, wanted) = (self.read.reader.clone(), ranges.clone());
+            let fetch = async move { reader.get_ranges(&wanted).await };
+            let task = self.read.reader.store.runtimes().spawn_io("source row group", fetch);
+            let task = AbortOnDropHandle::new(task);
+            let source = FetchedSource::Arriving { decoder, ranges, task };
+            self.fetched.push_back(Fetched { bytes, grant, source });
+        }
+        Ok(())
+    }
+
+    /// Memory for the bytes of one more row group; `None` when it has to wait.
+    fn granted(&self, bytes: u64) -> Option<MemoryGrant> {
+        let settings = &self.read.reader.settings;
+        let needed_now = self.fetched.is_empty() && self.current.is_none();
+        let ahead: u64 = self.fetched.iter().map(|fetched| fetched.bytes).sum();
+        let fits = settings.reads_ahead()
+            && self.fetched.len() < ROW_GROUPS_AHEAD_MAX
+            && (self.fetched.is_empty() || ahead.saturating_add(bytes) <= settings.prefetch_bytes_max);
+        if !needed_now && !fits {
+            return None;
+        }
+        let mut grant = self.read.memory.empty_grant("source buffers");
+        if grant.try_grow(bytes).is_err() {
+            if !needed_now {
+                return None;
+            }
+            // Without these bytes there is no progress at all, so they are counted past the limit.
+            grant.grow_anyway(bytes);
+        }
+        Some(grant)
+    }
+
+    /// A decoder of one row group, and the bytes it asks for.
+    fn decoder(&self, row_group: usize) -> Result<Opened> {
+        let mut builder = ParquetPushDecoderBuilder::new_with_metadata(self.arrow.clone())
+            .with_row_groups(vec![row_group])
+            .with_projection(self.mask.clone())
+            .with_batch_size(self.read.batch_rows);
+        if let Some(rows) = self.read.selections.get(&row_group) {
+            if !rows.selects_any() {
+                return Ok(Opened::Empty);
+            }
+            builder = builder.with_row_selection(rows.clone());
+        }
+        let mut decoder = builder.build().map_err(|error| self.decode_error(&error.to_string()))?;
+        // Asked before it has any byte, the decoder says what it needs.
+        match decoder.try_next_reader().map_err(|error| self.decode_error(&error.to_string()))? {
+            DecodeResult::NeedsData(ranges) => Ok(Opened::Needs(decoder, ranges)),
+            DecodeResult::Data(reader) => Ok(Opened::Ready(reader)),
+            DecodeResult::Finished => Ok(Opened::Empty),
+        }
+    }
+
+    fn output(&self, decoded: &RecordBatch) -> Result<RecordBatch> {
+        let file = &self.read.reader.file;
+        let rows = decoded.num_rows();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.origins.len());
+        for (field, origin) in self.read.output.fields().iter().zip(&self.origins) {
+            let place = Place { file: &file.path, column: field.name() };
+            columns.push(match origin {
+                Origin::Decoded { position, unchecked } => {
+                    let column = decoded.column(*position);
+                    match column.data_type() {
+                        DataType::Utf8View if *unchecked => {
+                            let bytes: ArrayRef = Arc::new(column.as_string_view().clone().to_binary_view());
+                            conform(&bytes, field, place)?
+                        }
+                        _ => conform(column, field, place)?,
+                    }
+                }
+                Origin::Virtual(column) => column
+                    .value(file)
+                    .to_array_of_size(rows)
+                    .map_err(|error| self.decode_error(&error.to_string()))?,
+                Origin::Missing => missing(field, rows, place)?,
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.read.output), columns, &options)
+            .map_err(|error| self.decode_error(&error.to_string()))
+    }
+
+    fn decode_error(&self, problem: &str) -> SourceError {
+        decode_error(&self.read.reader, problem)
+    }
+}
+
+fn decode_error(reader: &FileReader, problem: &str) -> SourceError {
+    let path = &reader.file.path;
+    SourceError::corrupt(path, format!("\"{path}\" cannot be decoded: {problem}"))
+}
+
+/// The reader of a row group whose bytes have arrived; `None` when no row is left.
+async fn opened(
+    reader: &FileReader,
+    mut decoder: ParquetPushDecoder,
+    mut ranges: Vec<Range<u64>>,
+    mut data: Vec<Bytes>,
+) -> Result<Option<ParquetRecordBatchReader>> {
+    let broken = |error: ParquetError| decode_error(reader, &error.to_string());
+    loop {
+        decoder.push_ranges(ranges, data).map_err(broken)?;
+        match decoder.try_next_reader().map_err(broken)? {
+            DecodeResult::Data(rows) => return Ok(Some(rows)),
+            DecodeResult::Finished => return Ok(None),
+            DecodeResult::NeedsData(more) => {
+                data = reader.get_ranges(&more).await?;
+                ranges = more;
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Row groups that cannot hold a matching row, by the statistics in the footer.
+//!
+//! Pure. Invariant: a row group is dropped only if the statistics prove it; unknown means kept. Statistics are read
+//! in the types of the table, not of the file. Must not know: stores.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::{Column, ScalarValue};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+
+use crate::parquet_types;
+
+/// A filter in the form that statistics can answer.
+#[derive(Clone)]
+pub(crate) struct RowGroupFilter {
+    predicate: Arc<PruningPredicate>,
+    schema: SchemaRef,
+}
+
+impl RowGroupFilter {
+    /// `None` when statistics can say nothing about the filter.
+    pub(crate) fn new(filter: Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Option<RowGroupFilter> {
+        let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema)).build(filter)?;
+        (!predicate.always_true()).then(|| RowGroupFilter { predicate, schema: Arc::clone(schema) })
+    }
+
+    /// Of these row groups, the ones that may hold matching rows.
+    pub(crate) fn keep(&self, footer: &ParquetMetaData, path: &str, row_groups: Vec<usize>) -> Vec<usize> {
+        let Ok(file_schema) = parquet_types::decoded_schema(footer, path) else { return row_groups };
+        let groups = row_groups.iter().map(|i| footer.row_group(*i)).collect();
+        let statistics = GroupStatistics { footer, groups, file_schema, table_schema: &self.schema };
+        match self.predicate.prune(&statistics) {
+            Ok(keep) => row_groups.into_iter().zip(keep).filter_map(|(i, keep)| keep.then_some(i)).collect(),
+            Err(_) => row_groups,
+        }
+    }
+}
+
+struct GroupStatistics<'a> {
+    footer: &'a ParquetMetaData,
+    groups: Vec<&'a RowGroupMetaData>,
+    file_schema: SchemaRef,
+    table_schema: &'a SchemaRef,
+}
+
+impl GroupStatistics<'_> {
+    fn converter(&self, column: &Column) -> Option<StatisticsConverter<'_>> {
+        let schema = self.footer.file_metadata().schema_descr();
+        StatisticsConverter::try_new(&column.name, &self.file_schema, schema).ok()
+    }
+
+    /// Bounds in the table's type, where making values of that type keeps their order.
+    fn in_table_type(&self, column: &Column, bounds: ArrayRef) -> Option<ArrayRef> {
+        let wanted = self.table_schema.field_with_name(&column.name).ok()?;
+        let stored = self.file_schema.field_with_name(&column.name).ok()?;
+        if stored.is_nullable() && !wanted.is_nullable() && !self.has_no_nulls(column) {
+            // NULL is read as the default, which the bounds do not cover.
+            return None;
+        }
+        let (from, to) = (bounds.data_type(), wanted.data_type());
+        let keeps_order = (from.is_numeric() && to.is_numeric()) || (from.is_temporal() && to.is_temporal());
+        match from == to {
+            true => Some(bounds),
+            false if keeps_order => {
+                arrow::compute::cast(&bounds, to).ok().filter(|cast| cast.null_count() == bounds.null_count())
+            }
+            false => None,
+        }
+    }
+
+    fn has_no_nulls(&self, column: &Column) -> bool {
+        let converter =
+            self.converter(column).map(|converter| converter.with_missing_null_counts_as_zero(false));
+        let counts = converter.and_then(|c| c.row_group_null_counts(self.groups.iter().copied()).ok());
+        counts.is_some_and(|counts| counts.iter().all(|count| count == Some(0)))
+    }
+}
+
+impl PruningStatistics for GroupStatistics<'_> {
+    fn min_values(&self, column: &Column) -> Option<ArrayRef> {
+        let bounds = self.converter(column)?.row_group_mins(self.groups.iter().copied()).ok()?;
+        self.in_table_type(column, bounds)
+    }
+
+    fn max_values(&self, column: &Column) -> Option<ArrayRef> {
+        let bounds = self.converter(column)?.row_group_maxes(self.groups.iter().copied()).ok()?;
+        self.in_table_type(column, bounds)
+    }
+
+    fn num_containers(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
+        let counts = self.converter(column)?.row_group_null_counts(self.groups.iter().copied()).ok()?;
+        Some(Arc::new(counts))
+    }
+
+    fn row_counts(&self) -> Option<ArrayRef> {
+        let rows = self.groups.iter().map(|group| u64::try_from(group.num_rows()).ok());
+        Some(Arc::new(rows.collect::<UInt64Array>()))
+    }
+
+    fn contained(&self, _column: &Column, _values: &HashSet<ScalarValue>) -> Option<BooleanArray> {
+        None
+    }
+}

@@ -1,0 +1,112 @@
+//! Session settings that reading sources obeys, as plain data.
+//!
+//! Invariant: every limit here is above zero once [`SourceSettings::bounded`] has been called. Names and defaults
+//! are ClickHouse's. Must not know: how a session stores its settings.
+
+use std::time::Duration;
+
+use formats::FormatSettings;
+
+/// `remote_filesystem_read_method`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadMethod {
+    /// One request at a time, nothing ahead of the reader.
+    Read,
+    /// Requests run on the I/O threads, ahead of the reader.
+    Threadpool,
+}
+
+/// `schema_inference_mode`, and ours.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum InferenceMode {
+    /// The first file that can be read decides (ClickHouse's `default`).
+    First,
+    /// Every file is read; the result has every column (ClickHouse's `union`).
+    Union,
+    /// Ours: all Parquet footers, and first, last, largest and five more text files.
+    SampledUnion,
+}
+
+#[derive(Clone, Debug)]
+pub struct SourceSettings {
+    /// Streams that decode at the same time.
+    pub max_threads: usize,
+    /// Ranged GETs in flight for one file.
+    pub max_download_threads: usize,
+    /// Bytes of one ranged GET; a file above twice this is read in ranges.
+    pub max_download_buffer_size: u64,
+    pub read_method: ReadMethod,
+    pub prefetch: bool,
+    /// Rows of one batch.
+    pub max_block_size: usize,
+    /// Keys in one page of a listing.
+    pub list_page_keys: usize,
+    /// Retries of one request after the first attempt.
+    pub retry_attempts: usize,
+    pub connect_timeout: Duration,
+    pub request_timeout: Duration,
+    /// No retry starts later than this after the first attempt of a request.
+    pub retry_timeout: Duration,
+    pub validate_etag: bool,
+    /// An exact key that is missing is an error unless this is set.
+    pub ignore_missing: bool,
+    pub throw_on_zero_files: bool,
+    pub skip_empty_files: bool,
+    pub inference_mode: InferenceMode,
+    pub use_schema_cache: bool,
+    /// Bytes of a text file looked at by inference.
+    pub inference_bytes_max: u64,
+    /// Parquet footers read for one source; of more files inference takes an even sample.
+    pub max_footers: usize,
+    /// Bytes fetched ahead of the decoder by one stream.
+    pub prefetch_bytes_max: u64,
+    pub format: FormatSettings,
+}
+
+impl Default for SourceSettings {
+    fn default() -> Self {
+        SourceSettings {
+            max_threads: 2,
+            max_download_threads: 4,
+            max_download_buffer_size: 10 << 20,
+            read_method: ReadMethod::Threadpool,
+            prefetch: true,
+            max_block_size: 65_409,
+            list_page_keys: 1000,
+            // ClickHouse allows 500 attempts; with waits capped at 5 s that is 40 minutes of silence.
+            retry_attempts: 20,
+            connect_timeout: Duration::from_millis(1000),
+            request_timeout: Duration::from_millis(30_000),
+            retry_timeout: Duration::from_secs(120),
+            validate_etag: true,
+            ignore_missing: false,
+            throw_on_zero_files: false,
+            skip_empty_files: true,
+            inference_mode: InferenceMode::SampledUnion,
+            use_schema_cache: true,
+            inference_bytes_max: 32 << 20,
+            max_footers: 2000,
+            prefetch_bytes_max: 64 << 20,
+            format: FormatSettings::default(),
+        }
+    }
+}
+
+impl SourceSettings {
+    /// The same settings with every limit at least at its least useful value.
+    pub fn bounded(mut self) -> Self {
+        self.max_threads = self.max_threads.max(1);
+        self.max_download_threads = self.max_download_threads.clamp(1, 256);
+        self.max_download_buffer_size = self.max_download_buffer_size.max(64 << 10);
+        self.max_block_size = self.max_block_size.max(1);
+        self.list_page_keys = self.list_page_keys.clamp(1, 1000);
+        self.max_footers = self.max_footers.max(1);
+        self.inference_bytes_max = self.inference_bytes_max.max(32 << 10);
+        self
+    }
+
+    /// Whether bytes may be fetched before they are asked for.
+    pub fn reads_ahead(&self) -> bool {
+        self.prefetch && self.read_method == ReadMethod::Threadpool
+    }
+}

@@ -1,0 +1,160 @@
+//! Errors of the object store client turned into ours.
+//!
+//! The client hands on a server's answer only as text, so status, S3 code and request id are read from there.
+//! Invariant: kind and message depend on what the server said, never on which request said it.
+
+use std::error::Error as StdError;
+use std::ops::Range;
+
+use crate::error::{SourceError, SourceErrorKind, StoreAnswer};
+
+/// Longest piece of a foreign text in our message.
+const FOREIGN_TEXT_MAX: usize = 400;
+
+/// An error of reading `shown` (`bucket/key` or a path).
+pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option<Range<u64>>) -> SourceError {
+    let answer = answer_of(error);
+    let bucket = shown.split('/').next().unwrap_or(shown);
+    let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
+        (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
+            SourceError::new(SourceErrorKind::NotFound, format!("key \"{shown}\" does not exist"))
+        }
+        (object_store::Error::Precondition { .. }, ..) | (_, _, Some(412)) => SourceError::new(
+            SourceErrorKind::Changed,
+            format!("\"{shown}\" was replaced while it was being read: its ETag changed"),
+        ),
+        _ if denied(error, &answer) => no_access(shown),
+        _ => unavailable(error, &answer, &format!("reading \"{shown}\"")),
+    };
+    let built = built.with_file(shown).with_answer(answer);
+    match range {
+        Some(range) => built.with_range(range),
+        None => built,
+    }
+}
+
+/// An error of listing `prefix` in a bucket.
+pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &str) -> SourceError {
+    let answer = answer_of(error);
+    let built = match (answer.s3_code.as_deref(), answer.http_status) {
+        (Some("NoSuchBucket"), _) | (None, Some(404)) => no_bucket(bucket),
+        _ if denied(error, &answer) => no_access(&format!("{bucket}/{prefix}")),
+        _ => unavailable(error, &answer, &format!("listing \"{bucket}/{prefix}\"")),
+    };
+    built.with_answer(answer)
+}
+
+fn no_bucket(bucket: &str) -> SourceError {
+    SourceError::new(SourceErrorKind::NotFound, format!("bucket \"{bucket}\" does not exist"))
+}
+
+fn no_access(shown: &str) -> SourceError {
+    SourceError::new(SourceErrorKind::Denied, format!("access to \"{shown}\" was denied"))
+        .with_hint("give other credentials, or NOSIGN for a public bucket")
+}
+
+fn denied(error: &object_store::Error, answer: &StoreAnswer) -> bool {
+    use object_store::Error::{PermissionDenied, Unauthenticated};
+    matches!(error, PermissionDenied { .. } | Unauthenticated { .. })
+        || matches!(answer.http_status, Some(401 | 403))
+        || matches!(
+            answer.s3_code.as_deref(),
+            Some("InvalidAccessKeyId" | "SignatureDoesNotMatch" | "AccessDenied")
+        )
+}
+
+fn unavailable(error: &object_store::Error, answer: &StoreAnswer, doing: &str) -> SourceError {
+    let text = answer.message.clone().unwrap_or_else(|| text_of(error));
+    let attempts = between(&text_of(error), ", after ", " retries").map(|n| format!(" after {n} retries"));
+    let cut: String = text.chars().take(FOREIGN_TEXT_MAX).collect();
+    let message = format!("{doing} failed{}: {cut}", attempts.unwrap_or_default());
+    SourceError::new(SourceErrorKind::Unavailable, message)
+}
+
+/// Everything the client and the libraries below it say, each thing once.
+fn text_of(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        source = inner.source();
+    }
+    text
+}
+
+fn answer_of(error: &object_store::Error) -> StoreAnswer {
+    let text = text_of(error);
+    let tag = |name: &str| between(&text, &format!("<{name}>"), &format!("</{name}>")).map(str::to_owned);
+    let from_text = between(&text, "non-2xx status code: ", " ").and_then(|status| status.parse().ok());
+    let from_kind = match error {
+        object_store::Error::NotFound { .. } => Some(404),
+        object_store::Error::PermissionDenied { .. } => Some(403),
+        object_store::Error::Unauthenticated { .. } => Some(401),
+        object_store::Error::Precondition { .. } => Some(412),
+        _ => None,
+    };
+    StoreAnswer {
+        http_status: from_text.or(from_kind),
+        s3_code: tag("Code"),
+        request_id: tag("RequestId"),
+        region: tag("Region"),
+        message: tag("Message"),
+    }
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let rest = &text[text.find(before)? + before.len()..];
+    rest.find(after).map(|end| &rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> object_store::Error {
+        object_store::Error::Generic { store: "S3", source: text.into() }
+    }
+
+    #[test]
+    fn the_answer_is_read_from_the_text() {
+        let told = error(
+            "Error performing GET http://h/b/k in 1ms, after 3 retries, max_retries: 3, retry_timeout: 1s  - Server \
+             returned non-2xx status code: 503 Service Unavailable: <Error><Code>SlowDown</Code><Message>slow\
+             </Message><RequestId>r7</RequestId></Error>",
+        );
+        let read = read_error(&told, "b/k", Some(5..10));
+        assert_eq!(read.kind(), SourceErrorKind::Unavailable);
+        assert_eq!(
+            read.to_string(),
+            "reading \"b/k\" failed after 3 retries: slow (bytes 5-9, HTTP 503, S3 code SlowDown, request id r7)"
+        );
+    }
+
+    #[test]
+    fn kinds_follow_what_the_server_said() {
+        let with = |code: &str, status: u16| {
+            error(&format!("non-2xx status code: {status} X: <Error><Code>{code}</Code></Error>"))
+        };
+        for (code, status, kind, words) in [
+            ("NoSuchBucket", 404, SourceErrorKind::NotFound, "bucket \"b\""),
+            ("NoSuchKey", 404, SourceErrorKind::NotFound, "key \"b/k\""),
+            ("AccessDenied", 403, SourceErrorKind::Denied, "denied"),
+            ("SignatureDoesNotMatch", 403, SourceErrorKind::Denied, "NOSIGN"),
+            ("PreconditionFailed", 412, SourceErrorKind::Changed, "ETag changed"),
+            ("InternalError", 500, SourceErrorKind::Unavailable, "failed"),
+        ] {
+            let read = read_error(&with(code, status), "b/k", None);
+            assert_eq!(read.kind(), kind, "{code}");
+            assert!(read.to_string().contains(words), "{read}");
+            assert_eq!((read.http_status(), read.s3_code()), (Some(status), Some(code)));
+        }
+        assert!(
+            store_error(&with("NoSuchBucket", 404), "b", "p").to_string().contains("bucket \"b\" does not")
+        );
+    }
+}

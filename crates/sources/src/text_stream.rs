@@ -1,0 +1,198 @@
+//! Rows of text files: stored bytes, decompressed, parsed, on the thread that asks, while the next bytes arrive.
+//!
+//! Invariant: ranges arrive in order and stay below `prefetch_bytes_max`; what a reader did not consume is given to it
+//! again with more bytes behind it. Errors name the file. Must not know: queries.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use bytes::{Bytes, BytesMut};
+use formats::{FormatKind, HeaderRows, RowReader, new_reader};
+use futures::stream::StreamExt;
+use host::{MemoryBudget, MemoryGrant};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::compression::{ByteStream, Compression, opened};
+use crate::error::{Result, SourceError, SourceErrorKind, format_code};
+use crate::fetch::FileReader;
+use crate::parquet_stream::BatchStream;
+use crate::virtual_columns::VirtualColumn;
+
+/// What to read of one text file.
+pub(crate) struct TextRead {
+    pub reader: FileReader,
+    pub format: FormatKind,
+    /// `None`: the first bytes tell.
+    pub compression: Option<Compression>,
+    /// Every column of the file, in order: positional formats need them all.
+    pub file_schema: SchemaRef,
+    /// Schema of the batches: some columns of the file, and virtual ones.
+    pub output: SchemaRef,
+    pub virtual_columns: Vec<VirtualColumn>,
+    pub memory: MemoryBudget,
+}
+
+/// The file as it is stored, in order; the first requests are sent at once.
+pub(crate) fn stored(reader: FileReader, memory: MemoryBudget) -> ByteStream {
+    let bytes = reader.file.bytes;
+    let step = reader.settings.max_download_buffer_size;
+    // Small files are one request; two halves would only add a round trip.
+    let step = if bytes <= 2 * step { bytes.max(1) } else { step };
+    let ahead_max = match reader.settings.reads_ahead() {
+        true => reader.settings.max_download_threads,
+        false => 1,
+    };
+    let mut pieces = Pieces { reader, memory, step, ahead_max, next: 0, arriving: VecDeque::new() };
+    pieces.fetch_ahead();
+    futures::stream::try_unfold(pieces, |mut pieces| async move {
+        pieces.fetch_ahead();
+        let Some((task, grant)) = pieces.arriving.pop_front() else { return Ok(None) };
+        let chunk = task.await.map_err(|_| {
+            SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down")
+        })??;
+        pieces.fetch_ahead();
+        drop(grant);
+        Ok(Some((chunk, pieces)))
+    })
+    .boxed()
+}
+
+struct Pieces {
+    reader: FileReader,
+    memory: MemoryBudget,
+    step: u64,
+    ahead_max: usize,
+    next: u64,
+    arriving: VecDeque<(AbortOnDropHandle<Result<Bytes>>, MemoryGrant)>,
+}
+
+impl Pieces {
+    fn fetch_ahead(&mut self) {
+        while self.next < self.reader.file.bytes && self.arriving.len() < self.ahead_max {
+            let range = self.next..(self.next + self.step).min(self.reader.file.bytes);
+            let bytes = range.end - range.start;
+            let waiting = u64::try_from(self.arriving.len()).unwrap_or(u64::MAX).saturating_mul(self.step);
+            let needed_now = self.arriving.is_empty();
+            if !needed_now && waiting.saturating_add(bytes) > self.reader.settings.prefetch_bytes_max {
+                return;
+            }
+            let mut grant = self.memory.empty_grant("source buffers");
+            if grant.try_grow(bytes).is_err() {
+                if !needed_now {
+                    return;
+                }
+                // Without these bytes there is no progress at all, so they are counted past the limit.
+                grant.grow_anyway(bytes);
+            }
+            self.next = range.end;
+            let reader = self.reader.clone();
+            let fetch = async move { reader.get(range).await };
+            let task = self.reader.store.runtimes().spawn_io("source range", fetch);
+            self.arriving.push_back((AbortOnDropHandle::new(task), grant));
+        }
+    }
+}
+
+struct Parsing {
+    read: TextRead,
+    chunks: ByteStream,
+    rows: Box<dyn RowReader>,
+    /// Bytes the reader has not consumed.
+    rest: BytesMut,
+    parsed: VecDeque<RecordBatch>,
+    ended: bool,
+}
+
+/// Starts reading: the first requests are sent before the stream is polled.
+pub(crate) fn read(read: TextRead) -> Result<BatchStream> {
+    let settings = Arc::clone(&read.reader.settings);
+    let rows = new_reader(read.format, parsed_schema(&read), &settings.format)
+        .map_err(|error| bad_row(&read.reader.file.path, &error))?;
+    let stored = stored(read.reader.clone(), read.memory.clone());
+    let chunks = opened(stored, read.compression, &read.reader.file.path);
+    let parsing =
+        Parsing { read, chunks, rows, rest: BytesMut::new(), parsed: VecDeque::new(), ended: false };
+    Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
+}
+
+/// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
+fn parsed_schema(read: &TextRead) -> SchemaRef {
+    let by_name = read.format == FormatKind::JsonEachRow || read.format.header_rows() != HeaderRows::None;
+    if !by_name || !read.reader.settings.format.skip_unknown_fields {
+        return Arc::clone(&read.file_schema);
+    }
+    let wanted = |name: &str| read.output.index_of(name).is_ok();
+    let fields = read.file_schema.fields();
+    let mut kept: Vec<FieldRef> =
+        fields.iter().filter(|field| wanted(field.name())).map(Arc::clone).collect();
+    if kept.is_empty() {
+        kept.extend(fields.first().map(Arc::clone));
+    }
+    Arc::new(Schema::new(kept))
+}
+
+impl Parsing {
+    async fn next(mut self) -> Result<Option<(RecordBatch, Parsing)>> {
+        loop {
+            if let Some(batch) = self.parsed.pop_front() {
+                self.read.reader.progress.add_rows(batch.num_rows());
+                let batch = self.output(&batch)?;
+                return Ok(Some((batch, self)));
+            }
+            if self.ended {
+                self.read.reader.progress.add_file_done();
+                return Ok(None);
+            }
+            match self.chunks.next().await {
+                Some(chunk) => self.parse(chunk?, false)?,
+                None => {
+                    self.parse(Bytes::new(), true)?;
+                    self.ended = true;
+                }
+            }
+        }
+    }
+
+    fn parse(&mut self, chunk: Bytes, end: bool) -> Result<()> {
+        let path = self.read.reader.file.path.clone();
+        let mut out = Vec::new();
+        if self.rest.is_empty() {
+            let consumed = self.rows.read(&chunk, end, &mut out).map_err(|error| bad_row(&path, &error))?;
+            self.rest.extend_from_slice(chunk.get(consumed..).unwrap_or_default());
+        } else {
+            self.rest.extend_from_slice(&chunk);
+            let consumed =
+                self.rows.read(&self.rest, end, &mut out).map_err(|error| bad_row(&path, &error))?;
+            let _ = self.rest.split_to(consumed.min(self.rest.len()));
+        }
+        self.parsed.extend(out);
+        Ok(())
+    }
+
+    fn output(&self, parsed: &RecordBatch) -> Result<RecordBatch> {
+        let file = &self.read.reader.file;
+        let broken = |error: String| SourceError::corrupt(&file.path, error);
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        for field in self.read.output.fields() {
+            columns.push(match parsed.column_by_name(field.name()) {
+                Some(column) => Arc::clone(column),
+                None => VirtualColumn::by_name(field.name())
+                    .filter(|column| self.read.virtual_columns.contains(column))
+                    .ok_or_else(|| broken(format!("column \"{}\" is not in the file", field.name())))?
+                    .value(file)
+                    .to_array_of_size(parsed.num_rows())
+                    .map_err(|error| broken(error.to_string()))?,
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(parsed.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.read.output), columns, &options)
+            .map_err(|error| broken(error.to_string()))
+    }
+}
+
+fn bad_row(path: &str, error: &formats::FormatError) -> SourceError {
+    let message = format!("\"{path}\" cannot be parsed: {error}");
+    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(format_code(error.code))
+}

@@ -1,0 +1,18 @@
+//! Reading objects and files through the public API, against an S3 endpoint in this process.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod s3_server;
+
+#[path = "reading/fixture.rs"]
+mod fixture;
+#[path = "reading/globs.rs"]
+mod globs;
+#[path = "reading/parquet.rs"]
+mod parquet_files;
+#[path = "reading/faults.rs"]
+mod faults;
+#[path = "reading/inference.rs"]
+mod inference;
+#[path = "reading/files.rs"]
+mod files;

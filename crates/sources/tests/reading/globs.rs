@@ -1,0 +1,78 @@
+//! The vectors of the glob grammar, with the requests they cost.
+
+use sources::SourceErrorKind;
+
+use crate::fixture::Fixture;
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    for key in ["a/1.csv", "a/2.csv", "a/b/3.csv", "a/10.csv"] {
+        fixture.server.put("b", key, "x\n");
+    }
+    fixture
+}
+
+#[test]
+fn vectors_and_their_requests() {
+    let fixture = fixture();
+    for (pattern, keys, counts) in [
+        ("b/a/*.csv", &["a/1.csv", "a/10.csv", "a/2.csv"][..], (1, 0, 0)),
+        ("b/a/**.csv", &["a/1.csv", "a/10.csv", "a/2.csv", "a/b/3.csv"], (1, 0, 0)),
+        ("b/a/?.csv", &["a/1.csv", "a/2.csv"], (1, 0, 0)),
+        ("b/a/{1,10}.csv", &["a/1.csv", "a/10.csv"], (0, 2, 0)),
+        ("b/a/{1..3}.csv", &["a/1.csv", "a/2.csv"], (1, 0, 0)),
+        ("b/**/3.csv", &["a/b/3.csv"], (1, 0, 0)),
+        ("b/a/{0..10000}{0..10000}.csv", &["a/10.csv"], (1, 0, 0)),
+        ("b/a/{1,b/}*.csv", &["a/1.csv", "a/10.csv", "a/b/3.csv"], (2, 0, 0)),
+        ("b/none/*", &[], (1, 0, 0)),
+    ] {
+        fixture.server.forget_arrived();
+        assert_eq!(fixture.keys(pattern).unwrap(), keys, "{pattern}");
+        assert_eq!(fixture.server.counts(), counts, "{pattern}");
+    }
+}
+
+#[test]
+fn an_exact_key_that_is_missing_is_an_error_unless_ignored() {
+    let mut fixture = fixture();
+    let error = fixture.keys("b/a/{1,3}.csv").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code(), error.http_status()),
+        (SourceErrorKind::NotFound, 499, Some(404))
+    );
+    assert!(error.to_string().contains("\"b/a/3.csv\" does not exist"), "{error}");
+    assert_eq!(error.s3_code(), Some("NoSuchKey"));
+    fixture.settings(|settings| settings.ignore_missing = true);
+    assert_eq!(fixture.keys("b/a/{1,3}.csv").unwrap(), ["a/1.csv"]);
+}
+
+#[test]
+fn listings_have_pages() {
+    let mut fixture = fixture();
+    for i in 0..25 {
+        fixture.server.put("pages", &format!("k/{i:03}.csv"), "x\n");
+    }
+    fixture.settings(|settings| settings.list_page_keys = 10);
+    fixture.server.forget_arrived();
+    assert_eq!(fixture.keys("pages/k/{000..019}.csv").unwrap().len(), 20);
+    assert_eq!(fixture.server.counts(), (3, 0, 0));
+}
+
+#[test]
+fn empty_files_and_no_files() {
+    let mut fixture = fixture();
+    fixture.server.put("b", "e/empty.csv", "");
+    fixture.server.put("b", "e/full.csv", "x\n");
+    assert_eq!(fixture.keys("b/e/*").unwrap(), ["e/full.csv"]);
+    let error = fixture.s3("b/none/*.csv", &[]).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));
+    fixture.settings(|settings| settings.throw_on_zero_files = true);
+    assert_eq!(fixture.keys("b/none/*").unwrap_err().kind(), SourceErrorKind::NotFound);
+}
+
+#[test]
+fn too_many_braces_are_worth_a_word() {
+    let fixture = fixture();
+    let table = fixture.s3("b/a/{0..10000}{0..10000}.csv", &["CSV", "a String"]).unwrap();
+    assert!(table.notes().iter().any(|note| note.contains("100020001 keys")), "{:?}", table.notes());
+}

@@ -1,0 +1,72 @@
+//! Columns of many files, and the cache of what was found.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray};
+use sources::{InferenceMode, SourceErrorKind};
+
+use crate::fixture::{Fixture, parquet, types};
+
+fn three_files() -> Fixture {
+    let fixture = Fixture::new();
+    let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    fixture.server.put("b", "1.parquet", parquet(vec![("a", column(vec![1]))], 10));
+    fixture.server.put("b", "2.parquet", parquet(vec![("a", Arc::new(Int32Array::from(vec![2])))], 10));
+    let text = Arc::new(StringArray::from(vec!["x"])) as ArrayRef;
+    fixture.server.put("b", "3.parquet", parquet(vec![("late", text), ("a", column(vec![3]))], 10));
+    fixture
+}
+
+#[test]
+fn a_column_of_the_third_file_is_found_and_attributed() {
+    let fixture = three_files();
+    let table = fixture.s3("b/*.parquet", &[]).unwrap();
+    assert_eq!(types(&table), "a Int64, late Nullable(String)");
+    assert!(table.notes().iter().any(|note| note.contains("\"late\" first appears in \"b/3.parquet\"")));
+    let shown = fixture.query(&table, "select a, late from t order by a").unwrap();
+    assert_eq!(shown, ["1|NULL", "2|NULL", "3|x"]);
+}
+
+#[test]
+fn the_default_mode_of_clickhouse_looks_at_one_file() {
+    let mut fixture = three_files();
+    fixture.settings(|settings| settings.inference_mode = InferenceMode::First);
+    let table = fixture.s3("b/*.parquet", &[]).unwrap();
+    assert_eq!(types(&table), "a Int64");
+    assert_eq!(fixture.server.counts(), (1, 0, 1));
+}
+
+#[test]
+fn conflicts_are_listed_with_their_files() {
+    let fixture = three_files();
+    fixture.server.put("b", "4.parquet", parquet(vec![("a", Arc::new(StringArray::from(vec!["x"])))], 10));
+    let error = fixture.s3("b/*.parquet", &[]).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));
+    let text = error.to_string();
+    assert!(
+        text.contains("Int64 in \"b/1.parquet\"") && text.contains("String in \"b/4.parquet\""),
+        "{text}"
+    );
+    assert!(fixture.s3("b/*.parquet", &["Parquet", "a Nullable(Int64)"]).is_ok());
+}
+
+#[test]
+fn the_second_look_makes_no_request_for_unchanged_files() {
+    let mut fixture = three_files();
+    fixture.s3("b/*.parquet", &[]).unwrap();
+    fixture.server.forget_arrived();
+    fixture.s3("b/*.parquet", &[]).unwrap();
+    assert_eq!(fixture.server.counts(), (1, 0, 0));
+    let rows = fixture.env.schema_cache.rows();
+    assert_eq!(rows.len(), 3);
+    assert!(rows[0].key.source.ends_with("/b/1.parquet"), "{:?}", rows[0].key);
+    assert_eq!((rows[0].key.storage, rows[0].entry.rows), ("S3", Some(1)));
+    // Another version is another entry; so is another setting.
+    fixture.server.put("b", "1.parquet", parquet(vec![("z", Arc::new(Int64Array::from(vec![1])))], 10));
+    assert_eq!(types(&fixture.s3("b/1.parquet", &[]).unwrap()), "z Int64");
+    fixture.settings(|settings| settings.format.csv_delimiter = b';');
+    fixture.s3("b/1.parquet", &[]).unwrap();
+    assert_eq!(fixture.env.schema_cache.rows().len(), 5);
+    fixture.env.schema_cache.clear(None);
+    assert_eq!(fixture.env.schema_cache.rows().len(), 0);
+}

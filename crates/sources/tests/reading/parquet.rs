@@ -1,0 +1,225 @@
+//! Parquet over S3: rows, columns read, virtual columns, filters, units.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use crate::fixture::{Fixture, parquet, types};
+
+fn numbers(range: std::ops::Range<i64>, rows_per_group: usize) -> Bytes {
+    let names: Vec<String> = range.clone().map(|n| format!("name {n}")).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from_iter_values(range))),
+        ("name", Arc::new(StringArray::from(names))),
+    ];
+    parquet(columns, rows_per_group)
+}
+
+fn two_files() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.server.put("b", "d/1.parquet", numbers(0..100, 10));
+    fixture.server.put("b", "d/2.parquet", numbers(100..150, 10));
+    fixture
+}
+
+#[test]
+fn rows_types_and_progress() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    assert_eq!(types(&table), "n Int64, name String");
+    assert_eq!((table.rows(), table.files().len()), (Some(150), 2));
+    let all =
+        fixture.query(&table, "select count(*), sum(n), max(name), count(distinct name) from t").unwrap();
+    assert_eq!(all, ["150|11175|name 99|150"]);
+    let counts = fixture.env.progress.counts();
+    assert_eq!((counts.rows_read, counts.rows_total, counts.files_total), (150, 150, 2));
+    assert!(counts.bytes_read >= counts.bytes_total && counts.bytes_total > 0, "{counts:?}");
+    assert_eq!(fixture.env.memory.used(), 0);
+    assert!(fixture.env.memory.peak() > 0);
+}
+
+#[test]
+fn footers_are_read_once_and_only_wanted_columns_after_that() {
+    let fixture = two_files();
+    let big = "x".repeat(3_000_000);
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("small", Arc::new(Int64Array::from(vec![7]))), ("big", Arc::new(StringArray::from(vec![big])))];
+    fixture.server.put("b", "wide.parquet", uncompressed(columns));
+    let table = fixture.s3("b/wide.parquet", &[]).unwrap();
+    assert_eq!(fixture.server.counts(), (0, 1, 1));
+    fixture.server.forget_arrived();
+    assert_eq!(fixture.query(&table, "select small from t").unwrap(), ["7"]);
+    assert_eq!(fixture.server.counts(), (0, 0, 1));
+    assert!(fixture.env.progress.bytes_read() < 1_000_000);
+}
+
+fn uncompressed(columns: Vec<(&str, ArrayRef)>) -> Bytes {
+    written(columns, WriterProperties::builder().set_dictionary_enabled(false).build())
+}
+
+fn written(columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> Bytes {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap().into()
+}
+
+#[test]
+fn virtual_columns_need_no_bodies() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    fixture.server.forget_arrived();
+    let shown = fixture
+        .query(
+            &table,
+            "select _path, _file, _size is not null, _time, count(*) from t group by all order by 1",
+        )
+        .unwrap();
+    assert_eq!(
+        shown,
+        [
+            "b/d/1.parquet|1.parquet|true|2020-09-13T12:26:40|100",
+            "b/d/2.parquet|2.parquet|true|2020-09-13T12:26:40|50"
+        ]
+    );
+    assert_eq!(fixture.server.counts(), (0, 0, 0));
+    let etags = fixture.query(&table, "select count(distinct _etag) from t where _etag <> ''").unwrap();
+    assert_eq!(etags, ["2"]);
+}
+
+#[test]
+fn filters_on_path_and_file_come_before_any_request() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &["Parquet", "n Int64, name String"]).unwrap();
+    fixture.server.forget_arrived();
+    assert_eq!(fixture.query(&table, "select sum(n) from t where _file = '2.parquet'").unwrap(), ["6225"]);
+    assert!(fixture.server.arrived().iter().all(|one| one.path == "b/d/2.parquet"));
+    fixture.server.forget_arrived();
+    assert_eq!(
+        fixture.query(&table, "select n from t where _path like '%/9.parquet'").unwrap(),
+        Vec::<String>::new()
+    );
+    assert_eq!(fixture.server.counts(), (0, 0, 0));
+}
+
+#[test]
+fn row_groups_that_cannot_match_are_not_read() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    let found = fixture.query(&table, "select n, name from t where n between 42 and 43 order by n").unwrap();
+    assert_eq!(found, ["42|name 42", "43|name 43"]);
+    assert_eq!(fixture.env.progress.rows_read(), 10);
+    let found = fixture.query(&table, "select n from t where name = 'name 142'").unwrap();
+    assert_eq!(found, ["142"]);
+    assert_eq!(fixture.query(&table, "select count(*) from t where n in (1, 101, 999)").unwrap(), ["2"]);
+}
+
+#[test]
+fn pages_that_cannot_match_are_not_read() {
+    let fixture = Fixture::new();
+    let names: Vec<String> = (0..20_000).map(|n| format!("a rather long name of row {n}")).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from_iter_values(0..20_000))),
+        ("name", Arc::new(StringArray::from(names))),
+    ];
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(1000)
+        .set_write_batch_size(1000)
+        .build();
+    fixture.server.put("b", "paged.parquet", written(columns, properties));
+    let table = fixture.s3("b/paged.parquet", &[]).unwrap();
+    let before = fixture.env.progress.bytes_read();
+    let found = fixture.query(&table, "select n, name from t where n = 7777 and name <> ''").unwrap();
+    assert_eq!(found, ["7777|a rather long name of row 7777"]);
+    assert_eq!(fixture.env.progress.rows_read(), 1000);
+    assert!(fixture.env.progress.bytes_read() - before < 200_000);
+    assert_eq!(fixture.query(&table, "select count(*) from t where n >= 19500").unwrap(), ["500"]);
+}
+
+#[test]
+fn limits_stop_early() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    assert_eq!(fixture.query(&table, "select n from t limit 3").unwrap().len(), 3);
+}
+
+#[test]
+fn units_cover_every_row_once_whatever_their_size() {
+    let fixture = two_files();
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    let whole = fixture.units(&table, u64::MAX).unwrap();
+    assert_eq!(whole.len(), 150);
+    assert_eq!(fixture.units(&table, 1).unwrap(), whole);
+    let cut = fixture.run(table.units(1)).unwrap();
+    assert_eq!(cut.len(), 15);
+    assert_eq!(cut.iter().map(|unit| unit.rows.unwrap()).sum::<u64>(), 150);
+    assert_eq!(fixture.run(table.units(u64::MAX)).unwrap().len(), 2);
+}
+
+#[test]
+fn a_structure_decides_types_and_missing_columns() {
+    let fixture = Fixture::new();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int32Array::from(vec![Some(1), None]))),
+        ("at", Arc::new(TimestampMillisecondArray::from(vec![0, 1500]).with_timezone("UTC"))),
+    ];
+    fixture.server.put("b", "f.parquet", parquet(columns, 100));
+    let inferred = fixture.s3("b/f.parquet", &[]).unwrap();
+    assert_eq!(types(&inferred), "n Nullable(Int32), at DateTime64(3, 'UTC')");
+    let given = fixture.s3(
+        "b/f.parquet",
+        &["Parquet", "n Int64, at DateTime64(6, 'UTC'), more Nullable(Int8), text String"],
+    );
+    let shown = fixture.query(&given.unwrap(), "select n, at, more, text = '' from t order by n").unwrap();
+    assert_eq!(shown, ["0|1970-01-01T00:00:01.500Z|NULL|true", "1|1970-01-01T00:00:00Z|NULL|true"]);
+    let narrow = fixture.s3("b/f.parquet", &["Parquet", "n UUID"]).unwrap();
+    let error = fixture.query(&narrow, "select n from t").unwrap_err();
+    assert!(error.contains("column \"n\"") && error.contains("b/f.parquet"), "{error}");
+}
+
+#[test]
+fn null_read_as_default_is_found_by_its_value() {
+    let fixture = Fixture::new();
+    let columns: Vec<(&str, ArrayRef)> = vec![("n", Arc::new(Int64Array::from(vec![Some(5), None])))];
+    fixture.server.put("b", "f.parquet", parquet(columns, 100));
+    let table = fixture.s3("b/f.parquet", &["Parquet", "n Int64"]).unwrap();
+    assert_eq!(fixture.query(&table, "select n from t where n = 0").unwrap(), ["0"]);
+}
+
+#[test]
+fn bytes_without_a_mark_are_text_if_they_are_utf8() {
+    let fixture = Fixture::new();
+    let file = |bytes: &[u8]| {
+        let columns: Vec<(&str, ArrayRef)> =
+            vec![("s", Arc::new(BinaryArray::from(vec![b"long enough for a view", bytes])))];
+        parquet(columns, 100)
+    };
+    fixture.server.put("b", "good.parquet", file("ж".as_bytes()));
+    fixture.server.put("b", "bad.parquet", file(&[0xc3, 0x28]));
+    let good = fixture.s3("b/good.parquet", &[]).unwrap();
+    assert_eq!(types(&good), "s String");
+    assert_eq!(fixture.query(&good, "select s from t where s = 'ж'").unwrap(), ["ж"]);
+    let bad = fixture.s3("b/bad.parquet", &[]).unwrap();
+    let error = fixture.query(&bad, "select s from t").unwrap_err();
+    assert!(error.contains("column \"s\" of \"b/bad.parquet\" has bytes that are not UTF-8"), "{error}");
+}
+
+#[test]
+fn nothing_is_fetched_ahead_when_told_so_and_rows_are_the_same() {
+    let mut fixture = two_files();
+    fixture.settings(|settings| {
+        settings.read_method = sources::ReadMethod::Read;
+        settings.max_download_buffer_size = 64 << 10;
+    });
+    let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
+    assert_eq!(
+        fixture.query(&table, "select count(*), sum(n), max(name) from t").unwrap(),
+        ["150|11175|name 99"]
+    );
+}

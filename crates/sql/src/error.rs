@@ -1,0 +1,152 @@
+//! What can be wrong with a statement, with ClickHouse's error code.
+//!
+//! Invariant: the code is the one ClickHouse answers with, so clients that branch on codes keep working.
+//! Must not know: HTTP, exit codes, anything that shows an error.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// ClickHouse's name and number of an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorCode {
+    CannotParseText,
+    DuplicateColumn,
+    NoSuchColumnInTable,
+    CannotParseInput,
+    BadArguments,
+    ArgumentCount,
+    IllegalTypeOfArgument,
+    UnknownFunction,
+    UnknownIdentifier,
+    NotImplemented,
+    UnknownType,
+    TypeMismatch,
+    UnknownStorage,
+    SyntaxError,
+    UnknownFormat,
+    UnknownSetting,
+    CyclicAliases,
+    MultipleExpressionsForAlias,
+    IllegalAggregation,
+    TooDeepRecursion,
+    SupportIsDisabled,
+    UnknownQueryParameter,
+    CannotParseEscape,
+    CannotParseQuoted,
+    CannotParseDate,
+    CannotParseDateTime,
+    ArgumentOutOfBound,
+    CannotParseNumber,
+    CannotInsertNull,
+    CannotParseUuid,
+    CannotParseBool,
+    UnknownElementOfEnum,
+}
+
+impl ErrorCode {
+    /// ClickHouse's number.
+    pub fn number(self) -> u16 {
+        self.number_and_name().0
+    }
+
+    /// ClickHouse's upper-case name.
+    pub fn name(self) -> &'static str {
+        self.number_and_name().1
+    }
+
+    /// The code of a value that could not be read; CANNOT_PARSE_TEXT where the number is none of ours.
+    pub(crate) fn of_number(number: u32) -> Self {
+        let of_values = [
+            Self::CannotParseEscape,
+            Self::CannotParseQuoted,
+            Self::CannotParseInput,
+            Self::CannotParseDate,
+            Self::CannotParseDateTime,
+            Self::TypeMismatch,
+            Self::ArgumentOutOfBound,
+            Self::CannotParseNumber,
+            Self::CannotInsertNull,
+            Self::CannotParseUuid,
+            Self::CannotParseBool,
+            Self::UnknownElementOfEnum,
+        ];
+        let same = |code: &&Self| u32::from(code.number()) == number;
+        of_values.iter().find(same).copied().unwrap_or(Self::CannotParseText)
+    }
+
+    fn number_and_name(self) -> (u16, &'static str) {
+        match self {
+            Self::CannotParseText => (6, "CANNOT_PARSE_TEXT"),
+            Self::DuplicateColumn => (15, "DUPLICATE_COLUMN"),
+            Self::NoSuchColumnInTable => (16, "NO_SUCH_COLUMN_IN_TABLE"),
+            Self::CannotParseInput => (27, "CANNOT_PARSE_INPUT_ASSERTION_FAILED"),
+            Self::BadArguments => (36, "BAD_ARGUMENTS"),
+            Self::ArgumentCount => (42, "NUMBER_OF_ARGUMENTS_DOESNT_MATCH"),
+            Self::IllegalTypeOfArgument => (43, "ILLEGAL_TYPE_OF_ARGUMENT"),
+            Self::UnknownFunction => (46, "UNKNOWN_FUNCTION"),
+            Self::UnknownIdentifier => (47, "UNKNOWN_IDENTIFIER"),
+            Self::NotImplemented => (48, "NOT_IMPLEMENTED"),
+            Self::UnknownType => (50, "UNKNOWN_TYPE"),
+            Self::TypeMismatch => (53, "TYPE_MISMATCH"),
+            Self::UnknownStorage => (56, "UNKNOWN_STORAGE"),
+            Self::SyntaxError => (62, "SYNTAX_ERROR"),
+            Self::UnknownFormat => (73, "UNKNOWN_FORMAT"),
+            Self::UnknownSetting => (115, "UNKNOWN_SETTING"),
+            Self::CyclicAliases => (174, "CYCLIC_ALIASES"),
+            Self::MultipleExpressionsForAlias => (179, "MULTIPLE_EXPRESSIONS_FOR_ALIAS"),
+            Self::IllegalAggregation => (184, "ILLEGAL_AGGREGATION"),
+            Self::TooDeepRecursion => (306, "TOO_DEEP_RECURSION"),
+            Self::SupportIsDisabled => (344, "SUPPORT_IS_DISABLED"),
+            Self::UnknownQueryParameter => (456, "UNKNOWN_QUERY_PARAMETER"),
+            Self::CannotParseEscape => (25, "CANNOT_PARSE_ESCAPE_SEQUENCE"),
+            Self::CannotParseQuoted => (26, "CANNOT_PARSE_QUOTED_STRING"),
+            Self::CannotParseDate => (38, "CANNOT_PARSE_DATE"),
+            Self::CannotParseDateTime => (41, "CANNOT_PARSE_DATETIME"),
+            Self::ArgumentOutOfBound => (69, "ARGUMENT_OUT_OF_BOUND"),
+            Self::CannotParseNumber => (72, "CANNOT_PARSE_NUMBER"),
+            Self::CannotInsertNull => (349, "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN"),
+            Self::CannotParseUuid => (376, "CANNOT_PARSE_UUID"),
+            Self::CannotParseBool => (467, "CANNOT_PARSE_BOOL"),
+            Self::UnknownElementOfEnum => (691, "UNKNOWN_ELEMENT_OF_ENUM"),
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a statement is refused.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{message}")]
+pub struct SqlError {
+    pub code: ErrorCode,
+    pub message: String,
+    /// Byte offset in the text given to the parser, when one place is to blame.
+    pub at: Option<usize>,
+}
+
+pub type Result<T> = std::result::Result<T, SqlError>;
+
+impl SqlError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), at: None }
+    }
+
+    /// Syntax or a feature that is understood and not done.
+    pub fn not_implemented(what: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::NotImplemented, format!("{what} is not supported"))
+    }
+
+    pub fn bad_arguments(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::BadArguments, message)
+    }
+
+    pub fn at(mut self, offset: usize) -> Self {
+        self.at.get_or_insert(offset);
+        self
+    }
+}

@@ -1,0 +1,48 @@
+//! ClickHouse's functions, operators and aggregates on DataFusion: one call installs them in a session.
+//!
+//! The rewrite may leave every scalar and aggregate function as a call under ClickHouse's name, the parameters of an
+//! aggregate behind its arguments (`quantile(x, 0.9)`, `groupArray(x, 3)`); `_CAST(x, 'T')` for casts, `_isTrue(x)` for
+//! conditions that may be numbers, and `{'UInt8': '1'}` for a literal of a type.
+//!
+//! Invariant: values and types are ClickHouse's; what pruning, hash joins and Parquet need to see (comparisons of bare
+//! columns, AND, OR, IN) stays DataFusion's own. Must not know: tables, storage, who asks.
+
+mod session;
+mod typing;
+mod preimage;
+mod scalar;
+mod truth;
+mod literals;
+mod comparison;
+mod aggregate;
+mod window;
+mod operators;
+mod rules;
+mod documentation;
+
+use std::sync::Arc;
+
+use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::logical_expr::planner::ExprPlanner;
+
+pub use documentation::{DocumentedFunction, documented_functions};
+pub use rules::typed_expression;
+pub use session::with_session_values;
+
+/// Installs functions, operators and rules in a session that is being built.
+pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
+    let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(operators::Operators)];
+    planners.extend(SessionStateDefaults::default_expr_planners());
+    let mut scalars = scalar::all();
+    scalars.push(Arc::new(ScalarUDF::from(truth::Truth::default())));
+    builder
+        .with_scalar_functions(scalars)
+        .with_aggregate_functions(aggregate::all())
+        .with_window_functions(window::all())
+        .with_expr_planners(planners)
+        .with_analyzer_rules(rules::analyzer_rules())
+}
+
+#[cfg(test)]
+mod tests;

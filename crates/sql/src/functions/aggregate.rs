@@ -1,0 +1,144 @@
+//! ClickHouse's aggregate functions: DataFusion's accumulators with ClickHouse's names, types and empty results.
+//!
+//! Invariant: no name is given to two functions, so that re-registering them in any order gives the same session.
+
+mod definition;
+mod finish;
+mod quantile;
+mod table;
+mod wrapped;
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::functions_aggregate;
+use datafusion::logical_expr::expr::{AggregateFunction, Sort};
+use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr};
+use datafusion::logical_expr::{AggregateUDF, Expr};
+
+use super::scalar::call;
+use quantile::Quantile;
+use table::TABLE;
+use wrapped::Wrapped;
+
+static ALL: LazyLock<Vec<Arc<AggregateUDF>>> = LazyLock::new(|| {
+    let wrapped = TABLE.iter().map(|definition| AggregateUDF::from(Wrapped::new(definition)));
+    let quantiles = quantile::TABLE
+        .iter()
+        .map(|(name, aliases, pick, several)| Quantile::new(name, aliases, *pick, *several));
+    let quantiles = quantiles.map(AggregateUDF::from);
+    wrapped.chain(quantiles).map(Arc::new).collect()
+});
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Arc<AggregateUDF>>> =
+    LazyLock::new(|| ALL.iter().map(|udaf| (udaf.name(), udaf)).collect());
+
+/// Every aggregate function to register.
+pub(super) fn all() -> Vec<Arc<AggregateUDF>> {
+    let mut all = ALL.clone();
+    // GROUPING SETS need it; it is resolved before anything runs.
+    all.push(functions_aggregate::grouping::grouping_udaf());
+    all.push(functions_aggregate::nth_value::nth_value_udaf());
+    all
+}
+
+fn named(name: &str) -> Result<Arc<AggregateUDF>> {
+    match BY_NAME.get(name) {
+        Some(udaf) => Ok(Arc::clone(udaf)),
+        None => internal_err!("there is no aggregate function {name}"),
+    }
+}
+
+/// Names, aliases and documentation, for the reference.
+pub(super) fn documentation() -> Vec<AggregateDoc> {
+    let table = TABLE.iter().map(|definition| AggregateDoc {
+        name: definition.name,
+        aliases: definition.aliases.to_vec(),
+        any_case: definition.any_case,
+        syntax: definition.syntax,
+        description: definition.description,
+        example: definition.example,
+    });
+    let quantiles = quantile::TABLE.iter().map(|(name, aliases, _, several)| AggregateDoc {
+        name,
+        aliases: aliases.to_vec(),
+        any_case: false,
+        syntax: if *several { "quantiles(level, ...)(x)" } else { "quantile[(level)](x)" },
+        description: if *several {
+            "The values at these levels."
+        } else {
+            "The value at a level; 0.5 if none is given."
+        },
+        example: if *several { "quantiles(0.5, 0.9)(price)" } else { "quantile(0.9)(price)" },
+    });
+    table.chain(quantiles).collect()
+}
+
+/// One row of [`documentation`].
+pub(super) struct AggregateDoc {
+    pub(super) name: &'static str,
+    pub(super) aliases: Vec<&'static str>,
+    pub(super) any_case: bool,
+    pub(super) syntax: &'static str,
+    pub(super) description: &'static str,
+    pub(super) example: &'static str,
+}
+
+/// Replaces calls that are other aggregates in disguise.
+pub(super) fn plan(expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+    match expr.func.name() {
+        "uniqExact" => Ok(PlannerResult::Planned(count_distinct(expr)?)),
+        "count" if expr.distinct && expr.args.len() > 1 => Ok(PlannerResult::Planned(count_distinct(expr)?)),
+        "argMin" | "argMax" if expr.args.len() == 2 => Ok(PlannerResult::Planned(extreme(expr)?)),
+        "avgWeighted" if expr.args.len() == 2 => Ok(PlannerResult::Planned(weighted(expr)?)),
+        "uniq" if expr.args.len() > 1 => {
+            let args = vec![call("toString", vec![call("tuple", expr.args)?])?];
+            Ok(PlannerResult::Original(RawAggregateExpr { args, ..expr }))
+        }
+        "groupConcat" if expr.args.len() == 1 => {
+            let mut args = expr.args;
+            args.push(Expr::Literal(ScalarValue::Utf8View(Some(String::new())), None));
+            Ok(PlannerResult::Original(RawAggregateExpr { args, ..expr }))
+        }
+        _ => Ok(PlannerResult::Original(expr)),
+    }
+}
+
+/// DataFusion turns a distinct count into two steps of grouping, which is its fastest way.
+fn count_distinct(expr: RawAggregateExpr) -> Result<Expr> {
+    let args = match expr.args.len() {
+        0 | 1 => expr.args,
+        _ => vec![call("tuple", expr.args)?],
+    };
+    let count = named("count")?;
+    Ok(Expr::AggregateFunction(AggregateFunction::new_udf(count, args, true, expr.filter, vec![], None)))
+}
+
+/// `argMin(x, by)` is the first x ordered by `by`.
+fn extreme(expr: RawAggregateExpr) -> Result<Expr> {
+    let is_max = expr.func.name() == "argMax";
+    let mut args = expr.args;
+    let by = args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+    let order = vec![Sort::new(by, !is_max, false)];
+    let any = named("any")?;
+    Ok(Expr::AggregateFunction(AggregateFunction::new_udf(any, args, false, expr.filter, order, None)))
+}
+
+fn weighted(expr: RawAggregateExpr) -> Result<Expr> {
+    let sum = named("sum")?;
+    let weight = expr.args.get(1).cloned().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+    let filter = expr.filter;
+    let of = |arg: Expr| {
+        let sum = Arc::clone(&sum);
+        Expr::AggregateFunction(AggregateFunction::new_udf(
+            sum,
+            vec![arg],
+            false,
+            filter.clone(),
+            vec![],
+            None,
+        ))
+    };
+    call("divide", vec![of(call("multiply", expr.args)?), of(weight)])
+}

@@ -1,0 +1,258 @@
+//! Comparisons as ClickHouse compares: literals take the type of the column they are compared with.
+//!
+//! Invariant: a column keeps standing bare on its side wherever a literal can be moved to its type instead, so that
+//! pruning, hash joins and Parquet see it.
+
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::utils::disjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+use functions::SessionValues;
+use model::ColumnType;
+
+use super::literals::{Purpose, literal_as};
+use super::scalar::{CAST, call};
+use super::truth::check;
+use super::typing::{external, is_predicate, literal_of, type_of};
+use functions::FunctionError;
+use functions::error::codes;
+
+/// The function that compares as this operator does, for types Arrow does not compare.
+fn function_of(op: Operator) -> Option<&'static str> {
+    Some(match op {
+        Operator::Eq => "equals",
+        Operator::NotEq => "notEquals",
+        Operator::Lt => "less",
+        Operator::LtEq => "lessOrEquals",
+        Operator::Gt => "greater",
+        Operator::GtEq => "greaterOrEquals",
+        _ => return None,
+    })
+}
+
+pub(super) fn is_comparison(op: Operator) -> bool {
+    function_of(op).is_some()
+}
+
+fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
+
+/// `_CAST(expr, 'type')`.
+pub(super) fn cast_to(expr: Expr, to: &ColumnType) -> Result<Expr> {
+    let text = ScalarValue::Utf8View(Some(to.to_string()));
+    call(CAST, vec![expr, Expr::Literal(text, None)])
+}
+
+/// The expression as a value: a predicate becomes the UInt8 that it is in ClickHouse.
+pub(super) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    if !is_predicate(&expr, schema)? {
+        return Ok(expr);
+    }
+    let column_type = type_of(&expr, schema)?;
+    let plain = if is_bool(&expr, schema)? { ColumnType::Bool } else { ColumnType::UInt8 };
+    let to = if column_type.is_nullable() { plain.nullable() } else { plain };
+    cast_to(expr, &to)
+}
+
+/// Logic over a Bool is a Bool; every other predicate is a UInt8.
+fn is_bool(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    match expr {
+        Expr::Alias(alias) => is_bool(&alias.expr, schema),
+        Expr::Not(inner) => is_bool(inner, schema),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
+            Ok(is_bool(left, schema)? || is_bool(right, schema)?)
+        }
+        other => Ok(*type_of(other, schema)?.value_type() == ColumnType::Bool),
+    }
+}
+
+/// The expression as a predicate: a number becomes `number <> 0`.
+pub(super) fn as_predicate(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let layout = expr.get_type(schema)?;
+    if layout == arrow::datatypes::DataType::Boolean || layout.is_null() {
+        return Ok(expr);
+    }
+    check(&type_of(&expr, schema)?)?;
+    Ok(binary(expr, Operator::NotEq, Expr::Literal(ScalarValue::new_zero(&layout)?, None)))
+}
+
+/// `left op right`. Without a session, what depends on its time zone stays as it is.
+pub(super) fn compare(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    if nests(&left_type) || nests(&right_type) {
+        return nested(left, op, right);
+    }
+    let (left, right) = align((left, &left_type), (right, &right_type), schema, session)?;
+    Ok(binary(left, op, right))
+}
+
+fn nests(column_type: &ColumnType) -> bool {
+    matches!(column_type.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
+}
+
+/// Tuples of equal length compare element by element where that says the same; the rest is our function's.
+fn nested(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
+    let name = function_of(op).unwrap_or("equals");
+    let made = call(name, vec![left, right])?;
+    let zero = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
+    Ok(binary(made, Operator::NotEq, zero))
+}
+
+type Side<'a> = (Expr, &'a ColumnType);
+
+fn align(
+    left: Side,
+    right: Side,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<(Expr, Expr)> {
+    let ((left, left_type), (right, right_type)) = (left, right);
+    let (left_flag, right_flag) = (is_predicate(&left, schema)?, is_predicate(&right, schema)?);
+    let both_booleans = left.get_type(schema)? == right.get_type(schema)?;
+    if (left_flag || right_flag) && !both_booleans {
+        return Ok((as_value(left, schema)?, as_value(right, schema)?));
+    }
+    let (a, b) = (left_type.value_type(), right_type.value_type());
+    let unknown = |t: &ColumnType| *t == ColumnType::Nothing;
+    if a == b || both_booleans && left_flag != right_flag || unknown(a) || unknown(b) {
+        return Ok((left, right));
+    }
+    if let Some(value) = literal_of(&right)
+        && let Some(literal) = literal_as(value, right_type, left_type, Purpose::Compare, session)?
+    {
+        return Ok((left, literal));
+    }
+    if let Some(value) = literal_of(&left)
+        && let Some(literal) = literal_as(value, left_type, right_type, Purpose::Compare, session)?
+    {
+        return Ok((literal, right));
+    }
+    // A text may still become a time, in a zone that only the session knows.
+    if session.is_none() && (is_moment(a) && b.is_string() || is_moment(b) && a.is_string()) {
+        return Ok((left, right));
+    }
+    columns((left, a), (right, b))
+}
+
+fn is_moment(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. })
+}
+
+/// Two sides neither of which is a literal that fits the other.
+fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
+    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Uuid};
+    let ((left, a), (right, b)) = (left, right);
+    let is_float = |t: &ColumnType| matches!(t, ColumnType::Float32 | ColumnType::Float64);
+    match (a, b) {
+        _ if a.is_string() && b.is_string() => Ok((left, right)),
+        _ if a.is_string() && b.enum_values().is_some() => Ok((left, cast_to(right, &ColumnType::String)?)),
+        _ if b.is_string() && a.enum_values().is_some() => Ok((cast_to(left, &ColumnType::String)?, right)),
+        _ if a.is_string() || b.is_string() => Err(no_common_type(a, b)),
+        (Bool, _) if b.is_number() => Ok((cast_to(left, &ColumnType::UInt8)?, right)),
+        (_, Bool) if a.is_number() => Ok((left, cast_to(right, &ColumnType::UInt8)?)),
+        (Decimal { .. }, _) if is_float(b) => Ok((cast_to(left, &ColumnType::Float64)?, right)),
+        (_, Decimal { .. }) if is_float(a) => Ok((left, cast_to(right, &ColumnType::Float64)?)),
+        (Date | Date32, Date | Date32) => Ok((left, right)),
+        (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((cast_to(left, b)?, right)),
+        (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, cast_to(right, a)?)),
+        (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
+            if digits(a) < digits(b) {
+                Ok((cast_to(left, b)?, right))
+            } else {
+                Ok((left, cast_to(right, a)?))
+            }
+        }
+        (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => {
+            Ok((cast_to(left, &ColumnType::Int64)?, right))
+        }
+        (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => {
+            Ok((left, cast_to(right, &ColumnType::Int64)?))
+        }
+        (Date | Date32 | Uuid, _) | (_, Date | Date32 | Uuid) => Err(illegal_types(a, b)),
+        _ => Ok((left, right)),
+    }
+}
+
+fn digits(column_type: &ColumnType) -> u8 {
+    match column_type {
+        ColumnType::DateTime64 { precision, .. } => *precision,
+        _ => 0,
+    }
+}
+
+fn no_common_type(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
+    let message = format!(
+        "there is no supertype for types {a}, {b} because some of them are String/FixedString/Enum and some of them \
+         are not"
+    );
+    external(FunctionError::new(codes::NO_COMMON_TYPE, message))
+}
+
+fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
+    let message = format!("illegal types of arguments ({a}, {b}) of a comparison");
+    external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+}
+
+/// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
+pub(super) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let InList { expr, list, negated } = in_list;
+    let expr = as_value(*expr, schema)?;
+    let column_type = type_of(&expr, schema)?;
+    let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
+        let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
+            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, session),
+            _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
+        };
+        let tests = list.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
+        disjunction(tests)
+    } else {
+        let literals = literals_in(&list, &column_type, schema, session)?;
+        (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))
+    };
+    let made = made.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(false)), None));
+    Ok(match made {
+        Expr::InList(list) => Expr::InList(InList { negated, ..list }),
+        other if negated => Expr::Not(Box::new(other)),
+        other => other,
+    })
+}
+
+fn literals_in(
+    list: &[Expr],
+    column_type: &ColumnType,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Vec<Expr>> {
+    let mut literals = Vec::with_capacity(list.len());
+    for item in list {
+        let Some(value) = literal_of(item).filter(|value| !value.is_null()) else { continue };
+        let from = type_of(item, schema)?;
+        literals.extend(literal_as(value, &from, column_type, Purpose::Member, Some(session))?);
+    }
+    Ok(literals)
+}
+
+/// The arguments of a call of one of our functions.
+fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.name() == name => Some(&function.args),
+        Expr::Alias(alias) => call_arguments(&alias.expr, name),
+        _ => None,
+    }
+}
+
+/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes.
+fn elements(left: &[Expr], right: &[Expr], schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let pairs = left.iter().zip(right);
+    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, Some(session)));
+    let tests = tests.collect::<Result<Vec<_>>>()?;
+    let all = datafusion::logical_expr::utils::conjunction(tests);
+    Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}

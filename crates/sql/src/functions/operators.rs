@@ -1,0 +1,168 @@
+//! How the planner reads operators: arithmetic becomes our functions, comparisons stay DataFusion's.
+//!
+//! Invariant: an operator that our functions do not know is left to the next planner. Must not know: the session,
+//! which the planner is not told; what depends on it is done by `rules`.
+
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::functions::core::get_field;
+use datafusion::logical_expr::planner::{
+    ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawDictionaryExpr, RawFieldAccessExpr,
+};
+use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator};
+use functions::{CastMode, SessionValues};
+use model::ColumnType;
+use model::type_name::parse;
+use sqlparser::ast::BinaryOperator;
+
+use super::aggregate;
+use super::comparison::{as_predicate, compare};
+use super::scalar::{call, lookup};
+use super::typing::{convert, literal};
+
+#[derive(Debug)]
+pub(super) struct Operators;
+
+/// The function behind an operator.
+fn function_of(op: &BinaryOperator) -> Option<&'static str> {
+    Some(match op {
+        BinaryOperator::Plus => "plus",
+        BinaryOperator::Minus => "minus",
+        BinaryOperator::Multiply => "multiply",
+        BinaryOperator::Divide => "divide",
+        BinaryOperator::Modulo => "modulo",
+        BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide => "intDiv",
+        BinaryOperator::StringConcat => "concat",
+        BinaryOperator::Xor => "xor",
+        _ => return None,
+    })
+}
+
+fn comparison_of(op: &BinaryOperator) -> Option<Operator> {
+    Some(match op {
+        BinaryOperator::Eq => Operator::Eq,
+        BinaryOperator::NotEq => Operator::NotEq,
+        BinaryOperator::Lt => Operator::Lt,
+        BinaryOperator::LtEq => Operator::LtEq,
+        BinaryOperator::Gt => Operator::Gt,
+        BinaryOperator::GtEq => Operator::GtEq,
+        _ => return None,
+    })
+}
+
+impl ExprPlanner for Operators {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let RawBinaryExpr { op, left, right } = expr;
+        if let Some(name) = function_of(&op).filter(|name| lookup(name).is_some()) {
+            let args = vec![interval(left)?, interval(right)?];
+            return Ok(PlannerResult::Planned(call(name, args)?));
+        }
+        // A side whose type is not known yet is left for the rules.
+        let known = left.get_type(schema).is_ok() && right.get_type(schema).is_ok();
+        if let Some(op) = comparison_of(&op).filter(|_| known) {
+            return Ok(PlannerResult::Planned(compare(left, op, right, schema, None)?));
+        }
+        if matches!(op, BinaryOperator::And | BinaryOperator::Or) && known {
+            let (left, right) = (as_predicate(left, schema)?, as_predicate(right, schema)?);
+            return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+        }
+        Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+
+    fn plan_field_access(
+        &self,
+        expr: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        let RawFieldAccessExpr { field_access, expr } = expr;
+        let is_tuple = matches!(expr.get_type(schema)?, DataType::Struct(_));
+        match field_access {
+            GetFieldAccess::NamedStructField { name } if is_tuple => {
+                Ok(PlannerResult::Planned(get_field().call(vec![expr, Expr::Literal(name, None)])))
+            }
+            GetFieldAccess::NamedStructField { name } if lookup("arrayElement").is_some() => {
+                Ok(PlannerResult::Planned(call("arrayElement", vec![expr, Expr::Literal(name, None)])?))
+            }
+            GetFieldAccess::ListIndex { key } if lookup("arrayElement").is_some() => {
+                Ok(PlannerResult::Planned(call("arrayElement", vec![expr, *key])?))
+            }
+            field_access => Ok(PlannerResult::Original(RawFieldAccessExpr { field_access, expr })),
+        }
+    }
+
+    fn plan_array_literal(&self, exprs: Vec<Expr>, _schema: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {
+        match lookup("array") {
+            Some(_) => Ok(PlannerResult::Planned(call("array", exprs)?)),
+            None => Ok(PlannerResult::Original(exprs)),
+        }
+    }
+
+    fn plan_make_map(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        match lookup("map") {
+            Some(_) => Ok(PlannerResult::Planned(call("map", args)?)),
+            None => Ok(PlannerResult::Original(args)),
+        }
+    }
+
+    /// `{'UInt8': '1'}` is how the rewrite writes a literal of a type.
+    fn plan_dictionary_literal(
+        &self,
+        expr: RawDictionaryExpr,
+        _schema: &DFSchema,
+    ) -> Result<PlannerResult<RawDictionaryExpr>> {
+        let ([Expr::Literal(name, _)], [Expr::Literal(text, _)]) =
+            (expr.keys.as_slice(), expr.values.as_slice())
+        else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        let Some(to) = name.try_as_str().flatten().and_then(|name| parse(name).ok()) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        let array = convert(text, &ColumnType::String, &to, CastMode::Strict, &SessionValues::default())?;
+        Ok(PlannerResult::Planned(literal(&array, &to)?))
+    }
+
+    fn plan_struct_literal(
+        &self,
+        args: Vec<Expr>,
+        is_named_struct: bool,
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        match lookup("tuple") {
+            Some(_) if !is_named_struct => Ok(PlannerResult::Planned(call("tuple", args)?)),
+            _ => Ok(PlannerResult::Original(args)),
+        }
+    }
+
+    fn plan_compound_identifier(
+        &self,
+        field: &Field,
+        qualifier: Option<&TableReference>,
+        nested_names: &[String],
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        let column = Expr::Column(Column::from((qualifier, &std::sync::Arc::new(field.clone()))));
+        let step = |expr: Expr, name: &String| {
+            get_field().call(vec![expr, Expr::Literal(ScalarValue::from(name.as_str()), None)])
+        };
+        Ok(PlannerResult::Planned(nested_names.iter().fold(column, step)))
+    }
+
+    fn plan_aggregate(&self, expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+        aggregate::plan(expr)
+    }
+}
+
+/// `INTERVAL '1' DAY` as our interval.
+fn interval(expr: Expr) -> Result<Expr> {
+    let Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(value)), _) = &expr else { return Ok(expr) };
+    const NANOS_PER_SECOND: i64 = 1_000_000_000;
+    let (name, amount) = match (value.months, value.days, value.nanoseconds) {
+        (months, 0, 0) if months != 0 => ("toIntervalMonth", i64::from(months)),
+        (0, days, 0) if days != 0 => ("toIntervalDay", i64::from(days)),
+        (0, 0, nanos) if nanos % NANOS_PER_SECOND == 0 => ("toIntervalSecond", nanos / NANOS_PER_SECOND),
+        _ => return Ok(expr),
+    };
+    if lookup(name).is_none() {
+        return Ok(expr);
+    }
+    call(name, vec![Expr::Literal(ScalarValue::Int64(Some(amount)), None)])
+}

@@ -1,0 +1,314 @@
+//! The analyzer rule that gives a plan ClickHouse's types, before DataFusion's own coercion sees it.
+//!
+//! Invariant: names of output columns do not change; after this rule every literal carries its type and every
+//! comparison has sides that DataFusion compares without moving a column to another type, where that is possible.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Union,
+};
+use datafusion::optimizer::AnalyzerRule;
+use functions::error::codes;
+use functions::{ArgType, FunctionError, SessionValues};
+use model::ColumnType;
+use model::type_arrow::{to_data_type, to_field};
+
+use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison};
+use super::scalar::call;
+use super::session::session_values;
+use super::truth::TRUTH;
+use super::typing::{external, literal, literal_array, type_of, type_of_field};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ClickHouseTypes;
+
+impl AnalyzerRule for ClickHouseTypes {
+    fn name(&self) -> &str {
+        "clickhouse_types"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
+        let session = session_values(config);
+        Ok(plan.transform_up_with_subqueries(|node| typed_node(node, &session))?.data)
+    }
+}
+
+fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::Union(union) = node {
+        return Ok(Transformed::yes(self::union(union)?));
+    }
+    // Their expressions are counts and constants that DataFusion reads itself.
+    if matches!(node, LogicalPlan::Limit(_) | LogicalPlan::Values(_) | LogicalPlan::TableScan(_)) {
+        return Ok(Transformed::no(node));
+    }
+    let schema = merge_schema(&node.inputs());
+    let makes_columns =
+        matches!(node, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_));
+    let names = NamePreserver::new(&node);
+    let typed = node.map_expressions(|expr| {
+        if matches!(expr, Expr::GroupingSet(_)) {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let expr = typed(expr, &schema, session)?;
+        let expr = if makes_columns { output(expr, &schema)? } else { expr };
+        Ok(Transformed::yes(name.restore(expr)))
+    })?;
+    typed.map_data(predicates)?.map_data(LogicalPlan::recompute_schema)
+}
+
+/// Columns of a UNION have the type that holds those of all its inputs.
+fn union(union: Union) -> Result<LogicalPlan> {
+    let Union { inputs, schema } = union;
+    let mut types = Vec::with_capacity(schema.fields().len());
+    for column in 0..schema.fields().len() {
+        let of_inputs = inputs.iter().filter_map(|input| input.schema().fields().get(column));
+        let of_inputs: Vec<ColumnType> = of_inputs.map(|field| type_of_field(field)).collect();
+        types.push(common_type(&of_inputs)?);
+    }
+    let fields = schema.iter().zip(&types);
+    let fields =
+        fields.map(|((qualifier, field), t)| (qualifier.cloned(), Arc::new(to_field(field.name(), t))));
+    let schema = DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?;
+    let inputs = inputs.into_iter().map(|input| in_types(input, &types)).collect::<Result<_>>()?;
+    Ok(LogicalPlan::Union(Union { inputs, schema: Arc::new(schema) }))
+}
+
+/// The plan with its columns in these types.
+fn in_types(input: Arc<LogicalPlan>, types: &[ColumnType]) -> Result<Arc<LogicalPlan>> {
+    let schema = Arc::clone(input.schema());
+    let fits = |(field, t): (&Arc<arrow::datatypes::Field>, &ColumnType)| type_of_field(field) == *t;
+    if schema.fields().iter().zip(types).all(fits) {
+        return Ok(input);
+    }
+    let column =
+        |((qualifier, field), t): ((Option<&TableReference>, &Arc<arrow::datatypes::Field>), &ColumnType)| {
+            let column = Expr::Column(Column::from((qualifier, field)));
+            if type_of_field(field) == *t {
+                return Ok(column);
+            }
+            Ok(cast_to(column, t)?.alias_qualified(qualifier.cloned(), field.name()))
+        };
+    let columns = schema.iter().zip(types).map(column).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(columns, input)?)))
+}
+
+/// Conditions of filters and joins may be numbers.
+fn predicates(node: LogicalPlan) -> Result<LogicalPlan> {
+    match node {
+        LogicalPlan::Filter(filter) => {
+            let predicate = as_predicate(filter.predicate, filter.input.schema())?;
+            Ok(LogicalPlan::Filter(Filter::new(predicate, filter.input)))
+        }
+        LogicalPlan::Join(join) => {
+            let schema = join.left.schema().join(join.right.schema())?;
+            let filter = join.filter.map(|filter| as_predicate(filter, &schema)).transpose()?;
+            Ok(LogicalPlan::Join(Join { filter, ..join }))
+        }
+        other => Ok(other),
+    }
+}
+
+/// A column made by an expression: predicates become UInt8, also inside aggregate and window functions.
+fn output(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    match expr {
+        Expr::Alias(alias) => {
+            let inner = output(*alias.expr, schema)?;
+            Ok(Expr::Alias(Alias { expr: Box::new(inner), ..alias }))
+        }
+        Expr::AggregateFunction(_) | Expr::WindowFunction(_) | Expr::Column(_) => Ok(expr),
+        other => as_value(other, schema),
+    }
+}
+
+/// An expression that no analyzer will see (a key, a default) with ClickHouse's types.
+pub fn typed_expression(expr: Expr, schema: &DFSchema, config: &ConfigOptions) -> Result<Expr> {
+    output(typed(expr, schema, &session_values(config))?, schema)
+}
+
+/// The expression with ClickHouse's types, all through.
+fn typed(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let into = |expr: Expr| {
+        let recursion =
+            if counts_rows(&expr) { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue };
+        Ok(Transformed::new(expr, false, recursion))
+    };
+    Ok(expr.transform_down_up(into, |expr| Ok(Transformed::yes(typed_one(expr, schema, session)?)))?.data)
+}
+
+/// count(): its one argument is DataFusion's mark for "all rows" and must stay as it is.
+fn counts_rows(expr: &Expr) -> bool {
+    match expr {
+        Expr::AggregateFunction(function) => {
+            function.func.name() == "count"
+                && matches!(function.params.args.as_slice(), [Expr::Literal(..)])
+                && function.params.filter.is_none()
+        }
+        _ => false,
+    }
+}
+
+/// One expression whose children are done.
+fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    match expr {
+        Expr::Literal(value, None) if !value.is_null() => {
+            let plain = Expr::Literal(value.clone(), None);
+            let column_type = match value {
+                ScalarValue::Boolean(_) => ColumnType::Bool,
+                _ if is_plain(&value) => type_of(&plain, schema)?,
+                _ => return Ok(plain),
+            };
+            literal(&literal_array(&value, &column_type)?, &column_type)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            compare(*left, op, *right, schema, Some(session))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if matches!(op, Operator::And | Operator::Or) => {
+            let (left, right) = (as_predicate(*left, schema)?, as_predicate(*right, schema)?);
+            Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
+        }
+        Expr::ScalarFunction(mut function) if function.func.name() == TRUTH && function.args.len() == 1 => {
+            let inner = function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+            as_predicate(inner, schema)
+        }
+        Expr::Not(inner) => Ok(Expr::Not(Box::new(as_predicate(*inner, schema)?))),
+        Expr::Negative(inner) => call("negate", vec![*inner]),
+        Expr::Between(between) => self::between(between, schema, session),
+        Expr::InList(list) => in_list(InList { ..list }, schema, session),
+        Expr::Like(like) => Ok(Expr::Like(self::like(like, schema)?)),
+        Expr::Case(case) => self::case(case, schema, session),
+        Expr::AggregateFunction(function) => {
+            let mut function: AggregateFunction = function;
+            function.params.args = values(function.params.args, schema)?;
+            if function.func.name() == "uniq" {
+                function.params.args = texts(function.params.args, schema)?;
+            }
+            Ok(Expr::AggregateFunction(function))
+        }
+        Expr::WindowFunction(function) => {
+            let mut function: WindowFunction = *function;
+            function.params.args = values(function.params.args, schema)?;
+            Ok(Expr::from(function))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Literals as the statement writes them.
+fn is_plain(value: &ScalarValue) -> bool {
+    use ScalarValue::{Float64, Int64, UInt64, Utf8, Utf8View};
+    matches!(value, Int64(_) | UInt64(_) | Float64(_) | Utf8(_) | Utf8View(_))
+}
+
+fn values(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    args.into_iter().map(|arg| as_value(arg, schema)).collect()
+}
+
+/// What DataFusion's sketch does not take is counted by its text.
+fn texts(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let text = |arg: Expr| {
+        let column_type = type_of(&arg, schema)?;
+        let plain = column_type.is_integer() || column_type.is_string();
+        if plain { Ok(arg) } else { call("toString", vec![arg]) }
+    };
+    args.into_iter().map(text).collect()
+}
+
+fn between(between: Between, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let Between { expr, negated, low, high } = between;
+    let low = compare(
+        expr.as_ref().clone(),
+        if negated { Operator::Lt } else { Operator::GtEq },
+        *low,
+        schema,
+        Some(session),
+    )?;
+    let high =
+        compare(*expr, if negated { Operator::Gt } else { Operator::LtEq }, *high, schema, Some(session))?;
+    Ok(if negated { low.or(high) } else { low.and(high) })
+}
+
+/// LIKE over names of an enum is over their text; over numbers it is an error.
+fn like(like: Like, schema: &DFSchema) -> Result<Like> {
+    let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
+        let column_type = type_of(&expr, schema)?;
+        if column_type.is_string() || column_type == ColumnType::Nothing {
+            return Ok(expr);
+        }
+        if column_type.enum_values().is_some() {
+            return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
+        }
+        let message = format!("illegal type {column_type} of argument of function like");
+        Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
+    };
+    Ok(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like })
+}
+
+/// Branches in the type that holds them all, as multiIf has it.
+fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let Case { expr: operand, when_then_expr, else_expr } = case;
+    let condition = |when: Expr| match &operand {
+        Some(operand) => compare(operand.as_ref().clone(), Operator::Eq, when, schema, Some(session)),
+        None => as_predicate(when, schema),
+    };
+    let otherwise = else_expr.map_or(Expr::Literal(ScalarValue::Null, None), |expr| *expr);
+    let mut types = Vec::new();
+    for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
+        types.push(type_of(branch, schema)?);
+    }
+    let result = common_type(&types)?;
+    let branch = |expr: Expr, column_type: &ColumnType| {
+        let same =
+            *column_type == result || *column_type == ColumnType::Nothing && expr.get_type(schema)?.is_null();
+        if same && expr.get_type(schema)? == to_data_type(&result) {
+            Ok(expr)
+        } else {
+            cast_to(expr, &result)
+        }
+    };
+    let mut branches = Vec::with_capacity(when_then_expr.len());
+    for ((when, then), column_type) in when_then_expr.into_iter().zip(&types) {
+        branches.push((Box::new(condition(*when)?), Box::new(branch(*then, column_type)?)));
+    }
+    let last = types.last().unwrap_or(&ColumnType::Nothing);
+    let otherwise = Some(Box::new(branch(otherwise, last)?));
+    let made = Expr::Case(Case::new(None, branches, otherwise));
+    let field = made.to_field(schema)?.1;
+    if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+/// The type multiIf gives for branches of these types.
+fn common_type(types: &[ColumnType]) -> Result<ColumnType> {
+    if let [first, rest @ ..] = types
+        && rest.iter().all(|other| other == first)
+    {
+        return Ok(first.clone());
+    }
+    let plain = |column_type: ColumnType| ArgType { column_type, constant: None };
+    let mut args = Vec::with_capacity(types.len() * 2);
+    for (i, column_type) in types.iter().enumerate() {
+        if i + 1 < types.len() {
+            args.push(plain(ColumnType::UInt8));
+        }
+        args.push(plain(column_type.clone()));
+    }
+    let multi_if = functions::lookup("multiIf");
+    let multi_if = multi_if
+        .ok_or_else(|| external(FunctionError::new(codes::UNKNOWN_FUNCTION, "no function multiIf")))?;
+    multi_if.result_type(&args).map_err(external)
+}
+
+/// The rules of a session: ours run before DataFusion's coercion.
+pub(super) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
+    use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+    vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(ClickHouseTypes), Arc::new(TypeCoercion::new())]
+}

@@ -1,0 +1,63 @@
+//! How the values of a session reach functions: as an extension of DataFusion's configuration.
+//!
+//! Invariant: a statement that sets none gets the defaults and the zone of the configuration, never another
+//! statement's values.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::prelude::SessionConfig;
+use functions::SessionValues;
+
+/// What functions may ask about the query, inside DataFusion's options.
+#[derive(Clone, Debug)]
+struct SessionExtension {
+    values: Arc<SessionValues>,
+}
+
+impl ConfigExtension for SessionExtension {
+    const PREFIX: &'static str = "gristmill";
+}
+
+impl ExtensionOptions for SessionExtension {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        Err(DataFusionError::Configuration(format!("option gristmill.{key} cannot be set")))
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
+
+/// The configuration of a statement whose functions see these values.
+pub fn with_session_values(config: SessionConfig, values: SessionValues) -> SessionConfig {
+    config.with_option_extension(SessionExtension { values: Arc::new(values) })
+}
+
+/// The values put there by [`with_session_values`].
+pub(super) fn session_values(options: &ConfigOptions) -> Arc<SessionValues> {
+    if let Some(extension) = options.extensions.get::<SessionExtension>() {
+        return Arc::clone(&extension.values);
+    }
+    let mut values =
+        SessionValues { database: options.catalog.default_schema.as_str().into(), ..Default::default() };
+    if let Some(zone) = &options.execution.time_zone {
+        // A zone that is not known leaves UTC; zones are checked where they are set.
+        let _ = values.set_time_zone(zone);
+    }
+    Arc::new(values)
+}

@@ -1,0 +1,131 @@
+//! What a query may read from: tables, table functions, subqueries, joins of them.
+
+use sqlparser::ast::{
+    Cte, Join, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
+};
+
+use crate::error::{Result, SqlError};
+use crate::guard::expression::expression;
+use crate::guard::{Depth, call, query, refuse_if};
+
+pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
+    let Cte { alias, query: inner, from, materialized, closing_paren_token: _ } = checked;
+    refuse_if(from.is_some(), "FROM of a WITH item")?;
+    refuse_if(materialized.is_some(), "MATERIALIZED")?;
+    self::alias(Some(alias))?;
+    query(inner, depth)
+}
+
+fn alias(checked: Option<&TableAlias>) -> Result<()> {
+    let Some(TableAlias { explicit, name, columns, at }) = checked else { return Ok(()) };
+    refuse_if(at.is_some(), "AT of a table alias")?;
+    refuse_if(columns.iter().any(|column| column.data_type.is_some()), "a type in a table alias")?;
+    if !explicit && name.quote_style.is_none() {
+        for word in ["FINAL", "SAMPLE", "PREWHERE", "ASOF", "ANY", "GLOBAL", "ARRAY"] {
+            refuse_if(name.value.eq_ignore_ascii_case(word), word)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn joined(checked: &TableWithJoins, depth: Depth) -> Result<()> {
+    let TableWithJoins { relation, joins } = checked;
+    factor(relation, depth)?;
+    joins.iter().try_for_each(|join| {
+        // On one node a GLOBAL JOIN is a JOIN.
+        let Join { relation, global: _, join_operator } = join;
+        factor(relation, depth)?;
+        operator(join_operator, depth)
+    })
+}
+
+fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
+    match checked {
+        JoinOperator::Join(on)
+        | JoinOperator::Inner(on)
+        | JoinOperator::Left(on)
+        | JoinOperator::LeftOuter(on)
+        | JoinOperator::Right(on)
+        | JoinOperator::RightOuter(on)
+        | JoinOperator::FullOuter(on)
+        | JoinOperator::CrossJoin(on)
+        | JoinOperator::LeftSemi(on)
+        | JoinOperator::RightSemi(on)
+        | JoinOperator::LeftAnti(on)
+        | JoinOperator::RightAnti(on) => constraint(on, depth),
+        JoinOperator::Semi(_) | JoinOperator::Anti(_) => {
+            Err(SqlError::not_implemented("SEMI and ANTI without a side"))
+        }
+        JoinOperator::AsOf { match_condition: _, constraint: _ } => {
+            Err(SqlError::not_implemented("ASOF JOIN"))
+        }
+        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
+            Err(SqlError::not_implemented("ARRAY JOIN"))
+        }
+        JoinOperator::CrossApply | JoinOperator::OuterApply => Err(SqlError::not_implemented("APPLY")),
+        JoinOperator::StraightJoin(_) => Err(SqlError::not_implemented("STRAIGHT_JOIN")),
+    }
+}
+
+fn constraint(checked: &JoinConstraint, depth: Depth) -> Result<()> {
+    match checked {
+        JoinConstraint::On(condition) => expression(condition, depth),
+        JoinConstraint::Using(_) | JoinConstraint::None => Ok(()),
+        JoinConstraint::Natural => Err(SqlError::not_implemented("NATURAL JOIN")),
+    }
+}
+
+fn factor(checked: &TableFactor, depth: Depth) -> Result<()> {
+    let depth = depth.deeper()?;
+    match checked {
+        TableFactor::Table {
+            name: _,
+            alias,
+            args,
+            with_hints,
+            version,
+            with_ordinality,
+            partitions,
+            json_path,
+            sample,
+            index_hints,
+        } => {
+            refuse_if(!with_hints.is_empty(), "WITH hints of a table")?;
+            refuse_if(version.is_some(), "a version of a table")?;
+            refuse_if(*with_ordinality, "WITH ORDINALITY")?;
+            refuse_if(!partitions.is_empty(), "PARTITION of a table")?;
+            refuse_if(json_path.is_some(), "a path into a table")?;
+            refuse_if(sample.is_some(), "SAMPLE")?;
+            refuse_if(!index_hints.is_empty(), "an index hint")?;
+            self::alias(alias.as_ref())?;
+            match args {
+                None => Ok(()),
+                Some(TableFunctionArgs { args, settings }) => {
+                    refuse_if(settings.is_some(), "SETTINGS of a table function")?;
+                    args.iter().try_for_each(|arg| call::argument(arg, depth))
+                }
+            }
+        }
+        TableFactor::Derived { lateral, subquery, alias, sample } => {
+            refuse_if(*lateral, "LATERAL")?;
+            refuse_if(sample.is_some(), "SAMPLE")?;
+            self::alias(alias.as_ref())?;
+            query(subquery, depth)
+        }
+        TableFactor::NestedJoin { table_with_joins, alias } => {
+            self::alias(alias.as_ref())?;
+            joined(table_with_joins, depth)
+        }
+        TableFactor::TableFunction { expr: _, alias: _ }
+        | TableFactor::Function { lateral: _, name: _, args: _, with_ordinality: _, alias: _ } => {
+            Err(SqlError::not_implemented("TABLE(..)"))
+        }
+        TableFactor::UNNEST { .. } => Err(SqlError::not_implemented("UNNEST")),
+        TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => Err(SqlError::not_implemented("PIVOT")),
+        TableFactor::MatchRecognize { .. } => Err(SqlError::not_implemented("MATCH_RECOGNIZE")),
+        TableFactor::JsonTable { .. } | TableFactor::OpenJsonTable { .. } | TableFactor::XmlTable { .. } => {
+            Err(SqlError::not_implemented("a table made of JSON or XML"))
+        }
+        TableFactor::SemanticView { .. } => Err(SqlError::not_implemented("SEMANTIC_VIEW")),
+    }
+}

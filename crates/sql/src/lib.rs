@@ -1,0 +1,50 @@
+//! SQL text -> statements, and ClickHouse's SQL on top of DataFusion's planner.
+//!
+//! Invariant: unknown syntax is an error with ClickHouse's code, never ignored. Must not know: storage, sessions,
+//! protocols.
+
+pub mod error;
+pub mod escape;
+mod scan;
+pub mod statement;
+mod types;
+mod dialect;
+mod tokens;
+mod head;
+mod parse;
+pub mod parser;
+pub mod settings;
+pub mod guard;
+pub mod table_text;
+mod label;
+pub mod functions;
+mod names;
+pub mod table_functions;
+pub mod rewrite;
+pub mod literal_rows;
+pub mod parameters;
+
+pub use crate::functions::{
+    DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,
+};
+pub use error::{ErrorCode, Result, SqlError};
+pub use guard::{guard, guard_expression};
+pub use label::display_name;
+pub use literal_rows::{LiteralRows, literal_rows, values_query};
+pub use parameters::{masked, partition_text, substitute_parameters};
+pub use parser::{parse, parse_expression, parse_one};
+pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, stored_expression};
+pub use scan::{is_blank, next_statement};
+pub use settings::{
+    SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,
+};
+pub use sqlparser::ast::Expr;
+pub use statement::{
+    ColumnSpec, CreateSource, CreateTable, Described, ExistsKind, Explain, ExplainKind, Insert, InsertSource,
+    InsertTarget, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, Query, SettingChange,
+    SettingText, Show, Statement, SystemCommand, TableName,
+};
+pub use table_functions::{
+    CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, table_function_call,
+};
+pub use table_text::{display_expression, engine_name, show_create_table, stored_expr};

@@ -1,0 +1,205 @@
+//! Which function a name means: scalar, aggregate or window, under the name the planner knows it by.
+//!
+//! Invariant: a name that is not found here never reaches DataFusion, whose own functions differ in meaning.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::error::{ErrorCode, SqlError};
+use crate::functions::documented_functions;
+use crate::settings::edit_distance;
+
+/// Every aggregate by its names; names found in any case also in lower case, marked by a leading space.
+static AGGREGATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let mut by_name = HashMap::new();
+    for function in documented_functions().into_iter().filter(|function| function.is_aggregate) {
+        let planned = if function.alias_to.is_empty() { function.name.clone() } else { function.alias_to };
+        if function.case_insensitive {
+            by_name.insert(any_case(&function.name), planned.clone());
+        }
+        by_name.insert(function.name, planned);
+    }
+    by_name
+});
+
+fn any_case(name: &str) -> String {
+    format!(" {}", name.to_ascii_lowercase())
+}
+
+/// Combinators that only aggregates have and that are not carried out.
+const REFUSED_COMBINATORS: &[&str] = &[
+    "OrNull",
+    "OrDefault",
+    "Array",
+    "Map",
+    "MergeState",
+    "SimpleState",
+    "State",
+    "Merge",
+    "ForEach",
+    "Resample",
+    "ArgMin",
+    "ArgMax",
+];
+
+/// Aggregates of ClickHouse that may not be done.
+const KNOWN_AGGREGATES: &[&str] = &[
+    "topK",
+    "topKWeighted",
+    "sumMap",
+    "minMap",
+    "maxMap",
+    "sumWithOverflow",
+    "sumKahan",
+    "sumCount",
+    "avgWeighted",
+    "anyHeavy",
+    "uniqUpTo",
+    "groupBitmap",
+    "groupArrayInsertAt",
+    "groupArrayMovingSum",
+    "groupArraySample",
+    "groupArrayMovingAvg",
+    "groupArraySorted",
+    "groupArrayLast",
+    "groupArrayIntersect",
+    "quantileTiming",
+    "quantileDeterministic",
+    "quantileExactLow",
+    "quantileExactHigh",
+    "quantileExactWeighted",
+    "quantileTDigest",
+    "quantilesExact",
+    "quantilesTiming",
+    "quantileBFloat16",
+    "quantileDD",
+    "quantileGK",
+    "skewPop",
+    "skewSamp",
+    "kurtPop",
+    "kurtSamp",
+    "windowFunnel",
+    "retention",
+    "sequenceMatch",
+    "sequenceCount",
+    "simpleLinearRegression",
+    "entropy",
+    "deltaSum",
+    "maxIntersections",
+    "boundingRatio",
+    "singleValueOrNull",
+    "exponentialMovingAverage",
+];
+
+/// Window functions that are not aggregates: ClickHouse's name, the planner's name.
+const WINDOWS: &[(&str, &str)] = &[
+    ("row_number", "row_number"),
+    ("rank", "rank"),
+    ("dense_rank", "dense_rank"),
+    ("denseRank", "dense_rank"),
+    ("percent_rank", "percent_rank"),
+    ("percentRank", "percent_rank"),
+    ("cume_dist", "cume_dist"),
+    ("ntile", "ntile"),
+    ("lag", "lag"),
+    ("lead", "lead"),
+    ("nth_value", "nth_value"),
+];
+
+/// An aggregate as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Aggregate {
+    /// The planner's name.
+    pub(crate) name: String,
+    /// `-If`: the last argument is a condition.
+    pub(crate) filtered: bool,
+    /// `-Distinct`.
+    pub(crate) distinct: bool,
+}
+
+fn find(name: &str) -> Option<&'static String> {
+    AGGREGATES.get(name).or_else(|| AGGREGATES.get(&any_case(name)))
+}
+
+/// The aggregate of a name, with or without combinators.
+pub(crate) fn aggregate(name: &str) -> Option<Aggregate> {
+    let (mut rest, mut filtered, mut distinct) = (name, false, false);
+    loop {
+        if let Some(found) = find(rest) {
+            return Some(Aggregate { name: found.clone(), filtered, distinct });
+        }
+        if let Some(base) = rest.strip_suffix("If").filter(|_| !filtered) {
+            (rest, filtered) = (base, true);
+        } else if let Some(base) = rest.strip_suffix("Distinct").filter(|_| !distinct) {
+            (rest, distinct) = (base, true);
+        } else {
+            return None;
+        }
+    }
+}
+
+/// `f(0.5)(x)`: those for which constants may follow the arguments.
+pub(crate) fn takes_parameters(aggregate: &str) -> bool {
+    ["quantile", "median", "groupArray", "groupUniqArray", "groupConcat"]
+        .iter()
+        .any(|start| aggregate.starts_with(start))
+}
+
+pub(crate) fn window(name: &str) -> Option<&'static str> {
+    WINDOWS.iter().find(|known| known.0 == name || known.1.eq_ignore_ascii_case(name)).map(|known| known.1)
+}
+
+/// The name of the scalar function that this name, alias or spelling means.
+pub(crate) fn scalar(name: &str) -> Option<&'static str> {
+    functions::lookup(name).map(|function| function.name)
+}
+
+/// Why a name is not a function here: known and not done, or unknown with the nearest one.
+pub(crate) fn unknown(name: &str) -> SqlError {
+    let plain = name.trim_end_matches("If").trim_end_matches("Distinct");
+    let known_aggregate = |name: &str| find(name).is_some() || KNOWN_AGGREGATES.contains(&name);
+    let combined = REFUSED_COMBINATORS.iter().any(|suffix| {
+        let base = plain.strip_suffix(suffix).unwrap_or("");
+        known_aggregate(base) || known_aggregate(base.trim_end_matches("If"))
+    });
+    if KNOWN_AGGREGATES.contains(&plain) || combined {
+        return SqlError::not_implemented(format!("aggregate function {name}"));
+    }
+    let names = documented_functions();
+    let nearest =
+        names.iter().map(|known| known.name.as_str()).min_by_key(|known| edit_distance(known, name));
+    let hint = match nearest {
+        Some(nearest) if edit_distance(nearest, name) <= name.len() / 3 => {
+            format!(": maybe you meant {nearest}")
+        }
+        _ => String::new(),
+    };
+    SqlError::new(ErrorCode::UnknownFunction, format!("unknown function {name}{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinators_are_taken_off() {
+        let check = |name: &str, planned: &str, filtered: bool, distinct: bool| {
+            let expected = Aggregate { name: planned.to_owned(), filtered, distinct };
+            assert_eq!(aggregate(name), Some(expected), "{name}");
+        };
+        check("COUNT", "count", false, false);
+        check("countIf", "count", true, false);
+        check("uniqExactIf", "uniqExact", true, false);
+        check("sumDistinctIf", "sum", true, true);
+        check("anyLastIf", "anyLast", true, false);
+        assert_eq!(aggregate("ARGMAX"), None);
+    }
+
+    #[test]
+    fn unknown_names_say_what_is_nearest_or_not_done() {
+        assert_eq!(unknown("countMerge").code, ErrorCode::NotImplemented);
+        assert_eq!(unknown("topK").message, "aggregate function topK is not supported");
+        assert_eq!(unknown("argMx").message, "unknown function argMx: maybe you meant argMax");
+        assert_eq!(unknown("foobarbazqux").message, "unknown function foobarbazqux");
+    }
+}

@@ -1,0 +1,30 @@
+//! The grammar of statements; one file per family.
+//!
+//! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
+
+pub(crate) mod admin;
+pub(crate) mod column;
+pub(crate) mod create;
+pub(crate) mod insert;
+pub(crate) mod query;
+
+use crate::error::Result;
+use crate::head::Head;
+use crate::statement::Statement;
+
+/// Reads one statement that is not an INSERT.
+pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
+    if query::starts(head) {
+        return query::query(head).map(Statement::Query);
+    }
+    if head.word("CREATE") {
+        return create::create(head);
+    }
+    if head.word("EXPLAIN") {
+        return query::explain(head);
+    }
+    if head.word("DESCRIBE") || head.word("DESC") {
+        return query::describe(head);
+    }
+    admin::statement(head)
+}

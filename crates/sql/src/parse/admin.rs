@@ -1,0 +1,338 @@
+//! Everything that is neither SELECT, INSERT nor CREATE: DROP, SHOW, SET, SYSTEM, OPTIMIZE, KILL, ...
+
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::head::Head;
+use crate::statement::{
+    ExistsKind, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+};
+
+/// Statements of ClickHouse that we know and do not have.
+const REFUSED: &[&str] = &[
+    "ALTER", "DELETE", "UPDATE", "GRANT", "REVOKE", "ATTACH", "DETACH", "BACKUP", "RESTORE", "MOVE",
+    "UNDROP", "BEGIN", "COMMIT", "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE",
+    "PARALLEL",
+];
+
+/// Reads a statement by its first word.
+pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
+    match head.token().clone() {
+        Token::Word(word) if word.quote_style.is_none() => {
+            let verb = word.value.to_ascii_uppercase();
+            if REFUSED.contains(&verb.as_str()) {
+                return Err(head.refuse(&verb));
+            }
+            by_verb(head, &verb)
+        }
+        _ => Err(head.expected("a statement")),
+    }
+}
+
+fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
+    let read = match verb {
+        "DROP" => drop,
+        "TRUNCATE" => truncate,
+        "USE" => use_database,
+        "SET" => set,
+        "SHOW" => show,
+        "EXISTS" => exists,
+        "OPTIMIZE" => optimize,
+        "SYSTEM" => system,
+        "RENAME" => rename,
+        "EXCHANGE" => exchange,
+        "KILL" => kill,
+        "CHECK" => check,
+        _ => return Err(head.expected("a statement: SELECT, INSERT, CREATE, DROP, SHOW, SET, ..")),
+    };
+    head.advance();
+    read(head)
+}
+
+fn drop(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("DATABASE") || head.word("SCHEMA") {
+        let if_exists = head.if_exists();
+        let name = head.name("a database name")?;
+        head.on_cluster()?;
+        sync(head);
+        return Ok(Statement::DropDatabase { name, if_exists });
+    }
+    if !head.word("TABLE") {
+        return Err(head.refuse("DROP of anything but DATABASE and TABLE"));
+    }
+    let if_exists = head.if_exists();
+    if head.words(&["IF", "EMPTY"]) {
+        return Err(head.refuse("IF EMPTY"));
+    }
+    let mut tables = vec![head.table_name()?];
+    while head.symbol(&Token::Comma) {
+        tables.push(head.table_name()?);
+    }
+    head.on_cluster()?;
+    sync(head);
+    Ok(Statement::DropTable { tables, if_exists })
+}
+
+/// SYNC and NO DELAY: our DROP is always immediate.
+fn sync(head: &mut Head<'_>) {
+    let _ = head.word("SYNC") || head.words(&["NO", "DELAY"]) || head.word("PERMANENTLY");
+}
+
+fn truncate(head: &mut Head<'_>) -> Result<Statement> {
+    if ["DATABASE", "ALL", "TABLES"].iter().any(|word| head.peek_word(word)) {
+        return Err(head.refuse("TRUNCATE of anything but one table"));
+    }
+    head.word("TABLE");
+    let if_exists = head.if_exists();
+    let table = head.table_name()?;
+    head.on_cluster()?;
+    sync(head);
+    Ok(Statement::Truncate { table, if_exists })
+}
+
+fn use_database(head: &mut Head<'_>) -> Result<Statement> {
+    head.word("DATABASE");
+    Ok(Statement::Use { database: head.name("a database name")? })
+}
+
+fn set(head: &mut Head<'_>) -> Result<Statement> {
+    for refused in ["ROLE", "DEFAULT", "TRANSACTION"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("SET {refused}")));
+        }
+    }
+    Ok(Statement::Set(head.settings()?))
+}
+
+fn show(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("CREATE") {
+        return show_create(head);
+    }
+    if head.word("DATABASES") || head.word("SCHEMAS") {
+        return Ok(Statement::Show(Show::Databases(filter(head)?)));
+    }
+    for refused in [
+        "TEMPORARY",
+        "FULL",
+        "EXTENDED",
+        "CLUSTER",
+        "CLUSTERS",
+        "GRANTS",
+        "USERS",
+        "ROLES",
+        "PROFILES",
+        "POLICIES",
+        "QUOTAS",
+        "QUOTA",
+        "ACCESS",
+        "DICTIONARIES",
+        "INDEX",
+        "INDEXES",
+        "INDICES",
+        "KEYS",
+        "MERGES",
+        "SETTING",
+    ] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("SHOW {refused}")));
+        }
+    }
+    if head.word("TABLES") {
+        let database =
+            if head.word("FROM") || head.word("IN") { Some(head.name("a database name")?) } else { None };
+        let filter = filter(head)?;
+        let limit = if head.word("LIMIT") { Some(count(head)?) } else { None };
+        return Ok(Statement::Show(Show::Tables { database, filter, limit }));
+    }
+    if head.word("COLUMNS") || head.word("FIELDS") {
+        return show_columns(head);
+    }
+    if head.word("PROCESSLIST") {
+        return Ok(Statement::Show(Show::Processlist));
+    }
+    if head.word("FUNCTIONS") {
+        return Ok(Statement::Show(Show::Functions(filter(head)?)));
+    }
+    if head.word("ENGINES") {
+        return Ok(Statement::Show(Show::Engines));
+    }
+    let changed = head.word("CHANGED");
+    if head.word("SETTINGS") {
+        return Ok(Statement::Show(Show::Settings { changed, filter: filter(head)? }));
+    }
+    if *head.token_after(1) == Token::EOF || *head.token_after(1) == Token::Period {
+        return Ok(Statement::Show(Show::CreateTable(head.table_name()?)));
+    }
+    Err(head.expected("DATABASES, TABLES, COLUMNS, CREATE, PROCESSLIST, SETTINGS, FUNCTIONS or ENGINES"))
+}
+
+fn show_create(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("DATABASE") || head.word("SCHEMA") {
+        return Ok(Statement::Show(Show::CreateDatabase(head.name("a database name")?)));
+    }
+    for refused in ["VIEW", "DICTIONARY", "USER", "ROLE", "TEMPORARY", "QUOTA", "ROW", "SETTINGS", "PROFILE"]
+    {
+        if head.peek_word(refused) && *head.token_after(1) != Token::EOF {
+            return Err(head.refuse(&format!("SHOW CREATE {refused}")));
+        }
+    }
+    head.word("TABLE");
+    Ok(Statement::Show(Show::CreateTable(head.table_name()?)))
+}
+
+fn show_columns(head: &mut Head<'_>) -> Result<Statement> {
+    if !head.word("IN") {
+        head.expect_word("FROM")?;
+    }
+    let mut table = head.table_name()?;
+    if head.word("FROM") || head.word("IN") {
+        table.database = Some(head.name("a database name")?);
+    }
+    Ok(Statement::Show(Show::Columns { table, filter: filter(head)? }))
+}
+
+fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
+    let negated = head.word("NOT");
+    let ignore_case = head.word("ILIKE");
+    if ignore_case || head.word("LIKE") {
+        return Ok(NameFilter { pattern: Some(head.text("a pattern")?), negated, ignore_case });
+    }
+    if negated {
+        return Err(head.expected("LIKE"));
+    }
+    if head.peek_word("WHERE") {
+        return Err(head.refuse("WHERE of SHOW"));
+    }
+    Ok(NameFilter::default())
+}
+
+fn count(head: &mut Head<'_>) -> Result<u64> {
+    match head.token() {
+        Token::Number(digits, _) => {
+            let count = digits.parse().map_err(|_| head.expected("a count"))?;
+            head.advance();
+            Ok(count)
+        }
+        _ => Err(head.expected("a count")),
+    }
+}
+
+fn exists(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("DATABASE") {
+        return Ok(Statement::Exists { what: ExistsKind::Database(head.name("a database name")?) });
+    }
+    for refused in ["TEMPORARY", "VIEW", "DICTIONARY"] {
+        if head.peek_word(refused) && *head.token_after(1) != Token::EOF {
+            return Err(head.refuse(&format!("EXISTS {refused}")));
+        }
+    }
+    head.word("TABLE");
+    Ok(Statement::Exists { what: ExistsKind::Table(head.table_name()?) })
+}
+
+fn optimize(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLE")?;
+    let table = head.table_name()?;
+    head.on_cluster()?;
+    let partition = if head.word("PARTITION") { Some(partition(head)?) } else { None };
+    let is_final = head.word("FINAL") || head.word("FORCE");
+    for refused in ["DEDUPLICATE", "CLEANUP", "DRY"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("OPTIMIZE .. {refused}")));
+        }
+    }
+    Ok(Statement::Optimize(Optimize { table, partition, is_final, settings: vec![] }))
+}
+
+fn partition(head: &mut Head<'_>) -> Result<Partition> {
+    if head.word("ID") {
+        return Ok(Partition::Id(head.text("a partition's id")?));
+    }
+    Ok(Partition::Expression(head.expression()?))
+}
+
+fn system(head: &mut Head<'_>) -> Result<Statement> {
+    let command = if head.words(&["STOP", "MERGES"]) {
+        SystemCommand::StopMerges(optional_table(head)?)
+    } else if head.words(&["START", "MERGES"]) {
+        SystemCommand::StartMerges(optional_table(head)?)
+    } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
+        let storage = if head.word("FOR") { Some(head.name("a kind of storage")?) } else { None };
+        SystemCommand::DropSchemaCache(storage)
+    } else if head.words(&["FLUSH", "LOGS"]) {
+        SystemCommand::FlushLogs
+    } else {
+        let mut named = String::from("SYSTEM");
+        for at in 0..3 {
+            if let Token::Word(word) = head.token_after(at) {
+                named = format!("{named} {}", word.value.to_uppercase());
+            }
+        }
+        return Err(head.refuse(&named));
+    };
+    head.on_cluster()?;
+    Ok(Statement::System(command))
+}
+
+fn optional_table(head: &mut Head<'_>) -> Result<Option<TableName>> {
+    if head.at_end() { Ok(None) } else { head.table_name().map(Some) }
+}
+
+fn rename(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("DATABASE") {
+        let from = head.name("a database name")?;
+        head.expect_word("TO")?;
+        return Ok(Statement::RenameDatabase { from, to: head.name("a database name")? });
+    }
+    if head.peek_word("DICTIONARY") {
+        return Err(head.refuse("RENAME DICTIONARY"));
+    }
+    head.word("TABLE");
+    let mut pairs = vec![];
+    loop {
+        let from = head.table_name()?;
+        head.expect_word("TO")?;
+        pairs.push((from, head.table_name()?));
+        if !head.symbol(&Token::Comma) {
+            break;
+        }
+    }
+    head.on_cluster()?;
+    Ok(Statement::Rename(pairs))
+}
+
+fn exchange(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLES")?;
+    let first = head.table_name()?;
+    head.expect_word("AND")?;
+    let second = head.table_name()?;
+    head.on_cluster()?;
+    Ok(Statement::Exchange(first, second))
+}
+
+fn kill(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("MUTATION") || head.peek_word("TRANSACTION") {
+        return Err(head.refuse("KILL of anything but QUERY"));
+    }
+    head.expect_word("QUERY")?;
+    head.on_cluster()?;
+    head.expect_word("WHERE")?;
+    let condition = Box::new(head.expression()?);
+    if head.peek_word("TEST") {
+        return Err(head.refuse("KILL QUERY .. TEST"));
+    }
+    let sync = head.word("SYNC");
+    if !sync {
+        head.word("ASYNC");
+    }
+    Ok(Statement::KillQuery { condition, sync })
+}
+
+fn check(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLE")?;
+    let table = head.table_name()?;
+    if head.peek_word("PARTITION") || head.peek_word("PART") {
+        return Err(head.refuse("CHECK TABLE of a part"));
+    }
+    Ok(Statement::CheckTable { table })
+}

@@ -1,0 +1,163 @@
+//! Columns of CREATE TABLE: name, type, default, codec, comment.
+
+use model::DefaultKind;
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::head::Head;
+use crate::statement::ColumnSpec;
+
+/// What stands in the parentheses of CREATE TABLE.
+#[derive(Default)]
+pub(crate) struct TableElements {
+    pub(crate) columns: Vec<ColumnSpec>,
+    /// INDEX, PROJECTION, CONSTRAINT: keyword and text.
+    pub(crate) kept: Vec<(String, String)>,
+    pub(crate) primary_key: Option<Vec<sqlparser::ast::Expr>>,
+}
+
+/// Reads the parentheses with columns, indexes, projections and constraints.
+pub(crate) fn elements(head: &mut Head<'_>) -> Result<TableElements> {
+    head.expect_symbol(&Token::LParen)?;
+    let mut elements = TableElements::default();
+    loop {
+        element(head, &mut elements)?;
+        if head.symbol(&Token::RParen) {
+            return Ok(elements);
+        }
+        head.expect_symbol(&Token::Comma)?;
+        // A comma behind the last column is accepted, as ClickHouse accepts it.
+        if head.symbol(&Token::RParen) {
+            return Ok(elements);
+        }
+    }
+}
+
+fn element(head: &mut Head<'_>, elements: &mut TableElements) -> Result<()> {
+    for keyword in ["INDEX", "PROJECTION", "CONSTRAINT"] {
+        let names_it = matches!(head.token_after(1), Token::Word(_))
+            && matches!(head.token_after(2), Token::Word(_) | Token::LParen);
+        if head.peek_word(keyword) && names_it && !is_typed_column(head) {
+            head.advance();
+            let text = skip_element(head);
+            head.warnings.push(format!("{keyword} is kept in the definition and has no effect"));
+            elements.kept.push((keyword.to_owned(), text));
+            return Ok(());
+        }
+    }
+    if head.words(&["PRIMARY", "KEY"]) {
+        elements.primary_key = Some(head.key()?);
+        return Ok(());
+    }
+    if head.words(&["FOREIGN", "KEY"]) {
+        return Err(head.refuse("FOREIGN KEY"));
+    }
+    let (column, is_key) = column(head)?;
+    if is_key {
+        let name = sqlparser::ast::Expr::Identifier(crate::head::ident(&column.name));
+        elements.primary_key.get_or_insert_default().push(name);
+    }
+    elements.columns.push(column);
+    Ok(())
+}
+
+/// `index UInt8,` is a column although its name is a keyword.
+fn is_typed_column(head: &Head<'_>) -> bool {
+    match head.token_after(1) {
+        Token::Word(word) => model::type_name::parse(&word.value).is_ok(),
+        _ => false,
+    }
+}
+
+/// The text up to the comma or parenthesis that ends an element.
+fn skip_element(head: &mut Head<'_>) -> String {
+    let start = head.offset();
+    let mut depth = 0_usize;
+    loop {
+        match head.token() {
+            Token::EOF => break,
+            Token::Comma | Token::RParen if depth == 0 => break,
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        head.advance();
+    }
+    head.text_since(start).to_owned()
+}
+
+/// One column; true when it says PRIMARY KEY.
+fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
+    let name = head.name("a column name")?;
+    let starts_clause =
+        ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"].iter().any(|word| head.peek_word(word));
+    let column_type = if starts_clause { None } else { Some(head.type_name()?) };
+    let mut column = ColumnSpec { name, column_type, default: None, comment: String::new(), codec: None };
+    let mut is_key = false;
+    loop {
+        if head.words(&["NOT", "NULL"]) {
+        } else if head.word("NULL") {
+            column.column_type = column.column_type.map(model::ColumnType::nullable);
+        } else if head.word("COMMENT") {
+            column.comment = head.text("a comment")?;
+        } else if head.peek_word("CODEC") {
+            column.codec = Some(codec(head)?);
+        } else if head.words(&["PRIMARY", "KEY"]) {
+            is_key = true;
+        } else if head.peek_word("TTL") {
+            return Err(head.refuse("TTL of a column"));
+        } else if head.peek_word("STATISTICS") || head.peek_word("SETTINGS") || head.peek_word("COLLATE") {
+            let clause = head.name("a clause")?;
+            return Err(head.refuse(&format!("{} of a column", clause.to_uppercase())));
+        } else if !default(head, &mut column)? {
+            return Ok((column, is_key));
+        }
+    }
+}
+
+fn default(head: &mut Head<'_>, column: &mut ColumnSpec) -> Result<bool> {
+    let kinds = [
+        ("DEFAULT", DefaultKind::Default),
+        ("MATERIALIZED", DefaultKind::Materialized),
+        ("ALIAS", DefaultKind::Alias),
+        ("EPHEMERAL", DefaultKind::Ephemeral),
+    ];
+    let Some((word, kind)) = kinds.iter().find(|(word, _)| head.word(word)) else { return Ok(false) };
+    if column.default.is_some() {
+        return Err(head.expected(&format!("one default, found a second: {word}")));
+    }
+    let bare = matches!(head.token(), Token::Comma | Token::RParen) || head.peek_word("COMMENT");
+    let expression = match kind {
+        DefaultKind::Ephemeral if bare => crate::dialect::call("defaultValueOfTypeName", vec![]),
+        _ => head.expression()?,
+    };
+    column.default = Some((*kind, expression));
+    Ok(true)
+}
+
+/// `CODEC(Delta, ZSTD(1))`, kept as text.
+fn codec(head: &mut Head<'_>) -> Result<String> {
+    let start = head.offset();
+    head.advance();
+    if *head.token() != Token::LParen {
+        return Err(head.expected("("));
+    }
+    let mut depth = 0_usize;
+    loop {
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::EOF => return Err(head.expected(")")),
+            _ => {}
+        }
+        head.advance();
+        if depth == 0 {
+            break;
+        }
+    }
+    let warning = "CODEC is kept in the definition and has no effect: encodings are chosen from the data";
+    if !head.warnings.iter().any(|known| known == warning) {
+        head.warnings.push(warning.to_owned());
+    }
+    Ok(head.text_since(start).to_owned())
+}

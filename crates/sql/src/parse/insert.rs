@@ -1,0 +1,124 @@
+//! INSERT: its head; `parser` found the body before anything was tokenized.
+
+use std::ops::Range;
+
+use sqlparser::tokenizer::Token;
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::head::Head;
+use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
+
+/// What stands before the body of an INSERT.
+pub(crate) struct InsertHead {
+    target: InsertTarget,
+    columns: Option<Vec<String>>,
+    infile: Option<(String, Option<String>)>,
+}
+
+/// Reads a whole head; the tokens end where the body begins.
+pub(crate) fn head(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
+    head.expect_word("INSERT")?;
+    let read = target(head)?;
+    if !head.at_end() {
+        return Err(head.expected("VALUES, FORMAT, SELECT, SETTINGS or a list of columns"));
+    }
+    Ok(read)
+}
+
+/// Behind the word INSERT: target, columns, SETTINGS.
+pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
+    head.word("INTO");
+    head.word("TABLE");
+    let target = if head.word("FUNCTION") {
+        InsertTarget::Function(Box::new(head.function()?))
+    } else {
+        InsertTarget::Table(head.table_name()?)
+    };
+    if head.words(&["PARTITION", "BY"]) {
+        return Err(head.refuse("PARTITION BY of INSERT INTO FUNCTION"));
+    }
+    let selects = crate::parse::query::starts(head);
+    let columns = if *head.token() == Token::LParen && !selects { Some(columns(head)?) } else { None };
+    let mut settings = vec![];
+    if head.word("SETTINGS") {
+        settings = head.settings()?;
+    }
+    let mut infile = None;
+    if head.words(&["FROM", "INFILE"]) {
+        let path = head.text("a file name")?;
+        let compression =
+            if head.word("COMPRESSION") { Some(head.text("a compression method")?) } else { None };
+        infile = Some((path, compression));
+        if head.word("SETTINGS") {
+            settings.extend(head.settings()?);
+        }
+    }
+    Ok((InsertHead { target, columns, infile }, settings))
+}
+
+/// `(a, b)`; `(*)` means all.
+fn columns(head: &mut Head<'_>) -> Result<Vec<String>> {
+    if *head.token_after(1) == Token::Mul {
+        return Err(head.refuse("* in the column list of INSERT"));
+    }
+    let names = head.names()?;
+    if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        let message = format!("column \"{}\" is listed twice", twice.1);
+        return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
+    }
+    if names.is_empty() { Err(head.expected("a column name")) } else { Ok(names) }
+}
+
+fn finish(head: InsertHead, source: InsertSource) -> Statement {
+    Statement::Insert(Box::new(Insert {
+        target: head.target,
+        columns: head.columns,
+        source,
+        settings: vec![],
+    }))
+}
+
+fn no_infile(head: &InsertHead, body: &str) -> Result<()> {
+    match head.infile {
+        Some(_) => {
+            Err(SqlError::new(ErrorCode::SyntaxError, format!("syntax error: {body} after FROM INFILE")))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn with_values(head: InsertHead, data: Range<usize>) -> Result<Statement> {
+    no_infile(&head, "VALUES")?;
+    Ok(finish(head, InsertSource::Values(data)))
+}
+
+pub(crate) fn with_format(mut head: InsertHead, name: String, data: Range<usize>) -> Result<Statement> {
+    if let Some((path, compression)) = head.infile.take() {
+        return Ok(finish(head, InsertSource::Infile { path, compression, format: Some(name) }));
+    }
+    if name.eq_ignore_ascii_case("values") {
+        return Ok(finish(head, InsertSource::Values(data)));
+    }
+    Ok(finish(head, InsertSource::Format { name, data }))
+}
+
+pub(crate) fn with_query(head: InsertHead, statement: Statement) -> Result<Statement> {
+    no_infile(&head, "SELECT")?;
+    match statement {
+        Statement::Query(query) => Ok(finish(head, InsertSource::Select(query))),
+        _ => Err(SqlError::new(ErrorCode::SyntaxError, "syntax error: expected a SELECT in INSERT")),
+    }
+}
+
+/// Nothing but a head: rows come from a file or not at all.
+pub(crate) fn without_body(mut head: InsertHead) -> Result<Statement> {
+    match head.infile.take() {
+        Some((path, compression)) => {
+            Ok(finish(head, InsertSource::Infile { path, compression, format: None }))
+        }
+        None => Err(SqlError::new(
+            ErrorCode::SyntaxError,
+            "syntax error: expected VALUES, FORMAT or SELECT at the end of INSERT",
+        )),
+    }
+}

@@ -1,0 +1,239 @@
+//! Text -> statements. The entry point of the crate.
+//!
+//! Invariant: text that is not fully understood is an error; the data of an INSERT is never tokenized.
+//! Must not know: catalogs, DataFusion.
+
+use std::ops::Range;
+
+use sqlparser::ast::Query;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::head::Head;
+use crate::parse as grammar;
+use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, next_statement};
+use crate::statement::{Outfile, Output, ParsedStatement, Statement};
+use crate::tokens::{is_word, tokenize};
+
+/// Reads all statements of a text.
+pub fn parse(text: &str) -> Result<Vec<ParsedStatement>> {
+    let mut statements = vec![];
+    let mut start = 0;
+    while start < text.len() && !is_blank(&text[start..]) {
+        let length = next_statement(&text[start..], true).unwrap_or(text.len() - start).max(1);
+        let range = start..start + length;
+        if !is_blank(&text[range.clone()]) {
+            statements.push(parse_statement(text, range)?);
+        }
+        start += length;
+    }
+    Ok(statements)
+}
+
+/// Reads exactly one statement.
+pub fn parse_one(text: &str) -> Result<ParsedStatement> {
+    let mut statements = parse(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        (None, _) => Err(SqlError::new(ErrorCode::SyntaxError, "empty query")),
+        (Some(_), false) => Err(SqlError::new(ErrorCode::SyntaxError, "multi-statements are not allowed")),
+    }
+}
+
+/// One expression over columns, such as a key of a stored table.
+pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let expression = head.expression()?;
+    head.expect_end()?;
+    Ok(expression)
+}
+
+/// One bare query.
+pub(crate) fn parse_query(text: &str) -> Result<Query> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let query = grammar::query::query(&mut head)?;
+    head.expect_end()?;
+    Ok(*query.ast)
+}
+
+fn parse_statement(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
+    let first = |piece: &Piece| piece.kind != PieceKind::Symbol(b';');
+    let Some(first) = Scanner::new(&text[..range.end], range.start).find(first) else {
+        return Err(SqlError::new(ErrorCode::SyntaxError, "empty query"));
+    };
+    let range = first.start..range.end;
+    let source = &text[range.clone()];
+    let first_word = &text[first.start..first.end];
+    if first_word.eq_ignore_ascii_case("insert") {
+        return insert(text, range);
+    }
+    let trimmed = source.trim_end().trim_end_matches(';');
+    let end = range.start + trimmed.len();
+    let (statement, output, warnings) = from_tokens(trimmed, range.start)?;
+    let statement = statement.with_output(&output);
+    Ok(ParsedStatement { statement, range: range.start..end, warnings, output })
+}
+
+fn from_tokens(source: &str, base: usize) -> Result<(Statement, Output, Vec<String>)> {
+    let mut tokens = tokenize(source)?;
+    let output = cut_output(source, base, &mut tokens)?;
+    let mut head = Head::new(source, base, tokens)?;
+    let statement = grammar::statement(&mut head)?;
+    head.expect_end()?;
+    Ok((statement, output, head.warnings))
+}
+
+/// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order.
+fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Result<Output> {
+    let mut output = Output::default();
+    // A table's SETTINGS come before AS SELECT or at the very end: they are the definition's, not the statement's.
+    let creates = starts_with(tokens, &["CREATE"]) && !has_word(tokens, "SELECT");
+    let sets = starts_with(tokens, &["SET"]);
+    while let Some(start) = last_clause(tokens) {
+        let is_settings = is_word(&tokens[start].token, "SETTINGS");
+        if is_settings && creates || sets {
+            break;
+        }
+        let clause = tokens.split_off(start);
+        read_clause(source, base, clause, &mut output)?;
+    }
+    Ok(output)
+}
+
+fn starts_with(tokens: &[TokenWithSpan], words: &[&str]) -> bool {
+    let mut significant = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    words.iter().all(|word| significant.next().is_some_and(|token| is_word(&token.token, word)))
+}
+
+fn has_word(tokens: &[TokenWithSpan], word: &str) -> bool {
+    tokens.iter().any(|token| is_word(&token.token, word))
+}
+
+/// Where the last of the trailing clauses starts, if one stands at depth 0.
+fn last_clause(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut found = None;
+    let mut before: Option<&Token> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
+            Token::RParen | Token::RBracket | Token::RBrace => depth = depth.saturating_sub(1),
+            word if depth == 0 && before.is_some_and(ends_clause) => {
+                let mut next = tokens[at + 1..].iter().filter(|t| !matches!(t.token, Token::Whitespace(_)));
+                let (first, second) = (next.next().map(|t| &t.token), next.next().map(|t| &t.token));
+                if opens_clause(word, first, second) {
+                    found = Some(at);
+                }
+            }
+            _ => {}
+        }
+        before = Some(&token.token);
+    }
+    found
+}
+
+/// A token after which FORMAT or SETTINGS can not be a name.
+fn ends_clause(before: &Token) -> bool {
+    let names_follow = ["SELECT", "AS", "BY", "FROM", "JOIN", "TABLE", "SHOW", "EXISTS", "CHANGED"];
+    !matches!(before, Token::Period | Token::Comma | Token::Eq)
+        && !names_follow.iter().any(|word| is_word(before, word))
+}
+
+fn opens_clause(word: &Token, first: Option<&Token>, second: Option<&Token>) -> bool {
+    let named = matches!(first, Some(Token::Word(_)));
+    (is_word(word, "SETTINGS") && named && second == Some(&Token::Eq))
+        || (is_word(word, "FORMAT")
+            && named
+            && !matches!(second, Some(Token::LParen | Token::Period | Token::Eq)))
+        || (is_word(word, "INTO") && first.is_some_and(|first| is_word(first, "OUTFILE")))
+}
+
+fn read_clause(source: &str, base: usize, clause: Vec<TokenWithSpan>, output: &mut Output) -> Result<()> {
+    let mut head = Head::new(source, base, clause)?;
+    if head.word("SETTINGS") {
+        // Clauses are cut from the end, so what is read first was written last and wins.
+        let later = std::mem::replace(&mut output.settings, head.settings()?);
+        output.settings.extend(later);
+    } else if head.word("FORMAT") {
+        if output.format.is_some() {
+            return Err(head.expected("only one FORMAT clause"));
+        }
+        output.format = Some(head.name("a format's name")?);
+    } else {
+        head.expect_word("INTO")?;
+        head.expect_word("OUTFILE")?;
+        output.outfile = Some(outfile(&mut head)?);
+    }
+    head.expect_end()
+}
+
+fn outfile(head: &mut Head<'_>) -> Result<Outfile> {
+    let path = head.text("a file name")?;
+    let mut outfile = Outfile { path, truncate: false, append: false, compression: None };
+    loop {
+        if head.word("TRUNCATE") {
+            outfile.truncate = true;
+        } else if head.word("APPEND") {
+            outfile.append = true;
+        } else if head.word("COMPRESSION") {
+            outfile.compression = Some(head.text("a compression method")?);
+        } else if head.words(&["AND", "STDOUT"]) || head.word("LEVEL") {
+            return Err(SqlError::not_implemented("AND STDOUT and LEVEL of INTO OUTFILE"));
+        } else {
+            return Ok(outfile);
+        }
+    }
+}
+
+/// INSERT: the head is tokenized, data is not.
+fn insert(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
+    let source = &text[range.clone()];
+    let Some(body) = insert_body(source, "insert".len()) else {
+        // Something in the head is left open; the tokenizer says what.
+        tokenize(source)?;
+        return Err(SqlError::new(ErrorCode::SyntaxError, "syntax error: insert ends inside a quote"));
+    };
+    let head_end = match body {
+        InsertBody::Values { head, .. } | InsertBody::Format { head, .. } | InsertBody::Select { head } => {
+            head
+        }
+        InsertBody::None => source.trim_end().trim_end_matches(';').len(),
+    };
+    let mut head = Head::new(&source[..head_end], range.start, tokenize(&source[..head_end])?)?;
+    let (insert, mut settings) = grammar::insert::head(&mut head)?;
+    let mut warnings = std::mem::take(&mut head.warnings);
+    let mut output = Output::default();
+    let (statement, end) = match body {
+        InsertBody::Values { data, .. } => {
+            let end = data_end(source, data);
+            (grammar::insert::with_values(insert, range.start + data..range.start + end)?, end)
+        }
+        InsertBody::Format { name, data, .. } => {
+            let name = source[name.0..name.1].to_owned();
+            let data = range.start + data..range.end;
+            (grammar::insert::with_format(insert, name, data)?, source.len())
+        }
+        InsertBody::Select { .. } => {
+            let query = source[head_end..].trim_end().trim_end_matches(';');
+            let (statement, outer, more) = from_tokens(query, range.start + head_end)?;
+            warnings.extend(more);
+            output = outer;
+            (grammar::insert::with_query(insert, statement)?, head_end + query.len())
+        }
+        InsertBody::None => (grammar::insert::without_body(insert)?, head_end),
+    };
+    settings.extend(output.settings);
+    output.settings = settings;
+    let statement = statement.with_output(&output);
+    Ok(ParsedStatement { statement, range: range.start..range.start + end, warnings, output })
+}
+
+/// Behind the last row of VALUES: before the `;` that ends the statement.
+fn data_end(source: &str, data: usize) -> usize {
+    let closing = Scanner::new(source, data).find(|piece| piece.kind == PieceKind::Symbol(b';'));
+    closing.map_or(source.len(), |piece| piece.start)
+}
+
+#[cfg(test)]
+mod tests;

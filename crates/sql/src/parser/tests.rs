@@ -1,0 +1,343 @@
+use super::*;
+use crate::statement::{CreateSource, InsertSource, SettingText};
+
+fn debug(text: &str) -> String {
+    match parse(text) {
+        Ok(statements) => {
+            statements.iter().map(|s| format!("{:?}", s.statement)).collect::<Vec<_>>().join("\n")
+        }
+        Err(e) => format!("{} {}", e.code.number(), e.message),
+    }
+}
+
+#[test]
+fn trailing_clauses_are_cut_in_any_order() {
+    let check = |text: &str, ast: &str, format: Option<&str>, settings: &[&str]| {
+        let parsed = parse_one(text).unwrap();
+        let Statement::Query(query) = parsed.statement else { panic!("{text}") };
+        assert_eq!(query.ast.to_string(), ast);
+        assert_eq!(parsed.output.format.as_deref(), format);
+        let names: Vec<String> = parsed
+            .output
+            .settings
+            .iter()
+            .map(|s| format!("{}={}", s.name, s.value.text().unwrap_or("DEFAULT")))
+            .collect();
+        assert_eq!(names, settings);
+    };
+    check("SELECT 1 FORMAT JSON", "SELECT 1", Some("JSON"), &[]);
+    check("SELECT 1 FORMAT Null SETTINGS a=1, b='x'", "SELECT 1", Some("Null"), &["a=1", "b=x"]);
+    check("SELECT 1 SETTINGS a=1 FORMAT CSV", "SELECT 1", Some("CSV"), &["a=1"]);
+    check("SELECT format, settings FROM t", "SELECT format, settings FROM t", None, &[]);
+    check("SELECT 1 AS format SETTINGS x = DEFAULT", "SELECT 1 AS format", None, &["x=DEFAULT"]);
+}
+
+#[test]
+fn insert_sources() {
+    let source = |text: &str| match parse_one(text).map(|p| p.statement) {
+        Ok(Statement::Insert(insert)) => match insert.source {
+            InsertSource::Values(range) => format!("values {:?}", &text[range]),
+            InsertSource::Format { name, data } => format!("{name} {:?}", &text[data]),
+            InsertSource::Select(query) => format!("select {}", query.ast),
+            InsertSource::Infile { path, .. } => format!("infile {path}"),
+        },
+        other => format!("{other:?}"),
+    };
+    assert_eq!(source("INSERT INTO t VALUES (1), (2);"), "values \" (1), (2)\"");
+    assert_eq!(source("INSERT INTO t (a, b) FORMAT CSV\n1,2\n"), "CSV \"1,2\\n\"");
+    assert_eq!(source("INSERT INTO TABLE d.t SELECT 1"), "select SELECT 1");
+    assert_eq!(source("INSERT INTO t (SELECT 1)"), "select (SELECT 1)");
+    assert_eq!(source("INSERT INTO t FROM INFILE 'a.csv' FORMAT CSV"), "infile a.csv");
+    let parsed = parse_one("INSERT INTO t SETTINGS a=1 SELECT 2 SETTINGS b=3").unwrap();
+    let values: Vec<_> = parsed.output.settings.iter().map(|s| (s.name.as_str(), s.value.clone())).collect();
+    assert_eq!(values, [("a", SettingText::Bare("1".into())), ("b", SettingText::Bare("3".into()))]);
+}
+
+#[test]
+fn what_is_not_understood_is_an_error_with_its_code() {
+    let check =
+        |text: &str, expected: &str| assert!(debug(text).starts_with(expected), "{text}: {}", debug(text));
+    check("SELEC 1", "62 syntax error: failed at position 1 (SELEC) (line 1, col 1): expected a statement");
+    check("SELECT * FROM t FINAL", "48 FINAL is not supported");
+    check("SELECT 1 +", "62 syntax error: failed at position 11 (end of query): expected an expression");
+    check("SYSTEM RELOAD CONFIG", "48 SYSTEM RELOAD CONFIG is not supported");
+    check("ALTER TABLE t ADD COLUMN a UInt8", "48 ALTER is not supported");
+    check("CREATE MATERIALIZED VIEW v AS SELECT 1", "48 CREATE MATERIALIZED is not supported");
+    check("CREATE TABLE t (a UInt7) ENGINE = Memory", "50 unknown type \"UInt7\"");
+    check("CREATE TABLE t (a UInt8) ENGINE = Foo", "56 unknown table engine \"Foo\"");
+    check(
+        "CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY a SAMPLE BY a",
+        "48 SAMPLE BY is not supported",
+    );
+    check("CREATE TABLE t (a UInt8, a UInt8) ENGINE = Memory", "15 column \"a\" is defined twice");
+    check("DROP TABLE t garbage", "62 syntax error: failed at position 14 (garbage)");
+    check("OPTIMIZE TABLE t DEDUPLICATE", "48 OPTIMIZE .. DEDUPLICATE is not supported");
+    check("SELECT 'abc", "62 syntax error");
+}
+
+#[test]
+fn several_statements_keep_their_ranges() {
+    let text = "SELECT 1; -- c\n  USE d;; INSERT INTO t VALUES (1); SET a = 1, b = 'x'";
+    let ranges: Vec<&str> = parse(text).unwrap().into_iter().map(|s| &text[s.range]).collect();
+    assert_eq!(ranges, ["SELECT 1", "USE d", "INSERT INTO t VALUES (1)", "SET a = 1, b = 'x'"]);
+}
+
+/// The statements of ClickHouse's guide to S3 performance, URL shortened.
+#[test]
+fn the_statements_of_the_s3_guide_are_understood() {
+    let top_users = "SELECT OwnerDisplayName, count() AS num_posts FROM s3('https://b/posts/*.parquet') \
+        WHERE OwnerDisplayName NOT IN ('', 'anon') GROUP BY OwnerDisplayName ORDER BY num_posts DESC LIMIT 5";
+    let posts = "CREATE TABLE posts
+        (
+            `Id` Int32 CODEC(Delta(4), ZSTD(1)),
+            `PostTypeId` Enum8('Question' = 1, 'Answer' = 2, 'Wiki' = 3, 'TagWikiExcerpt' = 4, 'TagWiki' = 5,
+                'ModeratorNomination' = 6, 'WikiPlaceholder' = 7, 'PrivilegeWiki' = 8),
+            `AcceptedAnswerId` UInt32,
+            `CreationDate` DateTime64(3, 'UTC'),
+            `Score` Int32,
+            `Body` String,
+            `OwnerDisplayName` LowCardinality(String),
+            `LastEditDate` Nullable(DateTime64(3, 'UTC')) CODEC(NONE),
+            `Tags` String DEFAULT '' COMMENT 'as <a><b>'
+        )
+        ENGINE = MergeTree
+        PARTITION BY toYear(CreationDate)
+        ORDER BY (PostTypeId, toDate(CreationDate), CreationDate)
+        SETTINGS index_granularity = 8192
+        COMMENT 'posts'";
+    for text in [
+        top_users,
+        &format!("{top_users} SETTINGS max_threads = 1"),
+        &format!("{top_users} SETTINGS max_threads = 64, max_download_threads = 8 FORMAT Null"),
+        &top_users.replace("s3('", "s3Cluster('default', '"),
+        "DESCRIBE TABLE s3('https://b/posts/*.parquet')",
+        "DESCRIBE TABLE s3('https://b/posts/*.parquet') SETTINGS describe_compact_output = 1",
+        posts,
+        "CREATE TABLE posts_null AS posts ENGINE = Null",
+        "INSERT INTO posts SELECT * FROM s3('https://b/posts/*.parquet')",
+        "INSERT INTO posts SELECT * FROM s3('https://b/posts/*.parquet') SETTINGS min_insert_block_size_rows = 0, \
+            max_insert_threads = 4, min_insert_block_size_bytes = 2863311530, parts_to_throw_insert = 3000",
+        "INSERT INTO posts SETTINGS max_insert_threads = 4 SELECT * FROM s3Cluster('default', 'https://b/*.parquet')",
+        "SELECT * FROM s3('https://b/posts/*.parquet') FORMAT Null",
+        "SELECT count() FROM posts WHERE CreationDate > now() - INTERVAL 1 YEAR AND PostTypeId = 'Question'",
+        "SYSTEM STOP MERGES posts",
+        "OPTIMIZE TABLE posts PARTITION 2020 FINAL",
+        "EXPLAIN PLAN header = 1 SELECT 1",
+        "EXPLAIN LOAD INSERT INTO posts SELECT * FROM s3('u')",
+    ] {
+        let parsed = parse_one(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        if let Statement::Query(query) = parsed.statement {
+            crate::guard::guard(&query.ast).unwrap_or_else(|e| panic!("{text}: {e}"));
+        }
+    }
+    let Statement::CreateTable(table) = parse_one(posts).unwrap().statement else { panic!() };
+    let key: Vec<String> = table.order_by.unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(key, ["PostTypeId", "toDate(CreationDate)", "CreationDate"]);
+    assert_eq!((table.comment.as_str(), table.settings.len(), table.partition_by.len()), ("posts", 1, 1));
+}
+
+#[test]
+fn clauses_of_create_table_come_in_any_order() {
+    let shown = |text: &str| match parse_one(text).map(|p| p.statement) {
+        Ok(Statement::CreateTable(t)) => {
+            let key = |k: Option<Vec<sqlparser::ast::Expr>>| {
+                k.map(|k| k.iter().map(ToString::to_string).collect::<Vec<_>>())
+            };
+            let columns = match t.source {
+                CreateSource::Columns(c) => c.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join(","),
+                CreateSource::Table(t) => format!("as {t}"),
+                CreateSource::Select { query, empty, .. } => format!("select {} {empty}", query.ast),
+            };
+            format!(
+                "{columns} {:?} {:?} {:?} {}",
+                t.engine,
+                key(t.order_by),
+                key(t.primary_key),
+                t.settings.len()
+            )
+        }
+        Ok(other) => format!("{other:?}"),
+        Err(e) => e.message,
+    };
+    let same = "a,b Some(MergeTree) Some([\"a\", \"b\"]) Some([\"a\"]) 1";
+    assert_eq!(
+        shown(
+            "CREATE TABLE t (a UInt8, b UInt8) ENGINE MergeTree ORDER BY (a, b) PRIMARY KEY a SETTINGS x = 1"
+        ),
+        same
+    );
+    assert_eq!(
+        shown(
+            "CREATE TABLE t (a UInt8, b UInt8) PRIMARY KEY (a) ORDER BY (a, b) ENGINE = MergeTree() SETTINGS x = 1"
+        ),
+        same
+    );
+    assert_eq!(
+        shown(
+            "CREATE TABLE t (a UInt8 PRIMARY KEY, b UInt8) ENGINE = MergeTree SETTINGS x = 1 ORDER BY (a, b)"
+        ),
+        same
+    );
+    assert_eq!(
+        shown("CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY tuple()"),
+        "a Some(MergeTree) Some([]) None 0"
+    );
+    assert_eq!(shown("CREATE TABLE t AS u"), "as u None None None 0");
+    assert_eq!(
+        shown("CREATE TABLE t ENGINE = MergeTree ORDER BY a AS SELECT 1 AS a"),
+        "select SELECT 1 AS a false Some(MergeTree) Some([\"a\"]) None 0"
+    );
+    assert_eq!(
+        shown("CREATE TABLE t ENGINE = Memory EMPTY AS SELECT 1 AS a"),
+        "select SELECT 1 AS a true Some(Memory) None None 0"
+    );
+    assert_eq!(
+        shown("CREATE TABLE t (a UInt8, b UInt8) ENGINE = MergeTree ORDER BY (a, b) PRIMARY KEY b"),
+        "PRIMARY KEY of table \"t\" must be a prefix of its ORDER BY"
+    );
+    assert_eq!(
+        shown("CREATE TABLE t (a UInt8) ENGINE = Memory ORDER BY a"),
+        "table engine Memory takes no PARTITION BY, ORDER BY or PRIMARY KEY"
+    );
+}
+
+mod hostile {
+    use proptest::prelude::*;
+
+    use super::super::*;
+
+    /// Words and marks that make statements, so that random texts get deep into the grammar.
+    const WORDS: &[&str] = &[
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "INSERT",
+        "INTO",
+        "VALUES",
+        "FORMAT",
+        "CREATE",
+        "TABLE",
+        "ENGINE",
+        "=",
+        "MergeTree",
+        "ORDER",
+        "BY",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ".",
+        "?",
+        ":",
+        "::",
+        "'a'",
+        "`b`",
+        "1",
+        "1.5",
+        ".1",
+        "AS",
+        "WITH",
+        "IN",
+        "NOT",
+        "NULL",
+        "INTERVAL",
+        "DAY",
+        "CAST",
+        "UInt8",
+        "SETTINGS",
+        "GROUP",
+        "LIMIT",
+        "JOIN",
+        "ON",
+        "USING",
+        "x",
+        "->",
+        "count",
+        "*",
+        "OVER",
+        "PARTITION",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "END",
+        "EXPLAIN",
+        "SHOW",
+        "SYSTEM",
+        "DIV",
+        "-",
+        "DATE",
+        ";",
+        "'",
+        "\\",
+        "--",
+        "/*",
+        "UNION",
+        "ALL",
+        "EXCEPT",
+        "AND",
+        "OR",
+        "BETWEEN",
+        "LIKE",
+        "DROP",
+        "SET",
+        "OPTIMIZE",
+        "ALTER",
+    ];
+
+    fn survives(text: &str) {
+        let _ = next_statement(text, false);
+        let Ok(statements) = parse(text) else { return };
+        for parsed in statements {
+            assert!(text.get(parsed.range.clone()).is_some(), "{text}: {:?}", parsed.range);
+            if let Statement::Query(query) = parsed.statement {
+                let context = crate::rewrite::RewriteContext { current_database: "default" };
+                let _ = crate::rewrite::prepare(&query, &context);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn random_text_never_panics(text in any::<String>()) {
+            survives(&text);
+        }
+
+        #[test]
+        fn random_words_never_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..24)) {
+            survives(&words.join(" "));
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_not_followed() {
+        for (open, close) in [
+            ("(", ")"),
+            ("[", "]"),
+            ("f(", ")"),
+            ("CASE WHEN ", " END"),
+            ("NOT ", ""),
+            ("- ", ""),
+            ("(SELECT ", ")"),
+        ] {
+            let text = format!("SELECT {}1{}", open.repeat(5000), close.repeat(5000));
+            survives(&text);
+        }
+        // What is accepted is walked to its end on a test's small stack.
+        for text in [
+            format!("SELECT {}1{}", "(".repeat(50), ")".repeat(50)),
+            format!("SELECT {}", vec!["1"; 490].join(" + ")),
+            format!("SELECT a FROM t WHERE {}", vec!["a"; 490].join(" OR ")),
+        ] {
+            assert!(parse(&text).is_ok(), "{text}");
+            survives(&text);
+        }
+        survives(&format!("SELECT {}", vec!["1"; 3000].join(" + ")));
+        survives(&format!("SELECT 1 WHERE {}", vec!["a = 1"; 3000].join(" AND ")));
+        survives(&format!("SELECT CAST(x AS {}UInt8{})", "Array(".repeat(3000), ")".repeat(3000)));
+    }
+}

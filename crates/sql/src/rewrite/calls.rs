@@ -1,0 +1,305 @@
+//! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
+
+use sqlparser::ast::{
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Value, WindowFrameBound, WindowSpec, WindowType,
+};
+
+use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, plain_args, text};
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::label::label;
+use crate::names::{self, Aggregate};
+use crate::rewrite::Rewriter;
+use crate::rewrite::lower::{nested, not, operation};
+use crate::rewrite::select::window_key;
+
+/// Our cast: takes the value and a constant type name.
+const CAST: &str = "_CAST";
+
+impl Rewriter {
+    pub(crate) fn function(&mut self, function: Function) -> Result<Expr> {
+        let name = name_of(&function);
+        if name == PARAMETER_FUNCTION {
+            return Err(unset_parameter(&function));
+        }
+        if let Some(operator) = operator_call(&name, &plain_args(&function)) {
+            return self.value(operator).map(nested);
+        }
+        if let Some(window) = names::window(&name).filter(|_| function.over.is_some()) {
+            return self.windowed(window, function);
+        }
+        if let Some(aggregate) = names::aggregate(&name) {
+            return self.aggregate(&name, &aggregate, function);
+        }
+        let plain = function.over.is_none() && function.filter.is_none() && function.null_treatment.is_none();
+        if !plain || !matches!(function.parameters, FunctionArguments::None) {
+            return Err(match names::scalar(&name) {
+                Some(_) => SqlError::bad_arguments(format!("function {name} is not an aggregate function")),
+                None => names::unknown(&name),
+            });
+        }
+        self.scalar(&name, arguments(&function)?)
+    }
+
+    fn scalar(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        let lower = name.to_ascii_lowercase();
+        match (lower.as_str(), args.as_slice()) {
+            ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
+            ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
+                return self.shifted(BinaryOperator::Plus, args);
+            }
+            ("date_sub" | "datesub" | "timestampsub" | "timestamp_sub", _) => {
+                return self.shifted(BinaryOperator::Minus, args);
+            }
+            _ => {}
+        }
+        if args.iter().any(|arg| matches!(arg, Expr::Lambda(_))) {
+            return Err(SqlError::not_implemented(format!("function {name} with a lambda")));
+        }
+        let Some(known) = names::scalar(name) else { return Err(names::unknown(name)) };
+        let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
+        Ok(call(known, self.values(args)?))
+    }
+
+    fn cast(&mut self, operand: Expr, type_name: &Expr) -> Result<Expr> {
+        let Some(written) = text_of(type_name) else {
+            return Err(SqlError::bad_arguments("the second argument of CAST must be a constant type name"));
+        };
+        let parsed = model::type_name::parse(written);
+        let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UnknownType, e.to_string()))?;
+        let operand = self.value(operand)?;
+        Ok(call(CAST, vec![operand, text(column_type.to_string())]))
+    }
+
+    /// `date_add(day, 1, x)` and `date_add(x, INTERVAL 1 DAY)`.
+    fn shifted(&mut self, op: BinaryOperator, args: Vec<Expr>) -> Result<Expr> {
+        let (base, interval) = match args.as_slice() {
+            [unit, amount, base] => {
+                let word = text_of(unit).map_or_else(|| label(unit), str::to_owned);
+                let unit = interval_unit(&word)
+                    .ok_or_else(|| SqlError::bad_arguments(format!("{word} is not a unit of time")))?;
+                (base.clone(), call(&format!("toInterval{unit}"), vec![amount.clone()]))
+            }
+            [base, interval] => (base.clone(), interval.clone()),
+            _ => {
+                return Err(SqlError::new(
+                    ErrorCode::ArgumentCount,
+                    "adding to a date takes two or three arguments",
+                ));
+            }
+        };
+        self.value(operation(base, op, interval)).map(nested)
+    }
+
+    fn windowed(&mut self, name: &str, function: Function) -> Result<Expr> {
+        let args = self.values(arguments(&function)?)?;
+        let over = function.over.map(|over| self.over(over)).transpose()?;
+        let null_treatment = function.null_treatment;
+        Ok(with_call(name, args, |call| (call.over, call.null_treatment) = (over, null_treatment)))
+    }
+
+    fn aggregate(&mut self, written: &str, aggregate: &Aggregate, function: Function) -> Result<Expr> {
+        let mut args = arguments(&function)?;
+        let mut filter = function.filter.as_ref().map(|condition| condition.as_ref().clone());
+        if aggregate.filtered {
+            let condition = args.pop().ok_or_else(|| {
+                SqlError::new(
+                    ErrorCode::ArgumentCount,
+                    format!("aggregate function {written} needs a condition"),
+                )
+            })?;
+            filter = Some(match filter {
+                Some(other) => operation(nested(other), BinaryOperator::And, nested(condition)),
+                None => condition,
+            });
+        }
+        let over_window = function.over.is_some();
+        self.check_place(written, over_window)?;
+        // An aggregate under OVER may hold aggregates: sum(sum(x)) OVER ().
+        let guarded = usize::from(!over_window);
+        self.scope().inside_aggregate += guarded;
+        let args = self.values(args);
+        let filter = filter.map(|condition| self.value(condition)).transpose();
+        self.scope().inside_aggregate -= guarded;
+        let (mut args, filter) = (args?, filter?);
+        args.extend(parameters(written, aggregate, &function)?);
+        let distinct = aggregate.distinct || is_distinct(&function);
+        if args.is_empty() && (distinct || aggregate.name != "count") {
+            let message = format!("aggregate function {written} needs an argument");
+            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+        }
+        let over = function.over.map(|over| self.over(over)).transpose()?;
+        Ok(with_call(&aggregate.name, args, |call| {
+            call.filter = filter.map(Box::new);
+            call.over = over;
+            call.null_treatment = function.null_treatment;
+            if let (FunctionArguments::List(list), true) = (&mut call.args, distinct) {
+                list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+            }
+        }))
+    }
+
+    fn check_place(&mut self, written: &str, over_window: bool) -> Result<()> {
+        let place = match (over_window, self.scope().inside_aggregate > 0, self.scope().in_where) {
+            (false, true, _) => "inside another aggregate function",
+            (false, _, true) => "in WHERE",
+            _ => return Ok(()),
+        };
+        let message = format!("aggregate function {written} is found {place}");
+        Err(SqlError::new(ErrorCode::IllegalAggregation, message))
+    }
+
+    fn over(&mut self, over: WindowType) -> Result<WindowType> {
+        match over {
+            WindowType::WindowSpec(spec) => self.window(spec).map(WindowType::WindowSpec),
+            named => Ok(named),
+        }
+    }
+
+    pub(crate) fn window(&mut self, mut spec: WindowSpec) -> Result<WindowSpec> {
+        spec.partition_by = self.values(spec.partition_by)?;
+        let mut keys = vec![];
+        for key in spec.order_by {
+            keys.push(window_key(self.value(key.expr)?, key.options));
+        }
+        spec.order_by = keys;
+        if let Some(frame) = &spec.window_frame {
+            for bound in std::iter::once(&frame.start_bound).chain(&frame.end_bound) {
+                if let WindowFrameBound::Preceding(Some(rows)) | WindowFrameBound::Following(Some(rows)) =
+                    bound
+                    && !matches!(rows.as_ref(), Expr::Value(value) if matches!(value.value, Value::Number(..)))
+                {
+                    return Err(SqlError::bad_arguments(format!(
+                        "window frame bound {rows} is not a constant number"
+                    )));
+                }
+            }
+        }
+        Ok(spec)
+    }
+}
+
+fn unset_parameter(function: &Function) -> SqlError {
+    let args = plain_args(function);
+    let name = args.first().and_then(text_of).unwrap_or_default();
+    SqlError::new(ErrorCode::UnknownQueryParameter, format!("substitution \"{name}\" is not set"))
+}
+
+/// Operators written as functions become operators again, so that filters on them are pushed down.
+fn operator_call(name: &str, args: &[Expr]) -> Option<Expr> {
+    let like = |expr: &Expr, pattern: &Expr| (Box::new(expr.clone()), Box::new(pattern.clone()));
+    Some(match (name, args) {
+        ("and" | "or", [first, rest @ ..]) if !rest.is_empty() => {
+            let op = if name == "and" { BinaryOperator::And } else { BinaryOperator::Or };
+            let link = |left: Expr, right: &Expr| operation(nested(left), op.clone(), nested(right.clone()));
+            rest.iter().fold(first.clone(), link)
+        }
+        ("not", [operand]) => not(operand.clone()),
+        ("isNull", [operand]) => Expr::IsNull(Box::new(operand.clone())),
+        ("isNotNull", [operand]) => Expr::IsNotNull(Box::new(operand.clone())),
+        ("like" | "notLike", [expr, pattern]) => {
+            let (expr, pattern) = like(expr, pattern);
+            Expr::Like { negated: name == "notLike", any: false, expr, pattern, escape_char: None }
+        }
+        ("ilike" | "notILike", [expr, pattern]) => {
+            let (expr, pattern) = like(expr, pattern);
+            Expr::ILike { negated: name == "notILike", any: false, expr, pattern, escape_char: None }
+        }
+        ("in" | "notIn", [expr, set]) => {
+            let list = match set {
+                Expr::Tuple(parts) => parts.clone(),
+                Expr::Array(array) => array.elem.clone(),
+                other => vec![other.clone()],
+            };
+            Expr::InList { expr: Box::new(expr.clone()), list, negated: name == "notIn" }
+        }
+        (_, [left, right]) => operation(nested(left.clone()), comparison(name)?, nested(right.clone())),
+        _ => return None,
+    })
+}
+
+fn comparison(name: &str) -> Option<BinaryOperator> {
+    Some(match name {
+        "equals" => BinaryOperator::Eq,
+        "notEquals" => BinaryOperator::NotEq,
+        "less" => BinaryOperator::Lt,
+        "lessOrEquals" => BinaryOperator::LtEq,
+        "greater" => BinaryOperator::Gt,
+        "greaterOrEquals" => BinaryOperator::GtEq,
+        "isNotDistinctFrom" => BinaryOperator::Spaceship,
+        _ => return None,
+    })
+}
+
+fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Function)) -> Expr {
+    match call(name, args) {
+        Expr::Function(mut function) => {
+            change(&mut function);
+            Expr::Function(function)
+        }
+        other => other,
+    }
+}
+
+fn is_distinct(function: &Function) -> bool {
+    match &function.args {
+        FunctionArguments::List(list) => list.duplicate_treatment == Some(DuplicateTreatment::Distinct),
+        _ => false,
+    }
+}
+
+/// Arguments as expressions; `count(*)` has none.
+fn arguments(function: &Function) -> Result<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else { return Ok(vec![]) };
+    let mut args = vec![];
+    for arg in &list.args {
+        match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr.clone()),
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {}
+            other => {
+                return Err(SqlError::bad_arguments(format!(
+                    "argument {other} of function {}",
+                    name_of(function)
+                )));
+            }
+        }
+    }
+    if list.args.len() != args.len() && !name_of(function).eq_ignore_ascii_case("count") {
+        return Err(SqlError::bad_arguments(format!("function {} does not take *", name_of(function))));
+    }
+    Ok(args)
+}
+
+/// Constants in the first parentheses of `f(0.5)(x)`, which follow the arguments.
+fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Result<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.parameters else { return Ok(vec![]) };
+    if !names::takes_parameters(&aggregate.name) {
+        return Err(SqlError::not_implemented(format!("parameters of aggregate function {written}")));
+    }
+    let constant = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr @ Expr::Value(_))) => Ok(expr.clone()),
+        other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
+    };
+    list.args.iter().map(constant).collect()
+}
+
+fn text_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `dateDiff(day, a, b)` is `dateDiff('day', a, b)`.
+fn with_unit_as_text(mut args: Vec<Expr>) -> Vec<Expr> {
+    if let Some(Expr::Identifier(unit)) = args.first()
+        && interval_unit(&unit.value).is_some()
+        && args.len() >= 3
+    {
+        args[0] = text(unit.value.to_ascii_lowercase());
+    }
+    args
+}

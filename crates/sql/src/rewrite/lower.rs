@@ -1,0 +1,248 @@
+//! Expressions: aliases replaced, SQL's worded forms as function calls, everything else as it is.
+//!
+//! Operators, literals, conditions and CASE stay what they are: `functions` gives them ClickHouse's types while
+//! DataFusion plans. Invariant: what comes out has no node that only ClickHouse's grammar knows.
+
+use sqlparser::ast::{BinaryOperator, CeilFloorKind, Expr, SetExpr, UnaryOperator, Value};
+
+use crate::dialect::{call, number};
+use crate::error::{Result, SqlError};
+use crate::label::{capitalised, trim_function};
+use crate::rewrite::Rewriter;
+use crate::rewrite::aliases::resolve;
+
+/// Keeps a rewritten operand together where an operator is put around it.
+pub(crate) fn nested(expr: Expr) -> Expr {
+    match expr {
+        Expr::BinaryOp { .. }
+        | Expr::UnaryOp { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. }
+        | Expr::ILike { .. } => Expr::Nested(Box::new(expr)),
+        other => other,
+    }
+}
+
+pub(crate) fn operation(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+pub(crate) fn not(condition: Expr) -> Expr {
+    Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested(condition)) }
+}
+
+impl Rewriter {
+    pub(crate) fn values(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
+        exprs.into_iter().map(|expr| self.value(expr)).collect()
+    }
+
+    fn boxed(&mut self, expr: Expr) -> Result<Box<Expr>> {
+        self.value(expr).map(Box::new)
+    }
+
+    fn called(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        Ok(call(name, self.values(args)?))
+    }
+
+    /// Rewrites an expression.
+    pub(crate) fn value(&mut self, expr: Expr) -> Result<Expr> {
+        match expr {
+            Expr::Identifier(name) => match resolve(&self.scopes, &name.value).cloned() {
+                Some(definition) => self.replaced(&name.value, definition),
+                None => Ok(Expr::Identifier(name)),
+            },
+            Expr::CompoundIdentifier(_) => Ok(expr),
+            Expr::Value(value) => literal(value.value),
+            Expr::Named { expr: inner, name } => {
+                self.scope().enter(&name.value);
+                let lowered = self.value(*inner);
+                self.scope().leave();
+                lowered.map(nested)
+            }
+            Expr::Nested(inner) => Ok(nested(self.value(*inner)?)),
+            Expr::BinaryOp { .. } => self.chain(expr),
+            Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.value(*expr),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => self.called("negate", vec![*expr]),
+            Expr::UnaryOp { op, expr } => {
+                Ok(Expr::UnaryOp { op, expr: Box::new(nested(self.value(*expr)?)) })
+            }
+            Expr::Function(function) => self.function(function),
+            Expr::Tuple(parts) => self.called("tuple", parts),
+            Expr::Array(array) => self.called("array", array.elem),
+            Expr::CompoundFieldAccess { root, access_chain } => access_chain
+                .into_iter()
+                .try_fold(self.value(*root)?, |root, access| self.access(root, access)),
+            Expr::Subquery(query) => Ok(Expr::Subquery(Box::new(self.query(*query, false)?))),
+            Expr::Exists { subquery, negated } => {
+                Ok(Expr::Exists { subquery: Box::new(self.query(*subquery, false)?), negated })
+            }
+            other => self.predicate(other),
+        }
+    }
+
+    /// An alias: its definition, inside of which the name means a column.
+    fn replaced(&mut self, name: &str, definition: Expr) -> Result<Expr> {
+        self.scope().enter(name);
+        let lowered = self.value(definition);
+        self.scope().leave();
+        lowered.map(nested)
+    }
+
+    /// Comparisons with words: IS, IN, BETWEEN, LIKE.
+    fn predicate(&mut self, expr: Expr) -> Result<Expr> {
+        Ok(match expr {
+            Expr::IsNull(inner) => Expr::IsNull(self.boxed(*inner)?),
+            Expr::IsNotNull(inner) => Expr::IsNotNull(self.boxed(*inner)?),
+            Expr::IsTrue(inner) => Expr::IsTrue(self.boxed(*inner)?),
+            Expr::IsNotTrue(inner) => Expr::IsNotTrue(self.boxed(*inner)?),
+            Expr::IsFalse(inner) => Expr::IsFalse(self.boxed(*inner)?),
+            Expr::IsNotFalse(inner) => Expr::IsNotFalse(self.boxed(*inner)?),
+            Expr::IsDistinctFrom(left, right) => {
+                Expr::IsDistinctFrom(self.boxed(*left)?, self.boxed(*right)?)
+            }
+            Expr::IsNotDistinctFrom(left, right) => {
+                Expr::IsNotDistinctFrom(self.boxed(*left)?, self.boxed(*right)?)
+            }
+            Expr::InList { expr, list, negated } => self.in_list(*expr, list, negated)?,
+            Expr::InSubquery { expr, subquery, negated } => {
+                if matches!(expr.as_ref(), Expr::Tuple(_)) {
+                    return Err(SqlError::not_implemented("IN of a tuple and a subquery"));
+                }
+                Expr::InSubquery {
+                    expr: self.boxed(*expr)?,
+                    subquery: Box::new(self.set(*subquery)?),
+                    negated,
+                }
+            }
+            Expr::Between { expr, negated, low, high } => Expr::Between {
+                expr: self.boxed(*expr)?,
+                negated,
+                low: self.boxed(*low)?,
+                high: self.boxed(*high)?,
+            },
+            Expr::Like { negated, any, expr, pattern, escape_char } => {
+                let (expr, pattern) = (self.boxed(*expr)?, self.boxed(*pattern)?);
+                Expr::Like { negated, any, expr, pattern, escape_char }
+            }
+            Expr::ILike { negated, any, expr, pattern, escape_char } => {
+                let (expr, pattern) = (self.boxed(*expr)?, self.boxed(*pattern)?);
+                Expr::ILike { negated, any, expr, pattern, escape_char }
+            }
+            other => return self.worded(other),
+        })
+    }
+
+    /// The right side of IN.
+    fn set(&mut self, mut query: sqlparser::ast::Query) -> Result<sqlparser::ast::Query> {
+        if let SetExpr::Table(table) = query.body.as_ref() {
+            query.body = Box::new(super::source::select_all(table)?);
+            return Ok(query);
+        }
+        self.query(query, false)
+    }
+
+    /// `x IN ((1, 2))` is `x IN (1, 2)`, unless x is a tuple.
+    fn in_list(&mut self, expr: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
+        let is_tuple = matches!(expr, Expr::Tuple(_));
+        let list = match <[Expr; 1]>::try_from(list) {
+            Ok([Expr::Tuple(parts)])
+                if !is_tuple || parts.iter().all(|part| matches!(part, Expr::Tuple(_))) =>
+            {
+                parts
+            }
+            Ok(one) => one.into(),
+            Err(list) => list,
+        };
+        if list.is_empty() {
+            return Err(SqlError::bad_arguments("IN needs at least one element"));
+        }
+        Ok(Expr::InList { expr: self.boxed(expr)?, list: self.values(list)?, negated })
+    }
+
+    /// Operators of one chain, from the innermost left side outwards: long chains need no deep recursion.
+    fn chain(&mut self, expr: Expr) -> Result<Expr> {
+        let (mut rest, mut links) = (expr, vec![]);
+        while let Expr::BinaryOp { left, op, right } = rest {
+            links.push((op, *right));
+            rest = *left;
+        }
+        let mut done = self.value(rest)?;
+        while let Some((op, right)) = links.pop() {
+            let right = self.value(right)?;
+            done = operation(done, op, right);
+        }
+        Ok(done)
+    }
+
+    fn access(&mut self, root: Expr, access: sqlparser::ast::AccessExpr) -> Result<Expr> {
+        use sqlparser::ast::{AccessExpr, Subscript};
+        match access {
+            AccessExpr::Subscript(Subscript::Index { index }) => {
+                let index = self.value(index)?;
+                Ok(call("arrayElement", vec![root, index]))
+            }
+            AccessExpr::Dot(Expr::Identifier(name)) => {
+                Ok(call("tupleElement", vec![root, crate::dialect::text(name.value)]))
+            }
+            other => Err(SqlError::not_implemented(format!("access {other}"))),
+        }
+    }
+
+    /// SQL's forms with words between the arguments.
+    fn worded(&mut self, expr: Expr) -> Result<Expr> {
+        match expr {
+            Expr::RLike { negated, expr, pattern, regexp: _ } => {
+                let matched = self.called("match", vec![*expr, *pattern])?;
+                Ok(if negated { not(matched) } else { matched })
+            }
+            Expr::Case { case_token, end_token, operand, conditions, else_result } => {
+                let operand = operand.map(|operand| self.boxed(*operand)).transpose()?;
+                let mut whens = vec![];
+                for when in conditions {
+                    let (condition, result) = (self.value(when.condition)?, self.value(when.result)?);
+                    whens.push(sqlparser::ast::CaseWhen { condition, result });
+                }
+                let else_result = else_result.map(|otherwise| self.boxed(*otherwise)).transpose()?;
+                Ok(Expr::Case { case_token, end_token, operand, conditions: whens, else_result })
+            }
+            Expr::Extract { field, expr, .. } => {
+                self.called(&format!("to{}", capitalised(&field.to_string())), vec![*expr])
+            }
+            Expr::Ceil { expr, field } => self.rounded("ceil", *expr, field),
+            Expr::Floor { expr, field } => self.rounded("floor", *expr, field),
+            Expr::Position { expr, r#in } => self.called("position", vec![*r#in, *expr]),
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let mut args = vec![*expr, substring_from.map_or_else(|| number("1"), |from| *from)];
+                args.extend(substring_for.map(|length| *length));
+                self.called("substring", args)
+            }
+            Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
+                let mut args = vec![*expr];
+                args.extend(trim_what.map(|what| *what));
+                args.extend(trim_characters.unwrap_or_default());
+                self.called(trim_function(trim_where), args)
+            }
+            other => Err(SqlError::not_implemented(format!("expression {other}"))),
+        }
+    }
+
+    fn rounded(&mut self, name: &str, expr: Expr, field: CeilFloorKind) -> Result<Expr> {
+        let mut args = vec![expr];
+        if let CeilFloorKind::Scale(digits) = field {
+            args.push(Expr::Value(digits));
+        }
+        self.called(name, args)
+    }
+}
+
+/// DataFusion reads decimal digits only, and `0x..` as bytes.
+fn literal(value: Value) -> Result<Expr> {
+    Ok(match value {
+        Value::Number(digits, _) => number(digits.replace('_', "")),
+        Value::HexStringLiteral(digits) => match u64::from_str_radix(&digits.replace('_', ""), 16) {
+            Ok(n) => number(n.to_string()),
+            Err(_) => return Err(SqlError::bad_arguments(format!("number 0x{digits} is out of range"))),
+        },
+        other => Expr::Value(other.into()),
+    })
+}

@@ -1,0 +1,320 @@
+//! Settings: every name, type, default and meaning, in tables; and the values a session or a table has.
+//!
+//! Invariant: a value in [`Settings`] was checked against its type; an unknown name is an error that names the
+//! nearest one. Must not know: who obeys a setting.
+
+mod formats;
+mod insert;
+mod query;
+mod sources;
+mod table;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::statement::{SettingChange, SettingText};
+
+pub use value::SettingValue;
+
+/// What values a setting takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SettingKind {
+    Bool,
+    UInt64,
+    Int64,
+    /// A count of bytes; `'1Gi'`, `'10M'` are understood.
+    Bytes,
+    /// A count of threads; `'auto'` and 0 leave it to us.
+    Threads,
+    Seconds,
+    Milliseconds,
+    Float,
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// Whether setting it changes anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SettingEffect {
+    Obeyed,
+    /// Accepted because people have it in their statements; setting it to something else than its default warns.
+    NoEffect,
+}
+
+/// One row of the table of settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingDef {
+    pub name: &'static str,
+    pub kind: SettingKind,
+    /// As text, in the form a user would write it.
+    pub default: &'static str,
+    pub effect: SettingEffect,
+    pub doc: &'static str,
+}
+
+/// Writes a table of settings: name, kind, default, effect, meaning.
+macro_rules! settings {
+    ($table:ident: $($name:ident $kind:expr, $default:literal, $effect:ident, $doc:literal;)*) => {
+        pub(super) const $table: &[crate::settings::SettingDef] = &[$(crate::settings::SettingDef {
+            name: stringify!($name),
+            kind: $kind,
+            default: $default,
+            effect: crate::settings::SettingEffect::$effect,
+            doc: $doc,
+        }),*];
+    };
+}
+use settings;
+
+impl SettingKind {
+    /// ClickHouse's name of the type.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Self::Bool => "Bool",
+            Self::UInt64 | Self::Bytes => "UInt64",
+            Self::Int64 => "Int64",
+            Self::Threads => "MaxThreads",
+            Self::Seconds => "Seconds",
+            Self::Milliseconds => "Milliseconds",
+            Self::Float => "Float",
+            Self::Text => "String",
+            Self::Choice(_) => "Enum",
+        }
+    }
+}
+
+/// One family of settings, by name.
+#[derive(Debug)]
+pub struct SettingTable {
+    rows: BTreeMap<&'static str, &'static SettingDef>,
+    /// "setting" or "table setting", for errors.
+    noun: &'static str,
+}
+
+static SESSION: LazyLock<SettingTable> = LazyLock::new(|| {
+    let rows = [query::QUERY, insert::INSERT, sources::SOURCES, formats::FORMATS].concat();
+    SettingTable::new("setting", rows)
+});
+
+static TABLE: LazyLock<SettingTable> =
+    LazyLock::new(|| SettingTable::new("table setting", table::TABLE.to_vec()));
+
+/// Settings of a session and of a query.
+pub fn session_settings() -> &'static SettingTable {
+    &SESSION
+}
+
+/// Settings in the SETTINGS clause of CREATE TABLE.
+pub fn table_settings() -> &'static SettingTable {
+    &TABLE
+}
+
+impl SettingTable {
+    fn new(noun: &'static str, rows: Vec<SettingDef>) -> Self {
+        let rows: &'static [SettingDef] = Vec::leak(rows);
+        Self { rows: rows.iter().map(|row| (row.name, row)).collect(), noun }
+    }
+
+    /// All rows, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &'static SettingDef> + '_ {
+        self.rows.values().copied()
+    }
+
+    /// The row of a name, or an error that names the nearest one.
+    pub fn find(&self, name: &str) -> Result<&'static SettingDef> {
+        if let Some(row) = self.rows.get(name) {
+            return Ok(row);
+        }
+        let noun = self.noun;
+        let nearest = self.rows.keys().min_by_key(|known| edit_distance(known, name)).copied();
+        let hint = match nearest {
+            Some(nearest) if edit_distance(nearest, name) <= name.len().div_ceil(2) => {
+                format!(": maybe you meant \"{nearest}\"")
+            }
+            _ => String::new(),
+        };
+        Err(SqlError::new(ErrorCode::UnknownSetting, format!("unknown {noun} \"{name}\"{hint}")))
+    }
+}
+
+/// The values that differ from their defaults, over one table of settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    table: &'static SettingTable,
+    changed: BTreeMap<&'static str, SettingValue>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::session()
+    }
+}
+
+impl Settings {
+    /// Nothing changed, over the settings of a session.
+    pub fn session() -> Self {
+        Self { table: session_settings(), changed: BTreeMap::new() }
+    }
+
+    /// Nothing changed, over the settings of a table.
+    pub fn of_table() -> Self {
+        Self { table: table_settings(), changed: BTreeMap::new() }
+    }
+
+    /// Applies one change. Answers with a warning when the setting has no effect.
+    ///
+    /// # Errors
+    /// UNKNOWN_SETTING; a value that is not of the setting's type is TYPE_MISMATCH or CANNOT_PARSE_TEXT.
+    pub fn apply(&mut self, change: &SettingChange) -> Result<Option<String>> {
+        let def = self.table.find(&change.name)?;
+        if change.value == SettingText::Default {
+            self.changed.remove(def.name);
+            return Ok(None);
+        }
+        let value = SettingValue::read(def, &change.value)?;
+        let without_effect = def.effect == SettingEffect::NoEffect && value != SettingValue::default_of(def);
+        self.changed.insert(def.name, value);
+        let warning = || format!("{} \"{}\" is accepted and has no effect", self.table.noun, def.name);
+        Ok(without_effect.then(warning))
+    }
+
+    /// Applies changes in order and collects the warnings.
+    pub fn apply_all(&mut self, changes: &[SettingChange]) -> Result<Vec<String>> {
+        let mut warnings = vec![];
+        for change in changes {
+            warnings.extend(self.apply(change)?);
+        }
+        Ok(warnings)
+    }
+
+    /// Sets a value from text, as a URL or a configuration gives it.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<Option<String>> {
+        self.apply(&SettingChange { name: name.to_owned(), value: SettingText::Quoted(text.to_owned()) })
+    }
+
+    /// The current value. A name that is in no table is a mistake in our code and reads as an empty text.
+    pub fn get(&self, name: &str) -> SettingValue {
+        if let Some(value) = self.changed.get(name) {
+            return value.clone();
+        }
+        let def = self.table.rows.get(name);
+        debug_assert!(def.is_some(), "no setting {name}");
+        def.map_or(SettingValue::Text(String::new()), |def| SettingValue::default_of(def))
+    }
+
+    /// Counts, bytes, threads, milliseconds, and seconds of whole numbers; booleans as 0 and 1.
+    pub fn get_u64(&self, name: &str) -> u64 {
+        self.get(name).as_u64()
+    }
+
+    pub fn get_bool(&self, name: &str) -> bool {
+        self.get_u64(name) != 0
+    }
+
+    pub fn get_f64(&self, name: &str) -> f64 {
+        self.get(name).as_f64()
+    }
+
+    pub fn get_text(&self, name: &str) -> String {
+        self.get(name).to_string()
+    }
+
+    /// `session_timezone`, or UTC: results do not depend on where the process runs.
+    pub fn time_zone(&self) -> String {
+        let given = self.get_text("session_timezone");
+        if given.is_empty() { "UTC".to_owned() } else { given }
+    }
+
+    /// True when a value was given, even if it is the default.
+    pub fn is_changed(&self, name: &str) -> bool {
+        self.changed.contains_key(name)
+    }
+
+    /// The values that were given, by name.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, &SettingValue)> {
+        self.changed.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// Every setting with its current value, for `system.settings`.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static SettingDef, SettingValue)> + '_ {
+        self.table.iter().map(|def| (def, self.get(def.name)))
+    }
+}
+
+/// Levenshtein's distance, without regard to case.
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<u8> = b.bytes().map(|c| c.to_ascii_lowercase()).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a_byte) in a.bytes().map(|c| c.to_ascii_lowercase()).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b_byte) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(a_byte != *b_byte);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: SettingText) -> std::result::Result<String, String> {
+        let mut settings = Settings::session();
+        let change = SettingChange { name: name.to_owned(), value };
+        match settings.apply(&change) {
+            Ok(_) => Ok(settings.get(name).to_string()),
+            Err(e) => Err(format!("{} {}", e.code.number(), e.message)),
+        }
+    }
+
+    #[test]
+    fn values_are_read_by_type() {
+        let quoted = |name: &str, text: &str| set(name, SettingText::Quoted(text.to_owned()));
+        let bare = |name: &str, text: &str| set(name, SettingText::Bare(text.to_owned()));
+        assert_eq!(quoted("max_memory_usage", "1Gi").unwrap(), "1073741824");
+        assert_eq!(quoted("max_memory_usage", "10M").unwrap(), "10000000");
+        assert_eq!(bare("max_threads", "8").unwrap(), "8");
+        assert_eq!(quoted("max_threads", "auto").unwrap(), "0");
+        assert_eq!(bare("optimize_on_insert", "false").unwrap(), "0");
+        assert_eq!(quoted("remote_filesystem_read_method", "read").unwrap(), "read");
+        let e = quoted("max_threads", "many").unwrap_err();
+        assert_eq!(e, "6 setting \"max_threads\" takes a count of threads or 'auto', not 'many'");
+        let e = quoted("remote_filesystem_read_method", "x").unwrap_err();
+        assert_eq!(e, "36 setting \"remote_filesystem_read_method\" takes 'read' or 'threadpool', not 'x'");
+    }
+
+    #[test]
+    fn an_unknown_setting_names_the_nearest() {
+        let e = set("max_thread", SettingText::Bare("1".into())).unwrap_err();
+        assert_eq!(e, "115 unknown setting \"max_thread\": maybe you meant \"max_threads\"");
+        let e = Settings::of_table().set("index_granularty", "1").unwrap_err();
+        assert_eq!(
+            e.message,
+            "unknown table setting \"index_granularty\": maybe you meant \"index_granularity\""
+        );
+    }
+
+    #[test]
+    fn every_default_is_a_value_of_its_type_and_every_row_is_documented() {
+        for table in [session_settings(), table_settings()] {
+            for def in table.iter() {
+                SettingValue::read(def, &SettingText::Quoted(def.default.to_owned()))
+                    .unwrap_or_else(|e| panic!("{}: {e}", def.name));
+                assert!(def.doc.ends_with('.') && def.doc.len() > 10, "{}", def.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_without_effect_warns_only_when_it_differs() {
+        let mut settings = Settings::session();
+        assert_eq!(settings.set("log_queries", "1").unwrap(), None);
+        assert!(settings.set("async_insert", "1").unwrap().unwrap().contains("no effect"));
+    }
+}

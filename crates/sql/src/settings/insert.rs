@@ -1,0 +1,49 @@
+//! Settings of inserts and loads.
+
+use super::SettingKind::{Bool, Bytes, Milliseconds, Text, Threads, UInt64};
+
+super::settings! { INSERT:
+max_insert_threads              Threads, "0", Obeyed, "Sinks of an INSERT SELECT; 0 lets the plan decide.";
+min_insert_block_size_rows      UInt64, "1048449", Obeyed, "Rows from which a block becomes a part; 0 means any.";
+min_insert_block_size_bytes     Bytes, "268402944", Obeyed, "Bytes from which a block becomes a part; 0 means any.";
+max_insert_block_size           UInt64, "1048449", Obeyed, "Rows of a block that a text format makes.";
+max_insert_block_size_rows      UInt64, "1048449", Obeyed, "Rows of a block that a text format makes.";
+max_insert_block_size_bytes     Bytes, "0", Obeyed, "Bytes of a block that a text format makes; 0 means any.";
+use_strict_insert_block_limits  Bool, "0", NoEffect, "Whether both minimums must be met.";
+min_insert_block_size_rows_for_materialized_views UInt64, "0", NoEffect, "Rows of blocks of materialized views.";
+min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes of blocks of materialized views.";
+max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
+throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
+optimize_on_insert              Bool, "1", Obeyed, "Whether rows of an insert are merged by the engine's rule.";
+async_insert                    Bool, "0", NoEffect, "Whether small inserts are grouped; ours always are.";
+wait_for_async_insert           Bool, "1", NoEffect, "Whether an insert waits until it is durable; it always does.";
+wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds an asynchronous insert waits.";
+async_insert_max_data_size      Bytes, "10485760", NoEffect, "Bytes from which a group is written.";
+async_insert_busy_timeout_ms    Milliseconds, "200", NoEffect, "Time after which a group is written.";
+async_insert_busy_timeout_max_ms Milliseconds, "200", NoEffect, "Time after which a group is written.";
+async_insert_deduplicate        Bool, "0", NoEffect, "Whether grouped inserts are deduplicated.";
+insert_deduplicate              Bool, "1", NoEffect, "Whether equal blocks of replicated tables are written once.";
+insert_deduplication_token      Text, "", NoEffect, "Name by which an insert is written once.";
+deduplicate_blocks_in_dependent_materialized_views Bool, "0", NoEffect, "Whether views deduplicate.";
+insert_quorum                   Text, "0", NoEffect, "Replicas that must have a part.";
+insert_null_as_default          Bool, "1", Obeyed, "Whether NULL into a column that takes none is its default.";
+insert_distributed_sync         Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
+distributed_foreground_insert   Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
+parallel_distributed_insert_select UInt64, "2", NoEffect, "How INSERT SELECT is spread over nodes.";
+parallel_view_processing        Bool, "0", NoEffect, "Whether views are fed in parallel.";
+materialized_views_ignore_errors Bool, "0", NoEffect, "Whether a failing view fails the insert.";
+min_chunk_bytes_for_parallel_parsing Bytes, "10485760", NoEffect, "Bytes of a piece of text for one parser.";
+max_insert_delayed_streams_for_parallel_write UInt64, "0", NoEffect, "Column streams flushed late.";
+fsync_metadata                  Bool, "1", NoEffect, "Whether metadata is synced; every commit is.";
+adopt                           Bool, "1", NoEffect, "Whether column chunks of Parquet files may be copied into parts.";
+optimize_throw_if_noop          Bool, "0", Obeyed, "Whether OPTIMIZE fails when there is nothing to merge.";
+optimize_skip_merged_partitions Bool, "0", NoEffect, "Whether OPTIMIZE FINAL skips partitions of one part.";
+alter_sync                      UInt64, "1", NoEffect, "Whose replicas ALTER waits for.";
+mutations_sync                  UInt64, "0", NoEffect, "Whose replicas mutations wait for.";
+lightweight_deletes_sync        UInt64, "2", NoEffect, "Whose replicas DELETE waits for.";
+database_atomic_wait_for_drop_and_detach_synchronously Bool, "0", NoEffect, "Whether DROP waits; it always does.";
+data_type_default_nullable      Bool, "0", Obeyed, "Whether columns without NULL or NOT NULL are nullable.";
+allow_suspicious_low_cardinality_types Bool, "0", NoEffect, "Whether LowCardinality may hold numbers.";
+allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
+default_table_engine            Text, "MergeTree", Obeyed, "Engine of CREATE TABLE without ENGINE.";
+}

@@ -1,0 +1,60 @@
+//! Settings of reading and writing files and object storage.
+
+use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Text, Threads, UInt64};
+
+super::settings! { SOURCES:
+max_download_threads            Threads, "4", Obeyed, "Ranged requests at one time for one file.";
+max_download_buffer_size        Bytes, "10485760", Obeyed, "Bytes of one range; files over twice this are split.";
+max_parsing_threads             Threads, "0", Obeyed, "Threads that parse one text file; 0 leaves it to us.";
+remote_filesystem_read_method   Choice(&["read", "threadpool"]), "threadpool", Obeyed, "Whether requests run ahead.";
+remote_filesystem_read_prefetch Bool, "1", Obeyed, "Whether the next file is fetched while one is read.";
+remote_read_min_bytes_for_seek  Bytes, "4194304", NoEffect, "Gap that is read rather than skipped.";
+max_remote_read_network_bandwidth Bytes, "0", NoEffect, "Bytes a second read over the network; 0 means any.";
+max_remote_write_network_bandwidth Bytes, "0", NoEffect, "Bytes a second written over the network; 0 means any.";
+s3_max_connections              UInt64, "1024", Obeyed, "Connections to one store.";
+s3_max_get_rps                  UInt64, "0", NoEffect, "GET requests a second; 0 means any number.";
+s3_max_get_burst                UInt64, "0", NoEffect, "GET requests at once before the limit counts.";
+s3_max_put_rps                  UInt64, "0", NoEffect, "PUT requests a second; 0 means any number.";
+s3_max_put_burst                UInt64, "0", NoEffect, "PUT requests at once before the limit counts.";
+s3_retry_attempts               UInt64, "500", Obeyed, "Times a failed request is tried again.";
+s3_max_single_read_retries      UInt64, "4", Obeyed, "Times a broken body is resumed.";
+s3_request_timeout_ms           Milliseconds, "30000", Obeyed, "Time a request may be silent.";
+s3_connect_timeout_ms           Milliseconds, "1000", Obeyed, "Time to make a connection.";
+s3_max_redirects                UInt64, "10", NoEffect, "Redirects that are followed.";
+s3_slow_all_threads_after_retryable_error Bool, "0", NoEffect, "Whether one refusal slows every thread.";
+s3_validate_etag_on_read        Bool, "1", Obeyed, "Whether a file that changes while it is read is an error.";
+s3_truncate_on_insert           Bool, "0", NoEffect, "Whether writing replaces an object.";
+s3_create_new_file_on_insert    Bool, "0", NoEffect, "Whether writing makes a numbered object.";
+s3_skip_empty_files             Bool, "1", Obeyed, "Whether empty files are passed over.";
+s3_throw_on_zero_files_match    Bool, "0", Obeyed, "Whether a pattern that matches nothing is an error.";
+s3_ignore_file_doesnt_exist     Bool, "0", Obeyed, "Whether a missing object reads as no rows.";
+s3_list_object_keys_size        UInt64, "1000", Obeyed, "Keys asked for in one page of a listing.";
+s3_min_upload_part_size         Bytes, "16777216", NoEffect, "Bytes of the first parts of an upload.";
+s3_max_single_part_upload_size  Bytes, "33554432", NoEffect, "Bytes up to which an object is one request.";
+s3_base                         Text, "", NoEffect, "What relative URLs are relative to.";
+s3_allow_parallel_part_upload   Bool, "1", NoEffect, "Whether parts of an upload run at one time.";
+s3_disable_checksum             Bool, "0", NoEffect, "Whether objects are written without checksum.";
+enable_filesystem_cache         Bool, "1", NoEffect, "Whether remote files are cached on disk.";
+filesystem_cache_name           Text, "", NoEffect, "Which cache is used.";
+use_hive_partitioning           Bool, "1", NoEffect, "Whether name=value/ in paths become columns.";
+schema_inference_mode           Choice(&["default", "union"]), "default", Obeyed, "One file's schema or all files'.";
+schema_inference_use_cache_for_s3 Bool, "1", Obeyed, "Whether inferred schemas of objects are remembered.";
+schema_inference_use_cache_for_file Bool, "1", Obeyed, "Whether inferred schemas of files are remembered.";
+schema_inference_cache_require_modification_time_for_url Bool, "1", NoEffect, "Whether a cached schema needs a time.";
+schema_inference_hints          Text, "", Obeyed, "Types of columns that are not inferred.";
+schema_inference_make_columns_nullable Text, "3", NoEffect, "Whether inferred columns are nullable.";
+column_names_for_schema_inference Text, "", Obeyed, "Names of columns of formats without names.";
+use_structure_from_insertion_table_in_table_functions UInt64, "2", Obeyed, "Whether the target's types are used.";
+engine_file_skip_empty_files    Bool, "0", Obeyed, "Whether empty files are passed over.";
+max_http_get_redirects          UInt64, "0", NoEffect, "Redirects that are followed.";
+http_max_tries                  UInt64, "10", NoEffect, "Times a URL is tried.";
+input_format_parallel_parsing   Bool, "1", Obeyed, "Whether pieces of one text file are parsed at one time.";
+storage_file_read_method        Text, "pread", NoEffect, "How local files are read.";
+local_filesystem_read_method    Text, "pread_threadpool", NoEffect, "How local files are read.";
+max_read_buffer_size            Bytes, "1048576", NoEffect, "Bytes of a read of a local file.";
+prefetch_buffer_size            Bytes, "1048576", NoEffect, "Bytes fetched ahead.";
+filesystem_prefetch_max_memory_usage Bytes, "1073741824", NoEffect, "Memory for what is fetched ahead.";
+cluster_function_process_archive_on_multiple_nodes Bool, "1", NoEffect, "Whether one archive is spread over nodes.";
+enable_url_encoding             Bool, "0", NoEffect, "Whether paths in URLs are decoded.";
+parallel_replicas_for_cluster_engines Bool, "1", NoEffect, "Whether table functions read on all nodes.";
+}

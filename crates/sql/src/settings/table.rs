@@ -1,0 +1,44 @@
+//! Settings of one table: SETTINGS of CREATE TABLE.
+
+use super::SettingKind::{Bool, Bytes, Float, Seconds, Text, UInt64};
+
+super::settings! { TABLE:
+index_granularity               UInt64, "8192", Obeyed, "Rows of a page of the key's columns.";
+index_granularity_bytes         Bytes, "10485760", NoEffect, "Bytes of a granule.";
+min_bytes_for_wide_part         Bytes, "10485760", NoEffect, "Bytes from which parts get one file a column.";
+min_rows_for_wide_part          UInt64, "0", NoEffect, "Rows from which parts get one file a column.";
+max_parts_in_total              UInt64, "100000", NoEffect, "Parts from which inserts are refused.";
+parts_to_delay_insert           UInt64, "1000", NoEffect, "Parts of a partition from which inserts are slowed.";
+parts_to_throw_insert           UInt64, "3000", NoEffect, "Parts of a partition from which inserts are refused.";
+inactive_parts_to_delay_insert  UInt64, "0", NoEffect, "Old parts from which inserts are slowed.";
+inactive_parts_to_throw_insert  UInt64, "0", NoEffect, "Old parts from which inserts are refused.";
+max_delay_to_insert             UInt64, "1", NoEffect, "Seconds an insert is slowed at most.";
+min_delay_to_insert_ms          UInt64, "10", NoEffect, "Milliseconds an insert is slowed at least.";
+max_avg_part_size_for_too_many_parts Bytes, "1073741824", NoEffect, "Mean part size from which the limits rest.";
+old_parts_lifetime              Seconds, "480", Obeyed, "Seconds a replaced part is kept.";
+temporary_directories_lifetime  Seconds, "86400", NoEffect, "Seconds unfinished files are kept.";
+max_bytes_to_merge_at_max_space_in_pool Bytes, "161061273600", Obeyed, "Bytes of parts that are merged at most.";
+max_bytes_to_merge_at_min_space_in_pool Bytes, "1048576", Obeyed, "The same when the pool is nearly full.";
+number_of_free_entries_in_pool_to_lower_max_size_of_merge UInt64, "8", Obeyed, "Free slots from which it shrinks.";
+max_parts_to_merge_at_once      UInt64, "100", Obeyed, "Parts one merge takes at most.";
+merge_max_block_size            UInt64, "8192", Obeyed, "Rows a merge reads at a time.";
+merge_max_block_size_bytes      Bytes, "10485760", NoEffect, "Bytes a merge reads at a time.";
+merge_selector_base             Float, "5", Obeyed, "How unequal parts of one merge may be.";
+min_age_to_force_merge_seconds  UInt64, "0", NoEffect, "Age from which parts are merged whatever their sizes.";
+merge_with_ttl_timeout          Seconds, "14400", NoEffect, "Seconds between merges that delete old rows.";
+ttl_only_drop_parts             Bool, "0", NoEffect, "Whether old rows go only with their whole part.";
+fsync_after_insert              Bool, "1", NoEffect, "Whether a part is synced; every part is.";
+fsync_part_directory            Bool, "1", NoEffect, "Whether its directory is synced; it is.";
+non_replicated_deduplication_window UInt64, "0", NoEffect, "Inserts remembered to find repeated ones.";
+storage_policy                  Text, "default", NoEffect, "Disks of the table.";
+disk                            Text, "", NoEffect, "Disk of the table.";
+default_compression_codec       Text, "", NoEffect, "Codec of columns without one.";
+enable_mixed_granularity_parts  Bool, "1", NoEffect, "Whether granules may have any size.";
+allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
+allow_suspicious_indices        Bool, "0", NoEffect, "Whether an index may repeat a key.";
+ratio_of_defaults_for_sparse_serialization Float, "0.9375", NoEffect, "Share of defaults from which columns are sparse.";
+replace_long_file_name_to_hash  Bool, "1", NoEffect, "Whether long names of column files are hashed.";
+add_minmax_index_for_numeric_columns Bool, "0", NoEffect, "Whether numbers get a skip index; all have statistics.";
+add_minmax_index_for_string_columns Bool, "0", NoEffect, "Whether texts get a skip index; all have statistics.";
+max_suspicious_broken_parts     UInt64, "100", NoEffect, "Broken parts a table may have when it is opened.";
+}

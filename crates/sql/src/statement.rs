@@ -1,0 +1,394 @@
+//! Everything a client can ask, as one enum.
+//!
+//! Invariant: what a [`Statement`] says was understood; a clause that is accepted without effect is in `warnings`.
+//! Must not know: whether the names in it exist.
+
+use std::ops::Range;
+
+use model::{ColumnType, DefaultKind, TableEngine};
+use sqlparser::ast;
+
+/// `table` or `database.table`.
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub struct TableName {
+    pub database: Option<String>,
+    pub table: String,
+}
+
+/// `name = value` of SET and SETTINGS.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingChange {
+    pub name: String,
+    pub value: SettingText,
+}
+
+/// A setting's value as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SettingText {
+    /// A bare number, true or false.
+    Bare(String),
+    /// The inside of a quoted literal.
+    Quoted(String),
+    /// `DEFAULT`.
+    Default,
+}
+
+/// One statement and where it stood in the text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParsedStatement {
+    pub statement: Statement,
+    /// Byte range, without the closing `;`.
+    pub range: Range<usize>,
+    /// One sentence for each clause accepted without effect.
+    pub warnings: Vec<String>,
+    pub output: Output,
+}
+
+/// What may stand in or behind any statement: SETTINGS, FORMAT, INTO OUTFILE.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Output {
+    pub settings: Vec<SettingChange>,
+    pub format: Option<String>,
+    pub outfile: Option<Outfile>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Statement {
+    Query(Query),
+    Insert(Box<Insert>),
+    CreateTable(Box<CreateTable>),
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+        comment: String,
+    },
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
+    DropTable {
+        tables: Vec<TableName>,
+        if_exists: bool,
+    },
+    Truncate {
+        table: TableName,
+        if_exists: bool,
+    },
+    Describe(Described),
+    Show(Show),
+    Exists {
+        what: ExistsKind,
+    },
+    Use {
+        database: String,
+    },
+    Set(Vec<SettingChange>),
+    Optimize(Optimize),
+    System(SystemCommand),
+    Explain(Explain),
+    Rename(Vec<(TableName, TableName)>),
+    RenameDatabase {
+        from: String,
+        to: String,
+    },
+    Exchange(TableName, TableName),
+    /// KILL QUERY WHERE condition over `system.processes`.
+    KillQuery {
+        condition: Box<ast::Expr>,
+        sync: bool,
+    },
+    CheckTable {
+        table: TableName,
+    },
+}
+
+/// A SELECT. The clauses behind it are those of the statement's [`Output`], repeated here when it is the statement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Query {
+    pub ast: Box<ast::Query>,
+    pub settings: Vec<SettingChange>,
+    pub format: Option<String>,
+    pub outfile: Option<Outfile>,
+}
+
+/// `INTO OUTFILE 'path' [TRUNCATE|APPEND] [COMPRESSION 'method']`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outfile {
+    pub path: String,
+    pub truncate: bool,
+    pub append: bool,
+    pub compression: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insert {
+    pub target: InsertTarget,
+    /// `None`: all columns that take values.
+    pub columns: Option<Vec<String>>,
+    pub source: InsertSource,
+    /// All SETTINGS of the statement, wherever they stood.
+    pub settings: Vec<SettingChange>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum InsertTarget {
+    Table(TableName),
+    /// INSERT INTO FUNCTION f(..).
+    Function(Box<ast::Function>),
+}
+
+/// Where the rows are. Ranges are byte ranges of the text given to the parser.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InsertSource {
+    /// Text of `(..), (..)`. Empty: the rows come in the request's body.
+    Values(Range<usize>),
+    Select(Query),
+    /// Data in this format: the range, then the request's body.
+    Format {
+        name: String,
+        data: Range<usize>,
+    },
+    Infile {
+        path: String,
+        compression: Option<String>,
+        format: Option<String>,
+    },
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTable {
+    pub name: TableName,
+    pub if_not_exists: bool,
+    pub or_replace: bool,
+    pub source: CreateSource,
+    /// `None`: not written; MergeTree unless the source is a table, whose engine is taken.
+    pub engine: Option<TableEngine>,
+    pub partition_by: Vec<ast::Expr>,
+    /// `None`: not written. `Some(vec![])`: `tuple()`.
+    pub order_by: Option<Vec<ast::Expr>>,
+    pub primary_key: Option<Vec<ast::Expr>>,
+    pub settings: Vec<SettingChange>,
+    /// Clauses kept verbatim: keyword and text.
+    pub kept: Vec<(String, String)>,
+    pub comment: String,
+}
+
+/// Where the columns come from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CreateSource {
+    Columns(Vec<ColumnSpec>),
+    /// CREATE TABLE a AS b.
+    Table(TableName),
+    /// CREATE TABLE a [(columns)] [EMPTY] AS SELECT; `empty`: only the columns.
+    Select {
+        columns: Vec<ColumnSpec>,
+        query: Box<Query>,
+        empty: bool,
+    },
+}
+
+/// A column as written. `column_type` is missing when a DEFAULT decides it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnSpec {
+    pub name: String,
+    pub column_type: Option<ColumnType>,
+    pub default: Option<(DefaultKind, ast::Expr)>,
+    pub comment: String,
+    pub codec: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Described {
+    Table(TableName),
+    Function(Box<ast::Function>),
+    Query(Query),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Show {
+    Databases(NameFilter),
+    Tables {
+        database: Option<String>,
+        filter: NameFilter,
+        limit: Option<u64>,
+    },
+    CreateTable(TableName),
+    CreateDatabase(String),
+    Columns {
+        table: TableName,
+        filter: NameFilter,
+    },
+    Processlist,
+    /// `changed`: only settings that differ from their default.
+    Settings {
+        changed: bool,
+        filter: NameFilter,
+    },
+    Functions(NameFilter),
+    Engines,
+}
+
+/// `[NOT] LIKE 'pattern'` of SHOW.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NameFilter {
+    pub pattern: Option<String>,
+    pub negated: bool,
+    pub ignore_case: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ExistsKind {
+    Database(String),
+    Table(TableName),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Optimize {
+    pub table: TableName,
+    pub partition: Option<Partition>,
+    pub is_final: bool,
+    pub settings: Vec<SettingChange>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Partition {
+    /// PARTITION expr: the values of the partition key.
+    Expression(ast::Expr),
+    /// PARTITION ID 'text'.
+    Id(String),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SystemCommand {
+    /// `None`: of all tables.
+    StopMerges(Option<TableName>),
+    StartMerges(Option<TableName>),
+    /// `Some("S3")` for one kind of storage.
+    DropSchemaCache(Option<String>),
+    FlushLogs,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Explain {
+    pub kind: ExplainKind,
+    /// `EXPLAIN PLAN header = 1 ..`.
+    pub options: Vec<SettingChange>,
+    pub statement: Box<Statement>,
+    /// FORMAT of the explanation itself.
+    pub format: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExplainKind {
+    Plan,
+    Ast,
+    Syntax,
+    Pipeline,
+    Estimate,
+    Analyze,
+    /// How an INSERT SELECT would be carried out.
+    Load,
+}
+
+impl Statement {
+    /// Copies the trailing clauses into the statements that carry them.
+    pub(crate) fn with_output(mut self, output: &Output) -> Self {
+        match &mut self {
+            Statement::Query(query) => {
+                query.settings.clone_from(&output.settings);
+                query.format.clone_from(&output.format);
+                query.outfile.clone_from(&output.outfile);
+            }
+            Statement::Insert(insert) => insert.settings.clone_from(&output.settings),
+            Statement::Optimize(optimize) => optimize.settings.clone_from(&output.settings),
+            Statement::Explain(explain) => explain.format.clone_from(&output.format),
+            _ => {}
+        }
+        self
+    }
+}
+
+impl From<Box<ast::Query>> for Query {
+    fn from(ast: Box<ast::Query>) -> Self {
+        Query { ast, settings: vec![], format: None, outfile: None }
+    }
+}
+
+impl NameFilter {
+    /// LIKE over a name: `%` is any text, `_` any character.
+    pub fn matches(&self, name: &str) -> bool {
+        let Some(pattern) = &self.pattern else { return true };
+        let fold = |text: &str| if self.ignore_case { text.to_lowercase() } else { text.to_owned() };
+        let (pattern, name): (Vec<char>, Vec<char>) =
+            (fold(pattern).chars().collect(), fold(name).chars().collect());
+        like(&pattern, &name) != self.negated
+    }
+}
+
+/// Backtracks only to the last `%`, so the time is the product of the lengths at most.
+fn like(pattern: &[char], name: &[char]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        let escaped = pattern.get(p) == Some(&'\\') && p + 1 < pattern.len();
+        let wanted = pattern.get(p + usize::from(escaped));
+        if !escaped && wanted == Some(&'%') {
+            retry = Some((p, n));
+            p += 1;
+        } else if wanted.is_some_and(|c| *c == name[n] || (!escaped && *c == '_')) {
+            p += 1 + usize::from(escaped);
+            n += 1;
+        } else if let Some((star, from)) = retry {
+            retry = Some((star, from + 1));
+            (p, n) = (star + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '%')
+}
+
+impl TableName {
+    pub fn new(database: Option<&str>, table: &str) -> Self {
+        Self { database: database.map(str::to_owned), table: table.to_owned() }
+    }
+}
+
+impl std::fmt::Display for TableName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.database {
+            Some(database) => write!(f, "{database}.{}", self.table),
+            None => f.write_str(&self.table),
+        }
+    }
+}
+
+impl SettingText {
+    /// The value without quotes; `None` for DEFAULT.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            SettingText::Bare(text) | SettingText::Quoted(text) => Some(text),
+            SettingText::Default => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameFilter;
+
+    #[test]
+    fn name_filters_are_like_patterns() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            let filter = NameFilter { pattern: Some(pattern.to_owned()), ..NameFilter::default() };
+            assert_eq!(filter.matches(name), expected, "{pattern} {name}");
+        };
+        check("max%", "max_threads", true);
+        check("%threads", "max_threads", true);
+        check("%max%a%s", "max_threads", true);
+        check("max_threads", "maxAthreads", true);
+        check(r"max\_threads", "maxAthreads", false);
+        check("", "a", false);
+        check("a", "A", false);
+    }
+}

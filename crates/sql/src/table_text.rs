@@ -1,0 +1,208 @@
+//! Table definitions as text: expressions over column ids, and SHOW CREATE TABLE.
+//!
+//! A stored expression names columns by id (`` toDate(`#4`) ``), so renaming a column changes no expression.
+//! Invariant: `display_expression(&stored_expr(e, columns), def)` is `e` as ClickHouse prints it. Must not know: what
+//! an expression evaluates to.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use model::table_def::{parse_stored_column_name, stored_column_name};
+use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
+use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::guard::guard_expression;
+use crate::parser::parse_expression;
+
+/// Replaces names of columns by other names; the first that cannot be replaced stops it.
+struct Renaming<F> {
+    rename: F,
+}
+
+impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
+    type Break = String;
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
+        if let Expr::CompoundIdentifier(names) = expression {
+            let shown = names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".");
+            return ControlFlow::Break(shown);
+        }
+        if let Expr::Identifier(name) = expression {
+            match (self.rename)(&name.value) {
+                Some(renamed) => *name = identifier(&renamed),
+                None => return ControlFlow::Break(name.value.clone()),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A name, in backticks where it is not a plain word.
+fn identifier(name: &str) -> Ident {
+    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && name.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    if plain { Ident::new(name) } else { Ident::with_quote('`', name) }
+}
+
+/// The text to store for an expression a user wrote over `columns`.
+///
+/// # Errors
+/// UNKNOWN_IDENTIFIER for a name that is no column; syntax the guard refuses.
+pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
+    guard_expression(expression)?;
+    let mut stored = expression.clone();
+    let find = |name: &str| {
+        let column = columns.iter().find(|column| column.name.as_ref() == name)?;
+        Some(stored_column_name(column.id))
+    };
+    match stored.visit(&mut Renaming { rename: find }) {
+        ControlFlow::Continue(()) => Ok(stored.to_string()),
+        ControlFlow::Break(name) => Err(SqlError::new(
+            ErrorCode::UnknownIdentifier,
+            format!("missing column \"{name}\" in the expression"),
+        )),
+    }
+}
+
+/// A stored expression as people wrote it; text that cannot be read is shown as it is.
+pub fn display_expression(stored: &str, def: &TableDef) -> String {
+    let Ok(mut expression) = parse_expression(stored) else { return stored.to_owned() };
+    let find = |name: &str| {
+        let column = def.column_by_id(parse_stored_column_name(name)?)?;
+        Some(column.name.to_string())
+    };
+    match expression.visit(&mut Renaming { rename: find }) {
+        ControlFlow::Continue(()) => expression.to_string(),
+        ControlFlow::Break(_) => stored.to_owned(),
+    }
+}
+
+/// ClickHouse's word for an engine.
+pub fn engine_name(engine: TableEngine) -> &'static str {
+    match engine {
+        TableEngine::MergeTree => "MergeTree",
+        TableEngine::Memory => "Memory",
+        TableEngine::Null => "Null",
+    }
+}
+
+fn column_text(column: &ColumnDef, def: &TableDef) -> String {
+    let mut text = format!("    `{}` {}", column.name, column.column_type);
+    if let Some((kind, expression)) = &column.default {
+        let word = match kind {
+            DefaultKind::Default => "DEFAULT",
+            DefaultKind::Materialized => "MATERIALIZED",
+            DefaultKind::Alias => "ALIAS",
+            DefaultKind::Ephemeral => "EPHEMERAL",
+        };
+        text.push_str(&format!(" {word} {}", display_expression(expression, def)));
+    }
+    if !column.comment.is_empty() {
+        text.push_str(&format!(" COMMENT {}", crate::escape::quote_text(&column.comment)));
+    }
+    if let Some(codec) = &column.codec {
+        text.push_str(&format!(" CODEC({})", codec.trim_start_matches('(').trim_end_matches(')')));
+    }
+    text
+}
+
+/// One expression as it is, several in parentheses, none as `tuple()`.
+fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
+    let shown: Vec<String> = expressions.iter().map(|stored| display_expression(stored, def)).collect();
+    match shown.as_slice() {
+        [] => "tuple()".to_owned(),
+        [one] => one.clone(),
+        several => format!("({})", several.join(", ")),
+    }
+}
+
+/// The statement that makes this table, in ClickHouse's layout.
+pub fn show_create_table(def: &TableDef, database: &str) -> String {
+    let columns: Vec<String> = def.columns.iter().map(|column| column_text(column, def)).collect();
+    let mut text = format!(
+        "CREATE TABLE {}.{}\n(\n{}\n)",
+        identifier(database),
+        identifier(&def.name),
+        columns.join(",\n")
+    );
+    text.push_str(&format!("\nENGINE = {}", engine_name(def.engine)));
+    if !def.partition_by.is_empty() {
+        text.push_str(&format!("\nPARTITION BY {}", key_text(&def.partition_by, def)));
+    }
+    if def.engine == TableEngine::MergeTree {
+        let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());
+        if primary < def.order_by.len() {
+            text.push_str(&format!("\nPRIMARY KEY {}", key_text(&def.order_by[..primary], def)));
+        }
+        text.push_str(&format!("\nORDER BY {}", key_text(&def.order_by, def)));
+    }
+    for clause in &def.kept {
+        text.push_str(&format!("\n{} {}", clause.keyword, clause.text));
+    }
+    if !def.settings.is_empty() {
+        let settings: Vec<String> =
+            def.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        text.push_str(&format!("\nSETTINGS {}", settings.join(", ")));
+    }
+    if !def.comment.is_empty() {
+        let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use model::ColumnId;
+
+    use super::*;
+
+    fn def() -> TableDef {
+        let column = |id: u32, name: &str, type_name: &str| ColumnDef {
+            id: ColumnId(id),
+            name: name.into(),
+            column_type: model::type_name::parse(type_name).unwrap(),
+            default: None,
+            comment: "".into(),
+            codec: None,
+        };
+        TableDef {
+            id: model::TableId::from_bytes([1; 16]),
+            database: model::DatabaseId::from_bytes([2; 16]),
+            name: "posts".into(),
+            engine: TableEngine::MergeTree,
+            schema_version: 1,
+            columns: vec![column(1, "Id", "Int32"), column(2, "Creation Date", "DateTime64(3, 'UTC')")],
+            next_column_id: 3,
+            partition_by: vec!["toYear(`#2`)".into()],
+            order_by: vec!["toDate(`#2`)".into(), "`#1`".into()],
+            sort_key_version: 1,
+            primary_key_len: 1,
+            settings: [("index_granularity".into(), "8192".into())].into(),
+            kept: vec![],
+            comment: "".into(),
+        }
+    }
+
+    #[test]
+    fn expressions_are_stored_over_ids_and_shown_over_names() {
+        let def = def();
+        let expression = parse_expression("toDate(`Creation Date`)").unwrap();
+        let stored = stored_expr(&expression, &def.columns).unwrap();
+        assert_eq!(stored, "toDate(`#2`)");
+        assert_eq!(display_expression(&stored, &def), "toDate(`Creation Date`)");
+        let unknown = parse_expression("nosuch + 1").unwrap();
+        assert_eq!(stored_expr(&unknown, &def.columns).unwrap_err().code, ErrorCode::UnknownIdentifier);
+    }
+
+    #[test]
+    fn a_definition_prints_as_clickhouse_prints_it() {
+        let text = show_create_table(&def(), "default");
+        assert_eq!(
+            text,
+            "CREATE TABLE default.posts\n(\n    `Id` Int32,\n    `Creation Date` DateTime64(3, 'UTC')\n)\n\
+             ENGINE = MergeTree\nPARTITION BY toYear(`Creation Date`)\nPRIMARY KEY toDate(`Creation Date`)\n\
+             ORDER BY (toDate(`Creation Date`), Id)\nSETTINGS index_granularity = 8192"
+        );
+    }
+}

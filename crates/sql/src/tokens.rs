@@ -1,0 +1,293 @@
+//! Statement text -> tokens that sqlparser's grammar can read.
+//!
+//! Literals are unescaped as ClickHouse does; `WITH expr AS name` becomes a marked CTE; `AS` inside an expression
+//! becomes an operator; `GLOBAL` before IN goes. Invariant: token positions stay those of the text.
+
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+
+use crate::dialect::{DIALECT, INNER_ALIAS};
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::escape::unescape;
+
+/// Name of the one column of a CTE that stands for `WITH expr AS name`.
+pub(crate) const WITH_EXPRESSION: &str = "\u{1}with";
+
+/// Tokens of a statement, literals unescaped, nothing else changed.
+pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens =
+        Tokenizer::new(&DIALECT, text).with_unescape(false).tokenize_with_location().map_err(|e| {
+            let at = offset_of(text, e.location);
+            SqlError::new(
+                ErrorCode::SyntaxError,
+                format!("syntax error: {} {}", e.message, place(e.location)),
+            )
+            .at(at)
+        })?;
+    for token in &mut tokens {
+        match &mut token.token {
+            Token::SingleQuotedString(raw) => *raw = unescape(raw, '\''),
+            Token::Word(word) => {
+                if let Some(quote) = word.quote_style {
+                    word.value = unescape(&word.value, quote);
+                }
+            }
+            Token::DollarQuotedString(heredoc) => {
+                token.token = Token::SingleQuotedString(heredoc.value.clone());
+            }
+            _ => {}
+        }
+    }
+    Ok(tokens)
+}
+
+/// `(line 1, col 8)`.
+pub(crate) fn place(location: Location) -> String {
+    format!("(line {}, col {})", location.line, location.column)
+}
+
+/// Byte offset of a token's position; the end of the text when there is none.
+pub(crate) fn offset_of(text: &str, location: Location) -> usize {
+    let Some(mut lines_left) = location.line.checked_sub(1) else { return text.len() };
+    let mut offset = 0;
+    while lines_left > 0 {
+        match text[offset..].find('\n') {
+            Some(found) => offset += found + 1,
+            None => return text.len(),
+        }
+        lines_left -= 1;
+    }
+    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    text[offset..].char_indices().nth(column).map_or(text.len(), |(found, _)| offset + found)
+}
+
+pub(crate) fn is_word(token: &Token, wanted: &str) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_space(token: &Token) -> bool {
+    matches!(token, Token::Whitespace(_))
+}
+
+/// Deepest nesting of parentheses.
+const NESTING_MAX: usize = 60;
+
+/// Most operators of one expression at one level; the tree they make is as deep and is walked recursively.
+const OPERATORS_MAX: usize = 500;
+
+/// Text whose syntax tree would be too deep to walk on an ordinary stack.
+pub(crate) fn too_complex(tokens: &[TokenWithSpan]) -> Option<SqlError> {
+    // Operators seen so far on each open level.
+    let mut levels = vec![0_usize];
+    for token in tokens {
+        let last = levels.len() - 1;
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::LParen | Token::LBracket | Token::LBrace => levels.push(0),
+            Token::RParen | Token::RBracket | Token::RBrace if last > 0 => {
+                levels.pop();
+            }
+            Token::Comma => levels[last] = 0,
+            Token::Word(word) if CLAUSES.iter().any(|clause| clause.eq_ignore_ascii_case(&word.value)) => {
+                levels[last] = 0
+            }
+            Token::Word(word)
+                if !OPERATORS.iter().any(|operator| operator.eq_ignore_ascii_case(&word.value)) => {}
+            Token::Number(digits, _) if !digits.starts_with('.') => {}
+            Token::SingleQuotedString(_) | Token::Period => {}
+            _ => levels[last] += 1,
+        }
+        let problem = match levels.last() {
+            _ if levels.len() > NESTING_MAX => format!("query is nested deeper than {NESTING_MAX} levels"),
+            Some(count) if *count > OPERATORS_MAX => {
+                format!(
+                    "an expression has more than {OPERATORS_MAX} operators: IN takes any number of values"
+                )
+            }
+            _ => continue,
+        };
+        return Some(SqlError::new(ErrorCode::TooDeepRecursion, problem));
+    }
+    None
+}
+
+/// Words that start another expression.
+const CLAUSES: &[&str] = &[
+    "SELECT", "FROM", "WHERE", "HAVING", "ORDER", "GROUP", "LIMIT", "JOIN", "ON", "UNION", "SETTINGS",
+    "VALUES", "DEFAULT",
+];
+
+/// Words that put one expression around others.
+const OPERATORS: &[&str] = &[
+    "AND", "OR", "NOT", "IN", "LIKE", "BETWEEN", "IS", "CASE", "WHEN", "DIV", "MOD", "INTERVAL", "XOR",
+    "CAST",
+];
+
+/// Joins that the grammar takes for something else: name and place.
+pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Location)> {
+    let mut significant = tokens.iter().filter(|token| !is_space(&token.token)).peekable();
+    while let Some(token) = significant.next() {
+        let refused = [("ASOF", "ASOF JOIN"), ("PASTE", "PASTE JOIN")];
+        let Some((_, join)) = refused.iter().find(|(word, _)| is_word(&token.token, word)) else { continue };
+        let next = significant.peek().map(|next| &next.token);
+        if next.is_some_and(|next| ["JOIN", "LEFT", "INNER"].iter().any(|word| is_word(next, word))) {
+            return Some((join, token.span.start));
+        }
+    }
+    None
+}
+
+/// Prepares the tokens of a query for sqlparser's query grammar.
+pub(crate) fn for_query(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let significant: Vec<TokenWithSpan> =
+        tokens.into_iter().filter(|token| !is_space(&token.token)).collect();
+    let mut out = Vec::with_capacity(significant.len());
+    let mut depth = 0;
+    name_expressions(&significant, &mut out, &mut depth);
+    drop_global(&mut out);
+    mark_inner_aliases(&mut out);
+    out
+}
+
+/// Deepest nesting of WITH lists inside WITH lists.
+const WITH_DEPTH_MAX: usize = 32;
+
+/// Turns `WITH expr AS name` into `WITH name AS (SELECT expr AS <mark>)`.
+fn name_expressions(tokens: &[TokenWithSpan], out: &mut Vec<TokenWithSpan>, depth: &mut usize) {
+    *depth += 1;
+    let mut at = 0;
+    while at < tokens.len() {
+        out.push(tokens[at].clone());
+        let opens =
+            at == 0 || matches!(tokens[at - 1].token, Token::LParen) || is_word(&tokens[at - 1].token, "AS");
+        at += 1;
+        let next = tokens.get(at).map(|token| &token.token);
+        let is_list = opens && is_word(&tokens[at - 1].token, "WITH") && *depth < WITH_DEPTH_MAX;
+        if is_list && next.is_some_and(|next| !is_word(next, "RECURSIVE")) {
+            at = name_list(tokens, at, out, depth);
+        }
+    }
+    *depth -= 1;
+}
+
+/// Rewrites the items of one WITH list; answers where the list ends.
+fn name_list(
+    tokens: &[TokenWithSpan],
+    from: usize,
+    out: &mut Vec<TokenWithSpan>,
+    depth: &mut usize,
+) -> usize {
+    let mut at = from;
+    loop {
+        let end = item_end(tokens, at);
+        name_item(&tokens[at..end], out, depth);
+        match tokens.get(end) {
+            Some(comma) if comma.token == Token::Comma => {
+                out.push(comma.clone());
+                at = end + 1;
+            }
+            _ => return end,
+        }
+    }
+}
+
+fn item_end(tokens: &[TokenWithSpan], from: usize) -> usize {
+    let mut nesting = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        match &token.token {
+            Token::LParen | Token::LBracket => nesting += 1,
+            Token::RParen | Token::RBracket if nesting == 0 => return at,
+            Token::RParen | Token::RBracket => nesting -= 1,
+            Token::Comma if nesting == 0 => return at,
+            word if nesting == 0 && (is_word(word, "SELECT") || is_word(word, "FROM")) => return at,
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn name_item(item: &[TokenWithSpan], out: &mut Vec<TokenWithSpan>, depth: &mut usize) {
+    let is_cte =
+        item.get(1).is_some_and(|second| is_word(&second.token, "AS") || second.token == Token::LParen)
+            && item.iter().position(|token| is_word(&token.token, "AS")).is_some_and(|as_at| {
+                let opens = item.get(as_at + 1).is_some_and(|token| token.token == Token::LParen);
+                opens
+                    && item
+                        .get(as_at + 2)
+                        .is_some_and(|t| is_word(&t.token, "SELECT") || is_word(&t.token, "WITH"))
+            });
+    let [expression @ .., as_word, name] = item else {
+        out.extend_from_slice(item);
+        return;
+    };
+    let named =
+        is_word(&as_word.token, "AS") && matches!(name.token, Token::Word(_)) && !expression.is_empty();
+    if is_cte || !named {
+        name_expressions(item, out, depth);
+        return;
+    }
+    let at = |token: Token| TokenWithSpan { token, span: as_word.span };
+    out.push(name.clone());
+    out.push(as_word.clone());
+    out.push(at(Token::LParen));
+    out.push(at(Token::make_keyword("SELECT")));
+    name_expressions(expression, out, depth);
+    out.push(at(Token::make_keyword("AS")));
+    out.push(at(Token::make_word(WITH_EXPRESSION, Some('`'))));
+    out.push(at(Token::RParen));
+}
+
+/// On one node `GLOBAL IN` is `IN`.
+fn drop_global(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let next = &tokens[at + 1].token;
+        if is_word(&tokens[at].token, "GLOBAL") && (is_word(next, "IN") || is_word(next, "NOT")) {
+            tokens.remove(at);
+        }
+        at += 1;
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Parens {
+    Expression,
+    Other,
+}
+
+/// Inside the parentheses of an expression or call `AS` names a part of it.
+fn mark_inner_aliases(tokens: &mut [TokenWithSpan]) {
+    let mut open = vec![];
+    for at in 0..tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => open.push(parens_at(tokens, at)),
+            Token::RParen => {
+                open.pop();
+            }
+            word if open.last() == Some(&Parens::Expression) && is_word(word, "AS") => {
+                tokens[at].token = Token::CustomBinaryOperator(INNER_ALIAS.to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Words before a parenthesis behind which `AS` keeps its meaning.
+const NOT_EXPRESSIONS: &[&str] = &["CAST", "FROM", "JOIN", "REPLACE", "EXCEPT", "AS", "USING"];
+
+fn parens_at(tokens: &[TokenWithSpan], at: usize) -> Parens {
+    let queries = ["SELECT", "WITH", "FROM"];
+    let next = tokens.get(at + 1).map(|token| &token.token);
+    if next.is_some_and(|next| queries.iter().any(|word| is_word(next, word))) {
+        return Parens::Other;
+    }
+    match at.checked_sub(1).map(|before| &tokens[before].token) {
+        Some(Token::Word(Word { value, quote_style: None, .. }))
+            if NOT_EXPRESSIONS.iter().any(|word| word.eq_ignore_ascii_case(value)) =>
+        {
+            Parens::Other
+        }
+        // A parenthesis that opens a statement holds a query.
+        None => Parens::Other,
+        Some(_) => Parens::Expression,
+    }
+}

@@ -1,0 +1,79 @@
+//! Type names inside statements: tokens -> the text `model::type_name` reads.
+//!
+//! Invariant: what comes out is the canonical name of a type there is. Must not know: what a type is used for.
+
+use model::type_name;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, Word};
+
+use crate::escape::quote_text;
+
+fn is(word: &Word, wanted: &str) -> bool {
+    word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted)
+}
+
+/// Reads a type's tokens and answers with the type's canonical name.
+pub(crate) fn read_type(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    let raw = read_type_text(parser)?;
+    match type_name::parse(&raw) {
+        Ok(column_type) => Ok(column_type.to_string()),
+        Err(problem) => Err(ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))),
+    }
+}
+
+/// Marks a parser error as a problem of a type name, not of the grammar around it.
+pub(crate) const TYPE_PROBLEM: &str = "type: ";
+
+/// Second words of SQL type names made of two.
+const SECOND_TYPE_WORDS: &[(&str, &str)] = &[
+    ("DOUBLE", "PRECISION"),
+    ("CHARACTER", "VARYING"),
+    ("CHAR", "VARYING"),
+    ("INT", "SIGNED"),
+    ("INT", "UNSIGNED"),
+    ("BIGINT", "UNSIGNED"),
+    ("BIGINT", "SIGNED"),
+    ("SMALLINT", "UNSIGNED"),
+    ("SMALLINT", "SIGNED"),
+    ("TINYINT", "UNSIGNED"),
+    ("TINYINT", "SIGNED"),
+    ("INTEGER", "UNSIGNED"),
+    ("INTEGER", "SIGNED"),
+];
+
+fn read_type_text(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    let Token::Word(word) = parser.peek_token_ref().token.clone() else {
+        return parser.expected_ref("a type", parser.peek_token_ref());
+    };
+    parser.advance_token();
+    let mut out = word.value.clone();
+    if let Token::Word(second) = &parser.peek_token_ref().token
+        && SECOND_TYPE_WORDS.iter().any(|(a, b)| is(&word, a) && is(second, b))
+    {
+        out = format!("{out} {}", second.value);
+        parser.advance_token();
+    }
+    if parser.peek_token_ref().token != Token::LParen {
+        return Ok(out);
+    }
+    let mut depth = 0_usize;
+    loop {
+        let token = parser.next_token();
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::EOF => return parser.expected("a closing parenthesis of the type", token),
+            _ => {}
+        }
+        match &token.token {
+            Token::SingleQuotedString(value) => out.push_str(&quote_text(value)),
+            Token::Word(word) if out.ends_with(|c: char| c.is_alphanumeric() || c == '`') => {
+                out = format!("{out} {word}");
+            }
+            other => out = format!("{out}{other}"),
+        }
+        if depth == 0 {
+            return Ok(out);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Integration tests; see the folders beside this one.

@@ -1,0 +1,112 @@
+"""Both sides of a comparison: the gristmill binary, and ClickHouse as the chdb package. Each runs in a process of its own.
+
+A run is a list of statements; the answer is the seconds of each, what it printed, and the most memory the process had.
+Gristmill's seconds are those of its closing line, chdb's are taken around the call, so neither pays for its start.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+CLOSING_LINE = re.compile(r"Elapsed: ([0-9.]+) sec\.")
+
+CHDB_CHILD = r"""
+import json, resource, sys, time
+from chdb import session
+request = json.load(open(sys.argv[1]))
+opened = session.Session(request["path"])
+seconds, answers = [], []
+for statement in request["statements"]:
+    started = time.perf_counter()
+    answer = opened.query(statement, "TabSeparated")
+    seconds.append(time.perf_counter() - started)
+    answers.append("" if answer is None else str(answer))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+json.dump({"seconds": seconds, "answers": answers, "peak_bytes": peak}, open(sys.argv[2], "w"))
+"""
+
+ANSWER_END = "end of answer"
+
+
+class Run:
+    def __init__(self, seconds, answers, peak_bytes):
+        self.seconds, self.answers, self.peak_bytes = seconds, answers, peak_bytes
+
+
+def gristmill(binary, path, statements):
+    """Runs statements with `gristmill local` on the folder `path`."""
+    marked = []
+    for statement in statements:
+        marked += [statement, f"SELECT '{ANSWER_END}'"]
+    command = [binary, "local", "--path", path, "--stats", "--format", "TabSeparated", "-q", ";\n".join(marked)]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), err.seek(0)
+        printed, said = out.read(), err.read()
+    if child.returncode != 0:
+        sys.exit(f"gristmill ended with {child.returncode}:\n{said}")
+    seconds = [float(match) for match in CLOSING_LINE.findall(said)][::2]
+    answers = printed.split(ANSWER_END + "\n")[:-1]
+    if len(seconds) != len(statements) or len(answers) != len(statements):
+        sys.exit(f"{len(statements)} statements, {len(seconds)} closing lines, {len(answers)} answers:\n{said}")
+    return Run(seconds, answers, usage.ru_maxrss * 1024)
+
+
+def gristmill_wall(binary, path, statements):
+    """Seconds of a whole process that is given statements on standard input: for many statements, each shorter than the
+    closing line can tell."""
+    script = "".join(f"{statement};\n" for statement in statements)
+    started = time.perf_counter()
+    subprocess.run([binary, "local", "--path", path], input=script, text=True, check=True)
+    return time.perf_counter() - started
+
+
+def chdb(path, statements):
+    """Runs statements with chdb on the folder `path`."""
+    with tempfile.TemporaryDirectory() as folder:
+        request, reply = os.path.join(folder, "request"), os.path.join(folder, "reply")
+        with open(request, "w") as file:
+            json.dump({"path": path, "statements": statements}, file)
+        subprocess.run([sys.executable, "-c", CHDB_CHILD, request, reply], check=True)
+        with open(reply) as file:
+            answer = json.load(file)
+    return Run(answer["seconds"], answer["answers"], answer["peak_bytes"])
+
+
+class Endpoint:
+    """`gristmill s3-endpoint` over a folder, for as long as the `with` lasts."""
+
+    def __init__(self, binary, folder):
+        self.child = subprocess.Popen(
+            [binary, "s3-endpoint", "--path", folder, "--port", "0"], stdout=subprocess.PIPE, text=True
+        )
+        self.url = self.child.stdout.readline().split(" ")[0].strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.terminate()
+        self.child.wait()
+
+
+def generated(binary, cache, name, arguments):
+    """The folder of a generated data set; made once for the same arguments, then kept."""
+    bucket = os.path.join(cache, "bucket")
+    folder = os.path.join(bucket, "bench", name)
+    stamp = os.path.join(folder, ".complete")
+    wanted = " ".join(arguments)
+    if not os.path.exists(stamp) or open(stamp).read() != wanted:
+        started = time.perf_counter()
+        subprocess.run(["rm", "-rf", folder], check=True)
+        subprocess.run([binary, "generate", *arguments, "--to", folder], check=True)
+        with open(stamp, "w") as file:
+            file.write(wanted)
+        print(f"generated {name} in {time.perf_counter() - started:.1f} s")
+    return bucket

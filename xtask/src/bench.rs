@@ -1,0 +1,99 @@
+//! `cargo xtask bench`: Gristmill and ClickHouse on the same files, in the same run, in turns.
+//!
+//! The measuring is in `xtask/bench/*.py`, because the peer is a Python package; here are building and bookkeeping.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::environment;
+use crate::run::Step;
+
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// Which one: load, query, insert
+    #[arg(value_parser = ["load", "query", "insert"])]
+    what: String,
+    /// Rows of posts
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u64,
+    /// Rounds; medians are reported
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// Threads of each side
+    #[arg(long, default_value_t = 2)]
+    threads: u32,
+    /// Do not append to docs/performance.md
+    #[arg(long)]
+    dry: bool,
+    /// A binary to measure instead of the one built here
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => release_binary(root)?,
+    };
+    let python = environment::python(root)?;
+    let script = root.join("xtask/bench").join(format!("{}.py", args.what));
+    let cache = environment::cache_folder()?.join("bench");
+    let (rows, rounds, threads) = (args.rows.to_string(), args.rounds.to_string(), args.threads.to_string());
+    let (script, binary, cache) =
+        (script.to_string_lossy(), binary.to_string_lossy(), cache.to_string_lossy());
+    let mut arguments = vec![
+        script.as_ref(),
+        "--binary",
+        &binary,
+        "--cache",
+        &cache,
+        "--rows",
+        &rows,
+        "--rounds",
+        &rounds,
+        "--threads",
+        &threads,
+    ];
+    let page = root.join("docs/performance.md");
+    let page = page.to_string_lossy();
+    if !args.dry {
+        arguments.extend(["--append-to", &page]);
+    }
+    Step::new(&python, &arguments, root).run()?;
+    Ok(())
+}
+
+/// Builds the release binary and answers with its path.
+pub(crate) fn release_binary(root: &Path) -> Result<PathBuf> {
+    let target = environment::target_folder()?;
+    let mut build = Step::new("cargo", &["build", "--release", "--quiet", "--package", "cli"], root);
+    if let Some(folder) = &target {
+        build = build.env("CARGO_TARGET_DIR", folder);
+    }
+    build.run()?;
+    let metadata = Step::new("cargo", &["metadata", "--no-deps", "--format-version", "1"], root).output()?;
+    let folder = match target {
+        Some(folder) => folder,
+        None => target_of(&metadata).context("cargo metadata names no target_directory")?,
+    };
+    Ok(folder.join("release/gristmill"))
+}
+
+fn target_of(metadata: &str) -> Option<PathBuf> {
+    let behind = metadata.split("\"target_directory\":\"").nth(1)?;
+    Some(PathBuf::from(behind.split('"').next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_is_read_from_metadata() {
+        let metadata = r#"{"packages":[],"target_directory":"/x/target","version":1}"#;
+        assert_eq!(target_of(metadata), Some(PathBuf::from("/x/target")));
+        assert_eq!(target_of("{}"), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! `cargo xtask`: the only entry points for checking, testing, measuring. CI calls the same.
+
+mod source;
+mod run;
+mod environment;
+mod tidy;
+mod test;
+mod bench;
+mod reference;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "xtask", about = "Checks, tests and measurements of Gristmill")]
+struct Tasks {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// The house rules a machine can check
+    Tidy,
+    /// Format, lints and every test
+    Test,
+    /// The same as test; what CI runs
+    Ci,
+    /// Every test with the long amounts (GRISTMILL_SOAK=1)
+    Soak,
+    /// Measure against ClickHouse on this machine; appends to docs/performance.md
+    Bench(bench::BenchArgs),
+    /// Write docs/reference from the code
+    Reference,
+}
+
+fn main() -> Result<()> {
+    let root = root()?;
+    match Tasks::parse().task {
+        Task::Tidy => tidy::run(&root),
+        Task::Test | Task::Ci => test::run(&root, test::Amount::Short),
+        Task::Soak => test::run(&root, test::Amount::Long),
+        Task::Bench(args) => bench::run(&root, &args),
+        Task::Reference => reference::run(&root),
+    }
+}
+
+/// The root of the repository: the folder above this crate.
+fn root() -> Result<PathBuf> {
+    let manifest =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").context("run me with `cargo xtask`")?);
+    Ok(manifest.parent().context("xtask lies in the repository")?.to_owned())
+}
+
+/// A line for whoever runs the task.
+fn say(line: &str) {
+    // A closed output ends nobody's test run.
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
+}

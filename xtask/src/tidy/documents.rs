@@ -1,0 +1,86 @@
+//! Rules about words for humans: paths in `ARCHITECTURE.md` exist, every crate has its paragraph, every setting its
+//! meaning.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
+use regex::Regex;
+
+use super::edges::EDGES;
+use super::{Complaint, RustFile};
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const ARCHITECTURE_LINES_MAX: usize = 250;
+
+static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\s]+)`"));
+/// A row of a settings table: name, kind, default, effect, meaning.
+static SETTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?m)^[ \t]*(\w+)\s+[\w()&\[\]", ]+,\s*"[^"]*",\s*(?:Obeyed|NoEffect),\s*"([^"]*)""#)
+});
+
+#[expect(clippy::expect_used, reason = "the patterns are constants, compiled by every test run")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a valid pattern")
+}
+
+pub(super) fn check(root: &Path, files: &[RustFile]) -> Result<Vec<Complaint>> {
+    let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;
+    let mut complaints = check_architecture(&text, |path| root.join(path).exists());
+    for file in
+        files.iter().filter(|file| file.path.starts_with("crates/sql/src/settings") && !file.is_test())
+    {
+        complaints.extend(undocumented_settings(&file.path, &file.source.lines.join("\n")));
+    }
+    Ok(complaints)
+}
+
+/// Complaints about the text of `ARCHITECTURE.md`.
+pub(super) fn check_architecture(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    let lines = text.lines().count();
+    if lines > ARCHITECTURE_LINES_MAX {
+        complaints.push(format!("{ARCHITECTURE}: {lines} lines, the limit is {ARCHITECTURE_LINES_MAX}"));
+    }
+    for (number, line) in text.lines().enumerate() {
+        for path in CODE_SPAN.captures_iter(line).filter_map(|found| found.get(1)).map(|found| found.as_str())
+        {
+            if is_path(path) && !candidates(path).iter().any(|candidate| exists(candidate)) {
+                complaints.push(format!("{ARCHITECTURE}:{}: {path} does not exist", number + 1));
+            }
+        }
+    }
+    for (name, ..) in EDGES {
+        if !text.lines().any(|line| line.starts_with(&format!("**`{name}`**"))) {
+            complaints.push(format!(
+                "{ARCHITECTURE}: crate {name} has no paragraph (a line that begins **`{name}`**)"
+            ));
+        }
+    }
+    complaints
+}
+
+/// `engine/insert.rs`, `docs/design/parts.md`, `.ci/run`: something with a slash or a file's suffix.
+fn is_path(text: &str) -> bool {
+    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    let known_suffix = [".rs", ".md", ".toml", ".py"].iter().any(|suffix| text.ends_with(suffix));
+    plain && (known_suffix || (text.contains('/') && !text.starts_with('/') && !text.contains("//")))
+}
+
+/// As it stands, and with a crate's `src` filled in: `engine/insert.rs` is `crates/engine/src/insert.rs`.
+fn candidates(path: &str) -> Vec<String> {
+    let inside = path.split_once('/').map(|(first, rest)| format!("crates/{first}/src/{rest}"));
+    [Some(path.to_owned()), inside].into_iter().flatten().collect()
+}
+
+/// Settings whose meaning is empty or too short to be one.
+pub(super) fn undocumented_settings(path: &str, text: &str) -> Vec<Complaint> {
+    const MEANING_CHARS_MIN: usize = 10;
+    SETTING
+        .captures_iter(text)
+        .filter(|row| row.get(2).is_none_or(|meaning| meaning.as_str().trim().len() < MEANING_CHARS_MIN))
+        .filter_map(|row| {
+            Some(format!("{path}: setting {} has no meaning written down", row.get(1)?.as_str()))
+        })
+        .collect()
+}
