@@ -60,8 +60,8 @@ impl AsyncDB for Connection {
 }
 
 fn test_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("the folder of tests can be read") {
+        let path = entry.expect("an entry can be read").path();
         if path.is_dir() {
             test_files(&path, found);
         } else if path.extension().is_some_and(|suffix| suffix == "slt") {
@@ -100,7 +100,13 @@ fn every_slt_file_passes() {
             failures.push(format!("{}:\n{problem}", path.display()));
         }
     }
-    assert!(failures.is_empty(), "{} of {} files failed:\n{}", failures.len(), files.len(), failures.join("\n\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} files failed:\n{}",
+        failures.len(),
+        files.len(),
+        failures.join("\n\n")
+    );
     // Each connection holds its database; none is left when its file is done.
     let _ = |connection: Connection| connection.database;
 }

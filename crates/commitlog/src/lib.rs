@@ -22,12 +22,12 @@
 //!
 //! Must not know: what a transaction means. `docs/design/commitlog.md` has the reasons and the measurements.
 
-pub mod error;
-pub mod local_log;
 pub mod record;
-pub mod replay;
-pub mod segment;
+pub mod error;
 mod volume;
+pub mod segment;
+pub mod replay;
+pub mod local_log;
 
 pub use error::{AppendError, AppendRefused, LogError};
 pub use local_log::{LocalLog, LogConfig};

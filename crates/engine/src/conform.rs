@@ -60,10 +60,6 @@ impl Conform {
         Ok(Conform { schema: def.arrow_schema(), targets })
     }
 
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
         for (array, (column, origin)) in arrays.iter_mut().zip(&self.targets) {
@@ -123,7 +119,11 @@ pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result
             return Err(Error::new(ErrorKind::BadInput, 44, message));
         }
         if listed.iter().any(|other| other.id == column.id) {
-            return Err(Error::new(ErrorKind::BadInput, 15, format!("column {name} is given more than once")));
+            return Err(Error::new(
+                ErrorKind::BadInput,
+                15,
+                format!("column {name} is given more than once"),
+            ));
         }
         listed.push(column.clone());
     }

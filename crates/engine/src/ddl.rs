@@ -47,7 +47,11 @@ pub(crate) async fn create_database(
     commit_ops(context, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
 }
 
-pub(crate) async fn drop_database(context: &StatementContext, name: &str, if_exists: bool) -> Result<(), Error> {
+pub(crate) async fn drop_database(
+    context: &StatementContext,
+    name: &str,
+    if_exists: bool,
+) -> Result<(), Error> {
     match context.snapshot.database(name) {
         Some(database) => commit_ops(context, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await,
         None if if_exists => Ok(()),
@@ -76,7 +80,11 @@ pub(crate) async fn drop_tables(
     Ok(())
 }
 
-pub(crate) async fn truncate(context: &StatementContext, name: &TableName, if_exists: bool) -> Result<(), Error> {
+pub(crate) async fn truncate(
+    context: &StatementContext,
+    name: &TableName,
+    if_exists: bool,
+) -> Result<(), Error> {
     let table = match context.table(name) {
         Ok(table) => table.def.id,
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
@@ -87,12 +95,16 @@ pub(crate) async fn truncate(context: &StatementContext, name: &TableName, if_ex
     Ok(())
 }
 
-pub(crate) async fn rename(context: &StatementContext, pairs: &[(TableName, TableName)]) -> Result<(), Error> {
+pub(crate) async fn rename(
+    context: &StatementContext,
+    pairs: &[(TableName, TableName)],
+) -> Result<(), Error> {
     let mut ops = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
         let table = context.table(from)?.def.id;
         let (database, name) = context.resolve(to);
-        let database = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
+        let database =
+            context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
         ops.push(Op::RenameTable { table, database, name: name.into() });
     }
     commit_ops(context, Vec::new(), ops).await
@@ -153,8 +165,12 @@ async fn definition(
         (Some(order_by), _) => order_by,
         (None, Some(primary)) => primary.clone(),
         (None, None) if engine == TableEngine::MergeTree => {
-            return Err(Error::new(ErrorKind::BadInput, 36, "a MergeTree table needs ORDER BY or PRIMARY KEY")
-                .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
+            return Err(Error::new(
+                ErrorKind::BadInput,
+                36,
+                "a MergeTree table needs ORDER BY or PRIMARY KEY",
+            )
+            .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
         }
         (None, None) => Vec::new(),
     };
@@ -207,7 +223,8 @@ fn copy_definition(
     def.name = create.name.table.as_str().into();
     def.engine = create.engine.unwrap_or(like.engine);
     let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
-        let text = |expression| sql::stored_expr(expression, &def.columns).map(Arc::from).map_err(Error::from);
+        let text =
+            |expression| sql::stored_expr(expression, &def.columns).map(Arc::from).map_err(Error::from);
         expressions.iter().map(text).collect()
     };
     if let Some(order_by) = &create.order_by {
@@ -233,7 +250,10 @@ fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Re
     Err(Error::new(ErrorKind::BadInput, 36, "PRIMARY KEY must be a prefix of ORDER BY"))
 }
 
-async fn column_specs(context: &Arc<StatementContext>, create: &CreateTable) -> Result<Vec<ColumnSpec>, Error> {
+async fn column_specs(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+) -> Result<Vec<ColumnSpec>, Error> {
     let (given, query) = match &create.source {
         CreateSource::Columns(columns) => return Ok(columns.clone()),
         CreateSource::Select { columns, query, .. } => (columns, query),

@@ -118,14 +118,20 @@ impl From<DataFusionError> for Error {
         }
         match error.find_root() {
             DataFusionError::SchemaError(schema, _) => from_schema_error(schema),
-            DataFusionError::ResourcesExhausted(message) => Error::new(ErrorKind::Limit, 241, message.clone())
-                .with_hint("raise max_memory_usage, or ask for less at once"),
-            DataFusionError::NotImplemented(message) => Error::new(ErrorKind::Unsupported, 48, message.clone()),
+            DataFusionError::ResourcesExhausted(message) => {
+                Error::new(ErrorKind::Limit, 241, message.clone())
+                    .with_hint("raise max_memory_usage, or ask for less at once")
+            }
+            DataFusionError::NotImplemented(message) => {
+                Error::new(ErrorKind::Unsupported, 48, message.clone())
+            }
             DataFusionError::SQL(parser, _) => Error::new(ErrorKind::Syntax, 62, parser.to_string()),
             DataFusionError::Plan(message) => from_plan_message(message),
             DataFusionError::ArrowError(arrow, _) => Error::new(ErrorKind::BadInput, 36, arrow.to_string()),
             DataFusionError::Execution(message) => Error::new(ErrorKind::BadInput, 36, message.clone()),
-            DataFusionError::ParquetError(parquet) => Error::new(ErrorKind::Corruption, 117, parquet.to_string()),
+            DataFusionError::ParquetError(parquet) => {
+                Error::new(ErrorKind::Corruption, 117, parquet.to_string())
+            }
             DataFusionError::ObjectStore(store) => Error::new(ErrorKind::Unavailable, 499, store.to_string()),
             DataFusionError::IoError(io) => Error::new(ErrorKind::Unavailable, 1002, io.to_string()),
             other => Error::internal(other.to_string()),
@@ -160,12 +166,17 @@ fn from_schema_error(error: &SchemaError) -> Error {
             let known: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).take(20).collect();
             let message = format!("unknown identifier {}", field.name);
             let unknown = Error::new(ErrorKind::UnknownObject, 47, message);
-            if known.is_empty() { unknown } else { unknown.with_hint(format!("known columns: {}", known.join(", "))) }
+            if known.is_empty() {
+                unknown
+            } else {
+                unknown.with_hint(format!("known columns: {}", known.join(", ")))
+            }
         }
         SchemaError::AmbiguousReference { field } => {
             Error::new(ErrorKind::BadInput, 352, format!("column {} is ambiguous", field.name))
         }
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
             Error::new(ErrorKind::BadInput, 15, format!("column {name} appears more than once"))
         }
     }
@@ -174,7 +185,11 @@ fn from_schema_error(error: &SchemaError) -> Error {
 /// DataFusion's planner reports these only as text.
 fn from_plan_message(message: &str) -> Error {
     if message.contains("Invalid function") {
-        return Error::new(ErrorKind::UnknownObject, 46, message.replace("Invalid function", "unknown function"));
+        return Error::new(
+            ErrorKind::UnknownObject,
+            46,
+            message.replace("Invalid function", "unknown function"),
+        );
     }
     if message.contains("must be in GROUP BY") || message.contains("must appear in the GROUP BY") {
         return Error::new(ErrorKind::BadInput, 215, message);

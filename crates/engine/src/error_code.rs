@@ -143,7 +143,9 @@ const CODES: &[(i32, &str)] = &[
 
 /// The name of an error number; `UNKNOWN_EXCEPTION` for one that is not in the table.
 pub(crate) fn name_of(code: i32) -> &'static str {
-    CODES.binary_search_by_key(&code, |(number, _)| *number).map_or("UNKNOWN_EXCEPTION", |found| CODES[found].1)
+    CODES
+        .binary_search_by_key(&code, |(number, _)| *number)
+        .map_or("UNKNOWN_EXCEPTION", |found| CODES[found].1)
 }
 
 /// Every number and name, by number.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: bytes are read no faster than batches are taken, and only what a row still lacks is kept.
 
-use bytes::{Bytes, BytesMut};
 use arrow::array::RecordBatch;
+use bytes::{Bytes, BytesMut};
 use formats::RowReader;
 use futures::StreamExt;
 use futures::stream::BoxStream;

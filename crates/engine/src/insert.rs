@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use catalog::{Op, Precondition, TableState};
-use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -129,12 +129,15 @@ fn format_rows(
 ) -> Result<Batches, Error> {
     let kind = match FormatKind::parse(format) {
         Some(kind) if kind.is_input() => kind,
-        Some(_) => return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read"))),
+        Some(_) => {
+            return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read")));
+        }
         None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
     };
     let reader = new_reader(context, table, columns, kind)?;
     let first = bytes::Bytes::copy_from_slice(inline_data.as_bytes());
-    let chunks = futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
+    let chunks =
+        futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
     Ok(crate::format_stream::read_batches(reader, chunks.boxed()))
 }
 

@@ -34,10 +34,9 @@ impl MemoryTables {
     pub(crate) fn append(&self, table: TableId, batches: Vec<RecordBatch>) -> Result<(), Error> {
         let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
         let mut tables = self.tables.write();
-        let rows = tables.entry(table).or_insert_with(|| Rows {
-            batches: Vec::new(),
-            grant: self.budget.empty_grant("memory table"),
-        });
+        let rows = tables
+            .entry(table)
+            .or_insert_with(|| Rows { batches: Vec::new(), grant: self.budget.empty_grant("memory table") });
         rows.grant.try_grow(bytes).map_err(|refused| {
             Error::new(ErrorKind::Limit, 241, refused.to_string())
                 .with_hint("use ENGINE = MergeTree for tables larger than memory")

@@ -90,7 +90,12 @@ impl Merges {
     }
 
     /// Enters a merge; `None` if one of its parts is being merged already, or merges are stopped.
-    pub(crate) fn enter(self: &Arc<Self>, table: TableId, plan: MergePlan, now: Duration) -> Option<MergeSlot> {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        table: TableId,
+        plan: MergePlan,
+        now: Duration,
+    ) -> Option<MergeSlot> {
         if !self.may_run(table) {
             return None;
         }

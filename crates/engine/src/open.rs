@@ -48,12 +48,14 @@ impl Database {
         let store = PartStore::local(host.clone(), root.clone());
         mergetree::collect::orphans_at_open(&catalog, &store)?;
         let runtimes = Runtimes::new(threads, IO_THREADS)?;
-        let runtime_env = RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
+        let runtime_env =
+            RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
         let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(&root)
             .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));
-        let base_state = sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env))).build();
+        let base_state =
+            sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env))).build();
         let database = Arc::new(Database {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),

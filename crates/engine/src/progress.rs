@@ -65,7 +65,8 @@ impl QueryProgress {
     pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
         for_each_part_scan(plan.as_ref(), &mut |_, config| {
             for part in config.file_groups.iter().flat_map(|group| group.iter()) {
-                let rows = part.statistics.as_ref().and_then(|s| s.num_rows.get_value().copied()).unwrap_or(0);
+                let rows =
+                    part.statistics.as_ref().and_then(|s| s.num_rows.get_value().copied()).unwrap_or(0);
                 self.table_rows_total.fetch_add(rows as u64, Ordering::Relaxed);
                 self.table_bytes_total.fetch_add(part.effective_size(), Ordering::Relaxed);
             }

@@ -104,7 +104,8 @@ fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Err
     });
     let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|e| Error::internal(e.to_string()))?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(|e| Error::internal(e.to_string()))
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|e| Error::internal(e.to_string()))
 }
 
 /// Runs a SELECT.

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use model::ColumnType;
-use sources::{Argument, ArgumentValue, ObjectTable, SourceCall, SourceEnv, UserFiles, VirtualColumn, resolve};
+use sources::{
+    Argument, ArgumentValue, ObjectTable, SourceCall, SourceEnv, UserFiles, VirtualColumn, resolve,
+};
 
 use crate::config::Config;
 use crate::context::StatementContext;
@@ -63,10 +65,8 @@ pub(crate) async fn resolve_source(
         memory: context.memory.clone(),
         now_ms: context.now_ms(),
     };
-    let call = SourceCall {
-        function: call.name.clone(),
-        arguments: call.arguments.iter().map(argument).collect(),
-    };
+    let call =
+        SourceCall { function: call.name.clone(), arguments: call.arguments.iter().map(argument).collect() };
     Ok(resolve(&call, &env, structure.cloned()).await?)
 }
 
@@ -102,7 +102,8 @@ fn number_range(call: &sql::TableFunctionCall) -> Result<NumberRange, Error> {
         // ClickHouse's third argument keeps every step-th number of the range.
         Some([start, count, step]) if !zeros && *step > 0 => (*start, Some(count.div_ceil(*step)), *step),
         _ => {
-            let message = format!("table function {} takes one to three constant unsigned numbers", call.name);
+            let message =
+                format!("table function {} takes one to three constant unsigned numbers", call.name);
             return Err(Error::new(ErrorKind::BadInput, 36, message));
         }
     };

@@ -37,7 +37,9 @@ impl RowExpr for CompiledExpr {
         let failed = |message: String| RowExprError { expression: self.text.clone(), message };
         let find = |id: &ColumnId| {
             let position = rows.schema_ref().fields().iter().position(|f| column_id_of(f) == Some(*id));
-            position.map(|i| Arc::clone(rows.column(i))).ok_or_else(|| failed(format!("column {} is not there", id.0)))
+            position
+                .map(|i| Arc::clone(rows.column(i)))
+                .ok_or_else(|| failed(format!("column {} is not there", id.0)))
         };
         if let Some(id) = &self.plain {
             return find(id);
@@ -74,10 +76,14 @@ impl RowExpr for CompiledExpr {
 /// Compiles one stored expression of `def`.
 pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<dyn RowExpr>, Error> {
     let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
-    let fields: Vec<Field> =
-        def.columns.iter().map(|column| to_field(&stored_column_name(column.id), &column.column_type)).collect();
+    let fields: Vec<Field> = def
+        .columns
+        .iter()
+        .map(|column| to_field(&stored_column_name(column.id), &column.column_type))
+        .collect();
     let all = DFSchema::try_from(Schema::new(fields))?;
-    let expression = state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, &all)?;
+    let expression =
+        state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, &all)?;
     let expression = sql::typed_expression(expression, &all, state.config_options())?;
     refuse_volatile(&expression, text)?;
     let columns = used_columns(&expression);
@@ -104,7 +110,9 @@ pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Resul
 
 /// Compiles the keys of a table.
 pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<TableKeys, Error> {
-    let all = |texts: &[Arc<str>]| texts.iter().map(|text| compile(state, def, text)).collect::<Result<Vec<_>, _>>();
+    let all = |texts: &[Arc<str>]| {
+        texts.iter().map(|text| compile(state, def, text)).collect::<Result<Vec<_>, _>>()
+    };
     Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)? })
 }
 
@@ -131,8 +139,11 @@ fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
 }
 
 fn used_columns(expression: &Expr) -> Vec<ColumnId> {
-    let mut ids: Vec<ColumnId> =
-        expression.column_refs().into_iter().filter_map(|column| parse_stored_column_name(&column.name)).collect();
+    let mut ids: Vec<ColumnId> = expression
+        .column_refs()
+        .into_iter()
+        .filter_map(|column| parse_stored_column_name(&column.name))
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     ids

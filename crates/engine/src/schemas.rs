@@ -20,7 +20,6 @@ use crate::provider::table::MergeTreeTable;
 use crate::schemas_name::SYSTEM;
 use crate::system;
 
-
 /// Sources of one statement: placeholder name to table. They stand in this schema.
 pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
 

@@ -16,9 +16,9 @@ use crate::context::StatementContext;
 use crate::database::Database;
 use crate::error::Error;
 use crate::execute::execute;
-use crate::query::output_format;
 use crate::processes::Process;
 use crate::progress::QueryProgress;
+use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
 use crate::statement_text::{masked, with_parameters};
 
@@ -220,10 +220,11 @@ fn pump(
         drop(context);
     });
     let stop = task.abort_handle();
-    let batches = futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {
-        let batch = receiver.recv().await?;
-        Some((batch, (receiver, guard)))
-    });
+    let batches =
+        futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {
+            let batch = receiver.recv().await?;
+            Some((batch, (receiver, guard)))
+        });
     batches.boxed()
 }
 
@@ -266,4 +267,3 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::CheckTable { .. } => "Check",
     }
 }
-

@@ -63,12 +63,18 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
         }
         Show::Processlist => {
             let row = |process: crate::processes::Process| [process.query_id, process.query];
-            text_rows(["query_id", "query"], context.database.processes.running().into_iter().map(row).collect())
+            text_rows(
+                ["query_id", "query"],
+                context.database.processes.running().into_iter().map(row).collect(),
+            )
         }
         Show::Settings { changed, filter } => {
             let changed_only = |name: &str| !changed || context.settings.is_changed(name);
-            let kept = context.settings.iter().filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
-            let rows = kept.map(|(def, value)| [def.name.to_owned(), def.kind.type_name().to_owned(), value.to_string()]);
+            let kept =
+                context.settings.iter().filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
+            let rows = kept.map(|(def, value)| {
+                [def.name.to_owned(), def.kind.type_name().to_owned(), value.to_string()]
+            });
             text_rows(["name", "type", "value"], rows.collect())
         }
         Show::Functions(filter) => {
@@ -92,9 +98,8 @@ fn table_names(context: &StatementContext, database: &str) -> Result<Vec<String>
     Ok(names)
 }
 
-const DESCRIBE: [&str; 7] = [
-    "name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression",
-];
+const DESCRIBE: [&str; 7] =
+    ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
 
 type Description = [String; 7];
 

@@ -24,7 +24,8 @@ fn known(settings: &Settings, name: &str) -> Option<String> {
 pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
     let settings = &context.settings;
     let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
-    let given = |name: &str, otherwise: usize| if settings.is_changed(name) { number(name) } else { otherwise };
+    let given =
+        |name: &str, otherwise: usize| if settings.is_changed(name) { number(name) } else { otherwise };
     let defaults = SourceSettings::default();
     let mode = settings.get_text("schema_inference_mode");
     let inference_mode = match (settings.is_changed("schema_inference_mode"), mode.as_str()) {

@@ -96,7 +96,8 @@ pub(crate) fn masked(text: &str) -> String {
 
 /// The number of showable arguments, if the word before `(` is a source's name.
 fn open_arguments(before: &str) -> Option<usize> {
-    let word: String = before.trim_end().chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let word: String =
+        before.trim_end().chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let word: String = word.chars().rev().collect::<String>().to_ascii_lowercase();
     SECRET_FUNCTIONS.iter().find(|(name, _)| *name == word).map(|(_, shown)| *shown)
 }
@@ -156,11 +157,19 @@ mod tests {
     #[test]
     fn secrets_are_masked_and_the_rest_is_not() {
         for (text, shown) in [
-            ("SELECT 's3(x)' FROM s3('u', 'key', 'secret', 'CSV')", "SELECT 's3(x)' FROM s3('u', '[HIDDEN]', '[HIDDEN]', 'CSV')"),
-            ("INSERT INTO t SELECT * FROM s3Cluster('default', 'u', 'k', 's') WHERE a = 'b'",
-             "INSERT INTO t SELECT * FROM s3Cluster('default', 'u', '[HIDDEN]', '[HIDDEN]') WHERE a = 'b'"),
+            (
+                "SELECT 's3(x)' FROM s3('u', 'key', 'secret', 'CSV')",
+                "SELECT 's3(x)' FROM s3('u', '[HIDDEN]', '[HIDDEN]', 'CSV')",
+            ),
+            (
+                "INSERT INTO t SELECT * FROM s3Cluster('default', 'u', 'k', 's') WHERE a = 'b'",
+                "INSERT INTO t SELECT * FROM s3Cluster('default', 'u', '[HIDDEN]', '[HIDDEN]') WHERE a = 'b'",
+            ),
             ("SELECT concat('a', 'b')", "SELECT concat('a', 'b')"),
-            ("SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')", "SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')"),
+            (
+                "SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')",
+                "SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')",
+            ),
         ] {
             assert_eq!(masked(text), shown);
         }
@@ -169,7 +178,10 @@ mod tests {
     #[test]
     fn parameters_become_typed_literals() {
         let params = [("x".to_owned(), "it's".to_owned())];
-        assert_eq!(with_parameters("SELECT {x:String}, '{x:String}'", &params).unwrap(), "SELECT CAST('it\\'s', 'String'), '{x:String}'");
+        assert_eq!(
+            with_parameters("SELECT {x:String}, '{x:String}'", &params).unwrap(),
+            "SELECT CAST('it\\'s', 'String'), '{x:String}'"
+        );
         assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code, 456);
     }
 }

@@ -72,7 +72,9 @@ impl From<PartError> for Error {
             PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, 1002, text),
             PartError::Damaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
             PartError::UnknownFormat { .. } => Error::new(ErrorKind::Unsupported, 48, text),
-            PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => Error::internal(text),
+            PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => {
+                Error::internal(text)
+            }
         }
     }
 }

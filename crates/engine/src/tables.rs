@@ -26,8 +26,11 @@ pub(crate) struct Tables {
     host: Host,
     /// Functions and planners, nothing of any session.
     state: SessionState,
-    handles: Mutex<HashMap<(TableId, u32), (Table, Arc<Defaults>)>>,
+    handles: Mutex<HashMap<(TableId, u32), Handle>>,
 }
+
+/// A table with the expressions of its columns' defaults.
+type Handle = (Table, Arc<Defaults>);
 
 impl Tables {
     pub(crate) fn new(catalog: Arc<Catalog>, store: PartStore, host: Host, state: SessionState) -> Tables {
@@ -35,7 +38,7 @@ impl Tables {
     }
 
     /// The table with its keys and column defaults compiled.
-    pub(crate) fn handle(&self, def: &Arc<TableDef>) -> Result<(Table, Arc<Defaults>), Error> {
+    pub(crate) fn handle(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         let key = (def.id, def.schema_version);
         if let Some(handle) = self.handles.lock().get(&key)
             && Arc::ptr_eq(&handle.0.def, def)
@@ -52,7 +55,7 @@ impl Tables {
     }
 
     /// Compiles without keeping: CREATE TABLE checks its expressions this way.
-    pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<(Table, Arc<Defaults>), Error> {
+    pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         let keys = Arc::new(compile_keys(&self.state, def)?);
         let table = Table {
             def: Arc::clone(def),

@@ -4,11 +4,11 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
-};
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, ObjectName};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+};
 use sources::VirtualColumn;
 
 struct Used(Vec<VirtualColumn>);

@@ -1,6 +1,10 @@
 //! What ClickHouse reads and prints, against what we read and print. `tests/oracle/regenerate.py` makes the fixtures.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests; a difference is best read in full")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests; a difference is best read in full"
+)]
 
 use std::sync::Arc;
 

@@ -5,15 +5,15 @@
 //! one seed. Must not know: what the bytes mean; nothing of tables, logs or SQL.
 
 pub mod clock;
-pub mod disk;
-pub mod faults;
-pub mod machine;
-pub mod memory;
-pub mod process;
 pub mod random;
-pub mod runtimes;
-pub mod sim;
+pub mod disk;
 pub mod system_disk;
+pub mod memory;
+pub mod faults;
+pub mod runtimes;
+pub mod process;
+pub mod machine;
+pub mod sim;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, DiskFile, DiskRead, create_dir_all_synced, read_all, replace_file};

@@ -76,6 +76,9 @@ mod tests {
             block_bytes_min: Some(2_863_311_530),
             ..free
         };
-        assert_eq!(plan_sinks(tuned), SinkPlan { sinks: 4, block_rows_min: 0, block_bytes_min: 2_863_311_530 });
+        assert_eq!(
+            plan_sinks(tuned),
+            SinkPlan { sinks: 4, block_rows_min: 0, block_bytes_min: 2_863_311_530 }
+        );
     }
 }

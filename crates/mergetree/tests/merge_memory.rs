@@ -58,7 +58,9 @@ fn rows(def: &TableDef, first: i64, count: i64) -> RecordBatch {
     let [mut author, mut title, mut body, mut tags] = std::array::from_fn(|_| StringViewBuilder::new());
     for _ in 0..count {
         author.append_value(format!("author number {}", dice.next() % 50_000));
-        title.append_option((!dice.next().is_multiple_of(4)).then(|| format!("a title of {:x} words", dice.next())));
+        title.append_option(
+            (!dice.next().is_multiple_of(4)).then(|| format!("a title of {:x} words", dice.next())),
+        );
         let words: Vec<String> = (0..8 + dice.next() % 20).map(|_| format!("{:x}", dice.next())).collect();
         body.append_value(words.join(" "));
         tags.append_value(["<rust>", "<sql>", "<python><pandas>"][(dice.next() % 3) as usize]);

@@ -105,7 +105,8 @@ impl Label {
     /// Letters, digits, `_` and `-`, 1 to [`LABEL_BYTES_MAX`] bytes; `None` otherwise.
     pub fn new(text: &str) -> Option<Self> {
         let valid = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        (!text.is_empty() && text.len() <= LABEL_BYTES_MAX && text.chars().all(valid)).then(|| Self(text.into()))
+        (!text.is_empty() && text.len() <= LABEL_BYTES_MAX && text.chars().all(valid))
+            .then(|| Self(text.into()))
     }
 
     pub fn as_str(&self) -> &str {

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn names_follow_clickhouse() {
-        let name = |values: Vec<Value>, types: &[DataType]| PartitionValue::new(values, types).name().to_owned();
+        let name =
+            |values: Vec<Value>, types: &[DataType]| PartitionValue::new(values, types).name().to_owned();
         assert_eq!(name(vec![], &[]), "all");
         assert_eq!(name(vec![Value::UInt(202_008)], &[DataType::UInt32]), "202008");
         assert_eq!(name(vec![Value::Int(18_475)], &[DataType::Date32]), "20200801");

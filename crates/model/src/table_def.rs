@@ -95,9 +95,8 @@ impl TableDef {
 
     /// Columns that are stored: all but ALIAS and EPHEMERAL ones.
     pub fn stored_columns(&self) -> impl Iterator<Item = &ColumnDef> {
-        let computed = |c: &&ColumnDef| {
-            !matches!(c.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)))
-        };
+        let computed =
+            |c: &&ColumnDef| !matches!(c.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)));
         self.columns.iter().filter(computed)
     }
 

@@ -103,7 +103,9 @@ pub fn from_data_type(data_type: &DataType) -> ColumnType {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => ColumnType::String,
         DataType::FixedSizeBinary(bytes) => ColumnType::FixedString(u32::try_from(*bytes).unwrap_or(1)),
         DataType::Date32 | DataType::Date64 => ColumnType::Date32,
-        DataType::Timestamp(TimeUnit::Second, time_zone) => ColumnType::DateTime { time_zone: time_zone.clone() },
+        DataType::Timestamp(TimeUnit::Second, time_zone) => {
+            ColumnType::DateTime { time_zone: time_zone.clone() }
+        }
         DataType::Timestamp(unit, time_zone) => {
             ColumnType::DateTime64 { precision: precision_of_unit(*unit), time_zone: time_zone.clone() }
         }
@@ -195,11 +197,31 @@ mod tests {
     #[test]
     fn every_type_survives_arrow() {
         for name in [
-            "UInt8", "Float32", "Bool", "String", "FixedString(3)", "Decimal(9, 2)", "Decimal(60, 5)", "Date", "Date32",
-            "DateTime", "DateTime('UTC')", "DateTime64(1)", "DateTime64(3, 'UTC')", "DateTime64(9)", "UUID",
-            "Enum8('a' = 1)", "Enum16('a' = 500)", "Nullable(Date)", "LowCardinality(String)",
-            "LowCardinality(Nullable(String))", "Array(Nullable(UInt8))", "Map(String, UInt64)",
-            "Tuple(UInt8, String)", "Tuple(a UInt8, b Array(String))", "Nothing",
+            "UInt8",
+            "Float32",
+            "Bool",
+            "String",
+            "FixedString(3)",
+            "Decimal(9, 2)",
+            "Decimal(60, 5)",
+            "Date",
+            "Date32",
+            "DateTime",
+            "DateTime('UTC')",
+            "DateTime64(1)",
+            "DateTime64(3, 'UTC')",
+            "DateTime64(9)",
+            "UUID",
+            "Enum8('a' = 1)",
+            "Enum16('a' = 500)",
+            "Nullable(Date)",
+            "LowCardinality(String)",
+            "LowCardinality(Nullable(String))",
+            "Array(Nullable(UInt8))",
+            "Map(String, UInt64)",
+            "Tuple(UInt8, String)",
+            "Tuple(a UInt8, b Array(String))",
+            "Nothing",
         ] {
             let column_type = type_name::parse(name).unwrap();
             assert_eq!(from_field(&to_field("c", &column_type)), column_type, "{name}");

@@ -141,7 +141,9 @@ impl<'a> Reader<'a> {
     fn with_arguments(&mut self, name: &str) -> Result<ColumnType, TypeNameError> {
         let lower = name.to_ascii_lowercase();
         match (name, lower.as_str()) {
-            ("DateTime", _) | (_, "timestamp" | "datetime") => Ok(ColumnType::DateTime { time_zone: self.zone()? }),
+            ("DateTime", _) | (_, "timestamp" | "datetime") => {
+                Ok(ColumnType::DateTime { time_zone: self.zone()? })
+            }
             ("DateTime64", _) => self.date_time64(),
             (_, "decimal" | "dec" | "numeric") => self.decimal(),
             ("Decimal32", _) => self.decimal_of(9),
@@ -149,11 +151,15 @@ impl<'a> Reader<'a> {
             ("Decimal128", _) => self.decimal_of(38),
             ("Decimal256", _) => self.decimal_of(76),
             ("FixedString", _) => self.fixed_string(),
-            ("Enum8", _) => Ok(ColumnType::Enum8(Arc::new(self.enum_values(i16::from(i8::MIN), i16::from(i8::MAX))?))),
+            ("Enum8", _) => {
+                Ok(ColumnType::Enum8(Arc::new(self.enum_values(i16::from(i8::MIN), i16::from(i8::MAX))?)))
+            }
             ("Enum16", _) => Ok(ColumnType::Enum16(Arc::new(self.enum_values(i16::MIN, i16::MAX)?))),
             ("Enum", _) => self.enum_of_fitting_size(),
             ("Nullable", _) => self.wrapped("Nullable").map(|inner| ColumnType::Nullable(Box::new(inner))),
-            ("LowCardinality", _) => self.wrapped("LowCardinality").map(|t| ColumnType::LowCardinality(Box::new(t))),
+            ("LowCardinality", _) => {
+                self.wrapped("LowCardinality").map(|t| ColumnType::LowCardinality(Box::new(t)))
+            }
             ("Array", _) => self.wrapped("Array").map(|inner| ColumnType::Array(Box::new(inner))),
             ("Map", _) => self.map(),
             ("Tuple", _) => self.tuple(),
@@ -214,7 +220,11 @@ impl<'a> Reader<'a> {
         self.expect('(', "expected (length)")?;
         let bytes = self.number::<u32>()?;
         self.expect(')', "expected )")?;
-        if bytes == 0 { Err(arguments("FixedString", "a positive length")) } else { Ok(ColumnType::FixedString(bytes)) }
+        if bytes == 0 {
+            Err(arguments("FixedString", "a positive length"))
+        } else {
+            Ok(ColumnType::FixedString(bytes))
+        }
     }
 
     fn enum_of_fitting_size(&mut self) -> Result<ColumnType, TypeNameError> {
@@ -250,9 +260,10 @@ impl<'a> Reader<'a> {
         let fits = match (name, &inner) {
             ("Nullable", ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) => false,
             ("Nullable", ColumnType::Nullable(_) | ColumnType::LowCardinality(_)) => false,
-            ("LowCardinality", inner) => {
-                !matches!(inner.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
-            }
+            ("LowCardinality", inner) => !matches!(
+                inner.value_type(),
+                ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)
+            ),
             _ => true,
         };
         if fits { Ok(inner) } else { Err(arguments(name, "a plain inner type")) }
@@ -336,7 +347,12 @@ fn plain(name: &str) -> Option<ColumnType> {
         "Date32" => ColumnType::Date32,
         "UUID" => ColumnType::Uuid,
         "Nothing" => ColumnType::Nothing,
-        _ => return ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map(|(_, t)| t.clone()),
+        _ => {
+            return ALIASES
+                .iter()
+                .find(|(alias, _)| alias.eq_ignore_ascii_case(name))
+                .map(|(_, t)| t.clone());
+        }
     };
     Some(own)
 }

@@ -21,7 +21,8 @@ impl ByteSize {
     pub fn parse(text: &str) -> Option<ByteSize> {
         let text = text.trim();
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = (text[..split].parse::<f64>().ok()?, text[split..].trim().trim_end_matches(['B', 'b']));
+        let (number, unit) =
+            (text[..split].parse::<f64>().ok()?, text[split..].trim().trim_end_matches(['B', 'b']));
         let power = match unit.chars().next().map(|c| c.to_ascii_uppercase()) {
             None => 0,
             Some(letter) => "KMGTP".find(letter)? + 1,
@@ -85,9 +86,15 @@ mod tests {
 
     #[test]
     fn sizes_read_and_print() {
-        for (text, bytes) in
-            [("0", 0), ("1024", 1024), ("1Ki", 1024), ("1KiB", 1024), ("1K", 1000), ("1.5Gi", 1_610_612_736), ("2GB", 2_000_000_000)]
-        {
+        for (text, bytes) in [
+            ("0", 0),
+            ("1024", 1024),
+            ("1Ki", 1024),
+            ("1KiB", 1024),
+            ("1K", 1000),
+            ("1.5Gi", 1_610_612_736),
+            ("2GB", 2_000_000_000),
+        ] {
             assert_eq!(ByteSize::parse(text), Some(ByteSize(bytes)), "{text}");
         }
         assert_eq!(ByteSize::parse("1X"), None);

@@ -7,7 +7,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, StringViewArray, new_null_array,
+    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, StringViewArray,
+    new_null_array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
@@ -45,7 +46,9 @@ impl Value {
             DataType::Float16 | DataType::Float32 | DataType::Float64 => {
                 Value::Float(cast(&one, &DataType::Float64).ok()?.as_primitive::<Float64Type>().value(0))
             }
-            DataType::Decimal128(..) => Value::Decimal(one.as_any().downcast_ref::<Decimal128Array>()?.value(0)),
+            DataType::Decimal128(..) => {
+                Value::Decimal(one.as_any().downcast_ref::<Decimal128Array>()?.value(0))
+            }
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
                 Value::Text(cast(&one, &DataType::Utf8View).ok()?.as_string_view().value(0).into())
             }

@@ -3,6 +3,8 @@
 //! Every hook answers with a plain function call of ClickHouse's own name (`x::T` is `CAST(x, 'T')`), so that the
 //! rest of the crate sees one form. Invariant: a hook either consumes what it answers for, or consumes nothing.
 
+mod interval;
+
 use std::any::TypeId;
 
 use sqlparser::ast::{
@@ -15,6 +17,8 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
 use crate::types::read_type;
+use interval::interval;
+pub(crate) use interval::interval_unit;
 
 /// Stands for `AS` inside an expression, where `a + 1 AS x` names a part of it; put there by `tokens`.
 pub(crate) const INNER_ALIAS: &str = "AS";
@@ -334,68 +338,6 @@ fn cast_operand(operand: &Expr) -> Expr {
         },
         other => other.clone(),
     }
-}
-
-const UNITS: &[&str] = &[
-    "Nanosecond",
-    "Microsecond",
-    "Millisecond",
-    "Second",
-    "Minute",
-    "Hour",
-    "Day",
-    "Week",
-    "Month",
-    "Quarter",
-    "Year",
-];
-
-/// `MONTH`, `months`, `SQL_TSI_MONTH` -> `Month`.
-pub(crate) fn interval_unit(word: &str) -> Option<&'static str> {
-    let word = word.strip_prefix("SQL_TSI_").unwrap_or(word);
-    let singular = word.strip_suffix(['s', 'S']).unwrap_or(word);
-    UNITS.iter().find(|unit| unit.eq_ignore_ascii_case(singular)).copied()
-}
-
-/// `INTERVAL 1 DAY`, `INTERVAL '1' DAY`, `INTERVAL '1 day'` -> `toIntervalDay(1)`. `None`: a column named so.
-fn interval(parser: &mut Parser<'_>) -> Option<Parsed> {
-    let tried = parser.maybe_parse(|parser| {
-        parser.advance_token();
-        let amount = parser.parse_subexpr(DIALECT.prec_value(Precedence::PlusMinus))?;
-        if let Token::Word(word) = &parser.peek_token_ref().token
-            && let Some(unit) = interval_unit(&word.value)
-        {
-            parser.advance_token();
-            return Ok(call(&format!("toInterval{unit}"), vec![whole_number(amount)]));
-        }
-        worded_interval(&amount).ok_or_else(|| ParserError::ParserError("not an interval".to_owned()))
-    });
-    tried.transpose()
-}
-
-fn whole_number(amount: Expr) -> Expr {
-    match text_of(&amount).map(str::trim) {
-        Some(digits) if digits.parse::<i64>().is_ok() => number(digits),
-        _ => amount,
-    }
-}
-
-fn text_of(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// `'1 day'`, `'1 day 2 hours'` is a sum of intervals; only single ones are understood.
-fn worded_interval(amount: &Expr) -> Option<Expr> {
-    let (digits, unit) = text_of(amount)?.trim().split_once(' ')?;
-    let unit = interval_unit(unit.trim())?;
-    digits.parse::<i64>().ok()?;
-    Some(call(&format!("toInterval{unit}"), vec![number(digits)]))
 }
 
 /// `condition ? a : b`; the tokenizer glues digits to the mark: `x ?1:0`.

@@ -32,16 +32,6 @@ pub enum ErrorCode {
     TooDeepRecursion,
     SupportIsDisabled,
     UnknownQueryParameter,
-    CannotParseEscape,
-    CannotParseQuoted,
-    CannotParseDate,
-    CannotParseDateTime,
-    ArgumentOutOfBound,
-    CannotParseNumber,
-    CannotInsertNull,
-    CannotParseUuid,
-    CannotParseBool,
-    UnknownElementOfEnum,
 }
 
 impl ErrorCode {
@@ -53,26 +43,6 @@ impl ErrorCode {
     /// ClickHouse's upper-case name.
     pub fn name(self) -> &'static str {
         self.number_and_name().1
-    }
-
-    /// The code of a value that could not be read; CANNOT_PARSE_TEXT where the number is none of ours.
-    pub(crate) fn of_number(number: u32) -> Self {
-        let of_values = [
-            Self::CannotParseEscape,
-            Self::CannotParseQuoted,
-            Self::CannotParseInput,
-            Self::CannotParseDate,
-            Self::CannotParseDateTime,
-            Self::TypeMismatch,
-            Self::ArgumentOutOfBound,
-            Self::CannotParseNumber,
-            Self::CannotInsertNull,
-            Self::CannotParseUuid,
-            Self::CannotParseBool,
-            Self::UnknownElementOfEnum,
-        ];
-        let same = |code: &&Self| u32::from(code.number()) == number;
-        of_values.iter().find(same).copied().unwrap_or(Self::CannotParseText)
     }
 
     fn number_and_name(self) -> (u16, &'static str) {
@@ -99,16 +69,6 @@ impl ErrorCode {
             Self::TooDeepRecursion => (306, "TOO_DEEP_RECURSION"),
             Self::SupportIsDisabled => (344, "SUPPORT_IS_DISABLED"),
             Self::UnknownQueryParameter => (456, "UNKNOWN_QUERY_PARAMETER"),
-            Self::CannotParseEscape => (25, "CANNOT_PARSE_ESCAPE_SEQUENCE"),
-            Self::CannotParseQuoted => (26, "CANNOT_PARSE_QUOTED_STRING"),
-            Self::CannotParseDate => (38, "CANNOT_PARSE_DATE"),
-            Self::CannotParseDateTime => (41, "CANNOT_PARSE_DATETIME"),
-            Self::ArgumentOutOfBound => (69, "ARGUMENT_OUT_OF_BOUND"),
-            Self::CannotParseNumber => (72, "CANNOT_PARSE_NUMBER"),
-            Self::CannotInsertNull => (349, "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN"),
-            Self::CannotParseUuid => (376, "CANNOT_PARSE_UUID"),
-            Self::CannotParseBool => (467, "CANNOT_PARSE_BOOL"),
-            Self::UnknownElementOfEnum => (691, "UNKNOWN_ELEMENT_OF_ENUM"),
         }
     }
 }

@@ -10,7 +10,7 @@ mod source;
 use sqlparser::ast::{
     Distinct, GroupByExpr, GroupByWithModifier, LimitClause, NamedWindowExpr, OrderBy, OrderByExpr,
     OrderByKind, OrderByOptions, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, SetOperator, SetQuantifier, WildcardAdditionalOptions, With,
+    SetExpr, SetOperator, SetQuantifier, Values, WildcardAdditionalOptions, With,
 };
 
 use crate::error::{ErrorCode, Result, SqlError};
@@ -128,7 +128,10 @@ fn set_expression(checked: &SetExpr, depth: Depth) -> Result<()> {
             set_expression(left, depth)?;
             set_expression(right, depth)
         }
-        SetExpr::Values(_) => Err(SqlError::not_implemented("VALUES as a query")),
+        SetExpr::Values(Values { explicit_row, value_keyword: _, rows }) => {
+            refuse_if(*explicit_row, "ROW")?;
+            rows.iter().try_for_each(|row| all(&row.content, depth))
+        }
         SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
             Err(SqlError::not_implemented("a statement inside a query"))
         }

@@ -21,8 +21,6 @@ pub mod functions;
 mod names;
 pub mod table_functions;
 pub mod rewrite;
-pub mod literal_rows;
-pub mod parameters;
 
 pub use crate::functions::{
     DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,
@@ -30,10 +28,8 @@ pub use crate::functions::{
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
-pub use literal_rows::{LiteralRows, literal_rows, values_query};
-pub use parameters::{masked, partition_text, substitute_parameters};
 pub use parser::{parse, parse_expression, parse_one};
-pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, stored_expression};
+pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
 pub use scan::{is_blank, next_statement};
 pub use settings::{
     SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,

@@ -53,11 +53,6 @@ pub fn prepare_expression(expr: &Expr) -> Result<Expr> {
     Rewriter::default().value(expr.clone())
 }
 
-/// A stored expression, over column ids, ready for the planner.
-pub fn stored_expression(text: &str) -> Result<Expr> {
-    prepare_expression(&crate::parser::parse_expression(text)?)
-}
-
 #[derive(Default)]
 pub(crate) struct Rewriter {
     calls: Vec<TableFunctionCall>,

@@ -253,7 +253,7 @@ pub struct Optimize {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Partition {
     /// PARTITION expr: the values of the partition key.
-    Expression(ast::Expr),
+    Expression(Box<ast::Expr>),
     /// PARTITION ID 'text'.
     Id(String),
 }

@@ -69,10 +69,10 @@ fn is_space(token: &Token) -> bool {
 }
 
 /// Deepest nesting of parentheses.
-const NESTING_MAX: usize = 60;
+const NESTING_MAX: usize = 40;
 
 /// Most operators of one expression at one level; the tree they make is as deep and is walked recursively.
-const OPERATORS_MAX: usize = 500;
+const OPERATORS_MAX: usize = 250;
 
 /// Text whose syntax tree would be too deep to walk on an ordinary stack.
 pub(crate) fn too_complex(tokens: &[TokenWithSpan]) -> Option<SqlError> {

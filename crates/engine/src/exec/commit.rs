@@ -131,7 +131,8 @@ async fn drain(streams: Vec<SendableRecordBatchStream>) -> Result<u64> {
     }
     let mut rows = 0;
     while let Some(joined) = running.join_next().await {
-        rows += joined.map_err(|e| into_datafusion(Error::internal(format!("a sink ended early: {e}"))))??;
+        rows +=
+            joined.map_err(|e| into_datafusion(Error::internal(format!("a sink ended early: {e}"))))??;
     }
     Ok(rows)
 }

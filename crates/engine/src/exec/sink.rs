@@ -125,7 +125,10 @@ pub(crate) async fn write_stream(
     let handle = tokio::runtime::Handle::current();
     let runtimes = target.runtimes.clone();
     let work = move || handle.block_on(run(input, &target));
-    runtimes.spawn_blocking("sink", work).await.map_err(|e| Error::internal(format!("a sink ended early: {e}")))?
+    runtimes
+        .spawn_blocking("sink", work)
+        .await
+        .map_err(|e| Error::internal(format!("a sink ended early: {e}")))?
 }
 
 async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Result<Vec<SealedPart>, Error> {

@@ -123,17 +123,19 @@ impl UnitReader {
             let stream = reader.open(lease).await;
             Some((stream, reader))
         });
-        units.map(|unit| match unit {
-            Ok(stream) => stream,
-            Err(error) => futures::stream::once(async move { Err(error) }).boxed(),
-        })
-        .flatten()
+        units
+            .map(|unit| match unit {
+                Ok(stream) => stream,
+                Err(error) => futures::stream::once(async move { Err(error) }).boxed(),
+            })
+            .flatten()
     }
 
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {
         let index = lease.unit().map(|unit| unit.id.0 as usize);
         let unit = index.and_then(|index| self.units.get(index));
-        let unit = unit.ok_or_else(|| into_datafusion(Error::internal("a lease of a unit that is not there")))?;
+        let unit =
+            unit.ok_or_else(|| into_datafusion(Error::internal("a lease of a unit that is not there")))?;
         let rows = self.table.scan_unit(unit, self.projection.as_deref(), &[], self.batch_rows).await;
         let rows = rows.map_err(into_datafusion)?;
         // The lease is finished by the item after the last batch; dropped before, the unit is free again.
@@ -141,7 +143,11 @@ impl UnitReader {
             lease.finish();
             Ok::<Option<Batch>, datafusion::error::DataFusionError>(None)
         });
-        let batches = rows.map_err(into_datafusion).map_ok(Some).chain(end).try_filter_map(|batch| std::future::ready(Ok(batch)));
+        let batches = rows
+            .map_err(into_datafusion)
+            .map_ok(Some)
+            .chain(end)
+            .try_filter_map(|batch| std::future::ready(Ok(batch)));
         Ok(batches.boxed())
     }
 }

@@ -23,7 +23,12 @@ pub(crate) struct UnitTable {
 }
 
 impl UnitTable {
-    pub(crate) fn new(table: Arc<ObjectTable>, units: Vec<SourceUnit>, plan: &LoadPlan, partitions: usize) -> Self {
+    pub(crate) fn new(
+        table: Arc<ObjectTable>,
+        units: Vec<SourceUnit>,
+        plan: &LoadPlan,
+        partitions: usize,
+    ) -> Self {
         let queue = UnitQueue::new(plan.hand_out_order(partitions * 2));
         UnitTable { table, units: Arc::new(units), queue, partitions }
     }

@@ -52,7 +52,8 @@ impl MergeTreeTable {
         batches: Vec<RecordBatch>,
         projection: Option<&Vec<usize>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&self.schema), projection.cloned())?;
+        let plan =
+            MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&self.schema), projection.cloned())?;
         Ok(plan)
     }
 }

@@ -42,8 +42,21 @@ pub(crate) struct SystemTable {
 
 /// Every name `system.<name>` resolves.
 pub(crate) const NAMES: &[&str] = &[
-    "columns", "databases", "errors", "formats", "functions", "merges", "merge_tree_settings", "numbers", "one",
-    "parts", "processes", "query_log", "schema_inference_cache", "settings", "tables",
+    "columns",
+    "databases",
+    "errors",
+    "formats",
+    "functions",
+    "merges",
+    "merge_tree_settings",
+    "numbers",
+    "one",
+    "parts",
+    "processes",
+    "query_log",
+    "schema_inference_cache",
+    "settings",
+    "tables",
 ];
 
 fn definition(name: &str) -> Option<SystemTable> {

@@ -7,7 +7,10 @@ use crate::processes::LoggedQuery;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
-        ("type", "Enum8('QueryStart' = 1, 'QueryFinish' = 2, 'ExceptionBeforeStart' = 3, 'ExceptionWhileProcessing' = 4)"),
+        (
+            "type",
+            "Enum8('QueryStart' = 1, 'QueryFinish' = 2, 'ExceptionBeforeStart' = 3, 'ExceptionWhileProcessing' = 4)",
+        ),
         ("event_time", "DateTime('UTC')"),
         ("query_start_time", "DateTime('UTC')"),
         ("query_duration_ms", "UInt64"),

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Float64Builder, Int32Builder, ListBuilder, RecordBatch, StringViewBuilder, TimestampMillisecondArray,
-    UInt8Builder, UInt64Builder,
+    ArrayRef, Float64Builder, Int32Builder, ListBuilder, RecordBatch, StringViewBuilder,
+    TimestampMillisecondArray, UInt8Builder, UInt64Builder,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, SchemaRef};
@@ -144,7 +144,8 @@ impl RowBuilder {
             };
             if array.data_type() == field.data_type() { Ok(array) } else { cast(&array, field.data_type()) }
         });
-        let columns = columns.collect::<Result<Vec<ArrayRef>, _>>().map_err(|e| Error::internal(e.to_string()))?;
+        let columns =
+            columns.collect::<Result<Vec<ArrayRef>, _>>().map_err(|e| Error::internal(e.to_string()))?;
         RecordBatch::try_new(schema, columns).map_err(|e| Error::internal(e.to_string()))
     }
 }

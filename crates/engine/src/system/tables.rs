@@ -42,7 +42,7 @@ pub(crate) fn engine_name(engine: TableEngine) -> &'static str {
 fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
     for database in context.snapshot.databases() {
         for table in context.snapshot.tables(database.id) {
-            push_table(context, rows, &database.name, &table)?;
+            push_table(context, rows, &database.name, table)?;
         }
     }
     for name in NAMES {
@@ -101,5 +101,7 @@ fn push_table(
 
 fn merge_tree_size(table: &TableState) -> (u64, u64) {
     let parts = table.parts().fold((0, 0), |(rows, bytes), part| (rows + part.rows, bytes + part.bytes));
-    table.inline().fold(parts, |(rows, bytes), inline| (rows + inline.rows, bytes + inline.bytes.len() as u64))
+    table
+        .inline()
+        .fold(parts, |(rows, bytes), inline| (rows + inline.rows, bytes + inline.bytes.len() as u64))
 }

@@ -248,7 +248,7 @@ fn partition(head: &mut Head<'_>) -> Result<Partition> {
     if head.word("ID") {
         return Ok(Partition::Id(head.text("a partition's id")?));
     }
-    Ok(Partition::Expression(head.expression()?))
+    head.expression().map(|expression| Partition::Expression(Box::new(expression)))
 }
 
 fn system(head: &mut Head<'_>) -> Result<Statement> {

@@ -1,6 +1,7 @@
 //! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
 
 use model::TableEngine;
+use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{ErrorCode, Result, SqlError};
@@ -151,7 +152,11 @@ fn skip_clause(head: &mut Head<'_>) -> String {
     let start = head.offset();
     let mut depth = 0_usize;
     let ends = ["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
-    while !head.at_end() && !(depth == 0 && ends.iter().any(|word| head.peek_word(word))) {
+    loop {
+        let ends_here = depth == 0 && ends.iter().any(|word| head.peek_word(word));
+        if ends_here || head.at_end() {
+            break;
+        }
         match head.token() {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
@@ -257,8 +262,9 @@ fn finished(mut table: CreateTable) -> Result<CreateTable> {
             return Err(SqlError::bad_arguments(message));
         }
     }
+    let bare = |key: &[Expr]| key.iter().map(|part| part.to_string().replace('`', "")).collect::<Vec<_>>();
     if let (Some(key), Some(order)) = (&table.primary_key, &table.order_by)
-        && !order.starts_with(key)
+        && !bare(order).starts_with(&bare(key))
     {
         let message = format!("PRIMARY KEY of table \"{}\" must be a prefix of its ORDER BY", table.name);
         return Err(SqlError::bad_arguments(message));

@@ -119,7 +119,7 @@ impl Rewriter {
         let guarded = usize::from(!over_window);
         self.scope().inside_aggregate += guarded;
         let args = self.values(args);
-        let filter = filter.map(|condition| self.value(condition)).transpose();
+        let filter = filter.map(|condition| self.condition(condition)).transpose();
         self.scope().inside_aggregate -= guarded;
         let (mut args, filter) = (args?, filter?);
         args.extend(parameters(written, aggregate, &function)?);

@@ -31,7 +31,47 @@ pub(crate) fn not(condition: Expr) -> Expr {
     Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested(condition)) }
 }
 
+/// Turns any number into a condition; `functions` offers it and takes it away again from what is Boolean.
+const TRUTH: &str = "_isTrue";
+
+/// True when DataFusion makes a Boolean of it. AND and OR look after their operands themselves.
+fn is_condition(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_condition(inner),
+        Expr::BinaryOp { op, .. } => matches!(
+            op,
+            BinaryOperator::And
+                | BinaryOperator::Or
+                | BinaryOperator::Eq
+                | BinaryOperator::NotEq
+                | BinaryOperator::Lt
+                | BinaryOperator::LtEq
+                | BinaryOperator::Gt
+                | BinaryOperator::GtEq
+                | BinaryOperator::Spaceship
+        ),
+        Expr::UnaryOp { op, .. } => *op == UnaryOperator::Not,
+        Expr::Value(value) => matches!(value.value, Value::Boolean(_) | Value::Null),
+        Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::IsTrue(_) | Expr::IsNotTrue(_) | Expr::IsFalse(_) => {
+            true
+        }
+        Expr::IsNotFalse(_) | Expr::IsDistinctFrom(..) | Expr::IsNotDistinctFrom(..) => true,
+        Expr::InList { .. } | Expr::InSubquery { .. } | Expr::Between { .. } => true,
+        Expr::Like { .. } | Expr::ILike { .. } | Expr::Exists { .. } => true,
+        _ => false,
+    }
+}
+
+fn as_condition(expr: Expr) -> Expr {
+    if is_condition(&expr) { expr } else { call(TRUTH, vec![expr]) }
+}
+
 impl Rewriter {
+    /// Rewrites the expression of WHERE, HAVING, ON, FILTER and NOT, where ClickHouse takes numbers.
+    pub(crate) fn condition(&mut self, expr: Expr) -> Result<Expr> {
+        self.value(expr).map(as_condition)
+    }
+
     pub(crate) fn values(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
         exprs.into_iter().map(|expr| self.value(expr)).collect()
     }
@@ -64,7 +104,7 @@ impl Rewriter {
             Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.value(*expr),
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => self.called("negate", vec![*expr]),
             Expr::UnaryOp { op, expr } => {
-                Ok(Expr::UnaryOp { op, expr: Box::new(nested(self.value(*expr)?)) })
+                Ok(Expr::UnaryOp { op, expr: Box::new(nested(self.condition(*expr)?)) })
             }
             Expr::Function(function) => self.function(function),
             Expr::Tuple(parts) => self.called("tuple", parts),
@@ -93,10 +133,10 @@ impl Rewriter {
         Ok(match expr {
             Expr::IsNull(inner) => Expr::IsNull(self.boxed(*inner)?),
             Expr::IsNotNull(inner) => Expr::IsNotNull(self.boxed(*inner)?),
-            Expr::IsTrue(inner) => Expr::IsTrue(self.boxed(*inner)?),
-            Expr::IsNotTrue(inner) => Expr::IsNotTrue(self.boxed(*inner)?),
-            Expr::IsFalse(inner) => Expr::IsFalse(self.boxed(*inner)?),
-            Expr::IsNotFalse(inner) => Expr::IsNotFalse(self.boxed(*inner)?),
+            Expr::IsTrue(inner) => Expr::IsTrue(Box::new(self.condition(*inner)?)),
+            Expr::IsNotTrue(inner) => Expr::IsNotTrue(Box::new(self.condition(*inner)?)),
+            Expr::IsFalse(inner) => Expr::IsFalse(Box::new(self.condition(*inner)?)),
+            Expr::IsNotFalse(inner) => Expr::IsNotFalse(Box::new(self.condition(*inner)?)),
             Expr::IsDistinctFrom(left, right) => {
                 Expr::IsDistinctFrom(self.boxed(*left)?, self.boxed(*right)?)
             }

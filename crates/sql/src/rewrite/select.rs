@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, LimitClause, NamedWindowExpr, Offset, OffsetRows, OrderBy, OrderByExpr,
-    OrderByKind, OrderByOptions, Query, Select, SelectItem, SetExpr, Value,
+    OrderByKind, OrderByOptions, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Value,
 };
 
 use crate::error::{Result, SqlError};
@@ -118,8 +118,36 @@ impl Rewriter {
                 Ok((SetExpr::Query(Box::new(query)), order))
             }
             SetExpr::Table(table) => Ok((source::select_all(&table)?, order)),
+            SetExpr::Values(values) => {
+                let rows = values.rows.into_iter().map(|row| row.content).collect::<Vec<_>>();
+                let order = order.map(|order| self.order_by(order, &[], true)).transpose()?;
+                Ok((self.rows(&rows)?, order))
+            }
             other => Ok((other, order)),
         }
+    }
+
+    /// VALUES as selects of one row each, so that their types meet as in any UNION; halved, to stay shallow.
+    fn rows(&mut self, rows: &[Vec<Expr>]) -> Result<SetExpr> {
+        if let [row] = rows {
+            let mut body = *crate::parser::parse_query("SELECT 1")?.body;
+            if let SetExpr::Select(select) = &mut body {
+                let mut items = vec![];
+                for (position, value) in row.iter().enumerate() {
+                    let alias = ident(&format!("c{}", position + 1));
+                    items.push(SelectItem::ExprWithAlias { expr: self.value(value.clone())?, alias });
+                }
+                select.projection = items;
+            }
+            return Ok(body);
+        }
+        if rows.is_empty() {
+            return Err(SqlError::bad_arguments("VALUES has no rows"));
+        }
+        let (left, right) = rows.split_at(rows.len() / 2);
+        let (left, right) = (Box::new(self.rows(left)?), Box::new(self.rows(right)?));
+        let (op, set_quantifier) = (SetOperator::Union, SetQuantifier::All);
+        Ok(SetExpr::SetOperation { left, op, set_quantifier, right })
     }
 
     fn select(
@@ -136,14 +164,14 @@ impl Rewriter {
             *table = self.joined(taken)?;
         }
         self.scope().in_where = true;
-        let filter = select.selection.take().map(|filter| self.value(filter)).transpose();
+        let filter = select.selection.take().map(|filter| self.condition(filter)).transpose();
         self.scope().in_where = false;
         select.selection = filter?;
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
-        select.having = select.having.map(|having| self.value(having)).transpose()?;
-        select.qualify = select.qualify.map(|qualify| self.value(qualify)).transpose()?;
+        select.having = select.having.map(|having| self.condition(having)).transpose()?;
+        select.qualify = select.qualify.map(|qualify| self.condition(qualify)).transpose()?;
         for window in &mut select.named_window {
             if let NamedWindowExpr::WindowSpec(spec) = &mut window.1 {
                 *spec = self.window(spec.clone())?;

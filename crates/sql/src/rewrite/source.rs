@@ -39,7 +39,7 @@ impl Rewriter {
             | JoinOperator::RightAnti(on) => {
                 if let JoinConstraint::On(condition) = on {
                     let condition = std::mem::replace(condition, Expr::Identifier(Ident::new("")));
-                    *on = JoinConstraint::On(self.value(condition)?);
+                    *on = JoinConstraint::On(self.condition(condition)?);
                 }
             }
             _ => {}

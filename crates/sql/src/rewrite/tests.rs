@@ -74,7 +74,7 @@ fn aggregates_lose_combinators_and_parameters() {
         "SELECT countIf(a > 1) FROM t",
         "SELECT count() FILTER (WHERE a > 1) AS countIf(greater(a, 1)) FROM t",
     );
-    check("SELECT sumIf(a, b) FROM t", "SELECT sum(a) FILTER (WHERE b) AS sumIf(a, b) FROM t");
+    check("SELECT sumIf(a, b) FROM t", "SELECT sum(a) FILTER (WHERE _isTrue(b)) AS sumIf(a, b) FROM t");
     check("SELECT quantile(0.9)(a) FROM t", "SELECT quantile(a, 0.9) AS quantile(0.9)(a) FROM t");
     check("SELECT count(DISTINCT a) FROM t", "SELECT count(DISTINCT a) AS countDistinct(a) FROM t");
     check("SELECT sum(5)(a) FROM t", "48 parameters of aggregate function sum is not supported");
