@@ -11,7 +11,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use formats::{FormatKind, RowReader};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -31,6 +31,7 @@ use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
 use crate::source_settings::format_settings;
+use crate::statement_text::value_tuples;
 use crate::uncommitted::UncommittedParts;
 
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
@@ -82,27 +83,45 @@ async fn value_rows(
     if text.trim().is_empty() && body.is_some() {
         return format_rows(context, table, columns, "Values", "", body);
     }
-    let mut reader = new_reader(context, table, columns, FormatKind::Values)?;
-    let mut batches = Vec::new();
-    match reader.read(text.as_bytes(), true, &mut batches) {
-        Ok(_) => Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed()),
-        // Not a constant, or a constant that does not fit: the planner tells which.
-        Err(unread) => match planned_values(context, text).await {
-            Ok(planned) => Ok(planned),
-            Err(error) if error.kind == ErrorKind::Syntax => Err(unread.into()),
-            Err(error) => Err(error),
-        },
+    let all = read_values(context, table, columns, text);
+    if let Ok(batches) = all {
+        return Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed());
     }
+    // Some row is more than constants, or does not fit: each row is read by itself, planned where it must be.
+    let mut batches = Vec::new();
+    for row in value_tuples(text) {
+        match read_values(context, table, columns, row) {
+            Ok(read) => batches.extend(read),
+            Err(unread) => match planned_values(context, row).await {
+                Ok(planned) => batches.extend(planned),
+                Err(error) if error.kind == ErrorKind::Syntax => return Err(unread),
+                Err(error) => return Err(error),
+            },
+        }
+    }
+    Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed())
 }
 
-async fn planned_values(context: &Arc<StatementContext>, text: &str) -> Result<Batches, Error> {
+fn read_values(
+    context: &StatementContext,
+    table: &TableState,
+    columns: Option<&[String]>,
+    text: &str,
+) -> Result<Vec<RecordBatch>, Error> {
+    let mut reader = new_reader(context, table, columns, FormatKind::Values)?;
+    let mut batches = Vec::new();
+    reader.read(text.as_bytes(), true, &mut batches)?;
+    Ok(batches)
+}
+
+async fn planned_values(context: &Arc<StatementContext>, text: &str) -> Result<Vec<RecordBatch>, Error> {
     let parsed = sql::parse_one(&format!("SELECT * FROM (VALUES {text}) AS rows"))?;
     let Statement::Query(query) = parsed.statement else {
         return Err(Error::internal("VALUES did not parse as a query"));
     };
     let planned = plan(context, &query, None).await?;
     let physical = planned.physical().await?;
-    Ok(execute_stream(physical, planned.state.task_ctx())?.map(|batch| batch.map_err(Error::from)).boxed())
+    Ok(collect(physical, planned.state.task_ctx()).await?)
 }
 
 fn new_reader(

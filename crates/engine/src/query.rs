@@ -49,9 +49,21 @@ pub(crate) async fn plan(
     let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
     let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
-    let logical = state.statement_to_plan(statement).await?;
+    let planned = state.statement_to_plan(statement).await;
+    let logical = planned.map_err(|error| naming_the_database(context, error.into()))?;
     refuse_other_statements(&logical)?;
     Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources })
+}
+
+/// A table may be missing because its database is.
+fn naming_the_database(context: &StatementContext, error: Error) -> Error {
+    let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
+    match quoted {
+        Some((database, _)) if error.code == 60 && context.snapshot.database(database).is_none() => {
+            Error::unknown_database(database)
+        }
+        _ => error,
+    }
 }
 
 /// The guard lets only queries through; this holds even if it had a hole.

@@ -112,6 +112,37 @@ fn is_harmless(quoted: &str) -> bool {
     inside == "auto" || formats::FormatKind::parse(inside).is_some() || is_structure
 }
 
+/// The rows of a VALUES text, each with its parentheses.
+pub(crate) fn value_tuples(text: &str) -> Vec<&str> {
+    let (mut rows, mut depth, mut start, mut at) = (Vec::new(), 0_usize, 0, 0);
+    for piece in pieces(text) {
+        match piece {
+            Piece::Quoted(quoted) => at += quoted.len(),
+            Piece::Plain(plain) => {
+                for byte in plain.bytes() {
+                    match byte {
+                        b'(' | b'[' | b'{' => {
+                            if depth == 0 {
+                                start = at;
+                            }
+                            depth += 1;
+                        }
+                        b')' | b']' | b'}' => {
+                            depth = depth.saturating_sub(1);
+                            if depth == 0 {
+                                rows.push(&text[start..=at]);
+                            }
+                        }
+                        _ => {}
+                    }
+                    at += 1;
+                }
+            }
+        }
+    }
+    rows
+}
+
 /// Puts the values of `{name:Type}` into a statement, as typed literals.
 pub(crate) fn with_parameters(text: &str, params: &[(String, String)]) -> Result<String, Error> {
     if params.is_empty() {
@@ -173,6 +204,12 @@ mod tests {
         ] {
             assert_eq!(masked(text), shown);
         }
+    }
+
+    #[test]
+    fn values_are_cut_into_rows() {
+        assert_eq!(value_tuples("(1, ')'), ([2], f(3)) , ('a''(')"), ["(1, ')')", "([2], f(3))", "('a''(')"]);
+        assert!(value_tuples(" ").is_empty());
     }
 
     #[test]

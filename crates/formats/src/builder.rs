@@ -4,9 +4,11 @@
 //! `type_arrow::to_data_type` gives. After an error inside a nested value the builder must be dropped.
 //! Must not know: where cells come from.
 
+mod enum_lookup;
+mod store;
+
 mod nested;
 mod parse;
-mod store;
 
 use std::sync::Arc;
 

@@ -7,10 +7,15 @@ mod delimited;
 mod json;
 mod markdown;
 mod parquet;
-mod pretty;
-mod tip;
 mod values;
+
+mod paint;
+mod tip;
+mod width;
+
 mod vertical;
+
+mod pretty;
 
 use std::time::Duration;
 
@@ -75,12 +80,12 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
         F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
             rows(json::Layout::Lists)
         }
-        F::Pretty | F::PrettyMonoBlock => pretty(pretty::Grid::Full),
-        F::PrettyNoEscapes => plain(pretty::Grid::Full),
-        F::PrettyCompact | F::PrettyCompactMonoBlock => pretty(pretty::Grid::Compact),
-        F::PrettyCompactNoEscapes => plain(pretty::Grid::Compact),
-        F::PrettySpace | F::PrettySpaceMonoBlock => pretty(pretty::Grid::Space),
-        F::PrettySpaceNoEscapes => plain(pretty::Grid::Space),
+        F::Pretty | F::PrettyMonoBlock => pretty(paint::Grid::Full),
+        F::PrettyNoEscapes => plain(paint::Grid::Full),
+        F::PrettyCompact | F::PrettyCompactMonoBlock => pretty(paint::Grid::Compact),
+        F::PrettyCompactNoEscapes => plain(paint::Grid::Compact),
+        F::PrettySpace | F::PrettySpaceMonoBlock => pretty(paint::Grid::Space),
+        F::PrettySpaceNoEscapes => plain(paint::Grid::Space),
         F::Vertical => Box::new(vertical::VerticalWriter::new(settings)),
         F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
         F::Parquet => Box::new(parquet::ParquetWriter::new(settings)),

@@ -2,11 +2,9 @@
 //!
 //! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
 
-use std::collections::HashMap;
-
 use arrow::array::NullBufferBuilder;
 use arrow::datatypes::TimeUnit;
-use model::{ColumnType, EnumValues};
+use model::ColumnType;
 
 use super::store::{Store, TimeColumn};
 use super::{BuilderOptions, CellError, nested, unreadable};
@@ -293,41 +291,4 @@ fn ticks(text: &[u8], column: &mut TimeColumn, best_effort: bool) -> Result<i64,
     let nanos = i64::from(found.nanos) / cut * cut;
     let fraction = nanos / 10_i64.pow(9 - unit_digits);
     utc.checked_mul(per_second).and_then(|t| t.checked_add(fraction)).ok_or(NumberError::OutOfRange)
-}
-
-/// Names of up to this many are compared one by one.
-const ENUM_SCAN_MAX: usize = 8;
-
-/// Finds an enum's number by its name, or by the number's text.
-#[derive(Debug)]
-pub(super) struct EnumLookup {
-    names: Vec<(Box<[u8]>, i16)>,
-    by_name: HashMap<Box<[u8]>, i16>,
-}
-
-impl EnumLookup {
-    pub(super) fn new(values: &EnumValues) -> Self {
-        let names: Vec<(Box<[u8]>, i16)> =
-            values.iter().map(|(number, name)| (name.as_bytes().into(), number)).collect();
-        let by_name =
-            if names.len() > ENUM_SCAN_MAX { names.iter().cloned().collect() } else { HashMap::new() };
-        Self { names, by_name }
-    }
-
-    /// The default of the column: the smallest number, as in ClickHouse.
-    pub(super) fn least(&self) -> i16 {
-        self.names.first().map_or(0, |(_, number)| *number)
-    }
-
-    fn find(&self, text: &[u8]) -> Option<i16> {
-        let by_name = if self.by_name.is_empty() {
-            self.names.iter().find(|(name, _)| name.as_ref() == text).map(|(_, number)| *number)
-        } else {
-            self.by_name.get(text).copied()
-        };
-        by_name.or_else(|| {
-            let number = number::signed::<i16>(text).ok()?;
-            self.names.iter().any(|(_, known)| *known == number).then_some(number)
-        })
-    }
 }

@@ -19,7 +19,7 @@ use arrow::error::ArrowError;
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, Value};
 
-use super::parse::EnumLookup;
+use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
 use crate::calendar::Zone;
 use crate::error::FormatError;

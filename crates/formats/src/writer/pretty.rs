@@ -3,30 +3,19 @@
 //! Invariant: all rows of a statement make one table; of more than `pretty_rows_max` rows the first and the last half
 //! are shown. At most that many rows, and one batch more, are kept in memory.
 
-pub(super) mod paint;
-pub(super) mod width;
-
 use std::collections::VecDeque;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
+use super::paint::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
 use super::tip::tip;
 use super::vertical::VerticalWriter;
+use super::width::{cut, display_width};
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use crate::text::Style;
-use paint::{BOLD, GREY, Line, PLAIN, Strokes, UNDERLINED};
-use width::{cut, display_width};
-
-/// How a table is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Grid {
-    Full,
-    Compact,
-    Space,
-}
 
 pub(super) struct PrettyWriter {
     grid: Grid,

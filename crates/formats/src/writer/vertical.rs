@@ -3,9 +3,9 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::pretty::paint::{BOLD, GREY, PLAIN};
-use super::pretty::width::display_width;
+use super::paint::{BOLD, GREY, PLAIN};
 use super::tip::tip;
+use super::width::display_width;
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
