@@ -88,18 +88,30 @@ async fn value_rows(
         return Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed());
     }
     // Some row is more than constants, or does not fit: each row is read by itself, planned where it must be.
+    let width = insert_columns(&table.def, columns)?.len();
     let mut batches = Vec::new();
     for row in value_tuples(text) {
         match read_values(context, table, columns, row) {
             Ok(read) => batches.extend(read),
             Err(unread) => match planned_values(context, row).await {
-                Ok(planned) => batches.extend(planned),
+                Ok(planned) => batches.extend(with_width(planned, width, row)?),
                 Err(error) if error.kind == ErrorKind::Syntax => return Err(unread),
                 Err(error) => return Err(error),
             },
         }
     }
     Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed())
+}
+
+/// A planned row has as many values as the statement's columns.
+fn with_width(planned: Vec<RecordBatch>, width: usize, row: &str) -> Result<Vec<RecordBatch>, Error> {
+    match planned.iter().find(|batch| batch.num_columns() != width) {
+        None => Ok(planned),
+        Some(batch) => {
+            let message = format!("{row} has {} value(s) for {width} column(s)", batch.num_columns());
+            Err(Error::new(ErrorKind::Syntax, 62, message))
+        }
+    }
 }
 
 fn read_values(

@@ -15,15 +15,17 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use formats::FormatKind;
 use futures::StreamExt;
-use model::ColumnType;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+use model::{ColumnDef, ColumnType, DefaultKind};
+
+use sql::TableName;
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::request::Rows;
 use crate::resolve::{TargetStructure, resolve_calls};
 use crate::schemas::{CALLS, StatementCatalog};
-use crate::virtual_columns::{hide_from_wildcards, used_in};
+use crate::virtual_columns::{hide_from_wildcards, parts_of, used_in};
 
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {
@@ -44,7 +46,10 @@ pub(crate) async fn plan(
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
     let mut ast = prepared.ast;
     let virtual_columns = used_in(&ast);
-    hide_from_wildcards(&mut ast, &virtual_columns, CALLS);
+    hide_from_wildcards(&mut ast, |name| match parts_of(name) {
+        (Some(CALLS), _) => virtual_columns.iter().map(|column| column.name().to_owned()).collect(),
+        (database, table) => materialized_columns(context, database, table),
+    });
     let resolved = resolve_calls(context, &prepared.calls, structure, &virtual_columns).await?;
     let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
@@ -53,6 +58,13 @@ pub(crate) async fn plan(
     let logical = planned.map_err(|error| naming_the_database(context, error.into()))?;
     refuse_other_statements(&logical)?;
     Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources })
+}
+
+/// MATERIALIZED columns are read by name only.
+fn materialized_columns(context: &StatementContext, database: Option<&str>, table: &str) -> Vec<String> {
+    let Ok(state) = context.table(&TableName::new(database, table)) else { return Vec::new() };
+    let materialized = |column: &&ColumnDef| matches!(column.default, Some((DefaultKind::Materialized, _)));
+    state.def.columns.iter().filter(materialized).map(|column| column.name.to_string()).collect()
 }
 
 /// A table may be missing because its database is.

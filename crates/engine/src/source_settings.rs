@@ -17,7 +17,7 @@ pub(crate) fn format_settings(settings: &Settings) -> FormatSettings {
 
 /// Settings of formats that a session has; a format may know names that no session offers yet.
 fn known(settings: &Settings, name: &str) -> Option<String> {
-    sql::session_settings().find(name).ok().map(|def| settings.get_text(def.name))
+    sql::session_settings().get(name).map(|def| settings.get_text(def.name))
 }
 
 /// What sources obey.

@@ -1,6 +1,6 @@
-//! `_path`, `_file`, `_size`, `_time`, `_etag` in a query: offered where they are named, never part of `*`.
+//! Columns that are no part of `*`: `_path`, `_file`, `_size`, `_time`, `_etag` of sources, MATERIALIZED ones of tables.
 //!
-//! Invariant: a query that names none of them sees tables exactly as wide as their files.
+//! Invariant: a query that names no virtual column sees sources exactly as wide as their files.
 
 use std::ops::ControlFlow;
 
@@ -38,12 +38,12 @@ pub(crate) fn used_in(query: &Query) -> Vec<VirtualColumn> {
     used.0
 }
 
-struct Hide<'a> {
-    columns: &'a [VirtualColumn],
-    schema: &'a str,
+/// Names the columns that `*` leaves out of a table.
+struct Hide<F> {
+    hidden_of: F,
 }
 
-impl VisitorMut for Hide<'_> {
+impl<F: Fn(&ObjectName) -> Vec<String>> VisitorMut for Hide<F> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
@@ -54,42 +54,43 @@ impl VisitorMut for Hide<'_> {
     }
 }
 
-impl Hide<'_> {
+impl<F: Fn(&ObjectName) -> Vec<String>> Hide<F> {
     fn hide_in(&self, select: &mut Select) {
-        let reads_source = select.from.iter().any(|from| match &from.relation {
-            TableFactor::Table { name, .. } => is_in_schema(name, self.schema),
-            _ => false,
+        let tables = select.from.iter().filter_map(|from| match &from.relation {
+            TableFactor::Table { name, .. } => Some(name),
+            _ => None,
         });
-        if !reads_source {
+        let hidden: Vec<String> = tables.flat_map(|name| (self.hidden_of)(name)).collect();
+        if hidden.is_empty() {
             return;
         }
         for item in &mut select.projection {
             match item {
-                SelectItem::Wildcard(options) => self.exclude(options),
+                SelectItem::Wildcard(options) => exclude(options, &hidden),
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options) => {
-                    self.exclude(options);
+                    exclude(options, &hidden);
                 }
                 _ => {}
             }
         }
     }
+}
 
-    fn exclude(&self, options: &mut WildcardAdditionalOptions) {
-        let name = |column: &VirtualColumn| ObjectName::from(vec![Ident::new(column.name())]);
-        if options.opt_exclude.is_none() {
-            options.opt_exclude = Some(ExcludeSelectItem::Multiple(self.columns.iter().map(name).collect()));
-        }
+fn exclude(options: &mut WildcardAdditionalOptions, hidden: &[String]) {
+    let name = |column: &String| ObjectName::from(vec![Ident::new(column)]);
+    if options.opt_exclude.is_none() {
+        options.opt_exclude = Some(ExcludeSelectItem::Multiple(hidden.iter().map(name).collect()));
     }
 }
 
-fn is_in_schema(name: &ObjectName, schema: &str) -> bool {
-    let first = name.0.first().and_then(ObjectNamePart::as_ident);
-    name.0.len() > 1 && first.is_some_and(|first| first.value == schema)
+/// (database, table) of a name as written.
+pub(crate) fn parts_of(name: &ObjectName) -> (Option<&str>, &str) {
+    let mut words = name.0.iter().rev().filter_map(ObjectNamePart::as_ident);
+    let table = words.next().map_or("", |word| word.value.as_str());
+    (words.next().map(|word| word.value.as_str()), table)
 }
 
-/// Takes virtual columns out of every `*` over a source in `schema`.
-pub(crate) fn hide_from_wildcards(query: &mut Query, columns: &[VirtualColumn], schema: &str) {
-    if !columns.is_empty() {
-        let _ = query.visit(&mut Hide { columns, schema });
-    }
+/// Takes the columns that `hidden_of` names for a table out of every `*` over it.
+pub(crate) fn hide_from_wildcards(query: &mut Query, hidden_of: impl Fn(&ObjectName) -> Vec<String>) {
+    let _ = query.visit(&mut Hide { hidden_of });
 }

@@ -123,6 +123,11 @@ impl SettingTable {
         self.rows.values().copied()
     }
 
+    /// The row of a name, without looking for the nearest one.
+    pub fn get(&self, name: &str) -> Option<&'static SettingDef> {
+        self.rows.get(name).copied()
+    }
+
     /// The row of a name, or an error that names the nearest one.
     pub fn find(&self, name: &str) -> Result<&'static SettingDef> {
         if let Some(row) = self.rows.get(name) {

@@ -1,0 +1,46 @@
+//! How many terminal columns a text takes.
+
+use unicode_width::UnicodeWidthChar;
+
+const TAB_STOP: usize = 8;
+
+/// Columns of one line of text that starts at column `start`; a tab goes to the next multiple of eight.
+pub(super) fn display_width(text: &str, start: usize) -> usize {
+    let mut at = start;
+    for c in text.chars() {
+        at += match c {
+            '\t' => TAB_STOP - at % TAB_STOP,
+            other => other.width().unwrap_or(0),
+        };
+    }
+    at - start
+}
+
+/// The longest start of `text` that takes at most `width_max` columns.
+pub(super) fn cut(text: &str, start: usize, width_max: usize) -> &str {
+    let mut at = start;
+    for (offset, c) in text.char_indices() {
+        at += match c {
+            '\t' => TAB_STOP - at % TAB_STOP,
+            other => other.width().unwrap_or(0),
+        };
+        if at - start > width_max {
+            return &text[..offset];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_a_terminal() {
+        assert_eq!(display_width("日本語 é", 0), 8);
+        assert_eq!(display_width("tab\there", 24), 12);
+        assert_eq!(display_width("a\tb", 5), 4);
+        assert_eq!(display_width("\0\u{8}", 0), 0);
+        assert_eq!(cut("日本語", 0, 5), "日本");
+    }
+}
