@@ -77,7 +77,7 @@ def check_parts(shell, wrong):
     compare("pyarrow rows", sum(table.num_rows for table in arrow), rows, wrong)
     compare("pyarrow ids", sum(sum(table["Id"].to_pylist()) for table in arrow), ids, wrong)
     names = ", ".join(f"'{file}'" for file in files)
-    duck = duckdb.sql(f"SELECT count(*), sum(Id), count(Body) FROM read_parquet([{names}])").fetchone()
+    duck = duckdb.sql(f"SELECT count(*), sum(Id), count(Body) FROM read_parquet([{names}])").fetchall()[0]
     compare("DuckDB", [int(n) for n in duck], [rows, ids, rows], wrong)
 
 
