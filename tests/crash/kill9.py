@@ -79,16 +79,22 @@ def check(binary, path, expected, pending):
         assert pending and number == pending[0], f"statement {number} was never sent"
         assert found[number][0] == pending[1], f"statement {number} is half there: {found[number]} of {pending[1]}"
         expected[number] = pending[1]
-    named = {Path(row[0]).name for row in shell.query("SELECT path FROM system.parts")}
-    files = {file.name for file in Path(path).glob("data/**/*") if file.is_file()}
-    assert files <= named | new_parts(shell), f"left over: {sorted(files - named)[:5]}"
+    left = left_over(shell, path)
+    assert not left, f"left over: {sorted(left)[:5]}"
     shell.close()
     return seconds
 
 
-def new_parts(shell):
-    """Parts that background merges made since; the folder may be ahead of the first answer."""
-    return {Path(row[0]).name for row in shell.query("SELECT path FROM system.parts")}
+def left_over(shell, path):
+    """Files that no part names, once no merge is writing any more."""
+    shell.query("SYSTEM STOP MERGES")
+    for _ in range(50):
+        files = {file.name for file in Path(path).glob("data/**/*") if file.is_file()}
+        left = files - {Path(row[0]).name for row in shell.query("SELECT path FROM system.parts")}
+        if not left:
+            break
+        time.sleep(0.1)
+    return left
 
 
 def main():

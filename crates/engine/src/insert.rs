@@ -324,6 +324,7 @@ async fn read_by_units(planned: &mut PlannedQuery, sinks: usize) -> Result<(), E
         return Ok(());
     }
     let units = source.units(UNIT_BYTES).await?;
+    source.expect(&units, None).await?;
     let plan = LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
     let table = Arc::new(UnitTable::new(Arc::clone(source), units, &plan, sinks));
     let replaced = planned.logical.clone().transform_up(|node| match node {

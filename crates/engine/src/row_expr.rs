@@ -10,9 +10,10 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::logical_expr::{Expr, ExprSchemable, Volatility};
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::ExprWithAlias;
+use functions::call::ArgType;
 use model::table_def::{column_id_of, parse_stored_column_name, stored_column_name};
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnId, ColumnType, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys};
@@ -94,7 +95,7 @@ pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Resul
         .collect();
     let schema = Arc::new(Schema::new(used));
     let used = DFSchema::try_from(Arc::clone(&schema))?;
-    let monotonicity = monotonicity(&expression);
+    let monotonicity = monotonicity(&expression, &all);
     let plain = match &expression {
         Expr::Column(column) => parse_stored_column_name(&column.name),
         _ => None,
@@ -150,17 +151,18 @@ fn used_columns(expression: &Expr) -> Vec<ColumnId> {
 }
 
 /// Known for a plain column, and for a chain of functions that declare it for the one argument that varies.
-fn monotonicity(expression: &Expr) -> Option<Monotonicity> {
+fn monotonicity(expression: &Expr, schema: &DFSchema) -> Option<Monotonicity> {
     match expression {
         Expr::Column(_) => Some(Monotonicity::Increasing),
-        Expr::Alias(alias) => monotonicity(&alias.expr),
+        Expr::Alias(alias) => monotonicity(&alias.expr, schema),
         Expr::ScalarFunction(call) => {
-            let (argument, own) = functions::lookup(call.func.name())?.monotonic_argument?;
+            let types = call.args.iter().map(|arg| arg_type(arg, schema)).collect::<Option<Vec<_>>>()?;
+            let (argument, own) = functions::lookup(call.func.name())?.monotonicity(&types)?;
             let constant = |(i, other): (usize, &Expr)| i == argument || matches!(other, Expr::Literal(..));
             if !call.args.iter().enumerate().all(constant) {
                 return None;
             }
-            match (own, monotonicity(call.args.get(argument)?)?) {
+            match (own, monotonicity(call.args.get(argument)?, schema)?) {
                 (Monotonicity::Increasing, inner) => Some(inner),
                 (Monotonicity::Decreasing, Monotonicity::Increasing) => Some(Monotonicity::Decreasing),
                 (Monotonicity::Decreasing, Monotonicity::Decreasing) => Some(Monotonicity::Increasing),
@@ -168,4 +170,13 @@ fn monotonicity(expression: &Expr) -> Option<Monotonicity> {
         }
         _ => None,
     }
+}
+
+fn arg_type(expression: &Expr, schema: &DFSchema) -> Option<ArgType> {
+    let (_, field) = expression.to_field(schema).ok()?;
+    let constant = match expression {
+        Expr::Literal(value, _) => value.to_array().ok(),
+        _ => None,
+    };
+    Some(ArgType { column_type: from_field(&field), constant })
 }

@@ -22,6 +22,9 @@ use sources::{ObjectTable, SourceUnit};
 
 use crate::error::{Error, into_datafusion};
 
+/// Units one partition holds: the one it reads and the one that is being fetched.
+const UNITS_OPEN: usize = 2;
+
 pub(crate) struct UnitScanExec {
     table: Arc<ObjectTable>,
     units: Arc<Vec<SourceUnit>>,
@@ -117,13 +120,16 @@ struct UnitReader {
 type Batch = arrow::array::RecordBatch;
 
 impl UnitReader {
+    /// The next unit is opened while one is read: its requests are under way before its rows are wanted.
     fn batches(self) -> impl Stream<Item = Result<Batch>> + Send {
-        let units = futures::stream::unfold(self, |reader| async move {
+        let reader = Arc::new(self);
+        let leases = futures::stream::unfold(reader, |reader| async move {
             let lease = reader.queue.lease()?;
-            let stream = reader.open(lease).await;
-            Some((stream, reader))
+            Some(((Arc::clone(&reader), lease), reader))
         });
-        units
+        let opened =
+            leases.map(|(reader, lease)| async move { reader.open(lease).await }).buffered(UNITS_OPEN);
+        opened
             .map(|unit| match unit {
                 Ok(stream) => stream,
                 Err(error) => futures::stream::once(async move { Err(error) }).boxed(),

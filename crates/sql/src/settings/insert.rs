@@ -15,13 +15,13 @@ min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes 
 max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
 throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
 optimize_on_insert              Bool, "1", Obeyed, "Whether rows of an insert are merged by the engine's rule.";
-async_insert                    Bool, "0", NoEffect, "Whether small inserts are grouped; ours always are.";
+async_insert                    Bool, "0", NoEffect, "Whether small inserts are buffered; ours are durable when answered.";
 wait_for_async_insert           Bool, "1", NoEffect, "Whether an insert waits until it is durable; it always does.";
 wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds an asynchronous insert waits.";
 async_insert_max_data_size      Bytes, "10485760", NoEffect, "Bytes from which a group is written.";
 async_insert_busy_timeout_ms    Milliseconds, "200", NoEffect, "Time after which a group is written.";
 async_insert_busy_timeout_max_ms Milliseconds, "200", NoEffect, "Time after which a group is written.";
-async_insert_deduplicate        Bool, "0", NoEffect, "Whether grouped inserts are deduplicated.";
+async_insert_deduplicate        Bool, "0", NoEffect, "Whether buffered inserts are deduplicated.";
 insert_deduplicate              Bool, "1", NoEffect, "Whether equal blocks of replicated tables are written once.";
 insert_deduplication_token      Text, "", NoEffect, "Name by which an insert is written once.";
 deduplicate_blocks_in_dependent_materialized_views Bool, "0", NoEffect, "Whether views deduplicate.";

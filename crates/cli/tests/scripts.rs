@@ -1,0 +1,62 @@
+//! Runs the scripts of `tests/` that drive the real binary: kill -9, and comparison with ClickHouse.
+//!
+//! Invariant: a script that cannot run here (no Python, no `chdb` package) says so and is not counted as a comparison.
+//! `GRISTMILL_SOAK=1` runs the long amounts.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name)
+}
+
+/// The amount of an ordinary run, or the long one.
+fn amount(short: &str, long: &str) -> String {
+    let soak = std::env::var_os("GRISTMILL_SOAK").is_some_and(|value| value == "1");
+    if soak { long } else { short }.to_owned()
+}
+
+fn python_has(module: &str) -> bool {
+    let import = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+    import.is_ok_and(|output| output.status.success())
+}
+
+fn run(name: &str, arguments: &[String]) {
+    let output = Command::new("python3")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .arg(script(name))
+        .args(arguments)
+        .output()
+        .expect("python3 starts");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out.contains(" passed, 0 failed"), "{name} failed:\n{out}\n{err}");
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_kill_nine() {
+    if !python_has("json") {
+        eprintln!("skipped: python3 is not there");
+        return;
+    }
+    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
+    run("crash/kill9.py", &[binary, amount("10", "100"), "7".to_owned()]);
+}
+
+#[test]
+fn a_load_equals_what_other_readers_see() {
+    if !python_has("chdb, duckdb, pyarrow") {
+        eprintln!("skipped: the Python packages chdb, duckdb and pyarrow are not all there");
+        return;
+    }
+    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
+    run("oracle/load_check.py", &[binary, amount("5000", "100000"), amount("60", "200")]);
+}
+
+#[test]
+fn the_sql_tests_expect_what_clickhouse_answers() {
+    if !python_has("chdb") {
+        eprintln!("skipped: the Python package chdb is not there");
+        return;
+    }
+    run("oracle/check.py", &[]);
+}
