@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path, amount: Amount) -> Result<()> {
     let mut arguments = vec!["test", "--workspace"];
     if amount == Amount::Long {
         // The long amounts are for a machine with time: without optimisation they would take days.
-        arguments.push("--release");
+        arguments.extend(["--release", "--", "--include-ignored"]);
     }
     let counts = count(&cargo(&arguments).tee()?);
     times.push(("tests", testing.elapsed()));
