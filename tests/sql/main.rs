@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Database, Request, Session};
-use formats::{FormatKind, FormatSettings};
+use formats::FormatKind;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 
 /// One connection of a test file.
@@ -31,11 +31,12 @@ impl AsyncDB for Connection {
         let outcome = self.session.execute(Request::new(sql)).await.map_err(failed)?;
         let (columns, schema, has_result) =
             (outcome.schema.fields().len(), Arc::clone(&outcome.schema), outcome.has_result());
+        let format_settings = outcome.format_settings.clone();
         let batches = outcome.collect().await.map_err(failed)?;
         if !has_result {
             return Ok(DBOutput::StatementComplete(0));
         }
-        let mut writer = formats::new_writer(FormatKind::TabSeparated, &FormatSettings::default())
+        let mut writer = formats::new_writer(FormatKind::TabSeparated, &format_settings)
             .map_err(|error| StatementError(error.to_string()))?;
         let mut text = Vec::new();
         writer.start(&schema, &mut text).map_err(|error| StatementError(error.to_string()))?;

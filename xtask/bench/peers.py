@@ -15,7 +15,7 @@ import time
 CLOSING_LINE = re.compile(r"Elapsed: ([0-9.]+) sec\.")
 
 CHDB_CHILD = r"""
-import json, resource, sys, time
+import json, sys, time
 from chdb import session
 request = json.load(open(sys.argv[1]))
 opened = session.Session(request["path"])
@@ -25,16 +25,19 @@ for statement in request["statements"]:
     answer = opened.query(statement, "TabSeparated")
     seconds.append(time.perf_counter() - started)
     answers.append("" if answer is None else str(answer))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-json.dump({"seconds": seconds, "answers": answers, "peak_bytes": peak}, open(sys.argv[2], "w"))
+json.dump({"seconds": seconds, "answers": answers}, open(sys.argv[2], "w"))
 """
 
 ANSWER_END = "end of answer"
 
 
 class Run:
-    def __init__(self, seconds, answers, peak_bytes):
-        self.seconds, self.answers, self.peak_bytes = seconds, answers, peak_bytes
+    """Seconds and answers of the statements; processor seconds and peak memory of the process, its start included."""
+
+    def __init__(self, seconds, answers, usage):
+        self.seconds, self.answers = seconds, answers
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        self.peak_bytes = usage.ru_maxrss * 1024
 
 
 def gristmill(binary, path, statements):
@@ -55,7 +58,7 @@ def gristmill(binary, path, statements):
     answers = printed.split(ANSWER_END + "\n")[:-1]
     if len(seconds) != len(statements) or len(answers) != len(statements):
         sys.exit(f"{len(statements)} statements, {len(seconds)} closing lines, {len(answers)} answers:\n{said}")
-    return Run(seconds, answers, usage.ru_maxrss * 1024)
+    return Run(seconds, answers, usage)
 
 
 def gristmill_wall(binary, path, statements):
@@ -73,10 +76,14 @@ def chdb(path, statements):
         request, reply = os.path.join(folder, "request"), os.path.join(folder, "reply")
         with open(request, "w") as file:
             json.dump({"path": path, "statements": statements}, file)
-        subprocess.run([sys.executable, "-c", CHDB_CHILD, request, reply], check=True)
+        child = subprocess.Popen([sys.executable, "-c", CHDB_CHILD, request, reply])
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            sys.exit(f"chdb ended with {child.returncode}")
         with open(reply) as file:
             answer = json.load(file)
-    return Run(answer["seconds"], answer["answers"], answer["peak_bytes"])
+    return Run(answer["seconds"], answer["answers"], usage)
 
 
 class Endpoint:

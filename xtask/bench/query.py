@@ -15,11 +15,12 @@ def main():
     with peers.Endpoint(args.binary, bucket) as endpoint:
         ours, theirs = load_once.tables(args, endpoint.url)
         questions = posts.questions(endpoint.url)
-        statements = [f"SET max_threads = {args.threads}"] + [sql for _, sql in questions] * 2
+        setup = ["SYSTEM STOP MERGES posts", f"SET max_threads = {args.threads}"]
+        statements = setup + [sql for _, sql in questions] * 2
         mine, other = [], []
         for _ in range(args.rounds):
-            mine.append(peers.gristmill(args.binary, ours, statements).seconds[1 + len(questions):])
-            other.append(peers.chdb(theirs, statements).seconds[1 + len(questions):])
+            mine.append(peers.gristmill(args.binary, ours, statements).seconds[len(setup) + len(questions):])
+            other.append(peers.chdb(theirs, statements).seconds[len(setup) + len(questions):])
         report.heading()
         for index, (name, _) in enumerate(questions):
             out.add(name, [run[index] for run in mine], [run[index] for run in other], "ms")

@@ -99,9 +99,8 @@ pub fn write(disk: &dyn Disk, dir: &Path, state: &State) -> Result<u64, Checkpoi
     let io_error = |source| CheckpointError::Io { path: path.clone(), source };
     create_dir_all_synced(disk, dir).map_err(io_error)?;
     let temporary = dir.join(format!("{:020}{TEMPORARY}", state.seq().0));
-    if disk.exists(&temporary).map_err(io_error)? {
-        disk.remove_file(&temporary).map_err(io_error)?;
-    }
+    // Tries that failed, this one's or those of other seqs: on a full disk they would be in the way of the next.
+    remove_leftovers(disk, dir).map_err(io_error)?;
     let file = disk.create(&temporary).map_err(io_error)?;
     write_file(file, state).map_err(io_error)?;
     let bytes = read_all(disk, &temporary).map_err(io_error)?;

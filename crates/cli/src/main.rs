@@ -1,5 +1,6 @@
 //! The `gristmill` command: what can be typed, and nothing else.
 
+mod allocator;
 mod failure;
 mod terminal;
 mod statistics;
@@ -22,9 +23,6 @@ use clap::{Parser, Subcommand};
 use host::{Host, Runtimes};
 
 use failure::Failure;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long a command waits at its end for tasks to finish.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
@@ -57,6 +55,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allocator::keep_freed_memory_a_while();
     match run(&Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -6,8 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::UInt64Type;
+use arrow::array::RecordBatch;
 use engine::{BodyStream, Database, Error, FormatKind, Outcome, QueryProgress, Request, Session};
 use formats::{FormatSettings, OutputStats, new_writer};
 use futures::StreamExt;
@@ -21,9 +20,6 @@ use crate::terminal;
 
 /// How often progress and memory are looked at.
 const TICK: Duration = Duration::from_millis(100);
-/// From here on it is worth asking how far an INSERT is.
-const SLOW: Duration = Duration::from_secs(1);
-
 /// Why a statement did not come to its end.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -41,8 +37,6 @@ impl From<Error> for Stop {
 /// One session and how its answers are shown.
 pub(crate) struct Runner {
     session: Session,
-    /// Asks how far statements of `session` are.
-    observer: Session,
     clock: Arc<dyn Clock>,
     disk: Arc<dyn Disk>,
     format: FormatKind,
@@ -58,7 +52,6 @@ impl Runner {
     ) -> Runner {
         Runner {
             session: database.session(),
-            observer: database.session(),
             clock: Arc::clone(&host.clock),
             disk: Arc::clone(&host.disk),
             format,
@@ -89,27 +82,22 @@ impl Runner {
         body: Option<BodyStream>,
         watch: &mut Watch,
     ) -> Result<Finished, Stop> {
-        let query_id = self.new_query_id();
-        let request = Request { body, query_id: Some(query_id.clone()), ..Request::new(sql) };
+        let request = Request { body, ..Request::new(sql) };
+        let progress = Arc::clone(&request.progress);
         let mut executing = Box::pin(self.session.execute(request));
         let mut interrupted = Box::pin(tokio::signal::ctrl_c());
         let outcome = loop {
             tokio::select! {
                 outcome = &mut executing => break outcome?,
-                // Dropping what executes cancels it.
-                _ = &mut interrupted => return Err(Error::cancelled().into()),
-                elapsed = watch.tick() => {
-                    if elapsed >= SLOW && let Some(moment) = self.observe(&query_id).await {
-                        watch.show(Moment { elapsed, ..moment });
-                    }
-                }
+                // What is being committed is waited for: its outcome is worth more than the moment it takes.
+                _ = &mut interrupted, if !progress.is_cancelled() => progress.cancel(),
+                elapsed = watch.tick() => watch.show(moment(&progress, elapsed)),
             }
         };
         outcome.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
-        let progress = Arc::clone(&outcome.progress);
         let shown = tokio::select! {
             shown = self.show(outcome, watch) => shown,
-            _ = interrupted => Err(Error::cancelled().into()),
+            _ = tokio::signal::ctrl_c() => Err(Error::cancelled().into()),
         };
         let result_rows = shown.inspect_err(|_| progress.cancel())?;
         Ok(watch.finished(result_rows, &progress))
@@ -140,7 +128,9 @@ impl Runner {
             None => self.format,
         });
         let to_terminal = outcome.outfile.is_none() && terminal::is_terminal();
-        let settings = FormatSettings { pretty_color: to_terminal, ..FormatSettings::default() };
+        // `auto`, the default, is for us to decide: only we know who reads.
+        let pretty_color = outcome.format_settings.pretty_color.unwrap_or(to_terminal);
+        let settings = FormatSettings { pretty_color: Some(pretty_color), ..outcome.format_settings.clone() };
         let mut writer = new_writer(kind, &settings).map_err(unwritable)?;
         let (mut rows, mut out) = (0, Vec::new());
         writer.start(&outcome.schema, &mut out).map_err(unwritable)?;
@@ -165,28 +155,6 @@ impl Runner {
         sink.write(&out)?;
         sink.finish()?;
         Ok(Some(rows))
-    }
-
-    fn new_query_id(&self) -> String {
-        // Unique among the statements of this process, which is as far as anybody looks.
-        format!("cli-{:x}-{:x}", self.clock.now_ms(), self.clock.monotonic().as_nanos())
-    }
-
-    async fn observe(&self, query_id: &str) -> Option<Moment> {
-        let sql = format!(
-            "SELECT read_rows, read_bytes, total_rows_approx, written_rows FROM system.processes \
-             WHERE query_id = '{query_id}'"
-        );
-        let batches = self.observer.execute(Request::new(sql)).await.ok()?.collect().await.ok()?;
-        let batch = batches.iter().find(|batch| batch.num_rows() > 0)?;
-        let value = |column: usize| Some(batch.column(column).as_primitive_opt::<UInt64Type>()?.value(0));
-        Some(Moment {
-            read_rows: value(0)?,
-            read_bytes: value(1)?,
-            total_rows: value(2)?,
-            written_rows: value(3)?,
-            ..Moment::default()
-        })
     }
 }
 

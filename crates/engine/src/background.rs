@@ -1,13 +1,14 @@
 //! Work that nobody waits for: merges, flushes, collection of old files, checkpoints.
 //!
-//! Invariant: each loop is snapshot, choose, run. An error of one round is logged into the next round's delay, never
-//! into a statement.
+//! Invariant: each loop is snapshot, choose, run. An error never reaches a statement, and never keeps the work of another
+//! table, or another kind of work, from being done: it only delays its own next try.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::TableState;
 use mergetree::merge::{MergeLimits, choose_for};
+use model::TableId;
 
 use crate::database::Database;
 use crate::error::Error;
@@ -19,6 +20,8 @@ const IDLE: Duration = Duration::from_secs(5);
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 /// Inline rows of one table above which they become a part. When to flush is decided by bytes alone for now.
 const FLUSH_BYTES: u64 = 64 << 20;
+/// Inline rows of all tables above which the largest table is flushed: they are in memory, and in every checkpoint.
+const FLUSH_ALL_BYTES: u64 = 256 << 20;
 
 /// Starts the loops of an opened database.
 pub(crate) fn start(database: &Arc<Database>) {
@@ -61,36 +64,68 @@ fn all_tables(database: &Database) -> Vec<Arc<TableState>> {
     snapshot.all_tables().filter(parted).cloned().collect()
 }
 
-/// One merge of the table that needs it most.
+/// One merge, of the next table in turn that has something to merge.
 fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
     let limits = MergeLimits { bytes_max: database.config.merge_bytes_max, ..MergeLimits::default() };
-    let now_ms = database.host.clock.now_ms();
-    for table in all_tables(database) {
-        if !database.merges.may_run(table.def.id) {
+    let (now_ms, now) = (database.host.clock.now_ms(), database.host.clock.monotonic());
+    let mut tables = all_tables(database);
+    tables.sort_by_key(|table| database.merges.turn(table.def.id));
+    for table in tables {
+        let id = table.def.id;
+        if !database.merges.may_run(id) || database.merges.is_resting(id, now) {
             continue;
         }
         let busy = database.merges.busy();
-        if let Some(plan) = choose_for(&table, &busy, &limits, now_ms).into_iter().next()
-            && run_merge(database, &table, plan)?
-        {
-            return Ok(true);
+        let chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter().next();
+        let Some(plan) = chosen else { continue };
+        match run_merge(database, &table, plan) {
+            Ok(true) => {
+                database.merges.served(id);
+                return Ok(true);
+            }
+            Ok(false) => {}
+            // A damaged part or a full disk must not end the merging of every other table.
+            Err(_) => database.merges.rest(id, now + AFTER_ERROR),
         }
     }
     Ok(false)
 }
 
+/// Deleting comes first: on a full disk it is what lets the rest succeed.
 fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
-    for table in all_tables(database) {
-        if table.inline().map(|inline| inline.bytes.len() as u64).sum::<u64>() > FLUSH_BYTES {
-            flush_table(database, table.def.id)?;
+    let (catalog, host) = (&database.catalog, &database.host);
+    let snapshot = catalog.snapshot();
+    database.memory_tables.retain(|table| snapshot.table_by_id(table).is_some());
+    drop(snapshot);
+    let lifetime_ms = database.config.old_parts_lifetime_ms;
+    let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
+    let mut first_error = collected.err().map(Error::from);
+    for table in tables_to_flush(&all_tables(database)) {
+        if let Err(error) = flush_table(database, table) {
+            first_error.get_or_insert(error);
         }
     }
-    mergetree::collect::run(
-        &database.catalog,
-        &database.store,
-        &database.host,
-        database.config.old_parts_lifetime_ms,
-    )?;
-    database.catalog.checkpoint_if_due()?;
-    Ok(false)
+    if let Err(error) = catalog.checkpoint_if_due() {
+        first_error.get_or_insert(error.into());
+    }
+    first_error.map_or(Ok(false), Err)
+}
+
+fn tables_to_flush(tables: &[Arc<TableState>]) -> Vec<TableId> {
+    let mut full: Vec<TableId> = Vec::new();
+    let mut left: u64 = 0;
+    let mut largest: Option<(u64, TableId)> = None;
+    for table in tables {
+        let bytes = table.inline_bytes();
+        if bytes > FLUSH_BYTES {
+            full.push(table.def.id);
+        } else {
+            left += bytes;
+            largest = largest.max(Some((bytes, table.def.id)));
+        }
+    }
+    if left > FLUSH_ALL_BYTES {
+        full.extend(largest.map(|(_, table)| table));
+    }
+    full
 }

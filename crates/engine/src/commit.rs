@@ -34,6 +34,7 @@ pub(crate) fn commit(
 /// Makes the parts of every sink of a statement visible at one `Seq`.
 pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let table = &target.table;
+    target.progress.begin_commit()?;
     let parts = target.uncommitted.take();
     if parts.is_empty() {
         return Ok(());

@@ -28,6 +28,7 @@ enum Origin {
 pub(crate) struct Conform {
     schema: SchemaRef,
     targets: Vec<(ColumnDef, Origin)>,
+    null_as_default: bool,
 }
 
 impl Conform {
@@ -57,7 +58,13 @@ impl Conform {
             (column.clone(), origin)
         };
         let targets = def.stored_columns().zip(defaults).map(origin).collect();
-        Ok(Conform { schema: def.arrow_schema(), targets })
+        Ok(Conform { schema: def.arrow_schema(), targets, null_as_default: true })
+    }
+
+    /// Whether NULL into a column that takes none is the default of its type, as it is unless this says no, or an error.
+    pub(crate) fn with_null_as_default(mut self, null_as_default: bool) -> Conform {
+        self.null_as_default = null_as_default;
+        self
     }
 
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
@@ -66,6 +73,7 @@ impl Conform {
             match origin {
                 Origin::Input(index) => {
                     let from = from_field(batch.schema().field(*index));
+                    self.check_nulls(batch.column(*index), column)?;
                     *array = Some(cast_into(batch.column(*index), &from, column)?);
                 }
                 Origin::TypeDefault => {
@@ -77,6 +85,16 @@ impl Conform {
         self.compute_defaults(&mut arrays, batch.num_rows())?;
         let arrays: Vec<ArrayRef> = arrays.into_iter().flatten().collect();
         RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    fn check_nulls(&self, array: &ArrayRef, column: &ColumnDef) -> Result<(), Error> {
+        if self.null_as_default || column.column_type.is_nullable() || array.logical_null_count() == 0 {
+            return Ok(());
+        }
+        let message =
+            format!("cannot convert NULL to {}, the type of column {}", column.column_type, column.name);
+        let error = Error::new(ErrorKind::BadInput, 70, message);
+        Err(error.with_hint("insert_null_as_default = 1 makes it the default"))
     }
 
     /// Defaults may use the columns before them, also computed ones.

@@ -155,7 +155,10 @@ async fn definition(
     }
     let specs = column_specs(context, create).await?;
     let columns = columns(context, &specs)?;
-    let engine = create.engine.unwrap_or(TableEngine::MergeTree);
+    let engine = match create.engine {
+        Some(engine) => engine,
+        None => default_engine(context, create)?,
+    };
     let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
         let text = |expression| sql::stored_expr(expression, &columns).map(Arc::from).map_err(Error::from);
         expressions.iter().map(text).collect()
@@ -192,6 +195,22 @@ async fn definition(
         comment: create.comment.as_str().into(),
         columns,
     })
+}
+
+/// `default_table_engine`, for a statement that names none.
+fn default_engine(context: &StatementContext, create: &CreateTable) -> Result<TableEngine, Error> {
+    let keyed = create.order_by.is_some() || create.primary_key.is_some() || !create.partition_by.is_empty();
+    match context.settings.get_text("default_table_engine").as_str() {
+        "None" => Err(Error::new(ErrorKind::BadInput, 119, "CREATE TABLE names no engine")
+            .with_hint("write ENGINE = MergeTree, or set default_table_engine")),
+        "Memory" if keyed => Err(Error::new(
+            ErrorKind::BadInput,
+            36,
+            "table engine Memory, the default_table_engine, takes no PARTITION BY, ORDER BY or PRIMARY KEY",
+        )),
+        "Memory" => Ok(TableEngine::Memory),
+        _ => Ok(TableEngine::MergeTree),
+    }
 }
 
 fn kept(create: &CreateTable) -> Vec<KeptClause> {
@@ -263,7 +282,7 @@ async fn column_specs(
         return Ok(given.clone());
     }
     let planned = plan(context, query, None).await?;
-    let schema = planned.labelled(planned.logical.schema().as_arrow());
+    let schema = planned.result_schema()?;
     let spec = |field: &arrow::datatypes::FieldRef| ColumnSpec {
         name: field.name().clone(),
         column_type: Some(model::type_arrow::from_field(field)),

@@ -228,6 +228,7 @@ impl From<sql::SqlError> for Error {
         let kind = match error.code {
             Code::SyntaxError => ErrorKind::Syntax,
             Code::NotImplemented | Code::SupportIsDisabled => ErrorKind::Unsupported,
+            Code::Readonly => ErrorKind::Denied,
             Code::UnknownFunction | Code::UnknownIdentifier | Code::UnknownSetting | Code::UnknownType => {
                 ErrorKind::UnknownObject
             }

@@ -9,10 +9,20 @@ use sql::{Statement, SystemCommand};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
-use crate::{ddl, explain, insert, optimize, query, show};
+use crate::{ddl, explain, insert, limits, optimize, query, show};
 
-/// Runs a statement that is not about the session itself.
+/// Runs a statement that is not about the session itself, as far as the settings let it.
 pub(crate) async fn execute(
+    context: &Arc<StatementContext>,
+    statement: &Statement,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    limits::check_readonly(&context.settings, statement)?;
+    limits::within_time(context, Box::pin(run(context, statement, text, body))).await
+}
+
+async fn run(
     context: &Arc<StatementContext>,
     statement: &Statement,
     text: &str,

@@ -101,7 +101,7 @@ async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Ve
     let planned = plan(context, query, None).await?;
     let mut out = source_lines(&planned);
     if let [source] = planned.sources.as_slice()
-        && only_projects(&planned.logical)
+        && only_projects(&planned.logical, source)
     {
         let units = source.units(UNIT_BYTES).await?;
         let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());

@@ -185,6 +185,12 @@ async fn insert_batches(
     let (mut held, mut bytes) = (Vec::new(), 0);
     while let Some(batch) = rows.next().await {
         let batch = batch?;
+        if table.def.engine == TableEngine::Null {
+            // Checked and counted, not kept: a body may be larger than memory.
+            conform.apply(&batch)?;
+            context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+            continue;
+        }
         bytes += batch.get_array_memory_size();
         held.push(batch);
         if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
@@ -193,8 +199,7 @@ async fn insert_batches(
             let schema = Arc::new(arrow::datatypes::Schema::empty());
             let rest = rest.map(|batch| batch.map_err(into_datafusion));
             let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rest));
-            let parts = write_stream(stream, Arc::clone(&target)).await?;
-            target.uncommitted.add(parts);
+            write_stream(stream, Arc::clone(&target)).await?;
             return commit_target(context, target).await;
         }
     }
@@ -231,7 +236,11 @@ async fn store_small(
             };
             let (catalog, host) = (Arc::clone(&handle.catalog), handle.host.clone());
             let read_seq = context.snapshot.seq();
-            let work = move || commit(&catalog, &host, read_seq, vec![precondition], vec![op]);
+            let progress = Arc::clone(&context.progress);
+            let work = move || {
+                progress.begin_commit()?;
+                commit(&catalog, &host, read_seq, vec![precondition], vec![op])
+            };
             let joined = context.database.runtimes.spawn_blocking("commit", work).await;
             joined.map_err(|e| Error::internal(e.to_string()))??;
         }
@@ -255,7 +264,10 @@ fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
     let sink = SinkSettings {
         block_rows_min: plan.block_rows_min,
         block_bytes_min: plan.block_bytes_min,
-        partitions_max: settings.get_u64("max_partitions_per_insert_block"),
+        partitions_max: match settings.get_bool("throw_on_max_partitions_per_insert_block") {
+            true => settings.get_u64("max_partitions_per_insert_block"),
+            false => 0,
+        },
         memory: context.memory.clone(),
         load: None,
     };
@@ -295,7 +307,8 @@ async fn insert_select(
     let mut planned = plan(context, query, None).await?;
     let width = planned.logical.schema().fields().len();
     let (handle, defaults) = context.database.tables.handle(&table.def)?;
-    let conform = Conform::new(&table.def, columns, width, &defaults)?;
+    let nulls_fit = context.settings.get_bool("insert_null_as_default");
+    let conform = Conform::new(&table.def, columns, width, &defaults)?.with_null_as_default(nulls_fit);
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;
         return drain_into(context, table, &planned, physical, &conform).await;
@@ -320,7 +333,7 @@ async fn insert_select(
 /// A SELECT that only projects one source is read unit by unit, each by whichever sink is free.
 async fn read_by_units(planned: &mut PlannedQuery, sinks: usize) -> Result<(), Error> {
     let [source] = planned.sources.as_slice() else { return Ok(()) };
-    if !only_projects(&planned.logical) {
+    if !only_projects(&planned.logical, source) {
         return Ok(());
     }
     let units = source.units(UNIT_BYTES).await?;
@@ -344,11 +357,19 @@ pub(crate) fn unit_of((id, unit): (usize, &sources::SourceUnit)) -> Unit {
     Unit { id: UnitId(as_u32(id)), file: as_u32(unit.file), bytes: unit.bytes, rows: unit.rows }
 }
 
-pub(crate) fn only_projects(plan: &LogicalPlan) -> bool {
+/// Whether the rows of `plan` are those of `source`, one by one. A statement may name a source and read something else:
+/// in a subquery of an expression, or in a CTE that nobody uses.
+pub(crate) fn only_projects(plan: &LogicalPlan, source: &Arc<sources::ObjectTable>) -> bool {
     match plan {
-        LogicalPlan::Projection(projection) => only_projects(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => only_projects(&alias.input),
-        LogicalPlan::TableScan(scan) => scan.filters.is_empty() && scan.fetch.is_none(),
+        LogicalPlan::Projection(projection) => only_projects(&projection.input, source),
+        LogicalPlan::SubqueryAlias(alias) => only_projects(&alias.input, source),
+        LogicalPlan::TableScan(scan) => {
+            let provider = scan.source.downcast_ref::<DefaultTableSource>();
+            let is_source = provider.is_some_and(|provider| {
+                std::ptr::addr_eq(Arc::as_ptr(&provider.table_provider), Arc::as_ptr(source))
+            });
+            is_source && scan.filters.is_empty() && scan.fetch.is_none()
+        }
         _ => false,
     }
 }

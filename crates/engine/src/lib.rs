@@ -4,7 +4,7 @@
 //! 1. a door calls [`Session::execute`] with a [`Request`];
 //! 2. `sql` parses it ([`session`]); settings of session, request and statement are laid over each other;
 //! 3. a snapshot is pinned and a memory budget made (`context`);
-//! 4. `execute` chooses who does it;
+//! 4. `execute` chooses who does it, within the `limits` that settings draw;
 //! 5. for a query, `sql` rewrites and guards its AST and lists its table functions;
 //! 6. `resolve` makes those into tables: listing and inference, the only I/O before running;
 //! 7. DataFusion plans over `schemas`, which answer from the one snapshot;
@@ -38,6 +38,7 @@ mod processes;
 mod schemas_name;
 pub mod database;
 mod context;
+mod limits;
 mod source_settings;
 mod system;
 mod schemas;

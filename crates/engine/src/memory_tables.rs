@@ -50,6 +50,12 @@ impl MemoryTables {
         self.tables.write().remove(&table);
     }
 
+    /// Lets go of the rows of tables that are no more: dropped with their database, replaced, or filled by a statement
+    /// that outlived its table.
+    pub(crate) fn retain(&self, is_live: impl Fn(TableId) -> bool) {
+        self.tables.write().retain(|table, _| is_live(*table));
+    }
+
     /// (rows, bytes) held.
     pub(crate) fn size(&self, table: TableId) -> (u64, u64) {
         let tables = self.tables.read();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a part is in at most one running merge. Stopping merges of a table cancels the running ones.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,12 +27,28 @@ struct Stopped {
     tables: HashSet<TableId>,
 }
 
+impl Stopped {
+    fn forbid(&self, table: TableId) -> bool {
+        self.all || self.tables.contains(&table)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Merges {
     stopped: Mutex<Stopped>,
     running: Mutex<BTreeMap<u64, RunningMerge>>,
     next: AtomicU64,
     closing: AtomicBool,
+    turns: Mutex<Turns>,
+}
+
+/// Whose turn it is: background merges serve the tables in a round.
+#[derive(Debug, Default)]
+struct Turns {
+    served: HashMap<TableId, u64>,
+    served_count: u64,
+    /// Until when a table is left alone after an error.
+    resting: HashMap<TableId, Duration>,
 }
 
 /// Keeps a merge in the list; leaving the list is what dropping it does.
@@ -76,8 +92,28 @@ impl Merges {
     }
 
     pub(crate) fn may_run(&self, table: TableId) -> bool {
-        let stopped = self.stopped.lock();
-        !stopped.all && !stopped.tables.contains(&table) && !self.closing.load(Ordering::Relaxed)
+        !self.stopped.lock().forbid(table) && !self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Tables in ascending order of this are served fairly: who was served longest ago comes first.
+    pub(crate) fn turn(&self, table: TableId) -> u64 {
+        self.turns.lock().served.get(&table).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn served(&self, table: TableId) {
+        let mut turns = self.turns.lock();
+        turns.served_count += 1;
+        let count = turns.served_count;
+        turns.served.insert(table, count);
+    }
+
+    /// Leaves a table alone for a while.
+    pub(crate) fn rest(&self, table: TableId, until: Duration) {
+        self.turns.lock().resting.insert(table, until);
+    }
+
+    pub(crate) fn is_resting(&self, table: TableId, now: Duration) -> bool {
+        self.turns.lock().resting.get(&table).is_some_and(|until| *until > now)
     }
 
     /// Parts that running merges read.
@@ -96,7 +132,9 @@ impl Merges {
         plan: MergePlan,
         now: Duration,
     ) -> Option<MergeSlot> {
-        if !self.may_run(table) {
+        // Held over the insert, so that `stop` finds this merge either forbidden or running.
+        let stopped = self.stopped.lock();
+        if stopped.forbid(table) || self.closing.load(Ordering::Relaxed) {
             return None;
         }
         let mut running = self.running.lock();

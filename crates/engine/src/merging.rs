@@ -10,12 +10,12 @@ use mergetree::merge::{self, MergeOutcome, MergePlan};
 use model::TableId;
 
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Memory of one background merge; the bound for a hundred parts.
 const MERGE_MEMORY_BYTES: u64 = 256 << 20;
 
-/// Runs one merge on the calling thread; false if it could not start or lost.
+/// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.
 pub(crate) fn run_merge(
     database: &Arc<Database>,
     state: &Arc<TableState>,
@@ -27,7 +27,16 @@ pub(crate) fn run_merge(
     let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
     let running = &slot.merge;
     let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled)?;
-    Ok(matches!(outcome, MergeOutcome::Committed { .. }))
+    match outcome {
+        MergeOutcome::Committed { .. } => Ok(true),
+        MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
+        MergeOutcome::NoSpace => {
+            let message =
+                format!("not enough free disk space to merge parts of table \"{}\"", state.def.name);
+            Err(Error::new(ErrorKind::Limit, 243, message)
+                .with_hint("a merge needs room for its result beside its inputs"))
+        }
+    }
 }
 
 /// Makes the inline rows of a table into parts.

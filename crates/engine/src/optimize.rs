@@ -28,24 +28,25 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
             .with_hint("SYSTEM START MERGES lets them run again"));
     }
     let (is_final, cancelled) = (optimize.is_final, Arc::clone(&context.progress));
+    let throws = context.settings.get_bool("optimize_throw_if_noop") && !is_final;
     let work = move || {
+        // Flushing joins the rows of several statements: that is a merge, too.
+        let joined = state.inline().count() > 1;
         flush_table(&database, table)?;
+        let done = |merged: bool| if merged || joined || !throws { Ok(()) } else { Err(nothing_to_merge()) };
         loop {
             let snapshot = database.catalog.snapshot();
             let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
             let plans: Vec<MergePlan> = plan_all(&state, partition.as_deref(), is_final);
             if plans.is_empty() || cancelled.is_cancelled() {
-                return if cancelled.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) };
+                return if cancelled.is_cancelled() { Err(Error::cancelled()) } else { done(false) };
             }
             let mut merged = false;
             for plan in plans {
                 merged |= run_merge(&database, &state, plan)?;
             }
-            if !merged && !is_final {
-                return Ok(());
-            }
             if !is_final {
-                return Ok(());
+                return done(merged);
             }
             if !merged {
                 // Background merges hold the parts: wait for them, they bring us nearer too.
@@ -58,6 +59,11 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
     };
     let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
     joined.map_err(|e| Error::internal(e.to_string()))?
+}
+
+/// What `optimize_throw_if_noop` asks for; FINAL has reached its goal then.
+fn nothing_to_merge() -> Error {
+    Error::new(ErrorKind::Conflict, 388, "there are no parts to merge, and optimize_throw_if_noop is set")
 }
 
 /// The partition id of the values of a partition key as written: `202008`, `'2020-08-01'`, `(1, 'a')`, `tuple()`.

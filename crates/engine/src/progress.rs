@@ -3,15 +3,17 @@
 //! Invariant: counters only grow. Totals may grow too, while a listing is still being read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::MetricsSet;
 use parking_lot::RwLock;
 use sources::ReadProgress;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::Error;
 use crate::provider::part_files::PART_STORE_URL;
 
 /// Live counters of one statement; shared between its operators and whoever shows them.
@@ -27,15 +29,31 @@ pub struct QueryProgress {
     /// The running plan: its scans of parts count what they read.
     plan: RwLock<Option<Arc<dyn ExecutionPlan>>>,
     cancellation: CancellationToken,
+    /// [`RUNNING`], [`COMMITTING`] or [`STOPPED`].
+    stage: AtomicU8,
 }
+
+const RUNNING: u8 = 0;
+/// The record is being written; from here the statement's outcome is the log's.
+const COMMITTING: u8 = 1;
+/// Given up before it could commit.
+const STOPPED: u8 = 2;
 
 impl QueryProgress {
     pub fn read_rows(&self) -> u64 {
-        self.source.rows_read() + self.sum_over_part_scans("output_rows")
+        // Rows a scan dropped by itself were read, too.
+        let read = |metrics: &MetricsSet| {
+            metrics.output_rows().unwrap_or(0)
+                + metrics.sum_by_name("pushdown_rows_pruned").map_or(0, |value| value.as_usize())
+        };
+        self.source.rows_read() + self.sum_over_part_scans(read)
     }
 
     pub fn read_bytes(&self) -> u64 {
-        self.source.bytes_read() + self.sum_over_part_scans("bytes_scanned")
+        self.source.bytes_read()
+            + self.sum_over_part_scans(|metrics| {
+                metrics.sum_by_name("bytes_scanned").map_or(0, |value| value.as_usize())
+            })
     }
 
     /// 0 while nothing is known.
@@ -74,15 +92,32 @@ impl QueryProgress {
         *self.plan.write() = Some(Arc::clone(plan));
     }
 
-    fn sum_over_part_scans(&self, counter: &str) -> u64 {
+    fn sum_over_part_scans(&self, counter: impl Fn(&MetricsSet) -> usize) -> u64 {
         let mut sum = 0;
         if let Some(plan) = self.plan.read().as_ref() {
             for_each_part_scan(plan.as_ref(), &mut |scan, _| {
-                let counted = scan.metrics().and_then(|metrics| metrics.sum_by_name(counter));
-                sum += counted.map_or(0, |value| value.as_usize() as u64);
+                sum += scan.metrics().map_or(0, |metrics| counter(&metrics) as u64);
             });
         }
         sum
+    }
+
+    /// Called before a record is written: from now on the statement cannot be given up.
+    ///
+    /// # Errors
+    /// It was given up already, and nobody would hear of what it commits.
+    pub(crate) fn begin_commit(&self) -> Result<(), Error> {
+        match self.stage.compare_exchange(RUNNING, COMMITTING, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) | Err(COMMITTING) => Ok(()),
+            Err(_) => Err(Error::cancelled()),
+        }
+    }
+
+    /// Whether whoever waits for the statement may stop waiting: not while it commits, or people would be told that
+    /// nothing happened and do it again.
+    pub(crate) fn give_up(&self) -> bool {
+        let given_up = self.stage.compare_exchange(RUNNING, STOPPED, Ordering::AcqRel, Ordering::Acquire);
+        given_up != Err(COMMITTING)
     }
 
     /// Asks the statement to stop; it does within a batch or a network request.

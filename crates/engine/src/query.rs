@@ -9,7 +9,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
@@ -18,10 +18,11 @@ use futures::StreamExt;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
 
-use sql::TableName;
+use sql::{Settings, TableName};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::limits::limit_result;
 use crate::request::Rows;
 use crate::resolve::{TargetStructure, resolve_calls};
 use crate::schemas::{CALLS, StatementCatalog};
@@ -92,6 +93,24 @@ fn refuse_other_statements(plan: &LogicalPlan) -> Result<(), Error> {
 }
 
 impl PlannedQuery {
+    /// The columns of the result, with the types they have once the plan is analyzed.
+    pub(crate) fn result_schema(&self) -> Result<SchemaRef, Error> {
+        Ok(self.labelled(self.state.optimize(&self.logical)?.schema().as_arrow()))
+    }
+
+    /// Cuts the result as the settings `limit` and `offset` say, after what the statement's own LIMIT leaves.
+    fn cut(&mut self, settings: &Settings) -> Result<(), Error> {
+        // Plans count rows in signed numbers.
+        let rows =
+            |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX).min(usize::MAX >> 1);
+        let (limit, offset) = (rows("limit"), rows("offset"));
+        if limit > 0 || offset > 0 {
+            let whole = LogicalPlanBuilder::from(self.logical.clone());
+            self.logical = whole.limit(offset, (limit > 0).then_some(limit))?.build()?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let optimized = self.state.optimize(&self.logical)?;
         Ok(self.state.query_planner().create_physical_plan(&optimized, &self.state).await?)
@@ -134,11 +153,12 @@ fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Err
 
 /// Runs a SELECT.
 pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
-    let planned = plan(context, query, None).await?;
+    let mut planned = plan(context, query, None).await?;
+    planned.cut(&context.settings)?;
     let physical = planned.physical().await?;
     let schema = planned.labelled(&physical.schema());
     let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
-    Ok(Rows { schema, stream })
+    Ok(limit_result(&context.settings, Rows { schema, stream }))
 }
 
 /// Executes a plan; the stream stops when the statement is cancelled.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
-use formats::FormatKind;
+use formats::{FormatKind, FormatSettings};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
@@ -39,6 +39,8 @@ pub struct Request {
     pub deadline: Option<Duration>,
     /// Generated when absent.
     pub query_id: Option<String>,
+    /// Keep a clone to watch, or cancel, the statement before it answers: an INSERT answers at its end.
+    pub progress: Arc<QueryProgress>,
 }
 
 impl Request {
@@ -54,6 +56,8 @@ pub struct Outcome {
     pub stream: BoxStream<'static, Result<RecordBatch, Error>>,
     /// The statement's FORMAT clause.
     pub format: Option<FormatKind>,
+    /// How the session wants results written.
+    pub format_settings: FormatSettings,
     /// The statement's INTO OUTFILE clause.
     pub outfile: Option<sql::statement::Outfile>,
     pub warnings: Vec<String>,

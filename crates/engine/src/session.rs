@@ -20,6 +20,7 @@ use crate::processes::Process;
 use crate::progress::QueryProgress;
 use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
+use crate::source_settings::format_settings;
 use crate::statement_text::{masked, with_parameters};
 
 /// Batches computed ahead of whoever reads them.
@@ -85,11 +86,13 @@ impl Session {
         let task = self.database.runtimes.spawn_cpu("statement", async move {
             let Prepared { context, parsed, text, .. } = prepared;
             let cancelled = context.progress.cancellation().clone();
+            let mut rows = Box::pin(execute(&context, &parsed.statement, &text, body));
             tokio::select! {
                 biased;
-                rows = execute(&context, &parsed.statement, &text, body) => rows,
-                () = cancelled.cancelled() => Err(Error::cancelled()),
+                rows = &mut rows => return rows,
+                () = cancelled.cancelled() => {}
             }
+            if context.progress.give_up() { Err(Error::cancelled()) } else { rows.await }
         });
         let result = task.await.unwrap_or_else(|e| Err(Error::internal(format!("the statement broke: {e}"))));
         stop.disarm();
@@ -118,6 +121,11 @@ impl Session {
             warnings.extend(variables.settings.set(name, value)?);
         }
         warnings.extend(variables.settings.apply_all(&parsed.output.settings)?);
+        let default_format = variables.settings.get_text("default_format");
+        // SET must stay possible, or nobody could put a bad one right.
+        if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {
+            output_format(&default_format)?;
+        }
         let limit = match variables.settings.get_u64("max_memory_usage") {
             0 => self.database.host.memory.limit(),
             limit => limit,
@@ -130,7 +138,7 @@ impl Session {
             database: Arc::clone(&self.database),
             settings: variables.settings,
             current_database: variables.current_database,
-            progress: Arc::new(QueryProgress::default()),
+            progress: Arc::clone(&request.progress),
             memory: host.memory.child_named("query", limit),
             snapshot: self.database.catalog.snapshot(),
             query_id,
@@ -182,7 +190,12 @@ impl Session {
         Outcome {
             schema: rows.schema,
             stream,
-            format: output.format.as_deref().and_then(FormatKind::parse),
+            format: output
+                .format
+                .as_deref()
+                .and_then(FormatKind::parse)
+                .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
+            format_settings: format_settings(&context.settings),
             outfile: output.outfile,
             warnings: context.warnings.lock().clone(),
             progress: Arc::clone(&context.progress),

@@ -139,7 +139,7 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
         Described::Table(name) => described_columns(context, name)?,
         Described::Query(query) => {
             let planned = plan(context, query, None).await?;
-            of_schema(&planned.labelled(planned.logical.schema().as_arrow()))
+            of_schema(&*planned.result_schema()?)
         }
         Described::Function(call) => {
             let call = sql::table_function_call(call)?;

@@ -54,6 +54,10 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         skip_empty_files: settings.get_bool("s3_skip_empty_files"),
         inference_mode,
         use_schema_cache: settings.get_bool("schema_inference_use_cache_for_s3"),
+        use_schema_cache_for_files: settings.get_bool("schema_inference_use_cache_for_file"),
+        parquet_any_case: settings.get_bool("input_format_parquet_case_insensitive_column_matching"),
+        parquet_missing_columns: settings.get_bool("input_format_parquet_allow_missing_columns"),
+        parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
         format: format_settings(settings),
         ..defaults
     }

@@ -3,6 +3,7 @@
 //! Invariant: each variant is mapped by what its reader can do about it.
 
 use catalog::{CatalogError, RefusedWhy};
+use commitlog::AppendRefused;
 use functions::cast::CastError;
 use mergetree::TableError;
 use parts::PartError;
@@ -32,12 +33,14 @@ impl From<RefusedWhy> for Error {
 
 impl From<CatalogError> for Error {
     fn from(error: CatalogError) -> Error {
-        let kind = match &error {
-            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => ErrorKind::Corruption,
-            CatalogError::NotLogged(_) => ErrorKind::Limit,
-            CatalogError::Log(_) | CatalogError::Poisoned(_) => ErrorKind::Unavailable,
+        let (kind, code) = match &error {
+            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => (ErrorKind::Corruption, 1002),
+            CatalogError::NotLogged(AppendRefused::Space(_)) => (ErrorKind::Limit, 243),
+            CatalogError::NotLogged(_) => (ErrorKind::Limit, 1002),
+            CatalogError::Log(_) | CatalogError::Poisoned(_) => (ErrorKind::Unavailable, 1002),
         };
-        Error::new(kind, 1002, error.to_string())
+        let error = Error::new(kind, code, error.to_string());
+        if code == 243 { error.with_hint("free space on the disk and try again") } else { error }
     }
 }
 

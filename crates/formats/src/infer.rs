@@ -47,7 +47,8 @@ pub fn infer_details(
     let sample = &sample[..sample.len().min(settings.infer_bytes_max)];
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
     let at_end = at_end && !cut;
-    let tally = Tally { kind, settings, columns: Vec::new(), rows: 0, has_header: false };
+    let tally =
+        Tally { kind, settings, columns: Vec::new(), rows: 0, second_has_types: false, has_header: false };
     let inferred = match splitter(kind, settings, std::iter::empty())? {
         Splitter::Csv(rows) => tally.listed(rows, sample, at_end),
         Splitter::Tsv(rows) => tally.listed(rows, sample, at_end),
@@ -75,6 +76,8 @@ struct Tally<'s> {
     settings: &'s FormatSettings,
     columns: Vec<(String, Guess)>,
     rows: u64,
+    /// Whether the row behind the first holds something else than text.
+    second_has_types: bool,
     has_header: bool,
 }
 
@@ -157,6 +160,7 @@ impl Tally<'_> {
         }
         let guesses = self.guesses(&cells[..first.len()]);
         if self.columns.is_empty() {
+            self.second_has_types = guesses.iter().any(no_text);
             self.columns = guesses.into_iter().map(|guess| (String::new(), guess)).collect();
         } else {
             for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
@@ -207,7 +211,7 @@ impl Tally<'_> {
         self.finish()
     }
 
-    /// All texts in the first row, and below it a column that is no text.
+    /// All texts in the first row, and a value that is no text in the second or in all rows of a column.
     fn first_row_is_header(&self, first: &[Cell<'_>]) -> bool {
         let detect = match self.source() {
             Source::Csv => self.settings.csv_detect_header,
@@ -215,8 +219,7 @@ impl Tally<'_> {
             Source::Json | Source::Literal => false,
         };
         let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
-        let no_text = |guess: &Guess| !matches!(guess, Guess::Unknown | Guess::Type(ColumnType::String));
-        detect && all_texts && self.columns.iter().any(|(_, guess)| no_text(guess))
+        detect && all_texts && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
     }
 
     /// Types written in the file.
@@ -284,6 +287,10 @@ impl Tally<'_> {
         }
         Ok(Inferred { columns, has_header: self.has_header, rows: self.rows })
     }
+}
+
+fn no_text(guess: &Guess) -> bool {
+    !matches!(guess, Guess::Unknown | Guess::Type(ColumnType::String))
 }
 
 fn source_of(kind: FormatKind) -> Source {

@@ -42,7 +42,7 @@ pub use error::{FormatError, ValueError};
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
 pub use reader::{ReaderStart, new_reader, new_reader_at};
-pub use settings::{DateTimeInput, FormatSettings};
+pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings};
 pub use split::RowReader;
 pub use text::{ColumnText, NULL_SIGN, Style};
 pub use writer::{OutputStats, RowWriter, new_writer};

@@ -3,6 +3,7 @@
 //! Invariant: byte for byte what ClickHouse prints. Everything appends to a byte vector. Must not know: arrays.
 
 use crate::calendar::{DAY_SECONDS, civil_of};
+use crate::settings::DateTimeOutput;
 
 pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
@@ -141,11 +142,11 @@ pub(crate) fn date(days: i64, out: &mut Vec<u8>) {
     two(day, out);
 }
 
-/// `YYYY-MM-DD hh:mm:ss` of local seconds since 1970-01-01.
-pub(crate) fn date_time(local_seconds: i64, out: &mut Vec<u8>) {
+/// `YYYY-MM-DD hh:mm:ss` of local seconds since 1970-01-01, with another byte for the blank if need be.
+fn date_time(local_seconds: i64, between: u8, out: &mut Vec<u8>) {
     date(local_seconds.div_euclid(DAY_SECONDS), out);
     let second = local_seconds.rem_euclid(DAY_SECONDS);
-    out.push(b' ');
+    out.push(between);
     two(second / 3600, out);
     out.push(b':');
     two(second / 60 % 60, out);
@@ -153,8 +154,37 @@ pub(crate) fn date_time(local_seconds: i64, out: &mut Vec<u8>) {
     two(second % 60, out);
 }
 
+/// A moment: seconds since 1970 in UTC, and `precision` digits of the second that has begun.
+pub(crate) struct Moment {
+    pub(crate) seconds: i64,
+    pub(crate) part: i64,
+    pub(crate) precision: u8,
+}
+
+impl Moment {
+    /// In the zone of this offset, if the form has a zone.
+    pub(crate) fn write(&self, form: DateTimeOutput, offset: i64, out: &mut Vec<u8>) {
+        match form {
+            DateTimeOutput::Simple => {
+                date_time(self.seconds + offset, b' ', out);
+                fraction(self.part, self.precision, out);
+            }
+            DateTimeOutput::Iso => {
+                date_time(self.seconds, b'T', out);
+                fraction(self.part, self.precision, out);
+                out.push(b'Z');
+            }
+            DateTimeOutput::UnixTimestamp => {
+                let per_second = 10_i64.saturating_pow(u32::from(self.precision));
+                let units = self.seconds.saturating_mul(per_second).saturating_add(self.part);
+                decimal(&units.to_string(), self.precision, true, out);
+            }
+        }
+    }
+}
+
 /// `.fraction` of `precision` digits; nothing for precision 0.
-pub(crate) fn fraction(ticks: i64, precision: u8, out: &mut Vec<u8>) {
+fn fraction(ticks: i64, precision: u8, out: &mut Vec<u8>) {
     if precision > 0 {
         out.push(b'.');
         padded(ticks, usize::from(precision), out);
@@ -301,7 +331,7 @@ mod tests {
             assert_eq!(shown(|out| decimal(unscaled, scale, false, out)), text);
             assert_eq!(shown(|out| decimal(unscaled, scale, true, out)), full);
         }
-        assert_eq!(shown(|out| date_time(-1, out)), "1969-12-31 23:59:59");
+        assert_eq!(shown(|out| date_time(-1, b' ', out)), "1969-12-31 23:59:59");
         assert_eq!(shown(|out| fraction(7, 3, out)), ".007");
     }
 

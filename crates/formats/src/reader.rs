@@ -120,6 +120,8 @@ struct Reader<S> {
     header: Ahead,
     types_follow: bool,
     skip_unknown: bool,
+    /// Cells are named by the header rather than by their places.
+    use_header: bool,
     variable_columns: bool,
     /// CSV: one more delimiter may stand at the end of a row.
     trailing_delimiter: bool,
@@ -161,6 +163,7 @@ fn reader<S: SplitRows + 'static>(
         header,
         types_follow: kind.header_rows() == HeaderRows::NamesAndTypes,
         skip_unknown: settings.skip_unknown_fields,
+        use_header: settings.use_header,
         variable_columns: csv && settings.csv_allow_variable_columns
             || !csv && settings.tsv_allow_variable_columns,
         trailing_delimiter: csv,
@@ -238,16 +241,20 @@ impl<S: SplitRows> Reader<S> {
         };
         self.ahead = match self.ahead {
             Ahead::Names => {
-                self.block.map_names(&texts, self.skip_unknown)?;
+                self.name_cells(&texts)?;
                 if self.types_follow { Ahead::Types } else { Ahead::Data }
             }
             Ahead::MaybeNames if is_header => {
-                self.block.map_names(&texts, self.skip_unknown)?;
+                self.name_cells(&texts)?;
                 Ahead::MaybeTypes
             }
             _ => Ahead::Data,
         };
         Ok(is_header)
+    }
+
+    fn name_cells(&mut self, names: &[String]) -> Result<(), FormatError> {
+        if self.use_header { self.block.map_names(names, self.skip_unknown) } else { Ok(()) }
     }
 
     /// Makes the cells of one row as many as the block expects, or says what is wrong.

@@ -12,12 +12,26 @@ pub enum DateTimeInput {
     BestEffort,
 }
 
+/// How times are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DateTimeOutput {
+    /// `YYYY-MM-DD hh:mm:ss` in the column's zone.
+    Simple,
+    /// `YYYY-MM-DDThh:mm:ssZ`.
+    Iso,
+    /// Seconds since 1970.
+    UnixTimestamp,
+}
+
 /// Options shared by readers, writers and inference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormatSettings {
     /// Zone of DateTime columns that name none.
     pub time_zone: String,
     pub date_time_input: DateTimeInput,
+    pub date_time_output: DateTimeOutput,
+    /// Columns of a file with a header are found by its names, not by their places.
+    pub use_header: bool,
     /// NULL for a column that is not Nullable becomes its default instead of an error.
     pub null_as_default: bool,
     pub skip_unknown_fields: bool,
@@ -42,11 +56,14 @@ pub struct FormatSettings {
     pub tsv_input_crlf: bool,
     pub tsv_output_crlf: bool,
     pub json_quote_64bit_integers: bool,
+    pub json_quote_64bit_floats: bool,
     pub json_quote_denormals: bool,
     pub json_quote_decimals: bool,
     pub json_escape_forward_slashes: bool,
     pub json_named_tuples_as_objects: bool,
     pub json_array_of_rows: bool,
+    /// JSON documents end with what the statement read.
+    pub write_statistics: bool,
     pub decimal_trailing_zeros: bool,
     pub bool_true: String,
     pub bool_false: String,
@@ -62,7 +79,8 @@ pub struct FormatSettings {
     /// Columns cut a longer value, in columns of the terminal; not applied to a single value.
     pub pretty_value_width_max: usize,
     pub pretty_pad_width_max: usize,
-    pub pretty_color: bool,
+    /// `None`: whoever writes to a person's terminal decides.
+    pub pretty_color: Option<bool>,
     pub pretty_row_numbers: bool,
     pub pretty_ascii: bool,
     pub pretty_fallback_to_vertical: bool,
@@ -71,6 +89,8 @@ pub struct FormatSettings {
     /// A single number above this gets a readable note; 0 switches it off.
     pub pretty_single_number_tip: u64,
     pub parquet_row_group_rows: usize,
+    /// none, snappy, lz4 or zstd.
+    pub parquet_compression: String,
 }
 
 impl Default for FormatSettings {
@@ -78,6 +98,8 @@ impl Default for FormatSettings {
         Self {
             time_zone: "UTC".to_owned(),
             date_time_input: DateTimeInput::BestEffort,
+            date_time_output: DateTimeOutput::Simple,
+            use_header: true,
             null_as_default: true,
             skip_unknown_fields: true,
             block_rows_max: 65_409, // ClickHouse's max_block_size: 65536 minus room for padding
@@ -99,11 +121,13 @@ impl Default for FormatSettings {
             tsv_input_crlf: false,
             tsv_output_crlf: false,
             json_quote_64bit_integers: false,
+            json_quote_64bit_floats: false,
             json_quote_denormals: false,
             json_quote_decimals: false,
             json_escape_forward_slashes: true,
             json_named_tuples_as_objects: true,
             json_array_of_rows: false,
+            write_statistics: true,
             decimal_trailing_zeros: false,
             bool_true: "true".to_owned(),
             bool_false: "false".to_owned(),
@@ -117,13 +141,14 @@ impl Default for FormatSettings {
             pretty_rows_max: 1000,
             pretty_value_width_max: 10_000,
             pretty_pad_width_max: 250,
-            pretty_color: false,
+            pretty_color: None,
             pretty_row_numbers: true,
             pretty_ascii: false,
             pretty_fallback_to_vertical: true,
             pretty_footer_rows_min: 50,
             pretty_single_number_tip: 1_000_000,
             parquet_row_group_rows: 1_000_000,
+            parquet_compression: "zstd".to_owned(),
         }
     }
 }
@@ -136,8 +161,7 @@ impl Lookup<'_> {
         if let Some(text) = (self.0)(name) {
             match text.trim().to_ascii_lowercase().as_str() {
                 "0" | "false" => *into = false,
-                // `auto` of output_format_pretty_color and the like is decided by the caller.
-                "auto" | "" => {}
+                "" => {}
                 _ => *into = true,
             }
         }
@@ -157,6 +181,11 @@ impl Lookup<'_> {
 }
 
 impl FormatSettings {
+    /// Whether colours are wanted; without a wish there are none.
+    pub fn has_color(&self) -> bool {
+        self.pretty_color.unwrap_or(false)
+    }
+
     /// Takes every option from `lookup`, which answers a session setting's name with its value as text.
     pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut settings = Self::default();
@@ -169,6 +198,11 @@ impl FormatSettings {
             let basic = mode.eq_ignore_ascii_case("basic");
             settings.date_time_input = if basic { DateTimeInput::Basic } else { DateTimeInput::BestEffort };
         }
+        settings.date_time_output = match (lookup.0)("date_time_output_format").as_deref() {
+            Some("iso") => DateTimeOutput::Iso,
+            Some("unix_timestamp") => DateTimeOutput::UnixTimestamp,
+            _ => DateTimeOutput::Simple,
+        };
         settings.take_input(&lookup);
         settings.take_output(&lookup);
         settings
@@ -177,6 +211,7 @@ impl FormatSettings {
     fn take_input(&mut self, lookup: &Lookup<'_>) {
         lookup.flag("input_format_null_as_default", &mut self.null_as_default);
         lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
+        lookup.flag("input_format_with_names_use_header", &mut self.use_header);
         lookup.number("max_block_size", &mut self.block_rows_max);
         self.block_rows_max = self.block_rows_max.max(1);
         if let Some([delimiter, ..]) = (lookup.0)("format_csv_delimiter").as_ref().map(String::as_bytes) {
@@ -214,18 +249,22 @@ impl FormatSettings {
         lookup.flag("output_format_csv_crlf_end_of_line", &mut self.csv_crlf);
         lookup.flag("output_format_tsv_crlf_end_of_line", &mut self.tsv_output_crlf);
         lookup.flag("output_format_json_quote_64bit_integers", &mut self.json_quote_64bit_integers);
+        lookup.flag("output_format_json_quote_64bit_floats", &mut self.json_quote_64bit_floats);
         lookup.flag("output_format_json_quote_denormals", &mut self.json_quote_denormals);
         lookup.flag("output_format_json_quote_decimals", &mut self.json_quote_decimals);
         lookup.flag("output_format_json_escape_forward_slashes", &mut self.json_escape_forward_slashes);
         lookup.flag("output_format_json_named_tuples_as_objects", &mut self.json_named_tuples_as_objects);
         lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
+        lookup.flag("output_format_write_statistics", &mut self.write_statistics);
         lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_trailing_zeros);
         lookup.text("bool_true_representation", &mut self.bool_true);
         lookup.text("bool_false_representation", &mut self.bool_false);
         lookup.number("output_format_pretty_max_rows", &mut self.pretty_rows_max);
         lookup.number("output_format_pretty_max_value_width", &mut self.pretty_value_width_max);
         lookup.number("output_format_pretty_max_column_pad_width", &mut self.pretty_pad_width_max);
-        lookup.flag("output_format_pretty_color", &mut self.pretty_color);
+        if let Some(color) = (lookup.0)("output_format_pretty_color").filter(|color| color != "auto") {
+            self.pretty_color = Some(!matches!(color.as_str(), "0" | "false"));
+        }
         lookup.flag("output_format_pretty_row_numbers", &mut self.pretty_row_numbers);
         if let Some(charset) = (lookup.0)("output_format_pretty_grid_charset") {
             self.pretty_ascii = charset.eq_ignore_ascii_case("ASCII");
@@ -245,6 +284,7 @@ impl FormatSettings {
             &mut self.pretty_single_number_tip,
         );
         lookup.number("output_format_parquet_row_group_size", &mut self.parquet_row_group_rows);
+        lookup.text("output_format_parquet_compression_method", &mut self.parquet_compression);
     }
 }
 

@@ -25,7 +25,7 @@ use model::{ColumnType, EnumValues};
 use crate::calendar::Zone;
 use crate::error::{FormatError, code};
 use crate::print;
-use crate::settings::FormatSettings;
+use crate::settings::{DateTimeOutput, FormatSettings};
 
 /// How a value is escaped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +48,8 @@ pub const NULL_SIGN: &str = "ᴺᵁᴸᴸ";
 #[derive(Clone, Debug)]
 struct TextOptions {
     quote_64bit: bool,
+    quote_64bit_floats: bool,
+    date_time: DateTimeOutput,
     quote_denormals: bool,
     quote_decimals: bool,
     escape_slashes: bool,
@@ -128,6 +130,8 @@ impl ColumnText {
     ) -> Result<Self, FormatError> {
         let options = Arc::new(TextOptions {
             quote_64bit: settings.json_quote_64bit_integers,
+            quote_64bit_floats: settings.json_quote_64bit_floats,
+            date_time: settings.date_time_output,
             quote_denormals: settings.json_quote_denormals,
             quote_decimals: settings.json_quote_decimals,
             escape_slashes: settings.json_escape_forward_slashes,
@@ -187,10 +191,10 @@ impl ColumnText {
             Values::Time { ticks, per_second, per_digit, precision, zone } => {
                 let ticks = ticks[row];
                 let seconds = ticks.div_euclid(*per_second);
-                plain_word(style, out, |out| {
-                    print::date_time(seconds + zone.offset_at(seconds), out);
-                    print::fraction(ticks.rem_euclid(*per_second) / *per_digit, *precision, out);
-                });
+                let part = ticks.rem_euclid(*per_second) / *per_digit;
+                let moment = print::Moment { seconds, part, precision: *precision };
+                let offset = zone.offset_at(seconds);
+                plain_word(style, out, |out| moment.write(options.date_time, offset, out));
             }
             Values::Uuid(array) => plain_word(style, out, |out| print::uuid(array.value(row), out)),
             Values::Bytes(array) => string(array.value(row), style, options, out),
@@ -224,7 +228,12 @@ impl ColumnText {
                 let number = array.value(row);
                 float(number, f64::from(number), style, options, out);
             }
-            Values::Float64(array) => float(array.value(row), array.value(row), style, options, out),
+            Values::Float64(array) => {
+                let number = array.value(row);
+                // What is no number gets its quotes below.
+                let quote = options.quote_64bit_floats && (number.is_finite() || !options.quote_denormals);
+                bare(style, quote, out, |out| float(number, number, style, options, out));
+            }
             _ => {}
         }
     }

@@ -61,7 +61,7 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
     let rows = |layout| Box::new(json::JsonRowsWriter::new(layout, header, settings));
     let pretty = |grid| Box::new(pretty::PrettyWriter::new(grid, settings.clone()));
     let plain = |grid| {
-        let settings = FormatSettings { pretty_color: false, ..settings.clone() };
+        let settings = FormatSettings { pretty_color: Some(false), ..settings.clone() };
         Box::new(pretty::PrettyWriter::new(grid, settings))
     };
     Ok(match kind {

@@ -66,11 +66,15 @@ pub(crate) fn monday(days: i32) -> i32 {
     days - (days + 3).rem_euclid(7)
 }
 
+/// Years beyond which no type has dates; sums stop there, so that they stay in their integers.
+const YEAR_MAX: i32 = 9999;
+
 /// That many months later, on the last day of the month where the day does not exist.
 pub(crate) fn add_months(days: i32, months: i64) -> i32 {
     let date = date_of(days);
-    let index = i64::from(date.year) * 12 + i64::from(date.month - 1) + months;
-    let year = i32::try_from(index.div_euclid(12)).unwrap_or(if months > 0 { 9999 } else { -9999 });
+    let index = (i64::from(date.year) * 12 + i64::from(date.month - 1)).saturating_add(months);
+    let limit = if months > 0 { YEAR_MAX } else { -YEAR_MAX };
+    let year = i32::try_from(index.div_euclid(12)).unwrap_or(limit).clamp(-YEAR_MAX, YEAR_MAX);
     let month = i32::try_from(index.rem_euclid(12)).unwrap_or(0) + 1;
     days_of(year, month, date.day.min(days_in_month(year, month)))
 }
@@ -116,5 +120,8 @@ mod tests {
     fn months_stop_at_the_last_day() {
         assert_eq!(add_months(days_of(2024, 1, 31), 1), days_of(2024, 2, 29));
         assert_eq!(add_months(days_of(2024, 1, 31), -2), days_of(2023, 11, 30));
+        assert_eq!(date_of(add_months(days_of(2024, 1, 1), i64::MAX)).year, YEAR_MAX);
+        assert_eq!(date_of(add_months(days_of(2024, 1, 1), i64::MIN)).year, -YEAR_MAX);
+        assert_eq!(date_of(add_months(days_of(2024, 1, 1), 12_000_000_000)).year, YEAR_MAX);
     }
 }

@@ -9,7 +9,7 @@ use arrow::compute::{is_not_null, kernels::zip::zip};
 use chrono_tz::Tz;
 use model::{ColumnType, type_name};
 
-use crate::call::{ArgType, Call, parse_zone};
+use crate::call::{Arg, ArgType, Call, SessionValues, parse_zone};
 use crate::cast::{CastMode, default_array};
 use crate::error::{FunctionError, codes};
 use crate::registry::{ScalarFunction, keeps_dictionary};
@@ -32,7 +32,7 @@ fn like_source(args: &[ArgType], target: ColumnType) -> ColumnType {
 fn convert(call: &Call<'_>, mode: CastMode, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
     let array = call.caster(mode).column(&arg.array, &arg.column_type, to)?;
-    let made = crate::call::Arg { array, is_constant: arg.is_constant, column_type: to.clone() };
+    let made = Arg { array, is_constant: arg.is_constant, column_type: to.clone() };
     expanded(&made, call.rows)
 }
 
@@ -53,8 +53,45 @@ fn needs_text(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
 
 fn plain(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
     let rule = move |args: &[ArgType]| Ok(like_source(args, target(args)?));
-    ScalarFunction::new(name, arguments, rule, |call| convert(call, CastMode::Strict, call.result_type))
-        .own_nulls()
+    let is_day = matches!(name, "toDate" | "toDate32");
+    ScalarFunction::new(name, arguments, rule, move |call| {
+        if is_day && call.args.len() == 2 {
+            day_in_zone(call)
+        } else {
+            convert(call, CastMode::Strict, call.result_type)
+        }
+    })
+    .own_nulls()
+}
+
+/// The day that a moment falls on in the zone of the second argument.
+fn day_in_zone(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let name: Arc<str> = call.texts(1)?.get(0).into();
+    let session = SessionValues { time_zone: parse_zone(&name)?, ..call.session.clone() };
+    let source = call.arg(0)?;
+    let moment = in_zone(source.column_type.value_type(), name);
+    let moved = match moment {
+        Some(moment) => {
+            let moment = if source.column_type.is_nullable() { moment.nullable() } else { moment };
+            let array = call.caster(CastMode::Strict).column(&source.array, &source.column_type, &moment)?;
+            Arg { array, is_constant: source.is_constant, column_type: moment }
+        }
+        None => source.clone(),
+    };
+    let moved = [moved];
+    let zoned = Call { args: &moved, session: &session, nulls: call.nulls.clone(), ..*call };
+    convert(&zoned, CastMode::Strict, call.result_type)
+}
+
+/// The type of the same moments in a zone; `None` for what is no moment.
+fn in_zone(column_type: &ColumnType, zone: Arc<str>) -> Option<ColumnType> {
+    match column_type {
+        ColumnType::DateTime { .. } => Some(ColumnType::DateTime { time_zone: Some(zone) }),
+        ColumnType::DateTime64 { precision, .. } => {
+            Some(ColumnType::DateTime64 { precision: *precision, time_zone: Some(zone) })
+        }
+        _ => None,
+    }
 }
 
 fn or_null(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
@@ -258,21 +295,15 @@ fn to_string(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let Ok(zone) = call.texts(1) else { return convert(call, CastMode::Strict, call.result_type) };
     let arg = call.arg(0)?;
     let zone: Arc<str> = zone.get(0).into();
-    let zoned = match arg.column_type.value_type() {
-        ColumnType::DateTime { .. } => ColumnType::DateTime { time_zone: Some(zone) },
-        ColumnType::DateTime64 { precision, .. } => {
-            ColumnType::DateTime64 { precision: *precision, time_zone: Some(zone) }
-        }
-        other => return Err(FunctionError::illegal_type(other, "toString with a time zone")),
+    let Some(zoned) = in_zone(arg.column_type.value_type(), zone) else {
+        let source = arg.column_type.value_type();
+        return Err(FunctionError::illegal_type(source, "toString with a time zone"));
     };
     let zoned = if arg.column_type.is_nullable() { zoned.nullable() } else { zoned };
     let caster = call.caster(CastMode::Strict);
     let moved = caster.column(&arg.array, &arg.column_type, &zoned)?;
     let array = caster.column(&moved, &zoned, call.result_type)?;
-    expanded(
-        &crate::call::Arg { array, is_constant: arg.is_constant, column_type: ColumnType::String },
-        call.rows,
-    )
+    expanded(&Arg { array, is_constant: arg.is_constant, column_type: ColumnType::String }, call.rows)
 }
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {

@@ -1,7 +1,7 @@
 //! The two task pools: `cpu` for work that computes, `io` for work that waits.
 //!
 //! They are two because a task that decodes for 50 ms between its awaits would hold up every socket of a
-//! shared pool. Blocking work (sinks, merges, syncs) runs on threads of its own beside the `cpu` pool.
+//! shared pool. Blocking work (merges, syncs) runs on threads beside the `cpu` pool, a sink on a thread of its own.
 //!
 //! Invariant: every task has a name; [`Runtimes::running`] lists the living ones, and nothing runs after
 //! [`Runtimes::shutdown`].
@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Most blocking threads at once; more closures wait in a queue. Sinks and merges are bounded by their own
-/// settings far below this; the limit only keeps a mistake from taking the machine's threads.
+/// Most blocking threads at once; more closures wait in a queue. Merges are bounded by their own setting far below
+/// this; the limit only keeps a mistake from taking the machine's threads.
 const BLOCKING_THREADS_MAX: usize = 256;
 
 /// Stack of a worker. Planning nested expressions recurses deeply; the default 2 MiB overflow at a few
@@ -126,6 +127,28 @@ impl Runtimes {
         })
     }
 
+    /// Runs a closure on a thread of its own, which ends with it. For work that waits for the pools: waiting on one of
+    /// their blocking threads for another of them, enough of it would stand still for ever.
+    ///
+    /// # Errors
+    /// The operating system gives no thread.
+    pub fn spawn_thread<F, T>(&self, name: &str, work: F) -> io::Result<oneshot::Receiver<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let named = Arc::clone(&self.shared.tasks).enter(name);
+        let (sender, receiver) = oneshot::channel();
+        let run = move || {
+            let done = work();
+            drop(named);
+            // Whoever asked may have gone.
+            let _ = sender.send(done);
+        };
+        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run)?;
+        Ok(receiver)
+    }
+
     /// Waits for a future on the calling thread, which must not belong to a pool.
     pub fn block_on<F: Future>(&self, task: F) -> F::Output {
         self.cpu.block_on(task)
@@ -191,7 +214,9 @@ mod tests {
         assert_eq!(runtimes.block_on(cpu).expect("joined").as_deref(), Some("cpu"));
         assert_eq!(runtimes.block_on(io).expect("joined").as_deref(), Some("io"));
         assert_eq!(runtimes.block_on(blocking).expect("joined"), 7);
-        let (release, wait) = tokio::sync::oneshot::channel::<()>();
+        let own = runtimes.spawn_thread("sink", thread).expect("started");
+        assert_eq!(runtimes.block_on(own).expect("sent").as_deref(), Some("sink"));
+        let (release, wait) = oneshot::channel::<()>();
         let waiting = runtimes.spawn_io("waiter", wait);
         assert_eq!(runtimes.running(), ["waiter"]);
         release.send(()).expect("received");

@@ -4,10 +4,11 @@
 //! first, the memory of it after; a crash between the two repeats the deletion, which is idempotent.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use catalog::{Catalog, CommitOutcome, TableState};
 use host::Host;
-use model::{PartId, Seq, TableId};
+use model::{PartId, Seq, TableDef, TableId};
 use parts::PartStore;
 
 use crate::error::TableError;
@@ -19,7 +20,8 @@ pub struct Collected {
     pub bytes: u64,
 }
 
-/// Deletes the files of parts that were removed at least `lifetime_ms` ago and that no snapshot sees.
+/// Deletes the files of parts that were removed at least `lifetime_ms` ago, or what the table's `old_parts_lifetime` says,
+/// and that no snapshot sees.
 ///
 /// # Errors
 /// The disk or the log refuses; what is left is tried again next time.
@@ -66,8 +68,9 @@ fn collect_table(
     collected: &mut Collected,
 ) -> Result<usize, TableError> {
     let (mut gone, mut left): (Vec<PartId>, usize) = (Vec::new(), 0);
+    let lifetime_ms = lifetime_ms(&table.def).unwrap_or(expired.lifetime_ms);
     for removed in table.removed() {
-        let old = expired.now_ms.saturating_sub(removed.removed_ms) >= expired.lifetime_ms;
+        let old = expired.now_ms.saturating_sub(removed.removed_ms) >= lifetime_ms;
         if !old || removed.seq > expired.horizon {
             left += 1;
             continue;
@@ -85,6 +88,11 @@ fn collect_table(
         }
     }
     Ok(left)
+}
+
+fn lifetime_ms(def: &TableDef) -> Option<u64> {
+    let lifetime = Duration::try_from_secs_f64(def.setting("old_parts_lifetime")?).ok()?;
+    u64::try_from(lifetime.as_millis()).ok()
 }
 
 /// Deletes files that no record names. Only right after opening, before the first statement: later on, a file without a

@@ -3,6 +3,7 @@
 //! Invariant: nothing here is visible to anyone until the caller commits the sealed parts.
 
 pub mod blocks;
+pub mod gather;
 pub mod partition;
 pub mod sort;
 pub mod sink;

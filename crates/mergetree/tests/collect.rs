@@ -98,3 +98,20 @@ fn opening_deletes_what_nobody_names_and_nothing_else() {
     assert!(!disk.exists(&unknown).unwrap() && disk.exists(&foreign).unwrap());
     assert_eq!(collect::orphans_at_open(&table.catalog, &table.store).unwrap(), Default::default());
 }
+
+#[test]
+fn a_table_may_say_how_long_its_removed_parts_stay() {
+    let (host, _world) = SimHost::new(1);
+    let mut def = definition(&["Int64"], &[1]);
+    def.settings.insert("old_parts_lifetime".into(), "1".into());
+    let table = create(&host, &root(), def);
+    for first in 0..3 {
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(first * 10..first * 10 + 10));
+        insert(&table, &RecordBatch::try_new(table.def.arrow_schema(), vec![column]).unwrap());
+    }
+    merge(&table);
+    let collect = || collect::run(&table.catalog, &table.store, &host, LIFETIME_MS).unwrap();
+    assert_eq!(collect().files, 0, "too young");
+    host.clock.sleep(Duration::from_millis(1001));
+    assert_eq!(collect().files, 3);
+}

@@ -113,9 +113,9 @@ fn merge_within(table: &Table, parts: usize, budget: u64) {
 #[test]
 fn twelve_parts_merge_within_a_quarter_of_their_bytes() {
     let dir = tempfile::tempdir().unwrap();
-    let (table, bytes) = table_of(dir.path(), 12, 21_000);
-    assert!(bytes > 96 * MIB, "{bytes}");
-    merge_within(&table, 12, 24 * MIB);
+    let (table, bytes) = table_of(dir.path(), 12, 42_000);
+    assert!(bytes > 192 * MIB, "{bytes}");
+    merge_within(&table, 12, 48 * MIB);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! column changes no expression. Must not know: how expressions are evaluated.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -91,6 +92,11 @@ impl TableDef {
 
     pub fn column_by_id(&self, id: ColumnId) -> Option<&ColumnDef> {
         self.columns.iter().find(|column| column.id == id)
+    }
+
+    /// A table-level setting that was given, if it reads as what is asked for.
+    pub fn setting<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.settings.get(name)?.parse().ok()
     }
 
     /// Columns that are stored: all but ALIAS and EPHEMERAL ones.

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ::parquet::errors::ParquetError;
 use model::PartId;
 use thiserror::Error;
 
@@ -34,7 +35,39 @@ impl PartError {
         PartError::Write { part, message: error.to_string() }
     }
 
+    /// What the Parquet library says while it writes to `path`: a full disk must still look like one.
+    pub(crate) fn encode(part: PartId, path: &Path, error: ParquetError) -> PartError {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(found) = cause {
+            if let Some(disk) = found.downcast_ref::<io::Error>() {
+                let source = io::Error::new(disk.kind(), disk.to_string());
+                return PartError::disk("write", path)(source);
+            }
+            cause = found.source();
+        }
+        PartError::write(part, error)
+    }
+
     pub(crate) fn damaged(part: PartId, error: impl std::fmt::Display) -> PartError {
         PartError::Damaged { part, message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_found_however_deep_it_is_wrapped() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let wrapped = ParquetError::External(Box::new(ParquetError::External(Box::new(full()))));
+        for error in [ParquetError::External(Box::new(full())), wrapped] {
+            let error = PartError::encode(PartId::from_random_bytes([7; 16]), Path::new("p"), error);
+            let PartError::Disk { source, .. } = error else { panic!("{error}") };
+            assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+        }
+        let other = ParquetError::General("x".to_owned());
+        let error = PartError::encode(PartId::from_random_bytes([7; 16]), Path::new("p"), other);
+        assert!(matches!(error, PartError::Write { .. }));
     }
 }

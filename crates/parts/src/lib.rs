@@ -14,7 +14,7 @@ pub mod writer;
 pub mod reader;
 pub mod verify;
 
-pub use encoding::{ColumnEncodings, WritePurpose};
+pub use encoding::{ColumnEncodings, SAMPLE_ROWS_MAX, WritePurpose};
 pub use error::PartError;
 pub use reader::{PartBatches, PartReader, open_part};
 pub use store::{PartFile, PartStore};

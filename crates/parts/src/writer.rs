@@ -205,7 +205,8 @@ impl PartWriter {
         if group.rows.iter().any(|column_rows| *column_rows != rows) {
             return Err(PartError::write(id, "columns of a row group have different lengths"));
         }
-        let write = |e| PartError::write(id, e);
+        let path = file.path.as_path();
+        let write = |e| PartError::encode(id, path, e);
         let mut target = file.writer.next_row_group().map_err(write)?;
         for leaf in group.leaves {
             leaf.close().and_then(|chunk| chunk.append_to_row_group(&mut target)).map_err(write)?;
@@ -237,7 +238,7 @@ impl PartWriter {
 
     fn seal(&self, file: &mut OpenFile) -> Result<SealedPart, PartError> {
         let id = self.id;
-        let metadata = file.writer.finish().map_err(|e| PartError::write(id, e))?;
+        let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;
         let synced = file.writer.inner_mut().sync();
         let (bytes, checksum) = synced.map_err(PartError::disk("sync", &file.path))?;
         self.store.sync_dir(self.spec.table.id)?;

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
-use model::{ColumnId, Value};
+use model::{ColumnId, SortOrder, TableKeys, Value};
 use parts::evolve::evolve;
-use parts::{PartError, PartStore, PartWriter, WritePurpose, open_part, verify};
-use rows::{column, host, keys, rows as make_rows, spec, table};
+use parts::{PartError, PartSpec, PartStore, PartWriter, WritePurpose, open_part, verify};
+use rows::{Column, column, host, keys, rows as make_rows, spec, table};
 
 fn store(dir: &tempfile::TempDir) -> PartStore {
     PartStore::local(host(), dir.path().to_owned())
@@ -73,14 +73,7 @@ fn the_descriptor_says_what_is_inside() {
     let views = batch.column(4);
     assert_eq!(part.bounds_of(ColumnId(5)).unwrap().nulls, Some(views.null_count() as u64));
     let body = part.bounds_of(ColumnId(6)).unwrap();
-    let texts = batch.column(5).as_string_view();
-    let least = texts.iter().flatten().min().unwrap();
-    let greatest = texts.iter().flatten().max().unwrap();
-    let Some((Value::Text(min), Value::Text(max))) = body.min.clone().zip(body.max.clone()) else {
-        panic!("text has bounds")
-    };
-    assert!(min.len() <= 64 && least.starts_with(min.as_ref()));
-    assert!(max.len() <= 64 && max.as_ref() >= greatest);
+    assert_eq!((&body.min, &body.max), (&None, &None), "free text outside the key has no bounds");
     let reader = open_part(&store, &part).unwrap();
     let group = reader.metadata().row_group(0);
     let sorting: Vec<i32> = group.sorting_columns().unwrap().iter().map(|s| s.column_idx).collect();
@@ -91,6 +84,27 @@ fn the_descriptor_says_what_is_inside() {
         group.schema_descr().columns().iter().map(|c| c.self_type().get_basic_info().id()).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8, 9], "field ids are column ids");
     assert_eq!(store.list_files(table.id).unwrap()[0].part, Some(part.id));
+}
+
+#[test]
+fn bounds_of_a_text_key_are_cut() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let batch = make_rows(&table, 100, 5000, true);
+    let by_body = TableKeys { sort: vec![Column::of(&table, 6)], partition: vec![] };
+    let spec =
+        PartSpec { keys: Arc::new(by_body), sort: SortOrder::None, ..spec(&table, WritePurpose::Insert) };
+    let mut writer = PartWriter::new(&store(&dir), spec).unwrap();
+    writer.write(&batch).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let body = part.bounds_of(ColumnId(6)).unwrap();
+    let texts = batch.column(5).as_string_view();
+    let least = texts.iter().flatten().min().unwrap();
+    let greatest = texts.iter().flatten().max().unwrap();
+    let Some((Value::Text(min), Value::Text(max))) = body.min.clone().zip(body.max.clone()) else {
+        panic!("a text key has bounds")
+    };
+    assert!(min.len() <= 64 && least.starts_with(min.as_ref()));
+    assert!(max.len() <= 64 && max.as_ref() >= greatest);
 }
 
 #[test]

@@ -54,6 +54,7 @@ impl SourceErrorKind {
 /// ClickHouse's error codes used here.
 pub mod code {
     pub const CANNOT_PARSE_TEXT: u16 = 6;
+    pub const THERE_IS_NO_COLUMN: u16 = 8;
     pub const BAD_ARGUMENTS: u16 = 36;
     pub const NUMBER_OF_ARGUMENTS_DOESNT_MATCH: u16 = 42;
     pub const NOT_IMPLEMENTED: u16 = 48;

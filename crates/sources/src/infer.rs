@@ -87,7 +87,11 @@ impl Inference<'_> {
     }
 
     async fn file_schema(&self, file: &Arc<SourceFile>) -> Result<FileSchema> {
-        let key = file.etag.as_ref().filter(|_| self.env.settings.use_schema_cache).map(|etag| SchemaKey {
+        let cached = match self.store.is_local() {
+            true => self.env.settings.use_schema_cache_for_files,
+            false => self.env.settings.use_schema_cache,
+        };
+        let key = file.etag.as_ref().filter(|_| cached).map(|etag| SchemaKey {
             storage: if self.store.is_local() { "File" } else { "S3" },
             source: format!("{}/{}", self.store.identity(), file.key),
             etag: etag.clone(),

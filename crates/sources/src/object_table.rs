@@ -204,6 +204,9 @@ impl ObjectTable {
     }
 
     fn row_group_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Vec<RowGroupFilter> {
+        if !self.source.env.settings.parquet_skip_row_groups {
+            return Vec::new();
+        }
         filters.iter().filter_map(|filter| RowGroupFilter::new(Arc::clone(filter), &self.schema)).collect()
     }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant};
@@ -25,7 +25,7 @@ use parquet::file::metadata::ParquetMetaData;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::conform::{Place, conform, missing};
-use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::fetch::FileReader;
 use crate::parquet_types;
 use crate::virtual_columns::VirtualColumn;
@@ -104,7 +104,7 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
     let options = ArrowReaderOptions::new().with_schema(Arc::clone(&decoded));
     let arrow = ArrowReaderMetadata::try_new(Arc::clone(&read.footer), options)
         .map_err(|error| SourceError::corrupt(&path, format!("\"{path}\" cannot be decoded: {error}")))?;
-    let (roots, origins) = origins(&read, &decoded);
+    let (roots, origins) = origins(&read, &decoded)?;
     let descriptor = read.footer.file_metadata().schema_descr_ptr();
     let mask = ProjectionMask::roots(&descriptor, roots);
     let waiting = read.row_groups.iter().copied().collect();
@@ -114,24 +114,37 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
 }
 
 /// Root columns to decode, in the file's order, and the origin of every output column.
-fn origins(read: &ParquetRead, decoded: &SchemaRef) -> (Vec<usize>, Vec<Origin>) {
+fn origins(read: &ParquetRead, decoded: &SchemaRef) -> Result<(Vec<usize>, Vec<Origin>)> {
     let unchecked = parquet_types::unchecked_text(&read.footer);
-    let found = |name: &str| decoded.index_of(name).ok();
+    let settings = &read.reader.settings;
+    let alike = |name: &str| {
+        let same = |field: &FieldRef| field.name().to_lowercase() == name.to_lowercase();
+        decoded.fields().iter().position(same).filter(|_| settings.parquet_any_case)
+    };
+    let found = |name: &str| decoded.index_of(name).ok().or_else(|| alike(name));
     let mut roots: Vec<usize> = read.output.fields().iter().filter_map(|field| found(field.name())).collect();
     roots.sort_unstable();
     roots.dedup();
     let origin = |name: &String| match found(name) {
-        Some(root) => Origin::Decoded {
+        Some(root) => Ok(Origin::Decoded {
             position: roots.binary_search(&root).unwrap_or(0),
-            unchecked: unchecked.contains(name),
-        },
+            unchecked: unchecked.contains(decoded.field(root).name()),
+        }),
         None => match VirtualColumn::by_name(name).filter(|column| read.virtual_columns.contains(column)) {
-            Some(column) => Origin::Virtual(column),
-            None => Origin::Missing,
+            Some(column) => Ok(Origin::Virtual(column)),
+            None if settings.parquet_missing_columns => Ok(Origin::Missing),
+            None => Err(no_column(&read.reader.file.path, name)),
         },
     };
-    let origins = read.output.fields().iter().map(|field| origin(field.name())).collect();
-    (roots, origins)
+    let origins = read.output.fields().iter().map(|field| origin(field.name())).collect::<Result<_>>()?;
+    Ok((roots, origins))
+}
+
+fn no_column(path: &str, column: &str) -> SourceError {
+    SourceError::new(SourceErrorKind::BadValue, format!("\"{path}\" has no column \"{column}\""))
+        .with_file(path)
+        .with_code(code::THERE_IS_NO_COLUMN)
+        .with_hint("input_format_parquet_allow_missing_columns = 1 reads it as its default")
 }
 
 impl Stream {

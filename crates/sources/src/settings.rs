@@ -53,7 +53,16 @@ pub struct SourceSettings {
     pub throw_on_zero_files: bool,
     pub skip_empty_files: bool,
     pub inference_mode: InferenceMode,
+    /// For objects of stores.
     pub use_schema_cache: bool,
+    /// For local files.
+    pub use_schema_cache_for_files: bool,
+    /// A column that a Parquet file has in no other case than asked for may be one that differs in case.
+    pub parquet_any_case: bool,
+    /// A column that a Parquet file does not have is NULL or its type's default; otherwise an error.
+    pub parquet_missing_columns: bool,
+    /// Row groups and pages are skipped by their bounds.
+    pub parquet_skip_row_groups: bool,
     /// Bytes of a text file looked at by inference.
     pub inference_bytes_max: u64,
     /// Parquet footers read for one source; of more files inference takes an even sample.
@@ -84,6 +93,10 @@ impl Default for SourceSettings {
             skip_empty_files: true,
             inference_mode: InferenceMode::SampledUnion,
             use_schema_cache: true,
+            use_schema_cache_for_files: true,
+            parquet_any_case: false,
+            parquet_missing_columns: true,
+            parquet_skip_row_groups: true,
             inference_bytes_max: 32 << 20,
             max_footers: 2000,
             prefetch_bytes_max: 64 << 20,

@@ -120,7 +120,8 @@ pub(crate) fn read(read: TextRead) -> Result<BatchStream> {
 /// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
 fn parsed_schema(read: &TextRead) -> SchemaRef {
     let by_name = read.format == FormatKind::JsonEachRow || read.format.header_rows() != HeaderRows::None;
-    if !by_name || !read.reader.settings.format.skip_unknown_fields {
+    let format = &read.reader.settings.format;
+    if !by_name || !format.skip_unknown_fields || !format.use_header {
         return Arc::clone(&read.file_schema);
     }
     let wanted = |name: &str| read.output.index_of(name).is_ok();

@@ -14,6 +14,7 @@ mod scalar;
 mod truth;
 mod literals;
 mod comparison;
+mod short_circuit;
 mod aggregate;
 mod window;
 mod operators;

@@ -79,7 +79,7 @@ fn worded(expr: &Expr) -> String {
             case(operand.as_deref(), conditions, else_result.as_deref())
         }
         Expr::Extract { field, expr, .. } => {
-            format!("to{}({})", capitalised(&field.to_string()), label(expr))
+            format!("{}({})", extract_function(&field.to_string()), label(expr))
         }
         Expr::Ceil { expr, field } => rounded("ceil", expr, field),
         Expr::Floor { expr, field } => rounded("floor", expr, field),
@@ -108,7 +108,13 @@ pub(crate) fn trim_function(trim_where: Option<TrimWhereField>) -> &'static str 
     }
 }
 
-pub(crate) fn capitalised(word: &str) -> String {
+/// The function behind `EXTRACT(field FROM x)`.
+pub(crate) fn extract_function(field: &str) -> String {
+    let part = capitalised(field);
+    format!("to{}", if part == "Day" { "DayOfMonth" } else { part.as_str() })
+}
+
+fn capitalised(word: &str) -> String {
     let mut chars = word.chars();
     let first = chars.next().map(|c| c.to_ascii_uppercase());
     first.into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).collect()

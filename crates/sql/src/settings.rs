@@ -42,6 +42,8 @@ pub enum SettingEffect {
     Obeyed,
     /// Accepted because people have it in their statements; setting it to something else than its default warns.
     NoEffect,
+    /// Another value than the default is an error: ignoring it could make an answer wrong.
+    Refused,
 }
 
 /// One row of the table of settings.
@@ -172,7 +174,8 @@ impl Settings {
     /// Applies one change. Answers with a warning when the setting has no effect.
     ///
     /// # Errors
-    /// UNKNOWN_SETTING; a value that is not of the setting's type is TYPE_MISMATCH or CANNOT_PARSE_TEXT.
+    /// UNKNOWN_SETTING; a value that is not of the setting's type is TYPE_MISMATCH or CANNOT_PARSE_TEXT; a value that
+    /// would have to change answers and does not is NOT_IMPLEMENTED.
     pub fn apply(&mut self, change: &SettingChange) -> Result<Option<String>> {
         let def = self.table.find(&change.name)?;
         if change.value == SettingText::Default {
@@ -180,19 +183,45 @@ impl Settings {
             return Ok(None);
         }
         let value = SettingValue::read(def, &change.value)?;
-        let without_effect = def.effect == SettingEffect::NoEffect && value != SettingValue::default_of(def);
+        let is_default = value == SettingValue::default_of(def);
+        if def.effect == SettingEffect::Refused && !is_default {
+            let what =
+                format!("{} \"{}\" with another value than '{}'", self.table.noun, def.name, def.default);
+            return Err(SqlError::not_implemented(what));
+        }
+        let without_effect = def.effect == SettingEffect::NoEffect && !is_default;
         self.changed.insert(def.name, value);
         let warning = || format!("{} \"{}\" is accepted and has no effect", self.table.noun, def.name);
         Ok(without_effect.then(warning))
     }
 
-    /// Applies changes in order and collects the warnings.
+    /// Applies the changes of one clause in order and collects the warnings.
+    ///
+    /// # Errors
+    /// As [`Settings::apply`]; READONLY when `readonly` was set before and forbids a change. Nothing has changed then.
     pub fn apply_all(&mut self, changes: &[SettingChange]) -> Result<Vec<String>> {
-        let mut warnings = vec![];
+        let (mut changed, mut warnings) = (self.clone(), vec![]);
         for change in changes {
-            warnings.extend(self.apply(change)?);
+            warnings.extend(changed.apply(change)?);
         }
+        for change in changes.iter().filter(|change| self.is_locked(&change.name)) {
+            if self.get(&change.name) != changed.get(&change.name) {
+                let message =
+                    format!("{} \"{}\" cannot be changed: readonly is set", self.table.noun, change.name);
+                return Err(SqlError::new(ErrorCode::Readonly, message));
+            }
+        }
+        *self = changed;
         Ok(warnings)
+    }
+
+    /// Whether `readonly` forbids statements to change a setting: 1 any of them, 2 only itself.
+    fn is_locked(&self, name: &str) -> bool {
+        match self.changed.get("readonly").map_or(0, SettingValue::as_u64) {
+            0 => false,
+            1 => true,
+            _ => name == "readonly",
+        }
     }
 
     /// Sets a value from text, as a URL or a configuration gives it.
@@ -321,5 +350,30 @@ mod tests {
         let mut settings = Settings::session();
         assert_eq!(settings.set("log_queries", "1").unwrap(), None);
         assert!(settings.set("async_insert", "1").unwrap().unwrap().contains("no effect"));
+    }
+
+    #[test]
+    fn a_setting_that_would_change_answers_is_refused_unless_it_is_the_default() {
+        let mut settings = Settings::session();
+        assert_eq!(settings.set("enable_positional_arguments", "1").unwrap(), None);
+        let e = settings.set("enable_positional_arguments", "0").unwrap_err();
+        assert_eq!((e.code.number(), settings.get_bool("enable_positional_arguments")), (48, true));
+    }
+
+    #[test]
+    fn readonly_locks_settings() {
+        let change = |name: &str, value: &str| SettingChange {
+            name: name.to_owned(),
+            value: SettingText::Bare(value.to_owned()),
+        };
+        let mut settings = Settings::session();
+        settings.apply_all(&[change("readonly", "2"), change("max_threads", "3")]).unwrap();
+        settings.apply_all(&[change("max_threads", "4")]).unwrap();
+        let e = settings.apply_all(&[change("max_threads", "5"), change("readonly", "0")]).unwrap_err();
+        assert_eq!((e.code.number(), settings.get_u64("max_threads")), (164, 4));
+        let mut settings = Settings::session();
+        settings.apply_all(&[change("readonly", "1")]).unwrap();
+        settings.apply_all(&[change("readonly", "1"), change("max_threads", "0")]).unwrap();
+        assert_eq!(settings.apply_all(&[change("max_threads", "5")]).unwrap_err().code.number(), 164);
     }
 }

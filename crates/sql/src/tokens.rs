@@ -1,7 +1,8 @@
 //! Statement text -> tokens that sqlparser's grammar can read.
 //!
 //! Literals are unescaped as ClickHouse does; `WITH expr AS name` becomes a marked CTE; `AS` inside an expression
-//! becomes an operator; `GLOBAL` before IN goes. Invariant: token positions stay those of the text.
+//! becomes an operator; `GLOBAL` before IN goes; `12ab` is a word, `0b11` a number. Invariant: token positions stay
+//! those of the text.
 
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
@@ -37,7 +38,56 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
             _ => {}
         }
     }
-    Ok(tokens)
+    Ok(join_numbers(tokens))
+}
+
+/// A number and the word right behind it are one word, and some such words are numbers.
+fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if let Token::Word(word) = &token.token
+            && word.quote_style.is_none()
+            && let Some(before) = joined.last_mut()
+            && let Some(digits) = written(&before.token)
+        {
+            before.token = number_or_word(&format!("{digits}{}", word.value));
+            before.span.end = token.span.end;
+            continue;
+        }
+        joined.push(token);
+    }
+    joined
+}
+
+/// The text of a whole number.
+fn written(token: &Token) -> Option<String> {
+    match token {
+        Token::Number(digits, false) if !digits.contains('.') => Some(digits.clone()),
+        Token::HexStringLiteral(digits) => Some(format!("0x{digits}")),
+        _ => None,
+    }
+}
+
+/// `0b101`, `0x1p3`, or a name that begins with digits.
+fn number_or_word(text: &str) -> Token {
+    let plain = text.replace('_', "");
+    if let Some(bits) = plain.strip_prefix("0b")
+        && let Ok(number) = u64::from_str_radix(bits, 2)
+    {
+        return Token::Number(number.to_string(), false);
+    }
+    match plain.strip_prefix("0x").and_then(hexadecimal) {
+        Some(number) => Token::Number(format!("{number:?}"), false),
+        None => Token::make_word(text, None),
+    }
+}
+
+/// `1p3`: hexadecimal digits and an exponent of two.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, exponent) = text.split_once(['p', 'P'])?;
+    let digits = u32::from_str_radix(digits, 16).ok()?;
+    let exponent = exponent.parse::<u16>().ok()?;
+    Some(f64::from(digits) * f64::from(exponent).exp2()).filter(|number| number.is_finite())
 }
 
 /// `(line 1, col 8)`.
@@ -144,6 +194,8 @@ pub(crate) fn for_query(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut depth = 0;
     name_expressions(&significant, &mut out, &mut depth);
     drop_global(&mut out);
+    drop_trailing_commas(&mut out);
+    let mut out = with_using_lists(&out);
     mark_inner_aliases(&mut out);
     out
 }
@@ -246,6 +298,55 @@ fn drop_global(tokens: &mut Vec<TokenWithSpan>) {
         }
         at += 1;
     }
+}
+
+fn is_clause(token: &Token) -> bool {
+    CLAUSES.iter().any(|clause| is_word(token, clause))
+}
+
+/// The last item of a SELECT may have a comma behind it.
+fn drop_trailing_commas(tokens: &mut Vec<TokenWithSpan>) {
+    let only_items = tokens.iter().all(|t| is_word(&t.token, "SELECT") || !is_clause(&t.token));
+    let mut at = 0;
+    while at < tokens.len() {
+        let ends = match tokens.get(at + 1) {
+            Some(next) => is_word(&next.token, "FROM"),
+            None => only_items,
+        };
+        if tokens[at].token == Token::Comma && ends {
+            tokens.remove(at);
+        }
+        at += 1;
+    }
+}
+
+/// `USING a, b` as `USING (a, b)`.
+fn with_using_lists(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let is_name = |at: usize| {
+        let token = tokens.get(at).map(|token| &token.token);
+        token.is_some_and(|token| matches!(token, Token::Word(_)) && !is_clause(token))
+    };
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let before = at.checked_sub(1).map(|before| &tokens[before].token);
+        let behind_table = matches!(before, Some(Token::Word(_) | Token::RParen));
+        out.push(tokens[at].clone());
+        at += 1;
+        if !is_word(&tokens[at - 1].token, "USING") || !behind_table || !is_name(at) {
+            continue;
+        }
+        let span = tokens[at - 1].span;
+        out.push(TokenWithSpan { token: Token::LParen, span });
+        out.push(tokens[at].clone());
+        at += 1;
+        while tokens.get(at).is_some_and(|token| token.token == Token::Comma) && is_name(at + 1) {
+            out.extend_from_slice(&tokens[at..at + 2]);
+            at += 2;
+        }
+        out.push(TokenWithSpan { token: Token::RParen, span });
+    }
+    out
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -1,5 +1,5 @@
 //! Rules about words for humans: paths in `ARCHITECTURE.md` exist, every crate has its paragraph, every setting its
-//! meaning.
+//! meaning, and every setting that is said to be obeyed a reader.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,11 +12,13 @@ use super::{Complaint, RustFile};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const ARCHITECTURE_LINES_MAX: usize = 250;
+/// The tables of settings, and what reads them for everybody.
+const SETTINGS: &str = "crates/sql/src/settings";
 
 static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\s]+)`"));
 /// A row of a settings table: name, kind, default, effect, meaning.
 static SETTING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?m)^[ \t]*(\w+)\s+[\w()&\[\]", ]+,\s*"[^"]*",\s*(?:Obeyed|NoEffect),\s*"([^"]*)""#)
+    pattern(r#"(?m)^[ \t]*(\w+)\s+[\w()&\[\]", ]+,\s*"[^"]*",\s*(Obeyed|NoEffect|Refused),\s*"([^"]*)""#)
 });
 
 #[expect(clippy::expect_used, reason = "the patterns are constants, compiled by every test run")]
@@ -27,12 +29,22 @@ fn pattern(text: &str) -> Regex {
 pub(super) fn check(root: &Path, files: &[RustFile]) -> Result<Vec<Complaint>> {
     let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;
     let mut complaints = check_architecture(&text, |path| root.join(path).exists());
-    for file in
-        files.iter().filter(|file| file.path.starts_with("crates/sql/src/settings") && !file.is_test())
-    {
-        complaints.extend(undocumented_settings(&file.path, &file.source.lines.join("\n")));
+    let (tables, others): (Vec<&RustFile>, Vec<&RustFile>) = files
+        .iter()
+        .filter(|file| file.path.starts_with("crates/") && !file.is_test())
+        .partition(|file| file.path.starts_with(SETTINGS));
+    let code: String = others.into_iter().map(lines_outside_tests).collect();
+    for file in tables {
+        let table = lines_outside_tests(file);
+        complaints.extend(undocumented_settings(&file.path, &table));
+        complaints.extend(unread_settings(&file.path, &table, &code));
     }
     Ok(complaints)
+}
+
+fn lines_outside_tests(file: &RustFile) -> String {
+    let lines = file.source.lines.iter().zip(&file.source.in_tests);
+    lines.filter(|(_, in_tests)| !**in_tests).map(|(line, _)| format!("{line}\n")).collect()
 }
 
 /// Complaints about the text of `ARCHITECTURE.md`.
@@ -78,9 +90,20 @@ pub(super) fn undocumented_settings(path: &str, text: &str) -> Vec<Complaint> {
     const MEANING_CHARS_MIN: usize = 10;
     SETTING
         .captures_iter(text)
-        .filter(|row| row.get(2).is_none_or(|meaning| meaning.as_str().trim().len() < MEANING_CHARS_MIN))
+        .filter(|row| row.get(3).is_none_or(|meaning| meaning.as_str().trim().len() < MEANING_CHARS_MIN))
         .filter_map(|row| {
             Some(format!("{path}: setting {} has no meaning written down", row.get(1)?.as_str()))
         })
+        .collect()
+}
+
+/// Settings that are marked as obeyed although `code`, all that is not a table of settings, names them nowhere.
+pub(super) fn unread_settings(path: &str, text: &str, code: &str) -> Vec<Complaint> {
+    SETTING
+        .captures_iter(text)
+        .filter(|row| row.get(2).is_some_and(|effect| effect.as_str() == "Obeyed"))
+        .filter_map(|row| Some(row.get(1)?.as_str()))
+        .filter(|name| !code.contains(&format!("\"{name}\"")))
+        .map(|name| format!("{path}: setting {name} is marked Obeyed, and no code reads it"))
         .collect()
 }

@@ -155,3 +155,13 @@ fn settings_have_a_meaning() {
     assert!(documents::undocumented_settings("s.rs", &row("Most threads a query uses.")).is_empty());
     assert_one(&documents::undocumented_settings("s.rs", &row(" ")), "max_threads");
 }
+
+#[test]
+fn obeyed_settings_are_read() {
+    let row =
+        |effect: &str| format!("max_threads  Threads, \"0\", {effect}, \"Most threads a query uses.\";\n");
+    let read = "settings.get_u64(\"max_threads\")";
+    assert!(documents::unread_settings("s.rs", &row("Obeyed"), read).is_empty());
+    assert!(documents::unread_settings("s.rs", &row("NoEffect"), "").is_empty());
+    assert_one(&documents::unread_settings("s.rs", &row("Obeyed"), "// max_threads"), "no code reads it");
+}

@@ -107,28 +107,26 @@ impl ExecutionPlan for SinkExec {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let target = Arc::clone(&self.target);
-        let done = async move {
-            let parts = write_stream(input, Arc::clone(&target)).await.map_err(into_datafusion)?;
-            let rows = part_rows(&parts)?;
-            target.uncommitted.add(parts);
-            Ok(rows)
-        };
+        let done = async move { part_rows(&write_stream(input, target).await.map_err(into_datafusion)?) };
         Ok(Box::pin(RecordBatchStreamAdapter::new(part_schema(), futures::stream::once(done))))
     }
 }
 
-/// Sorts and writes a stream on a blocking thread; the parts are durable and not committed.
+/// Sorts and writes a stream on a thread of its own; the parts are durable, and among the target's uncommitted ones even
+/// if nobody waits for the answer any more.
 pub(crate) async fn write_stream(
     input: SendableRecordBatchStream,
     target: Arc<SinkTarget>,
 ) -> Result<Vec<SealedPart>, Error> {
     let handle = tokio::runtime::Handle::current();
     let runtimes = target.runtimes.clone();
-    let work = move || handle.block_on(run(input, &target));
-    runtimes
-        .spawn_blocking("sink", work)
-        .await
-        .map_err(|e| Error::internal(format!("a sink ended early: {e}")))?
+    let work = move || {
+        let parts = handle.block_on(run(input, &target))?;
+        target.uncommitted.add(parts.clone());
+        Ok(parts)
+    };
+    let written = runtimes.spawn_thread("sink", work)?;
+    written.await.map_err(|_| Error::internal("a sink ended early"))?
 }
 
 async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Result<Vec<SealedPart>, Error> {

@@ -14,8 +14,10 @@ use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::PartDescriptor;
+use model::table_def::column_id_of;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
@@ -46,7 +48,9 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         .with_metadata_size_hint(FOOTER_BYTES_HINT)
         .with_enable_page_index(true)
         .with_pushdown_filters(state.config_options().execution.parquet.pushdown_filters);
-    if let Some(predicate) = scan.predicate {
+    if let Some(predicate) = scan.predicate
+        && !may_meet_nan(&predicate, scan.parts, &scan.schema)
+    {
         source = source.with_predicate(predicate);
     }
     let partitions = state.config_options().execution.target_partitions;
@@ -57,6 +61,22 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         .with_limit(scan.limit)
         .build();
     Ok(DataSourceExec::from_data_source(config))
+}
+
+/// Whether the predicate is about a column of floating point numbers in which some part has NaN. Statistics inside a
+/// Parquet file leave NaN out, so they prove nothing about such rows; our own bounds are absent for such a column.
+fn may_meet_nan(
+    predicate: &Arc<dyn PhysicalExpr>,
+    parts: &[Arc<PartDescriptor>],
+    schema: &SchemaRef,
+) -> bool {
+    collect_columns(predicate).into_iter().any(|column| {
+        let Some(field) = schema.fields().get(column.index()) else { return true };
+        let unbounded = |part: &Arc<PartDescriptor>| {
+            column_id_of(field).is_none_or(|id| part.bounds_of(id).is_none_or(|bounds| bounds.max.is_none()))
+        };
+        field.data_type().is_floating() && parts.iter().any(unbounded)
+    })
 }
 
 /// Largest parts first, each to the group with the fewest bytes.

@@ -30,6 +30,11 @@ fn headers_are_detected_by_types() {
         inferred(FormatKind::Csv, "a,b\n1,x\n"),
         "a Nullable(Int64), b Nullable(String) header rows 1"
     );
+    // The row below the names decides, not what all rows have in common.
+    assert_eq!(
+        inferred(FormatKind::Csv, "a,b\n1,2024-01-01\nx,1.5\n"),
+        "a Nullable(String), b Nullable(String) header rows 2"
+    );
     assert_eq!(inferred(FormatKind::Csv, "a,b\nc,d\n"), "c1 Nullable(String), c2 Nullable(String) rows 2");
 }
 

@@ -114,6 +114,10 @@ impl RowWriter for JsonWriter {
             out.extend_from_slice(b",\n\n\t\"rows_before_limit_at_least\": ");
             print::integer(rows, out);
         }
+        if !self.settings.write_statistics {
+            out.extend_from_slice(b"\n}\n");
+            return Ok(());
+        }
         out.extend_from_slice(b",\n\n\t\"statistics\":\n\t{\n\t\t\"elapsed\": ");
         let seconds = stats.elapsed.as_secs_f64();
         print::float(seconds, seconds, out);

@@ -1,4 +1,4 @@
-//! Parquet files, zstd, rows grouped as they come.
+//! Parquet files, rows grouped as they come.
 
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::{Compression, ZstdLevel};
@@ -12,13 +12,20 @@ use crate::settings::FormatSettings;
 
 pub(super) struct ParquetWriter {
     row_group_rows: usize,
+    compression: Compression,
     /// Present between `start` and `finish`; its buffer is emptied after every batch.
     writer: Option<ArrowWriter<Vec<u8>>>,
 }
 
 impl ParquetWriter {
     pub(super) fn new(settings: &FormatSettings) -> Self {
-        Self { row_group_rows: settings.parquet_row_group_rows.max(1), writer: None }
+        let compression = match settings.parquet_compression.as_str() {
+            "none" => Compression::UNCOMPRESSED,
+            "snappy" => Compression::SNAPPY,
+            "lz4" => Compression::LZ4_RAW,
+            _ => Compression::ZSTD(ZstdLevel::default()),
+        };
+        Self { row_group_rows: settings.parquet_row_group_rows.max(1), compression, writer: None }
     }
 }
 
@@ -33,7 +40,7 @@ fn not_started() -> FormatError {
 impl RowWriter for ParquetWriter {
     fn start(&mut self, schema: &SchemaRef, _: &mut Vec<u8>) -> Result<(), FormatError> {
         let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(self.compression)
             .set_max_row_group_row_count(Some(self.row_group_rows))
             .build();
         let schema = std::sync::Arc::clone(schema);

@@ -307,7 +307,7 @@ impl<'t> Table<'t> {
 
     fn name(&self, at: usize, out: &mut Vec<u8>) {
         let (before, after): (&[u8], &[u8]) =
-            if self.settings.pretty_color { (BOLD, PLAIN) } else { (b"", b"") };
+            if self.settings.has_color() { (BOLD, PLAIN) } else { (b"", b"") };
         out.extend_from_slice(before);
         out.extend_from_slice(self.columns.names[at].as_bytes());
         out.extend_from_slice(after);
@@ -389,7 +389,7 @@ impl<'t> Table<'t> {
 
     fn grey(&self, text: &str, out: &mut Vec<u8>) {
         let (before, after): (&[u8], &[u8]) =
-            if self.settings.pretty_color { (GREY, PLAIN) } else { (b"", b"") };
+            if self.settings.has_color() { (GREY, PLAIN) } else { (b"", b"") };
         out.extend_from_slice(before);
         out.extend_from_slice(text.as_bytes());
         out.extend_from_slice(after);
@@ -414,7 +414,7 @@ impl<'t> Table<'t> {
         if self.right[at] {
             out.resize(out.len() + padding, b' ');
         }
-        if self.settings.pretty_color && self.columns.types[at].is_number() {
+        if self.settings.has_color() && self.columns.types[at].is_number() {
             self.digits(text, out);
         } else {
             out.extend_from_slice(text.as_bytes());

@@ -41,7 +41,7 @@ fn batches_join_into_one_table_and_the_middle_is_left_out() {
 
 #[test]
 fn colours_mark_names_numbers_and_digit_groups() {
-    let settings = FormatSettings { pretty_color: true, ..FormatSettings::default() };
+    let settings = FormatSettings { pretty_color: Some(true), ..FormatSettings::default() };
     let table = written(FormatKind::PrettyCompact, &[numbers(12_345_678..12_345_679)], &settings);
     assert_eq!(
         table.lines().nth(1).unwrap(),
@@ -80,4 +80,24 @@ fn parquet_holds_the_rows() {
             .unwrap();
     let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert_eq!(batches, vec![numbers(0..30)]);
+}
+
+#[test]
+fn statistics_are_left_out_on_request() {
+    let settings = FormatSettings { write_statistics: false, ..FormatSettings::default() };
+    let document = written(FormatKind::Json, &[numbers(1..2)], &settings);
+    assert!(document.ends_with("\n\t],\n\n\t\"rows\": 1\n}\n"), "{document}");
+}
+
+#[test]
+fn floats_of_64_bits_are_quoted_on_request() {
+    let array: ArrayRef = Arc::new(arrow::array::Float64Array::from(vec![1.5, f64::NAN]));
+    let narrow: ArrayRef = Arc::new(arrow::array::Float32Array::from(vec![1.5, 2.0]));
+    let batch = RecordBatch::try_from_iter([("a", array), ("b", narrow)]).unwrap();
+    let settings = FormatSettings { json_quote_64bit_floats: true, ..FormatSettings::default() };
+    let rows = written(FormatKind::JsonEachRow, std::slice::from_ref(&batch), &settings);
+    assert_eq!(rows, "{\"a\":\"1.5\",\"b\":1.5}\n{\"a\":\"null\",\"b\":2}\n");
+    let settings = FormatSettings { json_quote_denormals: true, ..settings };
+    let rows = written(FormatKind::JsonEachRow, &[batch], &settings);
+    assert_eq!(rows, "{\"a\":\"1.5\",\"b\":1.5}\n{\"a\":\"nan\",\"b\":2}\n");
 }

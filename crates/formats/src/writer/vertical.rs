@@ -25,12 +25,12 @@ impl VerticalWriter {
     }
 
     fn name(&self, column: usize, out: &mut Vec<u8>) {
-        if self.settings.pretty_color {
+        if self.settings.has_color() {
             out.extend_from_slice(BOLD);
         }
         out.extend_from_slice(self.columns.names[column].as_bytes());
         out.push(b':');
-        if self.settings.pretty_color {
+        if self.settings.has_color() {
             out.extend_from_slice(PLAIN);
         }
         let widest = self.widths.iter().max().copied().unwrap_or(0);
@@ -71,7 +71,7 @@ impl RowWriter for VerticalWriter {
                     tip(&out[start..], &self.columns.types[at], self.settings.pretty_single_number_tip);
                 if let Some(note) = note {
                     let (before, after): (&[u8], &[u8]) =
-                        if self.settings.pretty_color { (GREY, PLAIN) } else { (b"", b"") };
+                        if self.settings.has_color() { (GREY, PLAIN) } else { (b"", b"") };
                     out.extend_from_slice(before);
                     out.extend_from_slice(note.as_bytes());
                     out.extend_from_slice(after);

@@ -73,6 +73,25 @@ fn range_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     Ok(ColumnType::Array(Box::new(element)))
 }
 
+/// Refuses to make too many elements before any of them takes memory.
+fn check_elements(made: usize, (start, end, step): (i64, i64, i64)) -> Result<(), FunctionError> {
+    let (distance, step) = (i128::from(end) - i128::from(start), i128::from(step));
+    let ahead = if step == 0 || (distance > 0) != (step > 0) {
+        0
+    } else {
+        (distance.abs() + step.abs() - 1) / step.abs()
+    };
+    let all = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(made);
+    if all <= RANGE_ELEMENTS_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "a call to function range would produce {all} array elements, which is greater than the allowed maximum of \
+         {RANGE_ELEMENTS_MAX}"
+    );
+    Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+}
+
 /// `range(end)`, `range(start, end)`, `range(start, end, step)`.
 fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else {
@@ -89,13 +108,12 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
             [] => (0, 0, 1),
         };
+        if !call.is_null(row) {
+            check_elements(numbers.len(), (start, end, step))?;
+        }
         let mut next = start;
         while !call.is_null(row) && (step > 0 && next < end || step < 0 && next > end) {
             numbers.push(next);
-            if numbers.len() > RANGE_ELEMENTS_MAX {
-                let message = format!("range makes more than {RANGE_ELEMENTS_MAX} elements");
-                return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message));
-            }
             let Some(following) = next.checked_add(step) else { break };
             next = following;
         }

@@ -5,7 +5,7 @@
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{add_months, monday, month_index};
+use crate::calendar::{date_of, monday, month_index};
 use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
 use crate::interval::Unit;
@@ -40,9 +40,9 @@ fn whole_units(a: (&Locals, usize), b: (&Locals, usize), unit: Unit) -> i64 {
     if let Some(months) = unit.months() {
         let (from, to) = (a.0.day(a.1), b.0.day(b.1));
         let crossed = month_index(to) - month_index(from);
-        let reached =
-            |n: i64| (i64::from(add_months(from, n)), a.0.time(a.1)) <= (i64::from(to), b.0.time(b.1));
-        let whole = if reached(crossed) { crossed } else { crossed - 1 };
+        // The 31st is not reached in a shorter month.
+        let reached = (date_of(from).day, a.0.time(a.1)) <= (date_of(to).day, b.0.time(b.1));
+        let whole = if reached { crossed } else { crossed - 1 };
         return whole / months;
     }
     let span = unit.seconds().or_else(|| unit.days().map(|days| days * 86_400));

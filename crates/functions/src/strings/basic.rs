@@ -86,6 +86,14 @@ fn mapped(name: &'static str, map: impl Fn(&str, &mut String) + Send + Sync + 's
     })
 }
 
+fn initcap(text: &str, out: &mut String) {
+    let mut in_word = false;
+    for c in text.chars() {
+        out.push(if in_word { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() });
+        in_word = c.is_ascii_alphanumeric();
+    }
+}
+
 fn reverse_bytes(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(text.bytes().rev().map(char::from));
@@ -164,6 +172,11 @@ fn cases() -> Vec<ScalarFunction> {
             .any_case()
             .aliases(&["ucase"])
             .doc("upper(text)", "ASCII letters in upper case.", "upper('abc') -> 'ABC'"),
+        mapped("initcap", initcap).any_case().doc(
+            "initcap(text)",
+            "The first ASCII letter of every word in upper case, all others in lower case.",
+            "initcap('hello wORLD') -> 'Hello World'",
+        ),
         mapped("lowerUTF8", |text, out| out.extend(text.chars().flat_map(char::to_lowercase))).doc(
             "lowerUTF8(text)",
             "All letters in lower case.",

@@ -96,6 +96,31 @@ fn trim(name: &'static str, left: bool, right: bool) -> ScalarFunction {
     })
 }
 
+/// The text before the n-th delimiter; behind the n-th from the end where n is negative.
+fn before_delimiter<'a>(text: &'a str, delimiter: &str, count: i64) -> &'a str {
+    let Some(nth) = count.unsigned_abs().checked_sub(1) else { return "" };
+    if delimiter.is_empty() {
+        return "";
+    }
+    let nth = usize::try_from(nth).unwrap_or(usize::MAX);
+    if count > 0 {
+        text.match_indices(delimiter).nth(nth).map_or(text, |(at, _)| &text[..at])
+    } else {
+        text.rmatch_indices(delimiter).nth(nth).map_or(text, |(at, found)| &text[at + found.len()..])
+    }
+}
+
+fn substring_index() -> ScalarFunction {
+    let rule = takes_text("substringIndex", 2, ColumnType::String);
+    ScalarFunction::new("substringIndex", 3..=3, rule, |call| {
+        let (texts, delimiters, counts) = (call.texts(0)?, call.texts(1)?, call.ints(2)?);
+        call.each_text(|row, out| {
+            out.push_str(before_delimiter(texts.get(row), delimiters.get(row), counts.get(row)));
+            Ok(())
+        })
+    })
+}
+
 fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
     ScalarFunction::new(name, 2..=3, takes_text(name, 1, ColumnType::String), move |call| {
         let (texts, widths) = (call.texts(0)?, call.ints(1)?);
@@ -162,6 +187,11 @@ fn parts() -> Vec<ScalarFunction> {
             "rightUTF8(text, n)",
             "The last n characters.",
             "rightUTF8('uñ', 1) -> 'ñ'",
+        ),
+        substring_index().doc(
+            "substringIndex(text, delimiter, n)",
+            "The text before the n-th delimiter; behind the n-th from the end where n is negative.",
+            "substringIndex('a.b.c', '.', 2) -> 'a.b'",
         ),
     ]
 }

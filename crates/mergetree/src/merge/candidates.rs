@@ -65,7 +65,7 @@ pub fn plan_all(table: &TableState, partition: Option<&str>, is_final: bool) -> 
             .filter(|parts| parts.len() > 1 || parts.iter().any(|part| is_unsorted(table, part.id)));
         return wanted.map(|parts| plan(parts, MergeReason::Final)).collect();
     }
-    let limits = MergeLimits { base: 1.0, plans_max: 1, ..MergeLimits::default() };
+    let limits = MergeLimits { base: 1.0, plans_max: 1, ..MergeLimits::default().of_table(&table.def) };
     let best = |parts| choose(parts, &limits, 0).into_iter().next();
     let plans = parts.chunk_by(|a, b| a.partition == b.partition).filter_map(best);
     plans.map(|plan| MergePlan { reason: MergeReason::Optimize, ..plan }).collect()

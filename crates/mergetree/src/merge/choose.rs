@@ -7,7 +7,7 @@
 //! quiet table still becomes few parts. Invariant: the plans of one call are disjoint, and each names neighbours in one
 //! partition.
 
-use model::{PartId, PartitionValue};
+use model::{PartId, PartitionValue, TableDef};
 
 /// What the choice looks at. Summaries come ordered by partition, then block number.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,6 +63,21 @@ pub struct MergeLimits {
 impl Default for MergeLimits {
     fn default() -> MergeLimits {
         MergeLimits { bytes_max: 150 << 30, parts_max: 100, plans_max: 16, base: 5.0 }
+    }
+}
+
+impl MergeLimits {
+    /// The same limits, but for what the table's own settings say.
+    #[must_use]
+    pub fn of_table(mut self, def: &TableDef) -> MergeLimits {
+        self.bytes_max = def.setting("max_bytes_to_merge_at_max_space_in_pool").unwrap_or(self.bytes_max);
+        self.parts_max = match def.setting("max_parts_to_merge_at_once") {
+            Some(0) => usize::MAX,
+            given => given.unwrap_or(self.parts_max),
+        };
+        // Below 1 a range would weigh more than its own parts.
+        self.base = def.setting("merge_selector_base").map_or(self.base, |base: f64| base.max(1.0));
+        self
     }
 }
 

@@ -15,7 +15,7 @@ use model::{BlockRange, ColumnId, PartDescriptor, SortOrder, TableKeys};
 use parts::sorted::key_columns;
 use parts::{PartReader, PartStore, WritePurpose, open_part};
 
-use super::memory::{ColumnCost, MergeCosts};
+use super::memory::{BATCH_ROWS_MAX, ColumnCost, MergeCosts};
 use super::rows::InputRows;
 use crate::error::TableError;
 use crate::table::Table;
@@ -83,6 +83,7 @@ impl Inputs {
             inputs: self.readers.len() as u64,
             rows_max: self.readers.iter().map(PartReader::rows).max().unwrap_or(0),
             rows_total: self.rows_total,
+            batch_rows_max: table.def.setting("merge_max_block_size").unwrap_or(BATCH_ROWS_MAX),
             bytes_total: self.bytes_total,
             fixed: footers.sum::<u64>() + key.clone().map(|cost| cost.pages).sum::<u64>(),
             // The comparable bytes repeat the values, and say where each row ends.

@@ -21,6 +21,8 @@ pub(crate) struct MergeCosts {
     /// Rows of the largest input, and of all.
     pub(crate) rows_max: u64,
     pub(crate) rows_total: u64,
+    /// Rows held for one input at most.
+    pub(crate) batch_rows_max: u64,
     /// Of all inputs in memory; a small merge shall not take more than it can use.
     pub(crate) bytes_total: u64,
     /// What is held all the time: footers, page indexes, and the pages of the key's columns, over all inputs.
@@ -49,7 +51,8 @@ pub(crate) struct ColumnGroup {
     pub(crate) batch_rows: usize,
 }
 
-const BATCH_ROWS_MAX: u64 = 8192;
+/// ClickHouse's `merge_max_block_size`.
+pub(crate) const BATCH_ROWS_MAX: u64 = 8192;
 /// Smaller batches cost more in calls than they save.
 const BATCH_ROWS_MIN: u64 = 16;
 /// Rows held over all inputs; more would gain nothing.
@@ -68,7 +71,7 @@ impl MergeCosts {
         let affordable = bytes / inputs / row.max(1);
         affordable
             .min(BATCH_ROWS_TOTAL / inputs)
-            .clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX)
+            .clamp(BATCH_ROWS_MIN, self.batch_rows_max.max(BATCH_ROWS_MIN))
             .min(self.rows_max.max(1))
     }
 
@@ -172,6 +175,7 @@ mod tests {
             inputs,
             rows_max,
             rows_total: inputs * rows_max,
+            batch_rows_max: BATCH_ROWS_MAX,
             bytes_total,
             fixed: MIB,
             key_row: 32,
@@ -215,8 +219,16 @@ mod tests {
                     let columns = vec![ColumnCost { pages: inputs * MIB / 2, row }; 12];
                     let (rows_total, bytes_total) = (inputs * rows_max, inputs * rows_max * row * 12);
                     let fixed = inputs << 16;
-                    let costs =
-                        MergeCosts { inputs, rows_max, rows_total, bytes_total, fixed, key_row: 48, columns };
+                    let costs = MergeCosts {
+                        inputs,
+                        rows_max,
+                        rows_total,
+                        batch_rows_max: BATCH_ROWS_MAX,
+                        bytes_total,
+                        fixed,
+                        key_row: 48,
+                        columns,
+                    };
                     let (needed, wanted) = (costs.bytes_needed(), costs.bytes_wanted());
                     assert!(needed <= wanted);
                     if row <= 24 {

@@ -9,35 +9,40 @@ use arrow::array::RecordBatch;
 use model::{PartitionValue, TableKeys, Value};
 use parts::sorted::KeyRows;
 
+use super::gather::{RowPlace, places};
 use crate::error::TableError;
+use crate::table::Table;
 
 /// The rows of one partition.
 #[derive(Debug)]
 pub struct Piece {
     pub partition: PartitionValue,
     /// `None`: all rows of the block.
-    pub rows: Option<Vec<u32>>,
+    pub rows: Option<Vec<RowPlace>>,
 }
 
 /// # Errors
 /// More than `partitions_max` partitions (0 = no limit), or the key cannot be computed.
-pub fn split(keys: &TableKeys, block: &RecordBatch, partitions_max: u64) -> Result<Vec<Piece>, TableError> {
-    if keys.partition.is_empty() || block.num_rows() == 0 {
+pub fn split(table: &Table, block: &[RecordBatch], partitions_max: u64) -> Result<Vec<Piece>, TableError> {
+    let keys: &TableKeys = &table.keys;
+    if keys.partition.is_empty() || block.is_empty() {
         return Ok(vec![Piece { partition: PartitionValue::all(), rows: None }]);
     }
+    let all = places(block).map_err(|e| table.rows_error(e))?;
     let mut key = KeyRows::new(&keys.partition);
-    let arrays = key.arrays(block)?;
-    let encoded = key.rows(&arrays)?;
+    let arrays = block.iter().map(|batch| key.arrays(batch)).collect::<Result<Vec<_>, _>>()?;
+    let encoded = arrays.iter().map(|arrays| key.rows(arrays)).collect::<Result<Vec<_>, _>>()?;
     let mut known: HashMap<&[u8], usize> = HashMap::new();
-    let mut pieces: Vec<(usize, Vec<u32>)> = Vec::new();
+    let mut pieces: Vec<Vec<RowPlace>> = Vec::new();
     let mut last: Option<(&[u8], usize)> = None;
-    for (row, position) in (0..block.num_rows()).zip(0_u32..) {
-        let bytes = encoded.row(row).data();
+    let rows = encoded.iter().flat_map(|rows| rows.iter());
+    for (place, row) in all.into_iter().zip(rows) {
+        let bytes = row.data();
         // Neighbours are mostly of one partition: look the partition up only when it changes.
         let piece = match last {
             Some((same, piece)) if same == bytes => piece,
             _ => *known.entry(bytes).or_insert_with(|| {
-                pieces.push((row, Vec::new()));
+                pieces.push(Vec::new());
                 pieces.len() - 1
             }),
         };
@@ -45,12 +50,13 @@ pub fn split(keys: &TableKeys, block: &RecordBatch, partitions_max: u64) -> Resu
         if partitions_max > 0 && pieces.len() as u64 > partitions_max {
             return Err(TableError::TooManyPartitions { max: partitions_max });
         }
-        pieces[piece].1.push(position);
+        pieces[piece].push(place);
     }
-    let types: Vec<_> = arrays.iter().map(|array| array.data_type().clone()).collect();
+    let types: Vec<_> = arrays[0].iter().map(|array| array.data_type().clone()).collect();
     let single = pieces.len() == 1;
-    let piece = |(first, rows): (usize, Vec<u32>)| {
-        let values = arrays.iter().map(|array| Value::at(array, first).unwrap_or(Value::Null)).collect();
+    let piece = |rows: Vec<RowPlace>| {
+        let (batch, row) = (rows[0].batch as usize, rows[0].row as usize);
+        let values = arrays[batch].iter().map(|array| Value::at(array, row).unwrap_or(Value::Null)).collect();
         Piece { partition: PartitionValue::new(values, &types), rows: (!single).then_some(rows) }
     };
     Ok(pieces.into_iter().map(piece).collect())

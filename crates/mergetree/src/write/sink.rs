@@ -6,14 +6,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, UInt32Array};
-use arrow::compute::{concat, take};
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
 use host::{MemoryBudget, MemoryGrant};
 use model::{BlockRange, LoadId, PartitionValue, SealedPart};
-use parts::sorted::SortedCheck;
+use parts::array_size::batch_bytes;
+use parts::writer::{ROW_GROUP_BYTES_MAX, ROW_GROUP_ROWS_MAX};
 use parts::{ColumnEncodings, PartSpec, PartWriter, WritePurpose};
 
 use super::blocks::{Block, BlockBuilder};
+use super::gather::{RowPlace, gather, gather_column, indices, places};
 use super::partition::split;
 use super::sort::BlockKeys;
 use crate::error::TableError;
@@ -33,7 +35,7 @@ pub struct SinkSettings {
     pub load: Option<LoadId>,
 }
 
-/// Rows gathered and encoded at once: small enough to stay in the processor's cache.
+/// Values gathered and encoded at once: small enough to stay in the processor's cache.
 const GATHER_ROWS: usize = 8192;
 
 /// Writes one statement's rows, or the share of one thread.
@@ -113,11 +115,10 @@ impl PartSink {
 
     fn write_block(&mut self, block: Block) -> Result<(), TableError> {
         let Block { batches, mut grant, .. } = block;
-        let rows = one_batch(&self.table, batches)?;
-        let keys = BlockKeys::new(&self.table.keys, &rows)?;
-        for piece in split(&self.table.keys, &rows, self.settings.partitions_max)? {
+        let keys = BlockKeys::new(&self.table.keys, &batches)?;
+        for piece in split(&self.table, &batches, self.settings.partitions_max)? {
             let order = keys.sorted_rows(piece.rows.as_deref()).or(piece.rows);
-            self.write_piece(&rows, piece.partition, order.as_deref(), &mut grant)?;
+            self.write_piece(&batches, piece.partition, order.as_deref(), &mut grant)?;
         }
         Ok(())
     }
@@ -125,30 +126,28 @@ impl PartSink {
     /// Writes the rows of `order` (all if `None`) as one part.
     fn write_piece(
         &mut self,
-        block: &RecordBatch,
+        block: &[RecordBatch],
         partition: PartitionValue,
-        order: Option<&[u32]>,
+        order: Option<&[RowPlace]>,
         grant: &mut MemoryGrant,
     ) -> Result<(), TableError> {
-        let spec = self.spec(block, partition);
+        let spec = self.spec(block, partition)?;
         let mut writer = PartWriter::new(&self.table.store, spec)?;
-        // What the encoder holds is allocated already: it is counted past any limit.
         let before = grant.bytes();
-        let mut counted = 0;
-        let mut sorted = SortedCheck::new(if cfg!(debug_assertions) { &self.table.keys.sort } else { &[] });
-        let total = order.map_or(block.num_rows(), <[u32]>::len);
-        for start in (0..total).step_by(GATHER_ROWS) {
-            let rows = GATHER_ROWS.min(total - start);
-            let chunk = match order {
-                None => block.slice(start, rows),
-                Some(order) => gather(&self.table, block, &order[start..start + rows])?,
-            };
-            sorted.check(&chunk)?;
-            writer.write(&chunk)?;
-            let held = writer.memory_bytes();
-            if held > counted {
-                grant.grow_anyway(held - counted);
-                counted = held;
+        match order {
+            None => {
+                for batch in block {
+                    writer.write(batch)?;
+                    count_encoded(grant, before, &writer);
+                }
+            }
+            Some(order) => {
+                let rows = self.row_group_rows(block);
+                for group in order.chunks(rows) {
+                    self.write_row_group(&mut writer, block, group)?;
+                    count_encoded(grant, before, &writer);
+                    writer.end_row_group()?;
+                }
             }
         }
         self.parts.push(writer.finish()?);
@@ -156,21 +155,57 @@ impl PartSink {
         Ok(())
     }
 
-    fn spec(&mut self, block: &RecordBatch, partition: PartitionValue) -> PartSpec {
-        let purpose = self.purpose;
-        let encodings =
-            self.encodings.get_or_insert_with(|| Arc::new(ColumnEncodings::choose(block, purpose)));
-        PartSpec {
+    /// Rows of a row group, so that it has about the bytes it may have.
+    fn row_group_rows(&self, block: &[RecordBatch]) -> usize {
+        let rows: u64 = block.iter().map(|batch| batch.num_rows() as u64).sum();
+        let bytes: u64 = block.iter().map(batch_bytes).sum();
+        let fitting = ROW_GROUP_BYTES_MAX * rows / bytes.max(1);
+        usize::try_from(fitting.clamp(GATHER_ROWS as u64, ROW_GROUP_ROWS_MAX)).unwrap_or(GATHER_ROWS)
+    }
+
+    /// Column by column: the values of one column of a block stay in the processor's cache while they are gathered in
+    /// sorted order; those of all columns would not.
+    fn write_row_group(
+        &self,
+        writer: &mut PartWriter,
+        block: &[RecordBatch],
+        group: &[RowPlace],
+    ) -> Result<(), TableError> {
+        let rows = indices(group);
+        for position in 0..writer.schema().fields().len() {
+            for chunk in rows.chunks(GATHER_ROWS) {
+                let values = gather_column(block, position, chunk).map_err(|e| self.table.rows_error(e))?;
+                writer.write_column(position, &values)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn spec(&mut self, block: &[RecordBatch], partition: PartitionValue) -> Result<PartSpec, TableError> {
+        let encodings = match &self.encodings {
+            Some(encodings) => Arc::clone(encodings),
+            None => Arc::new(self.choose_encodings(block).map_err(|e| self.table.rows_error(e))?),
+        };
+        self.encodings = Some(Arc::clone(&encodings));
+        Ok(PartSpec {
             table: Arc::clone(&self.table.def),
             keys: Arc::clone(&self.table.keys),
             partition,
             sort: self.table.sort_order(),
             level: 0,
-            purpose,
+            purpose: self.purpose,
             load: self.settings.load,
             blocks: self.replaces,
-            encodings: Some(Arc::clone(encodings)),
-        }
+            encodings: Some(encodings),
+        })
+    }
+
+    /// Looks at rows from all over the block, since neighbours are alike.
+    fn choose_encodings(&self, block: &[RecordBatch]) -> Result<ColumnEncodings, ArrowError> {
+        let all = places(block)?;
+        let step = all.len().div_ceil(parts::SAMPLE_ROWS_MAX).max(1);
+        let sampled: Vec<RowPlace> = all.into_iter().step_by(step).collect();
+        Ok(ColumnEncodings::choose(&gather(block, &sampled)?, self.purpose))
     }
 }
 
@@ -183,24 +218,10 @@ impl Drop for PartSink {
     }
 }
 
-/// One batch out of many, column by column, so that at most one column is there twice. Texts stay where they are.
-fn one_batch(table: &Table, mut batches: Vec<RecordBatch>) -> Result<RecordBatch, TableError> {
-    let schema = table.def.arrow_schema();
-    let mut columns = Vec::with_capacity(schema.fields().len());
-    if batches.len() == 1 {
-        columns.extend(batches.remove(0).columns().iter().cloned());
+/// What the encoder holds is allocated already: it is counted past any limit, on top of the block's `before`.
+fn count_encoded(grant: &mut MemoryGrant, before: u64, writer: &PartWriter) {
+    let wanted = before + writer.memory_bytes();
+    if wanted > grant.bytes() {
+        grant.grow_anyway(wanted - grant.bytes());
     }
-    for _ in columns.len()..schema.fields().len() {
-        let pieces: Vec<_> = batches.iter_mut().map(|batch| batch.remove_column(0)).collect();
-        let pieces: Vec<&dyn arrow::array::Array> = pieces.iter().map(AsRef::as_ref).collect();
-        columns.push(concat(&pieces).map_err(|e| table.rows_error(e))?);
-    }
-    RecordBatch::try_new(schema, columns).map_err(|e| table.rows_error(e))
-}
-
-pub(crate) fn gather(table: &Table, block: &RecordBatch, rows: &[u32]) -> Result<RecordBatch, TableError> {
-    let rows = UInt32Array::from(rows.to_vec());
-    let columns = block.columns().iter().map(|column| take(column, &rows, None));
-    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|e| table.rows_error(e))?;
-    RecordBatch::try_new(block.schema(), columns).map_err(|e| table.rows_error(e))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Schema;
+use mergetree::write::gather::{RowPlace, places};
 use mergetree::write::sort::BlockKeys;
 use model::type_arrow::{FIELD_ID_KEY, to_field};
 use model::{ColumnId, ColumnType, RowExpr, TableKeys};
@@ -49,13 +50,18 @@ proptest! {
         rows in prop::collection::vec((prop::option::of(-2..3_i32), "[ab\\x00é]{0,3}|a{12,40}"), 1..60),
         keep in prop::collection::vec(any::<bool>(), 60),
     ) {
-        let (block, keys) = (block(&rows), keys());
-        let subset: Vec<u32> = (0_u32..).zip(&rows).zip(&keep).filter(|(_, keep)| **keep).map(|((i, _), _)| i).collect();
+        // In two batches: places must order across them.
+        let cut = rows.len() / 2;
+        let (blocks, keys) = ([block(&rows[..cut]), block(&rows[cut..])], keys());
+        let all = places(&blocks).unwrap();
+        let value = |place: &RowPlace| &rows[place.batch as usize * cut + place.row as usize];
+        let subset: Vec<RowPlace> =
+            all.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(place, _)| *place).collect();
         for subset in [None, Some(subset)] {
-            let mut expected: Vec<u32> = subset.clone().unwrap_or_else(|| (0..rows.len() as u32).collect());
+            let mut expected = subset.clone().unwrap_or_else(|| all.clone());
             let given = expected.clone();
-            expected.sort_by(|a, b| order(&rows[*a as usize], &rows[*b as usize]));
-            let found = BlockKeys::new(&keys, &block).unwrap().sorted_rows(subset.as_deref());
+            expected.sort_by(|a, b| order(value(a), value(b)));
+            let found = BlockKeys::new(&keys, &blocks).unwrap().sorted_rows(subset.as_deref());
             prop_assert_eq!(found.is_none(), expected == given, "in order is said exactly when it is true");
             prop_assert_eq!(found.unwrap_or(given), expected);
         }

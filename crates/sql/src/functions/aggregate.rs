@@ -4,6 +4,7 @@
 
 mod definition;
 mod finish;
+mod float_extreme;
 mod quantile;
 mod table;
 mod wrapped;

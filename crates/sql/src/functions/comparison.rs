@@ -3,9 +3,9 @@
 //! Invariant: a column keeps standing bare on its side wherever a literal can be moved to its type instead, so that
 //! pruning, hash joins and Parquet see it.
 
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::utils::disjunction;
+use datafusion::logical_expr::utils::{conjunction, disjunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
 use model::ColumnType;
@@ -34,7 +34,7 @@ pub(super) fn is_comparison(op: Operator) -> bool {
     function_of(op).is_some()
 }
 
-fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+pub(super) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
 }
 
@@ -87,18 +87,80 @@ pub(super) fn compare(
 ) -> Result<Expr> {
     let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
     if nests(&left_type) || nests(&right_type) {
-        return nested(left, op, right);
+        return nested(left, op, right, schema, session);
     }
     let (left, right) = align((left, &left_type), (right, &right_type), schema, session)?;
-    Ok(binary(left, op, right))
+    // With a session it is the last time that the comparison is looked at.
+    if session.is_some() { without_nan(left, op, right, schema) } else { Ok(binary(left, op, right)) }
+}
+
+/// Arrow has NaN in order with the numbers; in ClickHouse it equals nothing and is neither less nor greater.
+fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    // A hash join takes NaN for equal to itself, in ClickHouse as here.
+    if op == Operator::Eq && joins(&left, &right) {
+        return Ok(binary(left, op, right));
+    }
+    let mut tests = vec![];
+    for side in [&left, &right] {
+        if may_be_nan(side, schema)? {
+            tests.push(call("isNaN", vec![side.clone()])?);
+        }
+    }
+    let compared = binary(left, op, right);
+    let is = |test: Expr, op: Operator| binary(test, op, Expr::Literal(ScalarValue::UInt8(Some(0)), None));
+    Ok(match (op, tests.len()) {
+        (_, 0) => compared,
+        // A number and NaN differ for Arrow too.
+        (Operator::Eq | Operator::NotEq, 1) => compared,
+        (Operator::Eq, _) => tests.into_iter().take(1).fold(compared, |all, t| all.and(is(t, Operator::Eq))),
+        (Operator::NotEq, _) => {
+            let both = conjunction(tests.into_iter().map(|test| is(test, Operator::NotEq)));
+            both.into_iter().fold(compared, Expr::or)
+        }
+        _ => tests.into_iter().fold(compared, |all, test| all.and(is(test, Operator::Eq))),
+    })
+}
+
+/// Whether the sides are of different tables.
+fn joins(left: &Expr, right: &Expr) -> bool {
+    let (left, right) = (left.column_refs(), right.column_refs());
+    let apart = |column: &Column| right.iter().all(|other| other.relation != column.relation);
+    !left.is_empty() && !right.is_empty() && left.iter().all(|column| apart(column))
+}
+
+fn may_be_nan(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    Ok(match literal_of(expr) {
+        Some(ScalarValue::Float32(Some(value))) => value.is_nan(),
+        Some(ScalarValue::Float64(Some(value))) => value.is_nan(),
+        Some(_) => false,
+        None => is_float(&type_of(expr, schema)?),
+    })
+}
+
+/// Whether NaN is among its values.
+pub(super) fn is_float(column_type: &ColumnType) -> bool {
+    matches!(column_type.value_type(), ColumnType::Float32 | ColumnType::Float64)
 }
 
 fn nests(column_type: &ColumnType) -> bool {
     matches!(column_type.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
 }
 
-/// Tuples of equal length compare element by element where that says the same; the rest is our function's.
-fn nested(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
+/// Tuples that are written out compare element by element, which prunes; the rest is our function's.
+fn nested(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    if matches!(op, Operator::Eq | Operator::NotEq)
+        && let Some((a, b)) = call_arguments(&left, "tuple").zip(call_arguments(&right, "tuple"))
+        && a.len() == b.len()
+    {
+        let equal = elements(a, b, schema, session)?;
+        return Ok(if op == Operator::Eq { equal } else { Expr::Not(Box::new(equal)) });
+    }
     let name = function_of(op).unwrap_or("equals");
     let made = call(name, vec![left, right])?;
     let zero = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
@@ -149,7 +211,6 @@ fn is_moment(column_type: &ColumnType) -> bool {
 fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
     use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Uuid};
     let ((left, a), (right, b)) = (left, right);
-    let is_float = |t: &ColumnType| matches!(t, ColumnType::Float32 | ColumnType::Float64);
     match (a, b) {
         _ if a.is_string() && b.is_string() => Ok((left, right)),
         _ if a.is_string() && b.enum_values().is_some() => Ok((left, cast_to(right, &ColumnType::String)?)),
@@ -205,9 +266,12 @@ pub(super) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     let InList { expr, list, negated } = in_list;
     let expr = as_value(*expr, schema)?;
     let column_type = type_of(&expr, schema)?;
+    if column_type == ColumnType::Nothing {
+        return Ok(unknown());
+    }
     let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
         let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
-            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, session),
+            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
             _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
         };
         let tests = list.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
@@ -248,11 +312,24 @@ fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
     }
 }
 
-/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes.
-fn elements(left: &[Expr], right: &[Expr], schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+fn unknown() -> Expr {
+    Expr::Literal(ScalarValue::Boolean(None), None)
+}
+
+/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
+fn elements(
+    left: &[Expr],
+    right: &[Expr],
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    for element in left.iter().chain(right) {
+        if type_of(element, schema)? == ColumnType::Nothing {
+            return Ok(unknown());
+        }
+    }
     let pairs = left.iter().zip(right);
-    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, Some(session)));
-    let tests = tests.collect::<Result<Vec<_>>>()?;
-    let all = datafusion::logical_expr::utils::conjunction(tests);
+    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, session));
+    let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
     Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
 }

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
-use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Alias, Between, Case, InList, InSubquery, Like, WindowFunction,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Union,
+    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Sort, SortExpr,
+    Subquery, Union,
 };
 use datafusion::optimizer::AnalyzerRule;
 use functions::error::codes;
@@ -20,9 +23,10 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
-use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison};
+use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
 use super::scalar::call;
 use super::session::session_values;
+use super::short_circuit::{choice, guarded, is_choice};
 use super::truth::TRUTH;
 use super::typing::{external, literal, literal_array, type_of, type_of_field};
 
@@ -60,7 +64,7 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
         let name = names.save(&expr);
         let expr = typed(expr, &schema, session)?;
         let expr = if makes_columns { output(expr, &schema)? } else { expr };
-        Ok(Transformed::yes(name.restore(expr)))
+        Ok(Transformed::yes(name.restore(guarded(expr, &schema)?)))
     })?;
     typed.map_data(predicates)?.map_data(LogicalPlan::recompute_schema)
 }
@@ -85,14 +89,17 @@ fn union(union: Union) -> Result<LogicalPlan> {
 /// The plan with its columns in these types.
 fn in_types(input: Arc<LogicalPlan>, types: &[ColumnType]) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(input.schema());
-    let fits = |(field, t): (&Arc<arrow::datatypes::Field>, &ColumnType)| type_of_field(field) == *t;
+    // What a literal made carries no type, and a UNION's columns all do.
+    let fits = |(field, t): (&Arc<arrow::datatypes::Field>, &ColumnType)| {
+        type_of_field(field) == *t && field.metadata() == to_field(field.name(), t).metadata()
+    };
     if schema.fields().iter().zip(types).all(fits) {
         return Ok(input);
     }
     let column =
         |((qualifier, field), t): ((Option<&TableReference>, &Arc<arrow::datatypes::Field>), &ColumnType)| {
             let column = Expr::Column(Column::from((qualifier, field)));
-            if type_of_field(field) == *t {
+            if fits((field, t)) {
                 return Ok(column);
             }
             Ok(cast_to(column, t)?.alias_qualified(qualifier.cloned(), field.name()))
@@ -101,7 +108,7 @@ fn in_types(input: Arc<LogicalPlan>, types: &[ColumnType]) -> Result<Arc<Logical
     Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(columns, input)?)))
 }
 
-/// Conditions of filters and joins may be numbers.
+/// Conditions of filters and joins may be numbers; keys of a sort may be floats.
 fn predicates(node: LogicalPlan) -> Result<LogicalPlan> {
     match node {
         LogicalPlan::Filter(filter) => {
@@ -113,8 +120,28 @@ fn predicates(node: LogicalPlan) -> Result<LogicalPlan> {
             let filter = join.filter.map(|filter| as_predicate(filter, &schema)).transpose()?;
             Ok(LogicalPlan::Join(Join { filter, ..join }))
         }
+        LogicalPlan::Sort(sort) => {
+            let expr = nan_beside_null(sort.expr, sort.input.schema())?;
+            Ok(LogicalPlan::Sort(Sort { expr, ..sort }))
+        }
         other => Ok(other),
     }
+}
+
+/// ClickHouse sorts NaN to the side where NULL is, whatever the direction.
+fn nan_beside_null(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
+    let mut sorted: Vec<SortExpr> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if is_float(&type_of(&key.expr, schema)?) {
+            let is_nan = call("isNaN", vec![key.expr.clone()])?;
+            let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
+            if sorted.last() != Some(&before) {
+                sorted.push(before);
+            }
+        }
+        sorted.push(key);
+    }
+    Ok(sorted)
 }
 
 /// A column made by an expression: predicates become UInt8, also inside aggregate and window functions.
@@ -131,7 +158,7 @@ fn output(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 
 /// An expression that no analyzer will see (a key, a default) with ClickHouse's types.
 pub fn typed_expression(expr: Expr, schema: &DFSchema, config: &ConfigOptions) -> Result<Expr> {
-    output(typed(expr, schema, &session_values(config))?, schema)
+    guarded(output(typed(expr, schema, &session_values(config))?, schema)?, schema)
 }
 
 /// The expression with ClickHouse's types, all through.
@@ -185,9 +212,17 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::InList(list) => in_list(InList { ..list }, schema, session),
         Expr::Like(like) => Ok(Expr::Like(self::like(like, schema)?)),
         Expr::Case(case) => self::case(case, schema, session),
+        Expr::ScalarFunction(function) if is_choice(&function) => {
+            case(choice(function.args), schema, session)
+        }
+        Expr::ScalarSubquery(subquery) => Ok(Expr::ScalarSubquery(maybe_empty(subquery)?)),
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            Ok(Expr::InSubquery(InSubquery { expr, subquery: without_nulls(subquery)?, negated }))
+        }
         Expr::AggregateFunction(function) => {
             let mut function: AggregateFunction = function;
             function.params.args = values(function.params.args, schema)?;
+            function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
             if function.func.name() == "uniq" {
                 function.params.args = texts(function.params.args, schema)?;
             }
@@ -200,6 +235,33 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         }
         other => Ok(other),
     }
+}
+
+/// The value of a subquery is NULL where it has no row, so its type is Nullable.
+fn maybe_empty(subquery: Subquery) -> Result<Subquery> {
+    let schema = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
+    let column_type = type_of_field(field);
+    let nests = matches!(column_type, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
+    if nests || column_type.is_nullable() || column_type == ColumnType::Nothing {
+        return Ok(subquery);
+    }
+    let column = cast_to(Expr::Column(Column::from((qualifier, field))), &column_type.nullable())?;
+    let column = column.alias_qualified(qualifier.cloned(), field.name());
+    let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
+}
+
+/// The set of IN, in which ClickHouse has no NULL.
+fn without_nulls(subquery: Subquery) -> Result<Subquery> {
+    let schema = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
+    if !field.is_nullable() {
+        return Ok(subquery);
+    }
+    let present = Expr::IsNotNull(Box::new(Expr::Column(Column::from((qualifier, field)))));
+    let filter = Filter::new(present, Arc::clone(&subquery.subquery));
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Filter(filter))))
 }
 
 /// Literals as the statement writes them.

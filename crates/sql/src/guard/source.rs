@@ -40,6 +40,13 @@ pub(crate) fn joined(checked: &TableWithJoins, depth: Depth) -> Result<()> {
 }
 
 fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
+    if let JoinOperator::Right(JoinConstraint::Using(_))
+    | JoinOperator::RightOuter(JoinConstraint::Using(_))
+    | JoinOperator::FullOuter(JoinConstraint::Using(_)) = checked
+    {
+        // The planner takes the left side's column, which such a join leaves empty in rows of the right side.
+        return Err(SqlError::not_implemented("USING in a RIGHT or FULL JOIN, unlike ON l.x = r.x,"));
+    }
     match checked {
         JoinOperator::Join(on)
         | JoinOperator::Inner(on)

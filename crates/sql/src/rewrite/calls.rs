@@ -44,6 +44,8 @@ impl Rewriter {
     fn scalar(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
+            _ if name == "arrayPushBack" && args.len() == 2 => return self.pushed(args, false),
+            _ if name == "arrayPushFront" && args.len() == 2 => return self.pushed(args, true),
             ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
             ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
                 return self.shifted(BinaryOperator::Plus, args);
@@ -59,6 +61,16 @@ impl Rewriter {
         let Some(known) = names::scalar(name) else { return Err(names::unknown(name)) };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
         Ok(call(known, self.values(args)?))
+    }
+
+    /// `arrayPushBack(a, x)` is `arrayConcat(a, [x])`.
+    fn pushed(&mut self, args: Vec<Expr>, in_front: bool) -> Result<Expr> {
+        let mut lists = self.values(args)?;
+        if let Some(element) = lists.pop() {
+            let at = if in_front { 0 } else { lists.len() };
+            lists.insert(at, call("array", vec![element]));
+        }
+        Ok(call("arrayConcat", lists))
     }
 
     fn cast(&mut self, operand: Expr, type_name: &Expr) -> Result<Expr> {

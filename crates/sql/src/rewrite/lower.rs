@@ -7,7 +7,7 @@ use sqlparser::ast::{BinaryOperator, CeilFloorKind, Expr, SetExpr, UnaryOperator
 
 use crate::dialect::{call, number};
 use crate::error::{Result, SqlError};
-use crate::label::{capitalised, trim_function};
+use crate::label::{extract_function, trim_function};
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 
@@ -246,7 +246,7 @@ impl Rewriter {
                 Ok(Expr::Case { case_token, end_token, operand, conditions: whens, else_result })
             }
             Expr::Extract { field, expr, .. } => {
-                self.called(&format!("to{}", capitalised(&field.to_string())), vec![*expr])
+                self.called(&extract_function(&field.to_string()), vec![*expr])
             }
             Expr::Ceil { expr, field } => self.rounded("ceil", *expr, field),
             Expr::Floor { expr, field } => self.rounded("floor", *expr, field),

@@ -7,6 +7,7 @@ use sqlparser::ast::{
     OrderByKind, OrderByOptions, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Value,
 };
 
+use crate::dialect::{name_of, plain_args, text};
 use crate::error::{Result, SqlError};
 use crate::head::ident;
 use crate::label::{label, unique};
@@ -250,12 +251,20 @@ impl Rewriter {
                 plain.map(|column| column.lowered.clone()).collect()
             }
             GroupByExpr::Expressions(keys, _) => {
-                let mut lowered = vec![];
+                let (had_keys, mut lowered) = (!keys.is_empty(), vec![]);
                 for key in keys {
+                    if is_empty_tuple(&key) {
+                        continue;
+                    }
                     lowered.push(match position_of(&key, columns)? {
                         Some(column) => column.lowered.clone(),
                         None => self.value(key)?,
                     });
+                }
+                let any_aggregate = columns.iter().flatten().any(|column| aggregates(&column.written));
+                if lowered.is_empty() && had_keys && !any_aggregate {
+                    // Without a key and without an aggregate the planner would not group at all.
+                    lowered.push(text(""));
                 }
                 lowered
             }
@@ -342,6 +351,15 @@ fn order_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
 /// Window keys are ordered by the same rule.
 pub(crate) fn window_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
     order_key(expr, options)
+}
+
+/// `()` and `tuple()` have one value only and split no group.
+fn is_empty_tuple(key: &Expr) -> bool {
+    match key {
+        Expr::Tuple(parts) => parts.is_empty(),
+        Expr::Function(function) => name_of(function) == "tuple" && plain_args(function).is_empty(),
+        _ => false,
+    }
 }
 
 fn position(expr: &Expr) -> Option<usize> {

@@ -1,20 +1,20 @@
 //! Settings of inserts and loads.
 
-use super::SettingKind::{Bool, Bytes, Milliseconds, Text, Threads, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Text, Threads, UInt64};
 
 super::settings! { INSERT:
 max_insert_threads              Threads, "0", Obeyed, "Sinks of an INSERT SELECT; 0 lets the plan decide.";
 min_insert_block_size_rows      UInt64, "1048449", Obeyed, "Rows from which a block becomes a part; 0 means any.";
 min_insert_block_size_bytes     Bytes, "268402944", Obeyed, "Bytes from which a block becomes a part; 0 means any.";
-max_insert_block_size           UInt64, "1048449", Obeyed, "Rows of a block that a text format makes.";
-max_insert_block_size_rows      UInt64, "1048449", Obeyed, "Rows of a block that a text format makes.";
-max_insert_block_size_bytes     Bytes, "0", Obeyed, "Bytes of a block that a text format makes; 0 means any.";
+max_insert_block_size           UInt64, "1048449", NoEffect, "Rows of a block of a text format; min_insert_block_size_rows cuts parts.";
+max_insert_block_size_rows      UInt64, "1048449", NoEffect, "Rows of a block of a text format; min_insert_block_size_rows cuts parts.";
+max_insert_block_size_bytes     Bytes, "0", NoEffect, "Bytes of a block of a text format; 0 means any.";
 use_strict_insert_block_limits  Bool, "0", NoEffect, "Whether both minimums must be met.";
 min_insert_block_size_rows_for_materialized_views UInt64, "0", NoEffect, "Rows of blocks of materialized views.";
 min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes of blocks of materialized views.";
 max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
 throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
-optimize_on_insert              Bool, "1", Obeyed, "Whether rows of an insert are merged by the engine's rule.";
+optimize_on_insert              Bool, "1", NoEffect, "Whether rows of an insert are merged by the engine's rule; ours has none.";
 async_insert                    Bool, "0", NoEffect, "Whether small inserts are buffered; ours are durable when answered.";
 wait_for_async_insert           Bool, "1", NoEffect, "Whether an insert waits until it is durable; it always does.";
 wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds an asynchronous insert waits.";
@@ -26,7 +26,7 @@ insert_deduplicate              Bool, "1", NoEffect, "Whether equal blocks of re
 insert_deduplication_token      Text, "", NoEffect, "Name by which an insert is written once.";
 deduplicate_blocks_in_dependent_materialized_views Bool, "0", NoEffect, "Whether views deduplicate.";
 insert_quorum                   Text, "0", NoEffect, "Replicas that must have a part.";
-insert_null_as_default          Bool, "1", Obeyed, "Whether NULL into a column that takes none is its default.";
+insert_null_as_default          Bool, "1", Obeyed, "Whether NULL of INSERT SELECT into a column without NULL is its default.";
 insert_distributed_sync         Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
 distributed_foreground_insert   Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
 parallel_distributed_insert_select UInt64, "2", NoEffect, "How INSERT SELECT is spread over nodes.";
@@ -42,8 +42,8 @@ alter_sync                      UInt64, "1", NoEffect, "Whose replicas ALTER wai
 mutations_sync                  UInt64, "0", NoEffect, "Whose replicas mutations wait for.";
 lightweight_deletes_sync        UInt64, "2", NoEffect, "Whose replicas DELETE waits for.";
 database_atomic_wait_for_drop_and_detach_synchronously Bool, "0", NoEffect, "Whether DROP waits; it always does.";
-data_type_default_nullable      Bool, "0", Obeyed, "Whether columns without NULL or NOT NULL are nullable.";
+data_type_default_nullable      Bool, "0", Refused, "Whether columns without NULL or NOT NULL are nullable.";
 allow_suspicious_low_cardinality_types Bool, "0", NoEffect, "Whether LowCardinality may hold numbers.";
 allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
-default_table_engine            Text, "MergeTree", Obeyed, "Engine of CREATE TABLE without ENGINE.";
+default_table_engine            Choice(&["MergeTree", "Memory", "None"]), "MergeTree", Obeyed, "Engine of CREATE TABLE without ENGINE.";
 }

@@ -23,7 +23,7 @@ session_timezone                Text, "", Obeyed, "Time zone of DateTime values 
 use_client_time_zone            Bool, "0", NoEffect, "Whether a client shows times in its own zone.";
 query_id                        Text, "", NoEffect, "Name of the query; protocols carry it elsewhere.";
 log_queries                     Bool, "1", NoEffect, "Whether queries are written to system.query_log.";
-log_comment                     Text, "", Obeyed, "Kept with the query in system.query_log.";
+log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";
 log_query_threads               Bool, "0", NoEffect, "Whether threads of queries are logged.";
 log_profile_events              Bool, "1", NoEffect, "Whether counters are logged.";
 send_logs_level                 Text, "fatal", NoEffect, "Level of server log lines sent to the client.";
@@ -40,7 +40,7 @@ joined_subquery_requires_alias  Bool, "1", NoEffect, "Whether a subquery in a JO
 join_use_nulls                  Bool, "1", NoEffect, "Rows without a partner get NULLs; the other way is not done.";
 join_algorithm                  Text, "direct,parallel_hash,hash", NoEffect, "How joins are computed.";
 prefer_column_name_to_alias     Bool, "0", NoEffect, "Whether a column wins over an alias of the same name.";
-enable_positional_arguments     Bool, "1", Obeyed, "Whether GROUP BY 1 and ORDER BY 1 mean the first column.";
+enable_positional_arguments     Bool, "1", Refused, "Whether GROUP BY 1 and ORDER BY 1 mean the first column.";
 group_by_use_nulls              Bool, "0", NoEffect, "Whether keys of ROLLUP become nullable.";
 group_by_two_level_threshold    UInt64, "100000", NoEffect, "Keys from which aggregation is split.";
 group_by_two_level_threshold_bytes Bytes, "50000000", NoEffect, "Bytes from which aggregation is split.";

@@ -3,7 +3,7 @@
 use super::SettingKind::{Bool, Bytes, Float, Seconds, Text, UInt64};
 
 super::settings! { TABLE:
-index_granularity               UInt64, "8192", Obeyed, "Rows of a page of the key's columns.";
+index_granularity               UInt64, "8192", NoEffect, "Rows of a granule; ours are pages of at most 8192 rows.";
 index_granularity_bytes         Bytes, "10485760", NoEffect, "Bytes of a granule.";
 min_bytes_for_wide_part         Bytes, "10485760", NoEffect, "Bytes from which parts get one file a column.";
 min_rows_for_wide_part          UInt64, "0", NoEffect, "Rows from which parts get one file a column.";
@@ -18,8 +18,8 @@ max_avg_part_size_for_too_many_parts Bytes, "1073741824", NoEffect, "Mean part s
 old_parts_lifetime              Seconds, "480", Obeyed, "Seconds a replaced part is kept.";
 temporary_directories_lifetime  Seconds, "86400", NoEffect, "Seconds unfinished files are kept.";
 max_bytes_to_merge_at_max_space_in_pool Bytes, "161061273600", Obeyed, "Bytes of parts that are merged at most.";
-max_bytes_to_merge_at_min_space_in_pool Bytes, "1048576", Obeyed, "The same when the pool is nearly full.";
-number_of_free_entries_in_pool_to_lower_max_size_of_merge UInt64, "8", Obeyed, "Free slots from which it shrinks.";
+max_bytes_to_merge_at_min_space_in_pool Bytes, "1048576", NoEffect, "The same when the pool is nearly full.";
+number_of_free_entries_in_pool_to_lower_max_size_of_merge UInt64, "8", NoEffect, "Free slots from which it shrinks.";
 max_parts_to_merge_at_once      UInt64, "100", Obeyed, "Parts one merge takes at most.";
 merge_max_block_size            UInt64, "8192", Obeyed, "Rows a merge reads at a time.";
 merge_max_block_size_bytes      Bytes, "10485760", NoEffect, "Bytes a merge reads at a time.";

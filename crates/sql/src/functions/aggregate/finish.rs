@@ -120,6 +120,17 @@ fn lists(list: &ListArray, max: usize) -> Result<ArrayRef> {
 pub(super) struct Finished {
     pub(super) inner: Box<dyn Accumulator>,
     pub(super) finish: Finish,
+    /// The declared layouts of the states, where they hold lists: the inner accumulator forgets what their fields say.
+    pub(super) states: Vec<DataType>,
+}
+
+impl Finished {
+    fn declared(&self, index: usize, state: ScalarValue) -> Result<ScalarValue> {
+        match self.states.get(index) {
+            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(state.to_array()?, declared)?, 0),
+            _ => Ok(state),
+        }
+    }
 }
 
 impl Accumulator for Finished {
@@ -136,7 +147,8 @@ impl Accumulator for Finished {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.inner.state()
+        let states = self.inner.state()?;
+        states.into_iter().enumerate().map(|(index, state)| self.declared(index, state)).collect()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

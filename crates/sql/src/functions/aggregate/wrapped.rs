@@ -1,6 +1,7 @@
 //! An aggregate function of DataFusion with ClickHouse's name, argument and result types.
 //!
-//! Invariant: the accumulators, also those over all groups at once, are DataFusion's; so is their speed.
+//! Invariant: the accumulators, also those over all groups at once, are DataFusion's; so is their speed. Only `min` and
+//! `max` of floats have their own, because of NaN.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,6 +21,7 @@ use model::type_arrow::{from_field, to_field};
 
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
+use super::float_extreme;
 use crate::functions::typing::type_of_field;
 
 /// See the module.
@@ -62,6 +64,22 @@ impl Wrapped {
             exprs: self.arguments(args.exprs),
             expr_fields,
         })
+    }
+
+    /// The layouts of the inner states; none where no argument is a list.
+    fn list_states(&self, args: &AccumulatorArgs<'_>) -> Result<Vec<DataType>> {
+        if !args.expr_fields.iter().any(|field| matches!(field.data_type(), DataType::List(_))) {
+            return Ok(vec![]);
+        }
+        let ordering = args.order_bys.iter().map(|key| key.expr.return_field(args.schema));
+        let fields = self.inner.state_fields(StateFieldsArgs {
+            name: args.name,
+            input_fields: args.expr_fields,
+            return_field: Arc::clone(&args.return_field),
+            ordering_fields: &ordering.collect::<Result<Vec<_>>>()?,
+            is_distinct: args.is_distinct,
+        })?;
+        Ok(fields.iter().map(|field| field.data_type().clone()).collect())
     }
 
     fn finish(&self, args: &AccumulatorArgs<'_>) -> Finish {
@@ -138,14 +156,17 @@ impl AggregateUDFImpl for Wrapped {
 
     fn accumulator(&self, acc_args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let finish = self.finish(&acc_args);
-        let inner = self.inner.accumulator(self.inner_args(&acc_args)?)?;
-        Ok(Box::new(Finished { inner, finish }))
+        let args = self.inner_args(&acc_args)?;
+        let states = self.list_states(&args)?;
+        let own = float_extreme::accumulator(self.definition.name, args.return_field.data_type());
+        let inner = own.map_or_else(|| self.inner.accumulator(args), Ok)?;
+        Ok(Box::new(Finished { inner, finish, states }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let finish = self.finish(&args);
         let inner = self.inner.create_sliding_accumulator(self.inner_args(&args)?)?;
-        Ok(Box::new(Finished { inner, finish }))
+        Ok(Box::new(Finished { inner, finish, states: vec![] }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -165,7 +186,9 @@ impl AggregateUDFImpl for Wrapped {
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let finish = self.finish(&args);
-        let inner = self.inner.create_groups_accumulator(self.inner_args(&args)?)?;
+        let args = self.inner_args(&args)?;
+        let own = float_extreme::groups_accumulator(self.definition.name, args.return_field.data_type());
+        let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;
         Ok(Box::new(FinishedGroups { inner, finish }))
     }
 

@@ -1,0 +1,25 @@
+//! The allocator of the process: mimalloc, told to keep what is freed for a second.
+//!
+//! Invariant: set up before the first thread. Choice and delay are measured: `docs/performance.md`, "Allocator".
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// By default freed memory goes back to the kernel after 10 ms, and comes back page fault by page fault with the next
+/// block of a load. A second is longer than a block takes and short enough for an idle process to be small.
+const PURGE_DELAY_MS: std::ffi::c_long = 1000;
+
+/// `mi_option_purge_delay` of mimalloc's `mi_option_e`; the binding does not name it.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+pub(crate) fn keep_freed_memory_a_while() {
+    // Whoever sets the variable wants something else.
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
+        return;
+    }
+    #[expect(unsafe_code, reason = "the allocator's options have no safe interface")]
+    // SAFETY: a call without pointers that stores one number; allowed at any time.
+    unsafe {
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS);
+    }
+}
