@@ -62,6 +62,9 @@ pub trait DiskFile: Send {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Writes all of `bytes` at the end.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Lets the disk begin with what was written, so that a later `sync_data` has less to wait for. Promises nothing; if
+    /// it fails, `sync_data` says so.
+    fn start_sync(&mut self) {}
     /// Makes bytes and length durable. A failure poisons the file: every later call fails.
     fn sync_data(&mut self) -> io::Result<()>;
     /// Length in bytes.

@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod random;
 pub mod disk;
+mod writeback;
 pub mod system_disk;
 pub mod memory;
 pub mod faults;

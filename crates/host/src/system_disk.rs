@@ -10,8 +10,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 use crate::disk::{DirEntry, Disk, DiskFile, DiskRead};
+use crate::writeback;
 
 /// The real thing.
 #[derive(Debug, Default, Clone, Copy)]
@@ -30,13 +32,13 @@ impl Disk for SystemDisk {
             .create_new(true)
             .open(path)
             .map_err(|e| at(path, &e))?;
-        Ok(Box::new(SystemFile { file, end: 0, poisoned: false }))
+        Ok(Box::new(SystemFile { file: Arc::new(file), end: 0, poisoned: false, early: None }))
     }
 
     fn open_append(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|e| at(path, &e))?;
         let end = file.metadata()?.len();
-        Ok(Box::new(SystemFile { file, end, poisoned: false }))
+        Ok(Box::new(SystemFile { file: Arc::new(file), end, poisoned: false, early: None }))
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskRead>> {
@@ -110,13 +112,24 @@ impl Disk for SystemDisk {
 }
 
 struct SystemFile {
-    file: File,
+    file: Arc<File>,
     /// Length as this handle knows it; there is one writer per file.
     end: u64,
     poisoned: bool,
+    /// The outcome of a sync that was begun early.
+    early: Option<Receiver<io::Result<()>>>,
 }
 
 impl SystemFile {
+    /// Takes note of a failed early sync: the kernel will not report it again.
+    fn end_early(&mut self) -> io::Result<()> {
+        let Some(early) = self.early.take() else { return Ok(()) };
+        let lost = |_| Err(io::Error::other("the outcome of a sync was lost"));
+        let outcome = early.recv().unwrap_or_else(lost);
+        self.poisoned |= outcome.is_err();
+        outcome
+    }
+
     fn check(&self) -> io::Result<()> {
         if self.poisoned {
             return Err(io::Error::other(
@@ -139,8 +152,19 @@ impl DiskFile for SystemFile {
         self.write_at(self.end, bytes)
     }
 
+    fn start_sync(&mut self) {
+        match self.early.as_ref().map(Receiver::try_recv) {
+            // It is still at the one before.
+            Some(Err(TryRecvError::Empty)) => return,
+            Some(Ok(Err(_)) | Err(TryRecvError::Disconnected)) => self.poisoned = true,
+            Some(Ok(Ok(()))) | None => {}
+        }
+        self.early = if self.poisoned { None } else { writeback::begin(&self.file) };
+    }
+
     fn sync_data(&mut self) -> io::Result<()> {
         self.check()?;
+        self.end_early()?;
         let synced = self.file.sync_data();
         self.poisoned = synced.is_err();
         synced
@@ -178,6 +202,18 @@ impl DiskRead for SystemRead {
 mod tests {
     use super::*;
     use crate::disk::{create_dir_all_synced, read_all, replace_file};
+
+    #[test]
+    fn a_sync_begun_early_is_waited_for() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let mut file = SystemDisk.create(&dir.path().join("x")).expect("created");
+        for _ in 0..100 {
+            file.append(&[7; 10_000]).expect("appended");
+            file.start_sync();
+        }
+        file.sync_data().expect("synced");
+        assert_eq!(file.len().expect("length"), 1_000_000);
+    }
 
     #[test]
     fn a_file_is_written_synced_listed_read_renamed_removed() {

@@ -19,4 +19,4 @@ pub use error::PartError;
 pub use reader::{PartBatches, PartReader, open_part};
 pub use store::{PartFile, PartStore};
 pub use verify::{VerifiedPart, verify};
-pub use writer::{PartSpec, PartWriter};
+pub use writer::{PartSpec, PartWriter, UnsyncedPart};

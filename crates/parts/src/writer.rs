@@ -19,8 +19,8 @@ use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
 use model::part::FORMAT_PARQUET;
 use model::{
-    BlockRange, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue, SealedPart, SortOrder,
-    TableDef, TableKeys,
+    BlockRange, ColumnBounds, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue, SealedPart,
+    SortOrder, TableDef, TableKeys,
 };
 
 use crate::array_size::array_bytes;
@@ -70,6 +70,37 @@ pub struct PartWriter {
     file: Option<OpenFile>,
     rows: u64,
     bytes_uncompressed: u64,
+}
+
+/// A part that is written and not yet durable; dropped, it leaves no file.
+pub struct UnsyncedPart {
+    store: PartStore,
+    file: Option<OpenFile>,
+    descriptor: PartDescriptor,
+}
+
+impl UnsyncedPart {
+    /// Makes the file and its folder durable.
+    ///
+    /// # Errors
+    /// The disk refuses; then there is no part, and no file is left.
+    pub fn seal(mut self) -> Result<SealedPart, PartError> {
+        let id = self.descriptor.id;
+        let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
+        file.writer.inner_mut().sync().map_err(PartError::disk("sync", &file.path))?;
+        self.store.sync_dir(self.descriptor.table)?;
+        self.file = None;
+        Ok(SealedPart::attest_durable(self.descriptor.clone()))
+    }
+}
+
+impl Drop for UnsyncedPart {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            // Failing that, the file is an orphan, which the next opening collects.
+            let _ = self.store.delete_path(&file.path);
+        }
+    }
 }
 
 struct OpenFile {
@@ -212,6 +243,7 @@ impl PartWriter {
             leaf.close().and_then(|chunk| chunk.append_to_row_group(&mut target)).map_err(write)?;
         }
         target.close().map_err(write)?;
+        file.writer.inner_mut().start_sync();
         file.groups_done += 1;
         self.rows += rows;
         Ok(())
@@ -221,30 +253,34 @@ impl PartWriter {
     ///
     /// # Errors
     /// The disk refuses; then there is no part, and no file is left.
-    pub fn finish(mut self) -> Result<SealedPart, PartError> {
+    pub fn finish(self) -> Result<SealedPart, PartError> {
+        self.close()?.seal()
+    }
+
+    /// Ends the file and lets the disk begin with it: whoever has other work does that before
+    /// [`UnsyncedPart::seal`] waits.
+    ///
+    /// # Errors
+    /// As [`PartWriter::finish`].
+    pub fn close(mut self) -> Result<UnsyncedPart, PartError> {
         self.end_row_group()?;
         self.open_file()?;
         let id = self.id;
-        let Some(mut file) = self.file.take() else {
-            return Err(PartError::write(id, "the file is not open"));
-        };
-        let sealed = self.seal(&mut file);
-        if sealed.is_err() {
-            // A file that is left is an orphan, which the next opening collects.
-            let _ = self.store.delete_path(&file.path);
-        }
-        sealed
+        // Taken only when nothing can fail any more: until then dropping the writer deletes the file.
+        let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
+        let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;
+        let ended = file.writer.inner_mut().end();
+        let (bytes, checksum) = ended.map_err(PartError::disk("write", &file.path))?;
+        file.writer.inner_mut().start_sync();
+        let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
+        let descriptor = self.descriptor(bounds, bytes, checksum);
+        let file = self.file.take();
+        Ok(UnsyncedPart { store: self.store.clone(), file, descriptor })
     }
 
-    fn seal(&self, file: &mut OpenFile) -> Result<SealedPart, PartError> {
-        let id = self.id;
-        let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;
-        let synced = file.writer.inner_mut().sync();
-        let (bytes, checksum) = synced.map_err(PartError::disk("sync", &file.path))?;
-        self.store.sync_dir(self.spec.table.id)?;
-        let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
-        let spec = &self.spec;
-        Ok(SealedPart::attest_durable(PartDescriptor {
+    fn descriptor(&self, bounds: Vec<ColumnBounds>, bytes: u64, checksum: u64) -> PartDescriptor {
+        let (id, spec) = (self.id, &self.spec);
+        PartDescriptor {
             id,
             table: spec.table.id,
             schema_version: spec.table.schema_version,
@@ -267,7 +303,7 @@ impl PartWriter {
             format: FORMAT_PARQUET,
             load: spec.load,
             created_ms: self.store.host().clock.now_ms(),
-        }))
+        }
     }
 
     fn open_group(&mut self) -> Result<&mut OpenGroup, PartError> {

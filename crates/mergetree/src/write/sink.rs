@@ -12,7 +12,7 @@ use host::{MemoryBudget, MemoryGrant};
 use model::{BlockRange, LoadId, PartitionValue, SealedPart};
 use parts::array_size::batch_bytes;
 use parts::writer::{ROW_GROUP_BYTES_MAX, ROW_GROUP_ROWS_MAX};
-use parts::{ColumnEncodings, PartSpec, PartWriter, WritePurpose};
+use parts::{ColumnEncodings, PartSpec, PartWriter, UnsyncedPart, WritePurpose};
 
 use super::blocks::{Block, BlockBuilder};
 use super::gather::{RowPlace, gather, gather_column, indices, places};
@@ -49,6 +49,8 @@ pub struct PartSink {
     /// Chosen from the first block.
     encodings: Option<Arc<ColumnEncodings>>,
     parts: Vec<SealedPart>,
+    /// Written and being synced, while the next block is formed and sorted.
+    unsynced: Vec<UnsyncedPart>,
 }
 
 impl PartSink {
@@ -66,7 +68,16 @@ impl PartSink {
     ) -> PartSink {
         let blocks =
             BlockBuilder::new(settings.block_rows_min, settings.block_bytes_min, settings.memory.clone());
-        PartSink { table, settings, purpose, replaces, blocks, encodings: None, parts: Vec::new() }
+        PartSink {
+            table,
+            settings,
+            purpose,
+            replaces,
+            blocks,
+            encodings: None,
+            parts: Vec::new(),
+            unsynced: Vec::new(),
+        }
     }
 
     /// Takes rows of the table's schema; writes parts when a block is complete.
@@ -89,6 +100,8 @@ impl PartSink {
         if let Some(block) = self.blocks.take() {
             self.write_block(block)?;
         }
+        let last = std::mem::take(&mut self.unsynced);
+        self.seal(last)?;
         Ok(std::mem::take(&mut self.parts))
     }
 
@@ -115,10 +128,18 @@ impl PartSink {
 
     fn write_block(&mut self, block: Block) -> Result<(), TableError> {
         let Block { batches, mut grant, .. } = block;
+        let earlier = std::mem::take(&mut self.unsynced);
         let keys = BlockKeys::new(&self.table.keys, &batches)?;
         for piece in split(&self.table, &batches, self.settings.partitions_max)? {
             let order = keys.sorted_rows(piece.rows.as_deref()).or(piece.rows);
             self.write_piece(&batches, piece.partition, order.as_deref(), &mut grant)?;
+        }
+        self.seal(earlier)
+    }
+
+    fn seal(&mut self, parts: Vec<UnsyncedPart>) -> Result<(), TableError> {
+        for part in parts {
+            self.parts.push(part.seal()?);
         }
         Ok(())
     }
@@ -150,7 +171,7 @@ impl PartSink {
                 }
             }
         }
-        self.parts.push(writer.finish()?);
+        self.unsynced.push(writer.close()?);
         grant.shrink(grant.bytes() - before);
         Ok(())
     }

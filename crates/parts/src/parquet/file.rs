@@ -27,11 +27,20 @@ impl ChecksummedFile {
         ChecksummedFile { file, waiting: Vec::with_capacity(BUFFER_BYTES), hash: Xxh3::new(), bytes: 0 }
     }
 
-    /// Makes everything durable; returns the length and the XXH3-64 of the file.
-    pub(crate) fn sync(&mut self) -> io::Result<(u64, u64)> {
+    /// Ends the file; returns its length and XXH3-64.
+    pub(crate) fn end(&mut self) -> io::Result<(u64, u64)> {
         self.flush()?;
-        self.file.sync_data()?;
         Ok((self.bytes, self.hash.digest()))
+    }
+
+    /// Lets the disk begin with what was written.
+    pub(crate) fn start_sync(&mut self) {
+        self.file.start_sync();
+    }
+
+    /// Makes everything that was flushed durable.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
     }
 }
 
