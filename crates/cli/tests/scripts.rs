@@ -49,7 +49,7 @@ fn a_load_equals_what_other_readers_see() {
         return;
     }
     let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("oracle/load_check.py", &[binary, amount("5000", "100000"), amount("60", "200")]);
+    run("oracle/load_check.py", &[binary, amount("5000", "1000000"), amount("60", "200")]);
 }
 
 #[test]
