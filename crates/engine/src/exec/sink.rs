@@ -1,6 +1,6 @@
 //! SinkExec: rows of a partition in, one row per sealed part out.
 //!
-//! Invariant: parts are durable and uncommitted when their row comes out. Each partition works on a blocking thread
+//! Invariant: parts are durable and uncommitted when their row comes out. Each partition works on a thread
 //! of its own, because sorting and encoding are CPU work; the input is polled there too, so a row is decoded, sorted
 //! and encoded by one thread. Must not know: the catalog.
 
