@@ -1,6 +1,6 @@
 //! The allocator of the process: mimalloc, told to keep what is freed for a second.
 //!
-//! Invariant: set up before the first thread. Choice and delay are measured: `docs/performance.md`, "Allocator".
+//! Invariant: set up before the first thread. The delay is measured: `docs/performance.md`, "Choices that were measured".
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

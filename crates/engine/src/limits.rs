@@ -62,7 +62,8 @@ pub(crate) async fn within_time(
         }
     };
     let rows = done.map_err(|error| limit.blame(error))?;
-    Ok(limit.over(rows))
+    // What is committed stays committed: an error now would have it done again.
+    if context.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
 }
 
 /// `max_execution_time`, counted from where this is made.

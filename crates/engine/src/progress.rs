@@ -113,6 +113,11 @@ impl QueryProgress {
         }
     }
 
+    /// Whether [`QueryProgress::begin_commit`] was called in time.
+    pub(crate) fn has_begun_commit(&self) -> bool {
+        self.stage.load(Ordering::Acquire) == COMMITTING
+    }
+
     /// Whether whoever waits for the statement may stop waiting: not while it commits, or people would be told that
     /// nothing happened and do it again.
     pub(crate) fn give_up(&self) -> bool {
@@ -143,5 +148,20 @@ fn for_each_part_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(&DataSourc
     }
     for child in plan.children() {
         for_each_part_scan(child.as_ref(), visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_given_up_or_commits_but_not_both() {
+        let commits = QueryProgress::default();
+        assert!(commits.begin_commit().is_ok() && commits.begin_commit().is_ok());
+        assert!(!commits.give_up() && commits.has_begun_commit());
+        let stops = QueryProgress::default();
+        assert!(stops.give_up() && stops.give_up());
+        assert!(stops.begin_commit().is_err() && !stops.has_begun_commit());
     }
 }
