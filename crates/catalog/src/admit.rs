@@ -63,7 +63,7 @@ pub fn admit(state: &State, transaction: &Transaction, moment: Moment) -> Result
     Ok(next)
 }
 
-fn check_precondition(state: &State, precondition: &Precondition) -> Result<(), RefusedWhy> {
+pub(crate) fn check_precondition(state: &State, precondition: &Precondition) -> Result<(), RefusedWhy> {
     match precondition {
         Precondition::TableExists { table } => table_of(state, *table).map(drop),
         Precondition::PartLive { table, part } => match table_of(state, *table)?.part(*part) {
@@ -85,7 +85,7 @@ fn check_precondition(state: &State, precondition: &Precondition) -> Result<(), 
     }
 }
 
-fn check_op(
+pub(crate) fn check_op(
     state: &State,
     op: &Op,
     transaction: &Transaction,

@@ -1,7 +1,8 @@
 //! `Catalog`: open, snapshot, commit, watch, checkpoint.
 //!
 //! ```text
-//! commit: lock writer -> admit(newest state) -> encode -> log.append (durable) -> publish -> unlock
+//! commit: wait in `queue` -> whoever has the writer takes all who wait: `group` admits them one by one ->
+//!         encode -> log.append (one record, durable) -> publish -> answer each        (`commits`)
 //! read:   copy the pointer to the newest state; no writer's disk is waited for
 //! ```
 //! Invariant: what is published is durable, and equals what replaying the log gives. After a commit whose outcome is
@@ -10,19 +11,21 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use commitlog::{AppendError, AppendRefused, LocalLog, LogConfig, LogError, ReplayedRecord};
+use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, ReplayedRecord};
 use host::{Host, random};
 use model::{PartId, Seq, TableId, TxnId};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::admit::{RefusedWhy, admit};
+use crate::admit::RefusedWhy;
 use crate::checkpoint::{self, CheckpointError};
 use crate::op::{Op, Transaction};
-use crate::op_format::{decode_transaction, encode_transaction, stored_time};
+use crate::op_format::decode_transaction;
 use crate::pins::Pins;
+use crate::queue::Queue;
 use crate::snapshot::Snapshot;
 use crate::state::{Moment, State};
 
@@ -39,6 +42,28 @@ impl Default for CatalogConfig {
     fn default() -> CatalogConfig {
         CatalogConfig { log: LogConfig::default(), checkpoint_log_bytes: 64 << 20 }
     }
+}
+
+/// What became of a transaction, and where its time went.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CommitReport {
+    pub outcome: CommitOutcome,
+    pub times: CommitTimes,
+}
+
+/// Where the time of a commit went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CommitTimes {
+    /// Waiting for the record before.
+    pub queued: Duration,
+    /// Admission, encoding, and the write.
+    pub written: Duration,
+    /// `fdatasync`.
+    pub synced: Duration,
+    /// Making the new state visible.
+    pub applied: Duration,
+    /// Transactions that shared the record.
+    pub statements: usize,
 }
 
 /// What became of a transaction.
@@ -73,6 +98,7 @@ pub struct Catalog {
     host: Host,
     root: PathBuf,
     config: CatalogConfig,
+    queue: Arc<Queue>,
     writer: Mutex<Writer>,
     /// Held for the time it takes to copy or set a pointer.
     published: RwLock<Arc<State>>,
@@ -99,6 +125,12 @@ struct Checkpoints {
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalog").field("root", &self.root).field("seq", &self.seq()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Catalog {
+    fn drop(&mut self) {
+        self.queue.close();
     }
 }
 
@@ -135,6 +167,7 @@ impl Catalog {
             host: host.clone(),
             root: root.to_owned(),
             config,
+            queue: Arc::default(),
             writer: Mutex::new(Writer { log, logged_bytes }),
             published: RwLock::new(Arc::new(state)),
             newest: watch::Sender::new(seq),
@@ -151,38 +184,6 @@ impl Catalog {
     /// The seq of the newest published state.
     pub fn seq(&self) -> Seq {
         self.published.read().seq()
-    }
-
-    /// Checks the transaction against everything committed before it and makes it durable, then visible. A transaction
-    /// without ops writes nothing; its preconditions are checked all the same. Blocks for one fsync, and for those of
-    /// the commits before it: call it where blocking is allowed.
-    pub fn commit(&self, transaction: Transaction) -> Result<CommitOutcome, CatalogError> {
-        let mut writer = self.writer.lock();
-        let seq = Seq(writer.log.next_seq());
-        let at_ms = stored_time(&transaction, self.host.clock.now_ms());
-        let current = Arc::clone(&self.published.read());
-        let next = match admit(&current, &transaction, Moment { seq, at_ms }) {
-            Ok(next) => next,
-            Err(why) => return Ok(CommitOutcome::Refused(why)),
-        };
-        if transaction.ops.is_empty() {
-            return Ok(CommitOutcome::Committed(current.seq()));
-        }
-        let encoded = [encode_transaction(&transaction, at_ms)];
-        match writer.log.append(&encoded) {
-            Ok(_) => {}
-            Err(AppendError::Refused(why)) => return Err(CatalogError::NotLogged(why)),
-            Err(AppendError::Poisoned(why)) => return Err(CatalogError::Poisoned(why)),
-            Err(unknown @ AppendError::Unknown { .. }) => {
-                return Ok(CommitOutcome::Unknown(unknown.to_string()));
-            }
-        }
-        writer.logged_bytes += bytes_of(&encoded);
-        let before = std::mem::replace(&mut *self.published.write(), Arc::new(next));
-        self.newest.send_replace(seq);
-        // Only now, without the lock: taking a large old state apart takes time.
-        drop((current, before));
-        Ok(CommitOutcome::Committed(seq))
     }
 
     /// Commits that the files of removed parts are gone.
@@ -297,6 +298,8 @@ fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<(), LogEr
 fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
     transactions.iter().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum()
 }
+
+mod commits;
 
 #[cfg(test)]
 mod tests;

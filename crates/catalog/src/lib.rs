@@ -12,18 +12,20 @@ pub mod table_state;
 pub mod blocks;
 pub mod state;
 pub mod admit;
+mod group;
 pub mod pins;
 pub mod snapshot;
 pub mod fact_format;
 pub mod checkpoint;
 pub mod inspect;
+mod queue;
 pub mod catalog;
 
 #[cfg(test)]
 mod generated;
 
 pub use admit::RefusedWhy;
-pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome};
+pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes};
 pub use labels::LabelState;
 pub use op::{Op, Precondition, Transaction};
 pub use snapshot::Snapshot;

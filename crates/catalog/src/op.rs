@@ -91,7 +91,8 @@ pub enum Op {
         table: TableId,
         part: PartId,
     },
-    /// One insert statement whose rows live in the log until a flush. `bytes` is opaque here.
+    /// Rows of an insert statement that live in the log until a flush. `bytes` is opaque here, but for one thing: the
+    /// bytes of two statements, one behind the other, are the bytes of their rows together.
     InlineRows {
         table: TableId,
         schema_version: u32,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 use model::{BlockRange, PartDescriptor, PartId, PartitionValue, Seq, TableDef};
 
-/// One insert statement whose rows live in the log.
+/// Rows that live in the log: what the insert statements of one record put into the table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InlineStatement {
     pub seq: Seq,
@@ -127,7 +127,7 @@ impl TableState {
         self.groups.iter()
     }
 
-    /// Inline statements by block number.
+    /// Rows in the log by block number.
     pub fn inline(&self) -> impl Iterator<Item = &Arc<InlineStatement>> {
         self.inline.values()
     }

@@ -30,5 +30,5 @@ pub mod replay;
 pub mod local_log;
 
 pub use error::{AppendError, AppendRefused, LogError};
-pub use local_log::{LocalLog, LogConfig};
+pub use local_log::{AppendTimes, LocalLog, LogConfig};
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

@@ -12,6 +12,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use host::{DiskFile, Host, create_dir_all_synced, random};
@@ -44,6 +45,15 @@ impl Default for LogConfig {
     }
 }
 
+/// Where the time of one append went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AppendTimes {
+    /// Room in the segment, frame, write.
+    pub write: Duration,
+    /// `fdatasync`.
+    pub sync: Duration,
+}
+
 /// The log, open for appending.
 pub struct LocalLog {
     host: Host,
@@ -59,6 +69,7 @@ pub struct LocalLog {
     /// The frame being built.
     frame: Vec<u8>,
     poisoned: Option<String>,
+    times: AppendTimes,
     _lock: Box<dyn Send + Sync>,
 }
 
@@ -123,6 +134,7 @@ impl LocalLog {
             volume,
             frame: Vec::new(),
             poisoned: None,
+            times: AppendTimes::default(),
             _lock: lock,
         })
     }
@@ -143,13 +155,16 @@ impl LocalLog {
         if bytes > limit {
             return Err(AppendError::Refused(AppendRefused::TooLarge { bytes, limit }));
         }
+        let started = self.host.clock.monotonic();
         self.make_room(bytes).map_err(|error| AppendError::Refused(AppendRefused::Space(error)))?;
         let seq = self.next_seq;
         let written = self.write_record(seq, transactions).map_err(|e| {
             self.poisoned = Some(format!("record {seq}: {e}"));
             AppendError::Unknown { seq, source: e }
         });
-        written?;
+        let synced = written?;
+        let done = self.host.clock.monotonic();
+        self.times = AppendTimes { write: synced.saturating_sub(started), sync: done.saturating_sub(synced) };
         self.previous_hash = record::hash(&self.frame);
         self.volume.note(seq, bytes);
         self.next_seq += 1;
@@ -162,6 +177,11 @@ impl LocalLog {
     /// The longest record this log takes, in bytes of its frame.
     pub fn record_bytes_limit(&self) -> u64 {
         self.config.record_bytes_max.min(self.config.segment_bytes_max.saturating_sub(SEGMENT_HEADER_BYTES))
+    }
+
+    /// Where the time of the last append went.
+    pub fn last_times(&self) -> AppendTimes {
+        self.times
     }
 
     /// Seq of the next record.
@@ -244,7 +264,8 @@ impl LocalLog {
         Ok(())
     }
 
-    fn write_record(&mut self, seq: u64, transactions: &[Bytes]) -> io::Result<()> {
+    /// Answers when the write was done and the sync began.
+    fn write_record(&mut self, seq: u64, transactions: &[Bytes]) -> io::Result<Duration> {
         let current = self.current.as_mut().ok_or_else(|| io::Error::other("no segment"))?;
         let envelope = Envelope {
             stream: self.config.stream,
@@ -258,9 +279,10 @@ impl LocalLog {
             .map_err(|bytes| io::Error::other(format!("a frame of {bytes} bytes has no length field")))?;
         current.file.write_at(current.end, &self.frame)?;
         self.host.faults.hit("commitlog.record.sync")?;
+        let written = self.host.clock.monotonic();
         current.file.sync_data()?;
         current.end += u64::try_from(self.frame.len()).map_err(io::Error::other)?;
-        Ok(())
+        Ok(written)
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use catalog::TableState;
 use mergetree::merge::{MergeLimits, choose_for};
-use model::TableId;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::database::Database;
 use crate::error::Error;
@@ -18,24 +19,24 @@ use crate::merging::{flush_table, run_merge};
 const IDLE: Duration = Duration::from_secs(5);
 /// After an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
-/// Inline rows of one table above which they become a part. When to flush is decided by bytes alone for now.
-const FLUSH_BYTES: u64 = 64 << 20;
-/// Inline rows of all tables above which the largest table is flushed: they are in memory, and in every checkpoint.
-const FLUSH_ALL_BYTES: u64 = 256 << 20;
-
 /// Starts the loops of an opened database.
 pub(crate) fn start(database: &Arc<Database>) {
     let mut tasks = database.background.lock();
     for number in 0..database.config.background_pool_size.max(1) {
-        tasks.push(start_loop(database, format!("merge {number}"), merge_round));
+        tasks.push(start_loop(database, format!("merge {number}"), merge_round, |database| &database.wake));
     }
-    tasks.push(start_loop(database, "housekeeping".to_owned(), housekeeping_round));
+    tasks.push(start_loop(database, "flush".to_owned(), flush_round, |database| database.flushing.due()));
+    tasks
+        .push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| &database.wake));
 }
+
+/// What ends a loop's sleep.
+type Bell = fn(&Database) -> &Notify;
 
 /// A round answers whether it did something, so that there may be more to do at once.
 type Round = fn(&Arc<Database>) -> Result<bool, Error>;
 
-fn start_loop(database: &Arc<Database>, name: String, round: Round) -> tokio::task::JoinHandle<()> {
+fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
     let weak = Arc::downgrade(database);
     let (closing, runtimes) = (database.closing.clone(), database.runtimes.clone());
     let task_name = name.clone();
@@ -51,7 +52,7 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round) -> tokio::ta
             };
             tokio::select! {
                 () = closing.cancelled() => return,
-                () = database.wake.notified(), if pause == IDLE => {}
+                () = bell(&database).notified(), if pause == IDLE => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -100,32 +101,27 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
     let lifetime_ms = database.config.old_parts_lifetime_ms;
     let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
     let mut first_error = collected.err().map(Error::from);
-    for table in tables_to_flush(&all_tables(database)) {
-        if let Err(error) = flush_table(database, table) {
-            first_error.get_or_insert(error);
-        }
-    }
     if let Err(error) = catalog.checkpoint_if_due() {
         first_error.get_or_insert(error.into());
     }
     first_error.map_or(Ok(false), Err)
 }
 
-fn tables_to_flush(tables: &[Arc<TableState>]) -> Vec<TableId> {
-    let mut full: Vec<TableId> = Vec::new();
-    let mut left: u64 = 0;
-    let mut largest: Option<(u64, TableId)> = None;
-    for table in tables {
-        let bytes = table.inline_bytes();
-        if bytes > FLUSH_BYTES {
-            full.push(table.def.id);
-        } else {
-            left += bytes;
-            largest = largest.max(Some((bytes, table.def.id)));
+/// Makes rows of the log into parts where there are enough of them.
+fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
+    let now = database.host.clock.monotonic();
+    let tables = all_tables(database);
+    database.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
+    let mut first_error = None;
+    let mut flushed = false;
+    for table in database.flushing.choose(&tables, now) {
+        match flush_table(database, table) {
+            Ok(()) => flushed = true,
+            Err(error) => _ = first_error.get_or_insert(error),
         }
     }
-    if left > FLUSH_ALL_BYTES {
-        full.extend(largest.map(|(_, table)| table));
+    if flushed {
+        database.wake.notify_waiters();
     }
-    full
+    first_error.map_or(Ok(flushed), Err)
 }

@@ -3,7 +3,7 @@
 //! Invariant: an outcome that is not known is reported as not known; nothing that a durable record may name is
 //! deleted then.
 
-use catalog::{Catalog, CommitOutcome, Op, Precondition, Transaction};
+use catalog::{Catalog, CommitOutcome, CommitReport, CommitTimes, Op, Precondition, Transaction};
 use host::Host;
 use model::{Seq, TxnId};
 
@@ -18,10 +18,30 @@ pub(crate) fn commit(
     preconditions: Vec<Precondition>,
     ops: Vec<Op>,
 ) -> Result<Seq, Error> {
+    let transaction = transaction(host, read_seq, preconditions, ops);
+    Ok(committed(catalog.commit_reported(transaction)?)?.0)
+}
+
+/// [`commit`] for whoever must not block: together with whatever else waits, in one fsync.
+pub(crate) async fn submit(
+    catalog: &Catalog,
+    host: &Host,
+    read_seq: Seq,
+    preconditions: Vec<Precondition>,
+    ops: Vec<Op>,
+) -> Result<(Seq, CommitTimes), Error> {
+    let transaction = transaction(host, read_seq, preconditions, ops);
+    committed(catalog.submit(transaction).await?)
+}
+
+fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops: Vec<Op>) -> Transaction {
     let id = TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref()));
-    let transaction = Transaction { id, read_seq, preconditions, ops };
-    match catalog.commit(transaction)? {
-        CommitOutcome::Committed(seq) => Ok(seq),
+    Transaction { id, read_seq, preconditions, ops }
+}
+
+fn committed(report: CommitReport) -> Result<(Seq, CommitTimes), Error> {
+    match report.outcome {
+        CommitOutcome::Committed(seq) => Ok((seq, report.times)),
         CommitOutcome::Refused(why) => Err(why.into()),
         CommitOutcome::Unknown(why) => {
             let message = format!("it is not known whether the statement was committed: {why}");

@@ -10,12 +10,14 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
+use mergetree::memtable::MemtableCache;
 use parking_lot::Mutex;
 use parts::PartStore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::flushing::Flushing;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::processes::Processes;
@@ -31,6 +33,9 @@ pub struct Database {
     pub(crate) store: PartStore,
     pub(crate) tables: Tables,
     pub(crate) memory_tables: MemoryTables,
+    /// Decoded rows of the log.
+    pub(crate) memtables: Arc<MemtableCache>,
+    pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
     pub(crate) merges: Arc<Merges>,
     /// Object store clients and inferred schemas, shared by all sessions.

@@ -20,7 +20,7 @@ use mergetree::write::SinkSettings;
 use model::{TableEngine, UnitId};
 use sql::{Insert, InsertSource, InsertTarget, Settings, Statement};
 
-use crate::commit::commit;
+use crate::commit::submit;
 use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind, into_datafusion};
@@ -224,6 +224,7 @@ async fn store_small(
             let batch = arrow::compute::concat_batches(&schema, &batches)
                 .map_err(|e| Error::internal(e.to_string()))?;
             let encoded = mergetree::inline::encode(&table.def, &batch)?;
+            let encoded_bytes = encoded.len() as u64;
             let op = Op::InlineRows {
                 table: table.def.id,
                 schema_version: table.def.schema_version,
@@ -234,15 +235,11 @@ async fn store_small(
                 table: table.def.id,
                 schema_version: table.def.schema_version,
             };
-            let (catalog, host) = (Arc::clone(&handle.catalog), handle.host.clone());
+            context.progress.begin_commit()?;
             let read_seq = context.snapshot.seq();
-            let progress = Arc::clone(&context.progress);
-            let work = move || {
-                progress.begin_commit()?;
-                commit(&catalog, &host, read_seq, vec![precondition], vec![op])
-            };
-            let joined = context.database.runtimes.spawn_blocking("commit", work).await;
-            joined.map_err(|e| Error::internal(e.to_string()))??;
+            let (catalog, host) = (&handle.catalog, &handle.host);
+            submit(catalog, host, read_seq, vec![precondition], vec![op]).await?;
+            context.database.flushing.note(catalog, table.def.id, encoded_bytes);
         }
         TableEngine::MergeTree => {}
     }

@@ -33,6 +33,7 @@ mod sink_target;
 mod commit;
 mod exec;
 mod tables;
+mod flushing;
 mod merges;
 mod processes;
 mod schemas_name;

@@ -11,6 +11,7 @@ use catalog::{Catalog, CatalogConfig};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use host::{Host, Runtimes};
+use mergetree::memtable::MemtableCache;
 use object_store::local::LocalFileSystem;
 use parking_lot::Mutex;
 use parts::PartStore;
@@ -21,6 +22,7 @@ use crate::background;
 use crate::config::Config;
 use crate::database::{Database, SourceCaches};
 use crate::error::{Error, ErrorKind};
+use crate::flushing::Flushing;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::processes::Processes;
@@ -48,6 +50,8 @@ impl Database {
         let store = PartStore::local(host.clone(), root.clone());
         mergetree::collect::orphans_at_open(&catalog, &store)?;
         let runtimes = Runtimes::new(threads, IO_THREADS)?;
+        // It ends with the catalog; nobody waits for it.
+        let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
         let runtime_env =
             RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
         let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
@@ -60,6 +64,8 @@ impl Database {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
+            memtables: Arc::new(MemtableCache::new(host.memory.clone())),
+            flushing: Flushing::default(),
             processes: Processes::default(),
             merges: Arc::new(Merges::default()),
             sources: SourceCaches {

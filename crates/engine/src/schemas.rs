@@ -141,7 +141,10 @@ pub(crate) fn provider_of(
     state: Arc<TableState>,
 ) -> Result<Arc<dyn TableProvider>> {
     match state.def.engine {
-        TableEngine::MergeTree => Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq()))),
+        TableEngine::MergeTree => {
+            let memtables = Arc::clone(&context.database.memtables);
+            Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables)))
+        }
         TableEngine::Memory => {
             let rows = context.database.memory_tables.batches(state.def.id);
             Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![rows])?))

@@ -2,7 +2,9 @@
 //!
 //! Rows keep their place in the insertion order: a part holds only neighbouring statements, with no part of the table
 //! between them, and takes their block numbers. Invariant: a row is either inline or in a part, at every `Seq`.
-//! When to flush is somebody else's decision.
+//! When to flush is decided in [`due`].
+
+pub mod due;
 
 use catalog::{InlineStatement, Op, Precondition, RefusedWhy, TableState};
 use model::{BlockRange, SealedPart, Seq};

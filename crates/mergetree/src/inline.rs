@@ -1,9 +1,11 @@
 //! The bytes of inline rows: a small insert as it stands in the log.
 //!
-//! Arrow's own format spends about 1.5 KB on a single row of twenty columns; this one a few bytes per value. Version 1:
+//! Arrow's own format spends about 1.5 KB on a single row of twenty columns; this one three bytes and the values. Version 2:
 //!
 //! ```text
-//! 01 | rows | columns | per column: id, array          numbers are LEB128 varints
+//! payload = statement ...                               one behind the other: a group's rows are its statements' rows
+//! statement = 02 | rows | 00 | values of each column    no NULLs in any column
+//!                       | 01 | array of each column     numbers are LEB128 varints
 //! array = 00 | values                                   no NULLs
 //!       | 01 | bitmap, 1 = not NULL | values            rows / 8 bytes, rounded up
 //! values: fixed width   rows * width bytes, little endian
@@ -13,7 +15,7 @@
 //!         tuple         one array per element
 //! ```
 //!
-//! The types are the table's at the statement's schema version. Invariant: `decode(encode(rows)) == rows`; bytes that are
+//! Columns and types are the table's at the statement's schema version, in its order. Invariant: `decode(encode(rows)) == rows`; bytes that are
 //! not ours are an error, never a panic. Must not know: where the bytes are kept.
 
 pub mod encode;
@@ -22,8 +24,8 @@ pub mod decode;
 pub use decode::{decode, decode_all};
 pub use encode::encode;
 
-/// The first byte of every payload.
-pub(crate) const INLINE_VERSION: u8 = 1;
+/// The first byte of every statement.
+pub(crate) const INLINE_VERSION: u8 = 2;
 
 #[cfg(test)]
 mod tests;

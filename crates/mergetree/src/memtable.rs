@@ -1,9 +1,17 @@
 //! The inline rows of a table at one snapshot, as batches of the current columns.
 //!
-//! Invariant: a view, never a second truth; rows come in the order of their block numbers.
+//! Invariant: a view, never a second truth; rows come in the order of their block numbers. What has been decoded is kept
+//! for the next query ([`MemtableCache`]): rows of the log never change, and a table's are a queue that only flushes
+//! shorten.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use catalog::{InlineStatement, TableState};
+use host::{MemoryBudget, MemoryGrant};
+use model::TableId;
+use parking_lot::Mutex;
 use parts::PartError;
 use parts::evolve::evolve;
 
@@ -18,6 +26,89 @@ const BATCH_ROWS: u64 = 8192;
 pub fn batches(table: &TableState) -> Result<Vec<RecordBatch>, TableError> {
     let statements: Vec<&InlineStatement> = table.inline().map(AsRef::as_ref).collect();
     chunks(&statements).into_iter().map(|chunk| read(table, chunk)).collect()
+}
+
+/// Decoded batches of the tables that were asked for, within a memory budget.
+pub struct MemtableCache {
+    memory: MemoryBudget,
+    tables: Mutex<HashMap<TableId, Vec<Arc<Kept>>>>,
+}
+
+/// One whole chunk of a table.
+struct Kept {
+    chunk: Chunk,
+    rows: RecordBatch,
+    _granted: MemoryGrant,
+}
+
+/// Which statements a batch was made of, and for which columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Chunk {
+    first_block: u64,
+    last_block: u64,
+    schema_version: u32,
+}
+
+impl Chunk {
+    fn of(table: &TableState, statements: &[&InlineStatement]) -> Option<Chunk> {
+        let (first, last) = (statements.first()?, statements.last()?);
+        let schema_version = table.def.schema_version;
+        Some(Chunk { first_block: first.block, last_block: last.block, schema_version })
+    }
+}
+
+impl MemtableCache {
+    pub fn new(memory: MemoryBudget) -> MemtableCache {
+        MemtableCache { memory, tables: Mutex::new(HashMap::new()) }
+    }
+
+    /// As [`batches`], decoding only what no query has asked for before.
+    ///
+    /// # Errors
+    /// As [`batches`].
+    pub fn batches(&self, table: &TableState) -> Result<Vec<RecordBatch>, TableError> {
+        let statements: Vec<&InlineStatement> = table.inline().map(AsRef::as_ref).collect();
+        let chunks = chunks(&statements);
+        let mut kept = self.tables.lock().get(&table.def.id).cloned().unwrap_or_default();
+        let oldest = statements.first().map_or(u64::MAX, |statement| statement.block);
+        kept.retain(|old| old.chunk.last_block >= oldest);
+        let mut batches = Vec::with_capacity(chunks.len());
+        for (number, statements) in chunks.iter().enumerate() {
+            let chunk = Chunk::of(table, statements);
+            if let Some(old) = kept.iter().find(|old| Some(old.chunk) == chunk) {
+                batches.push(old.rows.clone());
+                continue;
+            }
+            let rows = read(table, statements)?;
+            // The last chunk still grows.
+            if let Some(chunk) = chunk.filter(|_| number + 1 < chunks.len())
+                && let Ok(granted) = self.memory.try_grant("memtable", bytes_of(&rows))
+            {
+                kept.push(Arc::new(Kept { chunk, rows: rows.clone(), _granted: granted }));
+            }
+            batches.push(rows);
+        }
+        self.keep(table.def.id, kept);
+        Ok(batches)
+    }
+
+    /// Of two queries at once the later one's batches stay; the other's are decoded again.
+    fn keep(&self, table: TableId, kept: Vec<Arc<Kept>>) {
+        let mut tables = self.tables.lock();
+        match kept.is_empty() {
+            true => tables.remove(&table),
+            false => tables.insert(table, kept),
+        };
+    }
+
+    /// Forgets tables that are gone, and those without inline rows.
+    pub fn retain(&self, has_rows: impl Fn(TableId) -> bool) {
+        self.tables.lock().retain(|table, _| has_rows(*table));
+    }
+}
+
+fn bytes_of(rows: &RecordBatch) -> u64 {
+    u64::try_from(rows.get_array_memory_size()).unwrap_or(u64::MAX)
 }
 
 /// Neighbours of one schema version, up to [`BATCH_ROWS`] rows or one statement.

@@ -9,7 +9,9 @@ use host::SimHost;
 use model::{ColumnType, PartDescriptor, TableDef};
 
 use super::*;
+use crate::admit::admit;
 use crate::generated::{Dice, check_state, column, inline_rows, next_transaction, part, sealed, table_def};
+use crate::op_format::stored_time;
 use crate::state::default_database_id;
 
 fn root() -> PathBuf {
@@ -349,4 +351,41 @@ fn the_same_seed_leaves_the_same_trace() {
     };
     assert_eq!(trace(21), trace(21));
     assert_ne!(trace(21), trace(22));
+}
+
+#[test]
+fn many_who_commit_at_once_share_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Host::system(1 << 30).unwrap();
+    let catalog = Arc::new(Catalog::open(&host, dir.path(), CatalogConfig::default()).unwrap());
+    create(&catalog);
+    let runtimes = host::Runtimes::new(1, 1).unwrap();
+    let thread = runtimes.spawn_thread("commit", catalog.committer()).unwrap();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..8).map(|_| scope.spawn(|| write_fifty(&catalog))).collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+    });
+    let state = state_of(&catalog);
+    assert_eq!(state.table_by_id(table()).unwrap().inline_rows(), 8 * 2 * 50);
+    assert!(catalog.seq() <= Seq(1 + 8 * 2 * 50));
+    let before = state_of(&catalog);
+    drop(catalog);
+    thread.blocking_recv().unwrap();
+    let again = Catalog::open(&host, dir.path(), CatalogConfig::default()).unwrap();
+    assert_eq!(state_of(&again), before);
+}
+
+/// Fifty rows by waiting for the thread and fifty by leading, each visible when answered.
+fn write_fifty(catalog: &Catalog) {
+    let rows = || catalog.snapshot().table_by_id(table()).unwrap().inline_rows();
+    let wish = || Transaction::new(catalog.transaction_id(), catalog.seq(), vec![inline_rows(table(), 1)]);
+    for _ in 0..50 {
+        let before = rows();
+        let report = futures::executor::block_on(catalog.submit(wish())).unwrap();
+        let CommitOutcome::Committed(seq) = report.outcome else { panic!("{report:?}") };
+        assert!(catalog.seq() >= seq && rows() > before && report.times.statements >= 1);
+        commit(catalog, vec![inline_rows(table(), 1)]);
+    }
 }

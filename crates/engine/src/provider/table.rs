@@ -16,6 +16,7 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use mergetree::memtable::MemtableCache;
 use model::{PartDescriptor, Seq};
 
 use super::part_bounds::prune;
@@ -27,6 +28,7 @@ pub(crate) struct MergeTreeTable {
     state: Arc<TableState>,
     schema: SchemaRef,
     seq: Seq,
+    memtables: Arc<MemtableCache>,
 }
 
 impl std::fmt::Debug for MergeTreeTable {
@@ -36,9 +38,9 @@ impl std::fmt::Debug for MergeTreeTable {
 }
 
 impl MergeTreeTable {
-    pub(crate) fn new(state: Arc<TableState>, seq: Seq) -> Self {
+    pub(crate) fn new(state: Arc<TableState>, seq: Seq, memtables: Arc<MemtableCache>) -> Self {
         let schema = state.def.arrow_schema();
-        MergeTreeTable { state, schema, seq }
+        MergeTreeTable { state, schema, seq, memtables }
     }
 
     fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Option<Arc<dyn PhysicalExpr>>> {
@@ -85,7 +87,7 @@ impl TableProvider for MergeTreeTable {
         if let Some(predicate) = &predicate {
             parts = prune(&self.state.def, &self.schema, parts, predicate)?;
         }
-        let inline = mergetree::memtable::batches(&self.state).map_err(into_datafusion)?;
+        let inline = self.memtables.batches(&self.state).map_err(into_datafusion)?;
         let mut inputs: Vec<Arc<dyn ExecutionPlan>> = Vec::with_capacity(2);
         if !parts.is_empty() {
             let scan =

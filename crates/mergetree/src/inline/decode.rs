@@ -7,10 +7,9 @@ use arrow::array::{
     NullArray, RecordBatch, RecordBatchOptions, StringViewBuilder, StructArray, make_array,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, Fields};
+use arrow::datatypes::{DataType, Field};
 use catalog::InlineStatement;
 use model::TableDef;
-use model::table_def::column_id_of;
 
 use super::INLINE_VERSION;
 use crate::error::TableError;
@@ -35,7 +34,7 @@ pub fn decode_all(table: &TableDef, statements: &[&InlineStatement]) -> Result<R
     for statement in statements {
         block = statement.block;
         let damaged = |message: String| TableError::InlineDamaged { block, message };
-        append(&mut columns, schema.fields(), statement).map_err(damaged)?;
+        append(&mut columns, statement).map_err(damaged)?;
     }
     let rows = columns.first().map_or(0, |column| column.rows);
     let arrays =
@@ -47,27 +46,28 @@ pub fn decode_all(table: &TableDef, statements: &[&InlineStatement]) -> Result<R
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(damaged)
 }
 
-fn append(columns: &mut [Growing], fields: &Fields, statement: &InlineStatement) -> Result<(), String> {
+fn append(columns: &mut [Growing], statement: &InlineStatement) -> Result<(), String> {
     let mut input = Input { bytes: &statement.bytes };
-    let version = input.take(1)?[0];
-    if version != INLINE_VERSION {
-        return Err(format!("version {version} is unknown"));
-    }
-    let rows = input.varint()?;
-    if rows as u64 != statement.rows || input.varint()? != columns.len() {
-        return Err("the numbers of rows or columns differ from the log's".to_owned());
-    }
-    for (column, field) in columns.iter_mut().zip(fields) {
-        let id = input.varint()?;
-        let expected = column_id_of(field).and_then(|id| usize::try_from(id.0).ok());
-        if Some(id) != expected {
-            return Err(format!("column {id} stands where {expected:?} belongs"));
+    let mut found = 0_u64;
+    while !input.bytes.is_empty() {
+        let version = input.take(1)?[0];
+        if version != INLINE_VERSION {
+            return Err(format!("version {version} is unknown"));
         }
-        column.append(&mut input, rows)?;
+        let rows = input.varint()?;
+        let nulls = input.take(1)?[0];
+        for column in columns.iter_mut() {
+            match nulls {
+                0 => column.append_not_null(&mut input, rows)?,
+                1 => column.append(&mut input, rows)?,
+                other => return Err(format!("{other} does not say whether there are NULLs")),
+            }
+        }
+        found = found.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX));
     }
-    match input.bytes.len() {
-        0 => Ok(()),
-        left => Err(format!("{left} bytes are left over")),
+    match found == statement.rows {
+        true => Ok(()),
+        false => Err(format!("{found} rows stand where {} belong", statement.rows)),
     }
 }
 
@@ -145,12 +145,25 @@ impl Growing {
 
     fn append(&mut self, input: &mut Input<'_>, rows: usize) -> Result<(), String> {
         match input.take(1)?[0] {
-            // An absurd number of rows fails here or at the values, before memory is spent on it.
-            0 if rows > MAX_ROWS => return Err(format!("{rows} rows are too many")),
-            0 => self.not_null.append_n(rows, true),
-            1 => input.bits(rows, &mut self.not_null)?,
-            other => return Err(format!("{other} does not begin a column")),
+            0 => self.append_not_null(input, rows),
+            1 => {
+                input.bits(rows, &mut self.not_null)?;
+                self.append_values(input, rows)
+            }
+            other => Err(format!("{other} does not begin a column")),
         }
+    }
+
+    fn append_not_null(&mut self, input: &mut Input<'_>, rows: usize) -> Result<(), String> {
+        // An absurd number of rows fails here or at the values, before memory is spent on it.
+        if rows > MAX_ROWS {
+            return Err(format!("{rows} rows are too many"));
+        }
+        self.not_null.append_n(rows, true);
+        self.append_values(input, rows)
+    }
+
+    fn append_values(&mut self, input: &mut Input<'_>, rows: usize) -> Result<(), String> {
         self.rows += rows;
         match &mut self.values {
             Values::Nothing => {}

@@ -4,13 +4,12 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use model::TableDef;
-use model::table_def::column_id_of;
 
 use super::INLINE_VERSION;
 use crate::error::TableError;
 
 /// # Errors
-/// A column has no id or a layout that storage does not know.
+/// A column has another type than the table's, or a layout that storage does not know.
 pub fn encode(table: &TableDef, rows: &RecordBatch) -> Result<Bytes, TableError> {
     let refuse = |message: String| TableError::Rows { table: table.name.to_string(), message };
     let schema = table.arrow_schema();
@@ -18,16 +17,17 @@ pub fn encode(table: &TableDef, rows: &RecordBatch) -> Result<Bytes, TableError>
     if fields.len() != rows.num_columns() {
         return Err(refuse(format!("{} columns where {} belong", rows.num_columns(), fields.len())));
     }
-    let mut out = vec![INLINE_VERSION];
-    varint(&mut out, rows.num_rows());
-    varint(&mut out, rows.num_columns());
     for (field, column) in fields.iter().zip(rows.columns()) {
-        let id = column_id_of(field).ok_or_else(|| refuse(format!("column {} has no id", field.name())))?;
         if column.data_type() != field.data_type() {
             return Err(refuse(format!("column {} is {}", field.name(), column.data_type())));
         }
-        varint(&mut out, usize::try_from(id.0).unwrap_or(usize::MAX));
-        array(&mut out, column).map_err(refuse)?;
+    }
+    let mut out = vec![INLINE_VERSION];
+    varint(&mut out, rows.num_rows());
+    let nulls = rows.columns().iter().any(|column| column.null_count() > 0);
+    out.push(u8::from(nulls));
+    for column in rows.columns() {
+        if nulls { array(&mut out, column) } else { values(&mut out, column) }.map_err(refuse)?;
     }
     Ok(out.into())
 }

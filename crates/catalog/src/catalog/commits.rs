@@ -1,0 +1,192 @@
+//! The way of a transaction into the log: alone or in a group, by the caller's thread or by one that does nothing else.
+//!
+//! Whoever holds the writer leads: it takes everybody who waits, makes one record of them, and answers each when the
+//! record is durable and visible. Invariant: nobody is answered before that, not even who was refused because of a
+//! transaction of the same group; one record is written at a time.
+
+use std::sync::Arc;
+
+use commitlog::{AppendError, AppendRefused};
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::{Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of};
+use crate::group::Group;
+use crate::op::Transaction;
+use crate::op_format::{encode_transaction, stored_time};
+use crate::queue::{Reply, Waiting};
+use crate::state::{Moment, State};
+use model::Seq;
+
+/// What a leader leaves to be freed by whoever has no lock.
+type Garbage = Vec<Arc<State>>;
+
+impl Catalog {
+    /// Checks the transaction against everything committed before it and makes it durable, then visible. A transaction
+    /// without ops writes nothing; its preconditions are checked all the same. Blocks for one fsync, and for the one
+    /// before it: call it where blocking is allowed.
+    pub fn commit(&self, transaction: Transaction) -> Result<CommitOutcome, CatalogError> {
+        Ok(self.commit_reported(transaction)?.outcome)
+    }
+
+    /// [`Catalog::commit`], and where its time went.
+    pub fn commit_reported(&self, transaction: Transaction) -> Reply {
+        let mut reply = self.queue.push(transaction, self.host.clock.monotonic());
+        let mut garbage = Garbage::new();
+        let mut writer = self.writer.lock();
+        let answer = loop {
+            match reply.try_recv() {
+                Ok(answer) => break answer,
+                Err(TryRecvError::Empty) => self.lead(&mut writer, &mut garbage),
+                Err(TryRecvError::Closed) => break Err(gone()),
+            }
+        };
+        drop(writer);
+        answer
+    }
+
+    /// [`Catalog::commit`] for whoever must not block, once a thread runs [`Catalog::committer`]; without one it
+    /// blocks. Dropping the future does not take the transaction back.
+    pub async fn submit(&self, transaction: Transaction) -> Reply {
+        let _room = self.queue.room_for(&transaction).await;
+        match self.queue.push_if_served(transaction, self.host.clock.monotonic()) {
+            Ok(reply) => reply.await.unwrap_or_else(|_| Err(gone())),
+            Err(transaction) => self.commit_reported(transaction),
+        }
+    }
+
+    /// What commits whatever is submitted, until the catalog is dropped: for a thread of its own.
+    pub fn committer(self: &Arc<Self>) -> impl FnOnce() + Send + use<> {
+        let (queue, catalog) = (Arc::clone(&self.queue), Arc::downgrade(self));
+        move || {
+            // Held only while there is work: a catalog nobody else has is closed.
+            while queue.wait()
+                && let Some(catalog) = catalog.upgrade()
+            {
+                let mut garbage = Garbage::new();
+                catalog.lead(&mut catalog.writer.lock(), &mut garbage);
+            }
+        }
+    }
+
+    fn lead(&self, writer: &mut Writer, garbage: &mut Garbage) {
+        let group = self.queue.take_group();
+        if group.len() > 1 && self.exceeds_a_record(writer, &group) {
+            // Each by itself, so that only who is too long is refused.
+            group.into_iter().for_each(|one| self.lead_group(writer, vec![one], garbage));
+        } else {
+            self.lead_group(writer, group, garbage);
+        }
+    }
+
+    /// Whether the group may be longer than a record, judged by the ops as they stand.
+    fn exceeds_a_record(&self, writer: &Writer, group: &[Waiting]) -> bool {
+        let bytes: u64 = group.iter().map(|one| crate::queue::bytes_of(&one.transaction)).sum();
+        bytes > writer.log.record_bytes_limit() / 2
+    }
+
+    fn lead_group(&self, writer: &mut Writer, group: Vec<Waiting>, garbage: &mut Garbage) {
+        let started = self.host.clock.monotonic();
+        let seq = Seq(writer.log.next_seq());
+        let current = Arc::clone(&self.published.read());
+        let moment = Moment { seq, at_ms: self.host.clock.now_ms() };
+        let mut next = Group::new(State::clone(&current), moment);
+        let statements = group.len();
+        let (mut waiting, mut outcomes) = (Vec::with_capacity(statements), Vec::with_capacity(statements));
+        for one in group {
+            waiting.push((one.reply, one.since));
+            outcomes.push(next.admit(one.transaction));
+        }
+        let times = CommitTimes { statements, ..CommitTimes::default() };
+        let written = match next.finish() {
+            Ok((_, stored)) if stored.is_empty() => Ok((current.seq(), times)),
+            Ok((state, stored)) => self.write(writer, state, &stored, moment, times, garbage),
+            Err(why) => Err(Failure::Unknown(why.to_string())),
+        };
+        for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
+            let queued = started.saturating_sub(since);
+            // Whoever asked may have gone.
+            let _ = reply.send(match (&written, admitted) {
+                (Ok((seq, times)), Ok(())) => {
+                    let times = CommitTimes { queued, ..*times };
+                    Ok(CommitReport { outcome: CommitOutcome::Committed(*seq), times })
+                }
+                (Ok((_, times)), Err(why)) => {
+                    let times = CommitTimes { queued, ..*times };
+                    Ok(CommitReport { outcome: CommitOutcome::Refused(why), times })
+                }
+                (Err(failure), _) => failure.reply(times),
+            });
+        }
+    }
+
+    /// Makes the record durable, then the state visible.
+    fn write(
+        &self,
+        writer: &mut Writer,
+        state: State,
+        stored: &[Transaction],
+        moment: Moment,
+        times: CommitTimes,
+        garbage: &mut Garbage,
+    ) -> Result<(Seq, CommitTimes), Failure> {
+        let started = self.host.clock.monotonic();
+        let encode = |transaction| encode_transaction(transaction, stored_time(transaction, moment.at_ms));
+        let encoded: Vec<_> = stored.iter().map(encode).collect();
+        writer.log.append(&encoded).map_err(Failure::of)?;
+        let appended = self.host.clock.monotonic();
+        writer.logged_bytes += bytes_of(&encoded);
+        // Freed by whoever has no lock: taking a large old state apart takes time.
+        garbage.push(std::mem::replace(&mut *self.published.write(), Arc::new(state)));
+        self.newest.send_replace(moment.seq);
+        let synced = writer.log.last_times().sync;
+        let times = CommitTimes {
+            written: appended.saturating_sub(started).saturating_sub(synced),
+            synced,
+            applied: self.host.clock.monotonic().saturating_sub(appended),
+            ..times
+        };
+        Ok((moment.seq, times))
+    }
+}
+
+/// Why no record was written, for everybody who waited for it.
+enum Failure {
+    Refused(AppendRefused),
+    Poisoned(String),
+    Unknown(String),
+}
+
+impl Failure {
+    fn of(error: AppendError) -> Failure {
+        match error {
+            AppendError::Refused(why) => Failure::Refused(why),
+            AppendError::Poisoned(why) => Failure::Poisoned(why),
+            unknown @ AppendError::Unknown { .. } => Failure::Unknown(unknown.to_string()),
+        }
+    }
+
+    /// Who was refused hears the same: the reason may lie in a transaction that is lost now.
+    fn reply(&self, times: CommitTimes) -> Reply {
+        match self {
+            Failure::Refused(why) => Err(CatalogError::NotLogged(again(why))),
+            Failure::Poisoned(why) => Err(CatalogError::Poisoned(why.clone())),
+            Failure::Unknown(why) => Ok(CommitReport { outcome: CommitOutcome::Unknown(why.clone()), times }),
+        }
+    }
+}
+
+/// An error of the operating system cannot be cloned.
+fn again(why: &AppendRefused) -> AppendRefused {
+    match why {
+        AppendRefused::TooLarge { bytes, limit } => AppendRefused::TooLarge { bytes: *bytes, limit: *limit },
+        AppendRefused::Empty => AppendRefused::Empty,
+        AppendRefused::Space(error) => AppendRefused::Space(match error.raw_os_error() {
+            Some(code) => std::io::Error::from_raw_os_error(code),
+            None => std::io::Error::new(error.kind(), error.to_string()),
+        }),
+    }
+}
+
+fn gone() -> CatalogError {
+    CatalogError::Poisoned("the commit was left without an answer".to_owned())
+}

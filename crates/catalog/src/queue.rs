@@ -1,0 +1,129 @@
+//! The transactions that wait for the next record.
+//!
+//! One record is written at a time; whatever comes meanwhile waits here and is the next one. Invariant: first come, first
+//! served; a bounded number of bytes waits. Must not know: states, the log.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+
+use crate::catalog::{CatalogError, CommitReport};
+use crate::op::{Op, Transaction};
+
+/// Bytes of transactions in one record, unless the first alone has more.
+const GROUP_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of transactions that wait; whoever comes then waits outside.
+const QUEUE_BYTES_MAX: u64 = 64 << 20;
+/// Unit in which the bytes of the queue are counted.
+const PERMIT_BYTES: u64 = 1 << 10;
+
+pub(crate) type Reply = Result<CommitReport, CatalogError>;
+
+/// A transaction and who wants to know.
+pub(crate) struct Waiting {
+    pub transaction: Transaction,
+    /// On the host's monotonic clock.
+    pub since: Duration,
+    pub reply: oneshot::Sender<Reply>,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    /// A thread takes groups from here, in [`Queue::wait`].
+    served: bool,
+    closed: bool,
+}
+
+pub(crate) struct Queue {
+    line: Mutex<Line>,
+    arrived: Condvar,
+    room: Semaphore,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
+            line: Mutex::default(),
+            arrived: Condvar::new(),
+            room: Semaphore::new(usize::try_from(QUEUE_BYTES_MAX / PERMIT_BYTES).unwrap_or(1)),
+        }
+    }
+}
+
+impl Queue {
+    /// Waits until there is room for a transaction; it keeps its room until the permit is dropped.
+    pub(crate) async fn room_for(&self, transaction: &Transaction) -> Option<SemaphorePermit<'_>> {
+        let permits = bytes_of(transaction).min(QUEUE_BYTES_MAX).div_ceil(PERMIT_BYTES);
+        // Never closed.
+        self.room.acquire_many(u32::try_from(permits).unwrap_or(u32::MAX)).await.ok()
+    }
+
+    /// For whoever goes on to lead the next group itself.
+    pub(crate) fn push(&self, transaction: Transaction, since: Duration) -> oneshot::Receiver<Reply> {
+        let (reply, receiver) = oneshot::channel();
+        self.line.lock().waiting.push_back(Waiting { transaction, since, reply });
+        receiver
+    }
+
+    /// For whoever only waits: the transaction comes back if no thread serves the queue.
+    pub(crate) fn push_if_served(
+        &self,
+        transaction: Transaction,
+        since: Duration,
+    ) -> Result<oneshot::Receiver<Reply>, Transaction> {
+        let mut line = self.line.lock();
+        if !line.served || line.closed {
+            return Err(transaction);
+        }
+        let (reply, receiver) = oneshot::channel();
+        line.waiting.push_back(Waiting { transaction, since, reply });
+        drop(line);
+        self.arrived.notify_one();
+        Ok(receiver)
+    }
+
+    /// The next record's transactions: at least one if any waits.
+    pub(crate) fn take_group(&self) -> Vec<Waiting> {
+        let mut line = self.line.lock();
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        while let Some(next) = line.waiting.pop_front() {
+            bytes += bytes_of(&next.transaction);
+            if bytes > GROUP_BYTES_MAX && !group.is_empty() {
+                line.waiting.push_front(next);
+                break;
+            }
+            group.push(next);
+        }
+        group
+    }
+
+    /// Sleeps until a transaction waits; false once the queue is closed and empty.
+    pub(crate) fn wait(&self) -> bool {
+        let mut line = self.line.lock();
+        line.served = true;
+        while line.waiting.is_empty() && !line.closed {
+            self.arrived.wait(&mut line);
+        }
+        !line.waiting.is_empty()
+    }
+
+    pub(crate) fn close(&self) {
+        self.line.lock().closed = true;
+        self.arrived.notify_all();
+    }
+}
+
+/// Bytes a transaction will about have in the log, rather too many.
+pub(crate) fn bytes_of(transaction: &Transaction) -> u64 {
+    let of_op = |op: &Op| match op {
+        Op::InlineRows { bytes, .. } => 64 + u64::try_from(bytes.len()).unwrap_or(u64::MAX >> 16),
+        Op::AddPart(part) => 512 + 256 * u64::try_from(part.descriptor().bounds.len()).unwrap_or(1 << 16),
+        Op::CreateTable(_) | Op::AlterTable(_) => 16 << 10,
+        Op::ForgetParts { parts, .. } => 64 + 24 * u64::try_from(parts.len()).unwrap_or(1 << 16),
+        _ => 256,
+    };
+    64 + transaction.ops.iter().map(of_op).sum::<u64>()
+}

@@ -1,0 +1,73 @@
+//! What waits to be flushed: who is told, and how long it has waited.
+//!
+//! Invariant: an INSERT that lifts a table above a limit rings the bell; the flush itself decides again, from a snapshot.
+//! Must not know: how rows become parts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use catalog::{Catalog, TableState};
+use mergetree::flush::due::{FlushLimits, Unflushed, due};
+use model::TableId;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+#[derive(Debug, Default)]
+pub(crate) struct Flushing {
+    limits: FlushLimits,
+    bell: Notify,
+    /// Block number of a table's oldest inline statement, and when it was first seen.
+    oldest: Mutex<HashMap<TableId, (u64, Duration)>>,
+    /// About what all inline rows take in memory.
+    total_bytes: AtomicU64,
+}
+
+impl Flushing {
+    /// Rings when something is due.
+    pub(crate) fn due(&self) -> &Notify {
+        &self.bell
+    }
+
+    /// Called after an INSERT put rows of `bytes` into the log.
+    pub(crate) fn note(&self, catalog: &Catalog, table: TableId, bytes: u64) {
+        let total = self.total_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let is_full = || {
+            let snapshot = catalog.snapshot();
+            snapshot
+                .table_by_id(table)
+                .is_some_and(|table| self.limits.exceeded_by(&unflushed(&table, Duration::ZERO)))
+        };
+        if total > self.limits.total_bytes || is_full() {
+            self.bell.notify_one();
+        }
+    }
+
+    /// The tables to flush now.
+    pub(crate) fn choose(&self, tables: &[Arc<TableState>], now: Duration) -> Vec<TableId> {
+        let mut oldest = self.oldest.lock();
+        let mut seen = HashMap::new();
+        let mut waiting = Vec::new();
+        for table in tables {
+            let Some(first) = table.inline().next() else { continue };
+            let before = oldest.get(&table.def.id).filter(|(block, _)| *block == first.block);
+            let since = before.map_or(now, |(_, since)| *since);
+            seen.insert(table.def.id, (first.block, since));
+            waiting.push(unflushed(table, now.saturating_sub(since)));
+        }
+        *oldest = seen;
+        self.total_bytes.store(waiting.iter().map(Unflushed::memory_bytes).sum(), Ordering::Relaxed);
+        due(&waiting, &self.limits)
+    }
+}
+
+fn unflushed(table: &TableState, age: Duration) -> Unflushed {
+    Unflushed {
+        table: table.def.id,
+        bytes: table.inline_bytes(),
+        rows: table.inline_rows(),
+        statements: u64::try_from(table.inline_count()).unwrap_or(u64::MAX),
+        age,
+    }
+}
