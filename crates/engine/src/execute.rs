@@ -67,6 +67,7 @@ async fn create_table(
         let insert = sql::Insert {
             target: sql::InsertTarget::Table(create.name.clone()),
             columns: None,
+            label: None,
             source: sql::InsertSource::Select(query.as_ref().clone()),
             settings: Vec::new(),
         };

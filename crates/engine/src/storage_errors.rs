@@ -19,7 +19,7 @@ impl From<RefusedWhy> for Error {
             Why::TableExists(_) => (ErrorKind::AlreadyExists, 57),
             Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, 82),
             Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, 497),
-            Why::LabelExists { .. } => (ErrorKind::AlreadyExists, 389),
+            Why::LabelExists { .. } | Why::TokenExists { .. } => (ErrorKind::AlreadyExists, 36),
             Why::Invalid(_) => (ErrorKind::BadInput, 36),
             Why::SchemaChanged { .. }
             | Why::PartNotLive { .. }
@@ -52,6 +52,12 @@ impl From<TableError> for Error {
             TableError::Key(key) => key.into(),
             TableError::TooManyPartitions { .. } => Error::new(ErrorKind::Limit, 252, text)
                 .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once"),
+            TableError::TooManyParts { .. } | TableError::TooManyPartsInTotal { .. } => {
+                Error::new(ErrorKind::Limit, 252, text)
+                    .with_hint("insert more rows at once, or OPTIMIZE the table, and try again")
+            }
+            TableError::InlineFull { .. } => Error::new(ErrorKind::Limit, 241, text)
+                .with_hint("wait for the next flush and try again, or insert more rows at once"),
             TableError::Rows { .. } => Error::new(ErrorKind::BadInput, 36, text),
             TableError::InlineDamaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
             TableError::Memory(_) => Error::new(ErrorKind::Limit, 241, text)

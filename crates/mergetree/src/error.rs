@@ -2,7 +2,7 @@
 
 use catalog::{CatalogError, RefusedWhy};
 use host::MemoryRefused;
-use model::RowExprError;
+use model::{ByteSize, RowExprError};
 use parts::PartError;
 use thiserror::Error;
 
@@ -22,6 +22,23 @@ pub enum TableError {
          fast). Partitions are intended for data manipulation (DROP PARTITION, etc)."
     )]
     TooManyPartitions { max: u64 },
+    /// ClickHouse's words and its code 252, for the same reason.
+    #[error(
+        "Too many parts ({parts} with average size of {average}) in table '{table}'. Merges are processing \
+         significantly slower than inserts"
+    )]
+    TooManyParts { table: String, parts: u64, average: ByteSize },
+    #[error(
+        "Too many parts ({parts}) in all partitions in total in table '{table}'. This indicates wrong choice of \
+         partition key. The threshold can be modified with the table setting 'max_parts_in_total'"
+    )]
+    TooManyPartsInTotal { table: String, parts: u64 },
+    /// Small inserts come faster than their rows are flushed.
+    #[error(
+        "memory limit exceeded: table \"{table}\" takes no more small inserts, because {held} of rows wait to be \
+         written into parts and at most {limit} may"
+    )]
+    InlineFull { table: String, held: ByteSize, limit: ByteSize },
     /// The rows given do not fit the table; a mistake of the caller.
     #[error("rows do not fit table \"{table}\": {message}")]
     Rows { table: String, message: String },

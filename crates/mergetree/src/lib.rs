@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod table;
+pub mod pressure;
 pub mod inline;
 pub mod write;
 pub mod memtable;

@@ -30,7 +30,7 @@ pub use guard::{guard, guard_expression};
 pub use label::display_name;
 pub use parser::{parse, parse_expression, parse_one};
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
-pub use scan::{is_blank, next_statement};
+pub use scan::{is_blank, lexemes, next_statement};
 pub use settings::{
     SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,
 };

@@ -148,6 +148,11 @@ impl Iterator for Scanner<'_> {
     }
 }
 
+/// The words, numbers, quotes and symbols of a text, without the space and the comments between them.
+pub fn lexemes(text: &str) -> impl Iterator<Item = &str> {
+    Scanner::new(text, 0).map(|piece| &text[piece.start..piece.end])
+}
+
 /// Offset just behind the statement that starts `text`, its `;` included. `None`: the statement may go on.
 ///
 /// `at_end` says that no more text will come, which ends a statement without `;`. Data after `INSERT .. FORMAT f`
@@ -241,6 +246,11 @@ pub(crate) fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
                 let data = behind_line_end(text, name.end);
                 return Some(InsertBody::Format { head: piece.start, name: (name.start, name.end), data });
             }
+            PieceKind::Word if depth == 0 && is_word(word, "with") && names_label(text, piece.end) => {
+                // Over LABEL and its name, which may be any word.
+                pieces.next();
+                pieces.next();
+            }
             PieceKind::Word if depth == 0 && (is_word(word, "select") || is_word(word, "with")) => {
                 return Some(InsertBody::Select { head: piece.start });
             }
@@ -252,6 +262,25 @@ pub(crate) fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
 
 fn is_word(word: &str, wanted: &str) -> bool {
     word.eq_ignore_ascii_case(wanted)
+}
+
+/// Whether `LABEL name` follows the word WITH of an INSERT, and not a query that calls something `label`.
+fn names_label(text: &str, at: usize) -> bool {
+    let mut pieces = Scanner::new(text, at);
+    let label = pieces.next().is_some_and(|piece| is_word(&text[piece.start..piece.end], "label"));
+    label
+        && pieces.next().is_some_and(|piece| match piece.kind {
+            PieceKind::Text | PieceKind::QuotedName | PieceKind::Number => true,
+            PieceKind::Word => may_be_label(&text[piece.start..piece.end]),
+            PieceKind::Symbol(_) | PieceKind::Unclosed => false,
+        })
+}
+
+/// Whether a bare word behind WITH LABEL is a label's name. These continue an expression, as in `WITH label AS x SELECT`.
+pub(crate) fn may_be_label(word: &str) -> bool {
+    const CONTINUES: &[&str] =
+        &["as", "and", "or", "in", "not", "is", "like", "ilike", "between", "global", "div", "mod", "regexp"];
+    !CONTINUES.iter().any(|other| is_word(word, other))
 }
 
 fn selects(text: &str, at: usize) -> bool {
@@ -302,6 +331,18 @@ mod tests {
         check("INSERT INTO t (SELECT 1)", InsertBody::Select { head: 14 });
         check("INSERT INTO FUNCTION s3('u', 'values') SELECT 1", InsertBody::Select { head: 39 });
         check("INSERT INTO t", InsertBody::None);
+        check("INSERT INTO t WITH LABEL l VALUES (1)", InsertBody::Values { head: 27, data: 33 });
+        check("INSERT INTO t WITH LABEL values (a) SELECT 1", InsertBody::Select { head: 36 });
+        check("INSERT INTO t WITH LABEL 'select' SELECT 1", InsertBody::Select { head: 34 });
+        check("INSERT INTO t WITH LABEL l WITH 1 AS x SELECT x", InsertBody::Select { head: 27 });
+        check("INSERT INTO t WITH label AS (SELECT 1) SELECT 2", InsertBody::Select { head: 14 });
+    }
+
+    #[test]
+    fn space_and_comments_lie_between_lexemes() {
+        let same = |text: &str| lexemes(text).collect::<Vec<_>>().join("|");
+        assert_eq!(same("(1, 'a b') -- x"), "(|1|,|'a b'|)");
+        assert_eq!(same("( 1/* 2 */,'a b')"), "(|1|,|'a b'|)");
     }
 
     #[test]

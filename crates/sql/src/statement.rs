@@ -125,6 +125,8 @@ pub struct Insert {
     pub target: InsertTarget,
     /// `None`: all columns that take values.
     pub columns: Option<Vec<String>>,
+    /// WITH LABEL, as written.
+    pub label: Option<String>,
     pub source: InsertSource,
     /// All SETTINGS of the statement, wherever they stood.
     pub settings: Vec<SettingChange>,

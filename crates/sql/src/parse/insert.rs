@@ -6,12 +6,14 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
+use crate::scan::may_be_label;
 use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
 
 /// What stands before the body of an INSERT.
 pub(crate) struct InsertHead {
     target: InsertTarget,
     columns: Option<Vec<String>>,
+    label: Option<String>,
     infile: Option<(String, Option<String>)>,
 }
 
@@ -25,7 +27,7 @@ pub(crate) fn head(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange
     Ok(read)
 }
 
-/// Behind the word INSERT: target, columns, SETTINGS.
+/// Behind the word INSERT: target, label, columns, SETTINGS.
 pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
     head.word("INTO");
     head.word("TABLE");
@@ -37,8 +39,11 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     if head.words(&["PARTITION", "BY"]) {
         return Err(head.refuse("PARTITION BY of INSERT INTO FUNCTION"));
     }
-    let selects = crate::parse::query::starts(head);
-    let columns = if *head.token() == Token::LParen && !selects { Some(columns(head)?) } else { None };
+    let mut listed = columns_if_any(head)?;
+    let label = label(head)?;
+    if label.is_some() && listed.is_none() {
+        listed = columns_if_any(head)?;
+    }
     let mut settings = vec![];
     if head.word("SETTINGS") {
         settings = head.settings()?;
@@ -53,7 +58,31 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
             settings.extend(head.settings()?);
         }
     }
-    Ok((InsertHead { target, columns, infile }, settings))
+    Ok((InsertHead { target, columns: listed, label, infile }, settings))
+}
+
+/// `WITH LABEL name`. A CTE may be called `label`, too; the scanner tells them apart by what follows.
+fn label(head: &mut Head<'_>) -> Result<Option<String>> {
+    let named = match head.token_after(2) {
+        Token::SingleQuotedString(_) | Token::Number(..) => true,
+        Token::Word(word) => word.quote_style.is_some() || may_be_label(&word.value),
+        _ => false,
+    };
+    if !named || !head.words(&["WITH", "LABEL"]) {
+        return Ok(None);
+    }
+    let name = match head.token() {
+        Token::SingleQuotedString(text) => text.clone(),
+        Token::Number(digits, _) => digits.clone(),
+        _ => return head.name("a label").map(Some),
+    };
+    head.advance();
+    Ok(Some(name))
+}
+
+fn columns_if_any(head: &mut Head<'_>) -> Result<Option<Vec<String>>> {
+    let listed = *head.token() == Token::LParen && !crate::parse::query::starts(head);
+    listed.then(|| columns(head)).transpose()
 }
 
 /// `(a, b)`; `(*)` means all.
@@ -73,6 +102,7 @@ fn finish(head: InsertHead, source: InsertSource) -> Statement {
     Statement::Insert(Box::new(Insert {
         target: head.target,
         columns: head.columns,
+        label: head.label,
         source,
         settings: vec![],
     }))

@@ -54,6 +54,26 @@ fn insert_sources() {
 }
 
 #[test]
+fn inserts_have_labels() {
+    let read = |text: &str| match parse_one(text).map(|p| p.statement) {
+        Ok(Statement::Insert(insert)) => format!("{:?} {:?}", insert.label, insert.columns),
+        other => format!("{other:?}"),
+    };
+    let labelled = "Some(\"l-1\") Some([\"a\", \"b\"])";
+    assert_eq!(read("INSERT INTO t WITH LABEL 'l-1' (a, b) VALUES (1, 2)"), labelled);
+    assert_eq!(read("INSERT INTO t (a, b) WITH LABEL `l-1` FORMAT CSV 1,2"), labelled);
+    assert_eq!(read("INSERT INTO t with label \"l-1\" (a, b) (SELECT 1, 2)"), labelled);
+    assert_eq!(read("INSERT INTO t WITH LABEL l1 SELECT 1"), "Some(\"l1\") None");
+    assert_eq!(read("INSERT INTO t WITH LABEL 2024_01_02 SELECT 1"), "Some(\"2024_01_02\") None");
+    assert_eq!(read("INSERT INTO t WITH LABEL l1 SETTINGS max_threads = 1 VALUES (1)"), "Some(\"l1\") None");
+    assert_eq!(read("INSERT INTO t WITH label AS (SELECT 1) SELECT * FROM label"), "None None");
+    assert_eq!(read("INSERT INTO t WITH 1 AS label SELECT label"), "None None");
+    assert!(parse_one("INSERT INTO t (a) WITH LABEL l (b) VALUES (1)").is_err());
+    assert!(parse_one("INSERT INTO t WITH LABEL l").is_err());
+    assert!(parse_one("INSERT INTO t WITH LABEL VALUES (1)").is_err());
+}
+
+#[test]
 fn what_is_not_understood_is_an_error_with_its_code() {
     let check =
         |text: &str, expected: &str| assert!(debug(text).starts_with(expected), "{text}: {}", debug(text));

@@ -1,6 +1,6 @@
 //! Settings of inserts and loads.
 
-use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Text, Threads, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Float, Milliseconds, Text, Threads, UInt64};
 
 super::settings! { INSERT:
 max_insert_threads              Threads, "0", Obeyed, "Sinks of an INSERT SELECT; 0 lets the plan decide.";
@@ -15,15 +15,24 @@ min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes 
 max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
 throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
 optimize_on_insert              Bool, "1", NoEffect, "Whether rows of an insert are merged by the engine's rule; ours has none.";
-async_insert                    Bool, "0", NoEffect, "Whether small inserts are buffered; ours are durable when answered.";
-wait_for_async_insert           Bool, "1", NoEffect, "Whether an insert waits until it is durable; it always does.";
-wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds an asynchronous insert waits.";
-async_insert_max_data_size      Bytes, "10485760", NoEffect, "Bytes from which a group is written.";
-async_insert_busy_timeout_ms    Milliseconds, "200", NoEffect, "Time after which a group is written.";
-async_insert_busy_timeout_max_ms Milliseconds, "200", NoEffect, "Time after which a group is written.";
-async_insert_deduplicate        Bool, "0", NoEffect, "Whether buffered inserts are deduplicated.";
-insert_deduplicate              Bool, "1", NoEffect, "Whether equal blocks of replicated tables are written once.";
-insert_deduplication_token      Text, "", NoEffect, "Name by which an insert is written once.";
+async_insert                    Bool, "0", NoEffect, "Whether small inserts are grouped. Group commit: every INSERT is durable and visible when answered.";
+wait_for_async_insert           Bool, "1", NoEffect, "Whether a grouped INSERT waits until it is durable; group commit always waits.";
+wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds a grouped INSERT waits; group commit writes at once, max_execution_time limits a statement.";
+async_insert_max_data_size      Bytes, "10485760", NoEffect, "Bytes from which a group is written; group commit writes what has come while it wrote before.";
+async_insert_max_query_number   UInt64, "450", NoEffect, "Inserts from which a group is written; group commit writes what has come while it wrote before.";
+async_insert_busy_timeout_ms    Milliseconds, "200", NoEffect, "Time after which a group is written; group commit does not wait for company.";
+async_insert_busy_timeout_max_ms Milliseconds, "200", NoEffect, "Time after which a group is written; group commit does not wait for company.";
+async_insert_busy_timeout_min_ms Milliseconds, "50", NoEffect, "Time after which a group is written; group commit does not wait for company.";
+async_insert_use_adaptive_busy_timeout Bool, "1", NoEffect, "Whether that time follows the load; group commit does not wait for company.";
+async_insert_busy_timeout_increase_rate Float, "0.2", NoEffect, "How fast that time grows; group commit does not wait for company.";
+async_insert_busy_timeout_decrease_rate Float, "0.2", NoEffect, "How fast that time falls; group commit does not wait for company.";
+async_insert_poll_timeout_ms    Milliseconds, "10", NoEffect, "How often groups are looked at; group commit is woken instead.";
+async_insert_deduplicate        Bool, "0", NoEffect, "Whether grouped inserts are deduplicated; deduplicate_insert and insert_deduplicate decide for every INSERT.";
+insert_label                    Text, "", Obeyed, "Label of an INSERT, as WITH LABEL gives it: the same statement under the same label is written once.";
+insert_deduplicate              Bool, "1", Obeyed, "Whether an INSERT is compared with those before it; deduplicate_insert wins when it is given.";
+deduplicate_insert              Choice(&["enable", "disable", "backward_compatible_choice"]), "enable", Obeyed, "Whether an INSERT is compared with those before it; when given, insert_deduplicate is not looked at.";
+deduplicate_insert_select       Choice(&["enable_when_possible", "force_enable", "enable_even_for_bad_queries", "disable"]), "enable_when_possible", Obeyed, "Whether that holds for INSERT SELECT; rows are compared in any order, so it is always possible.";
+insert_deduplication_token      Text, "", Obeyed, "Name by which an INSERT into its table is written once; other data under the same name are an error.";
 deduplicate_blocks_in_dependent_materialized_views Bool, "0", NoEffect, "Whether views deduplicate.";
 insert_quorum                   Text, "0", NoEffect, "Replicas that must have a part.";
 insert_null_as_default          Bool, "1", Obeyed, "Whether NULL of INSERT SELECT into a column without NULL is its default.";
