@@ -95,6 +95,9 @@ impl Runner {
             }
         };
         outcome.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+        if let Some(first) = &outcome.already_loaded {
+            terminal::note(&first.to_string());
+        }
         let shown = tokio::select! {
             shown = self.show(outcome, watch) => shown,
             _ = tokio::signal::ctrl_c() => Err(Error::cancelled().into()),

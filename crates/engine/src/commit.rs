@@ -8,6 +8,7 @@ use host::Host;
 use model::{Seq, TxnId};
 
 use crate::error::{Error, ErrorKind};
+use crate::once::settled;
 use crate::sink_target::SinkTarget;
 
 /// Commits `ops` decided on `read_seq`. Blocks for one fsync.
@@ -51,17 +52,21 @@ fn committed(report: CommitReport) -> Result<(Seq, CommitTimes), Error> {
     }
 }
 
-/// Makes the parts of every sink of a statement visible at one `Seq`.
+/// Makes the parts of every sink of a statement visible at one `Seq`, and its names known. A statement that repeats an
+/// earlier one succeeds without them.
 pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let table = &target.table;
     target.progress.begin_commit()?;
     let parts = target.uncommitted.take();
-    if parts.is_empty() {
+    let rows: u64 = parts.iter().map(|part| part.descriptor().rows).sum();
+    let once = target.claim.as_ref().map(|claim| claim.once());
+    let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
+    ops.extend(parts.iter().cloned().map(Op::AddPart));
+    if ops.is_empty() {
         return Ok(());
     }
     let precondition =
         Precondition::SchemaCompatible { table: table.def.id, schema_version: table.def.schema_version };
-    let ops = parts.iter().cloned().map(Op::AddPart).collect();
     let read_seq = table.catalog.snapshot().seq();
     let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops);
     if let Err(error) = &committed
@@ -70,5 +75,5 @@ pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
         // Given back, they are deleted with the statement.
         target.uncommitted.add(parts);
     }
-    committed.map(|_| ())
+    settled(committed, once.as_ref(), &table.catalog, &target.progress)
 }

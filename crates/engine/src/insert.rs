@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use bytes::Bytes;
 use catalog::{Op, Precondition, TableState};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
@@ -20,6 +21,7 @@ use mergetree::write::SinkSettings;
 use model::{TableEngine, UnitId};
 use sql::{Insert, InsertSource, InsertTarget, Settings, Statement};
 
+use crate::claim::Claim;
 use crate::commit::submit;
 use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
@@ -27,6 +29,8 @@ use crate::error::{Error, ErrorKind, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::exec::unit_table::UnitTable;
+use crate::once::{Once, settled};
+use crate::pressure::wait_for_merges;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
@@ -57,19 +61,52 @@ pub(crate) async fn run(
     }
     let table = context.table(name)?;
     let columns = insert.columns.as_deref();
+    let claim =
+        Claim::of(&context.settings, insert, &table.def, &context.current_database, text)?.map(Arc::new);
+    let mut body = body;
+    if let Some(claim) = &claim {
+        body = body.map(|body| claim.watch(body));
+        if repeats(context, claim, &mut body).await? {
+            return Ok(Rows::none());
+        }
+    }
     match &insert.source {
         InsertSource::Values(range) => {
             let rows = value_rows(context, &table, columns, &text[range.clone()], body).await?;
-            insert_batches(context, &table, columns, rows).await
+            insert_batches(context, &table, columns, claim, rows).await
         }
         InsertSource::Format { name, data } => {
             let rows = format_rows(context, &table, columns, name, &text[data.clone()], body)?;
-            insert_batches(context, &table, columns, rows).await
+            insert_batches(context, &table, columns, claim, rows).await
         }
-        InsertSource::Select(query) => insert_select(context, &table, columns, query).await,
+        InsertSource::Select(query) => insert_select(context, &table, columns, claim, query).await,
         InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
             .with_hint("use INSERT INTO t SELECT * FROM file('path')")),
     }
+}
+
+/// Whether the statement itself took its names before, as of its snapshot. Asked before a row is read; what is taken
+/// in the meantime the commit finds out.
+async fn repeats(
+    context: &StatementContext,
+    claim: &Claim,
+    body: &mut Option<BodyStream>,
+) -> Result<bool, Error> {
+    if !claim.once().is_taken(&context.snapshot) {
+        return Ok(false);
+    }
+    // Only all of the data can tell this statement from another one. They are hashed and not read as rows.
+    if claim.takes_body
+        && let Some(mut body) = body.take()
+    {
+        while let Some(chunk) = body.next().await {
+            chunk?;
+        }
+    }
+    let first = claim.once().repeats(&context.snapshot)?;
+    let first = first.ok_or_else(|| Error::internal("a name is taken by no statement"))?;
+    context.progress.set_already_loaded(first);
+    Ok(true)
 }
 
 /// The rows of VALUES: constants are read without a plan, anything else is planned as a query.
@@ -177,6 +214,7 @@ async fn insert_batches(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
     columns: Option<&[String]>,
+    claim: Option<Arc<Claim>>,
     mut rows: Batches,
 ) -> Result<Rows, Error> {
     let (handle, defaults) = context.database.tables.handle(&table.def)?;
@@ -195,7 +233,8 @@ async fn insert_batches(
         held.push(batch);
         if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
-            let target = sink_target(context, handle, conform)?;
+            wait_for_merges(context, table).await?;
+            let target = sink_target(context, handle, conform, claim)?;
             let schema = Arc::new(arrow::datatypes::Schema::empty());
             let rest = rest.map(|batch| batch.map_err(into_datafusion));
             let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rest));
@@ -204,7 +243,7 @@ async fn insert_batches(
         }
     }
     let batches = held.iter().map(|batch| conform.apply(batch)).collect::<Result<Vec<_>, Error>>()?;
-    store_small(context, table, handle, batches).await
+    store_small(context, table, handle, claim.as_deref(), batches).await
 }
 
 /// Rows that fit one record, or go to an engine without parts.
@@ -212,25 +251,25 @@ async fn store_small(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
     handle: mergetree::Table,
+    claim: Option<&Claim>,
     batches: Vec<RecordBatch>,
 ) -> Result<Rows, Error> {
     let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+    let once = claim_of_rows(claim, &batches)?;
+    let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
     match table.def.engine {
         TableEngine::Null => {}
         TableEngine::Memory => context.database.memory_tables.append(table.def.id, batches)?,
-        TableEngine::MergeTree if rows > 0 => {
-            let schema = table.def.arrow_schema();
-            let batch = arrow::compute::concat_batches(&schema, &batches)
-                .map_err(|e| Error::internal(e.to_string()))?;
-            let encoded = mergetree::inline::encode(&table.def, &batch)?;
-            let encoded_bytes = encoded.len() as u64;
-            let op = Op::InlineRows {
-                table: table.def.id,
-                schema_version: table.def.schema_version,
-                rows,
-                bytes: encoded,
-            };
+        // A label is kept also when there were no rows.
+        TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
+            let mut encoded_bytes = 0;
+            if rows > 0 {
+                let (table, schema_version) = (table.def.id, table.def.schema_version);
+                let bytes = encoded(&handle, &batches)?;
+                encoded_bytes = bytes.len() as u64;
+                ops.push(Op::InlineRows { table, schema_version, rows, bytes });
+            }
             let precondition = Precondition::SchemaCompatible {
                 table: table.def.id,
                 schema_version: table.def.schema_version,
@@ -238,13 +277,30 @@ async fn store_small(
             context.progress.begin_commit()?;
             let read_seq = context.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);
-            submit(catalog, host, read_seq, vec![precondition], vec![op]).await?;
+            let committed = submit(catalog, host, read_seq, vec![precondition], ops).await;
+            settled(committed.map(|(seq, _)| seq), once.as_ref(), catalog, &context.progress)?;
             context.database.flushing.note(catalog, table.def.id, encoded_bytes);
         }
         TableEngine::MergeTree => {}
     }
     context.progress.add_written(rows, bytes);
     Ok(Rows::none())
+}
+
+/// The claim of a statement all of whose rows are there.
+fn claim_of_rows(claim: Option<&Claim>, batches: &[RecordBatch]) -> Result<Option<Once>, Error> {
+    let Some(claim) = claim else { return Ok(None) };
+    for batch in batches {
+        claim.add_rows(batch)?;
+    }
+    Ok(Some(claim.once()))
+}
+
+/// Rows as they stand in the log.
+fn encoded(table: &mergetree::Table, batches: &[RecordBatch]) -> Result<Bytes, Error> {
+    let batch = arrow::compute::concat_batches(&table.def.arrow_schema(), batches)
+        .map_err(|e| Error::internal(e.to_string()))?;
+    Ok(mergetree::inline::encode(&table.def, &batch)?)
 }
 
 fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
@@ -275,6 +331,7 @@ fn sink_target(
     context: &Arc<StatementContext>,
     table: mergetree::Table,
     conform: Conform,
+    claim: Option<Arc<Claim>>,
 ) -> Result<Arc<SinkTarget>, Error> {
     let (settings, _) = sink_settings(context);
     Ok(Arc::new(SinkTarget {
@@ -282,6 +339,7 @@ fn sink_target(
         table,
         conform,
         settings,
+        claim,
         progress: Arc::clone(&context.progress),
         runtimes: context.database.runtimes.clone(),
     }))
@@ -299,6 +357,7 @@ async fn insert_select(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
     columns: Option<&[String]>,
+    claim: Option<Arc<Claim>>,
     query: &sql::Query,
 ) -> Result<Rows, Error> {
     let mut planned = plan(context, query, None).await?;
@@ -313,8 +372,9 @@ async fn insert_select(
     let (_, sinks) = sink_settings(context);
     let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
     *partitions = sinks.max(1);
+    wait_for_merges(context, table).await?;
     read_by_units(&mut planned, sinks).await?;
-    let target = sink_target(context, handle, conform)?;
+    let target = sink_target(context, handle, conform, claim)?;
     let physical = planned.physical().await?;
     let sink = SinkExec::new(physical, Arc::clone(&target));
     let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));

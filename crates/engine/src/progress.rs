@@ -1,9 +1,11 @@
 //! What a running statement has done so far, readable from another thread at any time.
 //!
-//! Invariant: counters only grow. Totals may grow too, while a listing is still being read.
+//! Invariant: counters only grow, but for a repeated statement, which has written nothing in the end. Totals may grow
+//! too, while a listing is still being read.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
@@ -13,6 +15,7 @@ use parking_lot::RwLock;
 use sources::ReadProgress;
 use tokio_util::sync::CancellationToken;
 
+use crate::already_loaded::AlreadyLoaded;
 use crate::error::Error;
 use crate::provider::part_files::PART_STORE_URL;
 
@@ -26,6 +29,9 @@ pub struct QueryProgress {
     table_bytes_total: AtomicU64,
     written_rows: AtomicU64,
     written_bytes: AtomicU64,
+    /// Milliseconds the statement was made to wait for merges or flushes.
+    delayed_ms: AtomicU64,
+    already_loaded: OnceLock<AlreadyLoaded>,
     /// The running plan: its scans of parts count what they read.
     plan: RwLock<Option<Arc<dyn ExecutionPlan>>>,
     cancellation: CancellationToken,
@@ -66,12 +72,37 @@ impl QueryProgress {
         self.table_bytes_total.load(Ordering::Relaxed) + self.source.bytes_total()
     }
 
+    /// 0 for a statement that turned out to be a repetition, whatever it had prepared until then.
     pub fn written_rows(&self) -> u64 {
-        self.written_rows.load(Ordering::Relaxed)
+        self.unless_already_loaded(&self.written_rows)
     }
 
+    /// As [`QueryProgress::written_rows`].
     pub fn written_bytes(&self) -> u64 {
-        self.written_bytes.load(Ordering::Relaxed)
+        self.unless_already_loaded(&self.written_bytes)
+    }
+
+    fn unless_already_loaded(&self, counter: &AtomicU64) -> u64 {
+        if self.already_loaded.get().is_some() { 0 } else { counter.load(Ordering::Relaxed) }
+    }
+
+    /// The statement this one repeats; then this one writes nothing.
+    pub fn already_loaded(&self) -> Option<&AlreadyLoaded> {
+        self.already_loaded.get()
+    }
+
+    /// The first to be found counts.
+    pub(crate) fn set_already_loaded(&self, first: AlreadyLoaded) {
+        let _ = self.already_loaded.set(first);
+    }
+
+    pub fn delayed_ms(&self) -> u64 {
+        self.delayed_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_delay(&self, delay: Duration) {
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        self.delayed_ms.fetch_add(delay_ms, Ordering::Relaxed);
     }
 
     pub(crate) fn add_written(&self, rows: u64, bytes: u64) {

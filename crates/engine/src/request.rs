@@ -12,6 +12,7 @@ use formats::{FormatKind, FormatSettings};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+use crate::already_loaded::AlreadyLoaded;
 use crate::error::Error;
 use crate::progress::QueryProgress;
 
@@ -61,6 +62,8 @@ pub struct Outcome {
     /// The statement's INTO OUTFILE clause.
     pub outfile: Option<sql::statement::Outfile>,
     pub warnings: Vec<String>,
+    /// Set when an INSERT repeated an earlier one, by its label, its token or its rows: it succeeded and wrote nothing.
+    pub already_loaded: Option<AlreadyLoaded>,
     pub progress: Arc<QueryProgress>,
     pub query_id: String,
 }

@@ -198,6 +198,7 @@ impl Session {
             format_settings: format_settings(&context.settings),
             outfile: output.outfile,
             warnings: context.warnings.lock().clone(),
+            already_loaded: context.progress.already_loaded().cloned(),
             progress: Arc::clone(&context.progress),
             query_id: context.query_id.clone(),
         }

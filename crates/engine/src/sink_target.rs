@@ -8,6 +8,7 @@ use host::Runtimes;
 use mergetree::Table;
 use mergetree::write::SinkSettings;
 
+use crate::claim::Claim;
 use crate::conform::Conform;
 use crate::progress::QueryProgress;
 use crate::uncommitted::UncommittedParts;
@@ -17,6 +18,8 @@ pub(crate) struct SinkTarget {
     pub conform: Conform,
     pub settings: SinkSettings,
     pub uncommitted: Arc<UncommittedParts>,
+    /// What is committed beside the parts, so that the statement is recognised when it comes again.
+    pub claim: Option<Arc<Claim>>,
     pub progress: Arc<QueryProgress>,
     pub runtimes: Runtimes,
 }

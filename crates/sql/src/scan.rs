@@ -276,7 +276,7 @@ fn names_label(text: &str, at: usize) -> bool {
         })
 }
 
-/// Whether a bare word behind WITH LABEL is a label's name. These continue an expression, as in `WITH label AS x SELECT`.
+/// Whether a bare word behind WITH LABEL is a name. These go on with an expression, as in `WITH label AS x SELECT`.
 pub(crate) fn may_be_label(word: &str) -> bool {
     const CONTINUES: &[&str] =
         &["as", "and", "or", "in", "not", "is", "like", "ilike", "between", "global", "div", "mod", "regexp"];

@@ -140,6 +140,9 @@ async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Resul
         let Some(batch) = batch else { break };
         let batch = target.conform.apply(&batch.map_err(Error::from)?)?;
         let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        if let Some(claim) = &target.claim {
+            claim.add_rows(&batch)?;
+        }
         sink.write(batch)?;
         target.progress.add_written(rows, bytes);
     }

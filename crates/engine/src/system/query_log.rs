@@ -4,6 +4,7 @@ use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
 use crate::error::Error;
 use crate::processes::LoggedQuery;
+use crate::progress::QueryProgress;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -26,6 +27,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("exception_code", "Int32"),
         ("exception", "String"),
         ("query", "String"),
+        ("ProfileEvents", "Map(String, UInt64)"),
     ],
     fill: |context, rows| {
         for entry in context.database.processes.ended() {
@@ -55,5 +57,19 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery) -> Result<(), Error> {
         Cell::Int(entry.error.as_ref().map_or(0, |error| error.code)),
         entry.error.map(|error| error.to_string()).unwrap_or_default().into(),
         process.query.into(),
+        Cell::Counts(profile_events(&process.progress)),
     ])
+}
+
+/// ClickHouse's counters of an INSERT, as far as they are not 0.
+fn profile_events(progress: &QueryProgress) -> Vec<(&'static str, u64)> {
+    let delayed_ms = progress.delayed_ms();
+    let counts = [
+        ("InsertedRows", progress.written_rows()),
+        ("InsertedBytes", progress.written_bytes()),
+        ("DuplicatedInsertedBlocks", u64::from(progress.already_loaded().is_some())),
+        ("DelayedInserts", u64::from(delayed_ms > 0)),
+        ("DelayedInsertsMilliseconds", delayed_ms),
+    ];
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }

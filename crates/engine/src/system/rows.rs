@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Float64Builder, Int32Builder, ListBuilder, RecordBatch, StringViewBuilder,
+    ArrayRef, Float64Builder, Int32Builder, ListBuilder, MapBuilder, RecordBatch, StringViewBuilder,
     TimestampMillisecondArray, UInt8Builder, UInt64Builder,
 };
 use arrow::compute::cast;
@@ -27,6 +27,8 @@ pub(crate) enum Cell {
     /// Milliseconds since the epoch.
     Time(u64),
     Texts(Vec<String>),
+    /// Names with a count each.
+    Counts(Vec<(&'static str, u64)>),
 }
 
 impl From<&str> for Cell {
@@ -97,6 +99,7 @@ enum Builder {
     Float(Float64Builder),
     Time(Vec<Option<i64>>),
     Texts(ListBuilder<StringViewBuilder>),
+    Counts(Box<MapBuilder<StringViewBuilder, UInt64Builder>>),
 }
 
 pub(crate) struct RowBuilder {
@@ -114,6 +117,12 @@ impl RowBuilder {
             ColumnType::Array(_) => {
                 let item = to_field("item", &ColumnType::String);
                 Builder::Texts(ListBuilder::new(StringViewBuilder::new()).with_field(item))
+            }
+            ColumnType::Map(..) => {
+                let counts = MapBuilder::new(None, StringViewBuilder::new(), UInt64Builder::new())
+                    .with_keys_field(to_field("keys", &ColumnType::String))
+                    .with_values_field(to_field("values", &ColumnType::UInt64));
+                Builder::Counts(Box::new(counts))
             }
             _ => Builder::Text(StringViewBuilder::new()),
         };
@@ -141,6 +150,7 @@ impl RowBuilder {
                 Builder::Float(mut numbers) => Arc::new(numbers.finish()),
                 Builder::Time(times) => Arc::new(in_zone_of(times, field.data_type())),
                 Builder::Texts(mut lists) => Arc::new(lists.finish()),
+                Builder::Counts(mut maps) => Arc::new(maps.finish()),
             };
             if array.data_type() == field.data_type() { Ok(array) } else { cast(&array, field.data_type()) }
         });
@@ -176,6 +186,13 @@ fn append(column: &mut Builder, cell: Cell) -> Result<(), Error> {
         (Builder::Texts(lists), Cell::Texts(values)) => {
             values.iter().for_each(|value| lists.values().append_value(value));
             lists.append(true);
+        }
+        (Builder::Counts(maps), Cell::Counts(counts)) => {
+            for (name, count) in counts {
+                maps.keys().append_value(name);
+                maps.values().append_value(count);
+            }
+            maps.append(true).map_err(|e| Error::internal(e.to_string()))?;
         }
         (_, cell) => return Err(Error::internal(format!("{cell:?} does not fit its system table column"))),
     }
