@@ -150,7 +150,7 @@ impl Iterator for Scanner<'_> {
 
 /// The words, numbers, quotes and symbols of a text, without the space and the comments between them.
 pub fn lexemes(text: &str) -> impl Iterator<Item = &str> {
-    Scanner::new(text, 0).map(|piece| &text[piece.start..piece.end])
+    Scanner::new(text, 0).map(move |piece| &text[piece.start..piece.end])
 }
 
 /// Offset just behind the statement that starts `text`, its `;` included. `None`: the statement may go on.
