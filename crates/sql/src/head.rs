@@ -3,6 +3,8 @@
 //! Invariant: a failed `word`, `symbol` or `words` consumes nothing; every error says where it is and what was
 //! expected there.
 
+use std::ops::Range;
+
 use sqlparser::ast::{Expr, Function, Ident, Query};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -67,6 +69,17 @@ impl<'a> Head<'a> {
     /// The text from `start` to the next token, without the space around it.
     pub(crate) fn text_since(&self, start: usize) -> &'a str {
         self.text[start..self.offset().max(start)].trim()
+    }
+
+    /// Consumes everything up to the end; answers where it stood in the text given to `parse`.
+    pub(crate) fn rest(&mut self) -> Range<usize> {
+        let start = self.offset();
+        let mut end = start;
+        while !self.at_end() {
+            end = offset_of(self.text, self.parser.peek_token_ref().span.end);
+            self.advance();
+        }
+        self.base + start..self.base + end
     }
 
     /// "expected `what`" at the next token.

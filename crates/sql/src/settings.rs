@@ -313,6 +313,9 @@ mod tests {
         let bare = |name: &str, text: &str| set(name, SettingText::Bare(text.to_owned()));
         assert_eq!(quoted("max_memory_usage", "1Gi").unwrap(), "1073741824");
         assert_eq!(quoted("max_memory_usage", "10M").unwrap(), "10000000");
+        assert_eq!(quoted("big_query_profile_threshold", "500ms").unwrap(), "0.5");
+        assert_eq!(quoted("big_query_profile_threshold", "2m").unwrap(), "120");
+        assert_eq!(bare("max_execution_time", "1.5").unwrap(), "1.5");
         assert_eq!(bare("max_threads", "8").unwrap(), "8");
         assert_eq!(quoted("max_threads", "auto").unwrap(), "0");
         assert_eq!(bare("optimize_on_insert", "false").unwrap(), "0");

@@ -228,6 +228,14 @@ pub enum Show {
     },
     Functions(NameFilter),
     Engines,
+    /// StarRocks' SHOW PROFILELIST.
+    ProfileList {
+        limit: Option<u64>,
+    },
+    /// StarRocks' ANALYZE PROFILE FROM 'query id'.
+    Profile {
+        query_id: String,
+    },
 }
 
 /// `[NOT] LIKE 'pattern'` of SHOW.

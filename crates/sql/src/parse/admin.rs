@@ -36,6 +36,7 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
         "USE" => use_database,
         "SET" => set,
         "SHOW" => show,
+        "ANALYZE" => analyze,
         "EXISTS" => exists,
         "OPTIMIZE" => optimize,
         "SYSTEM" => system,
@@ -150,6 +151,10 @@ fn show(head: &mut Head<'_>) -> Result<Statement> {
     if head.word("PROCESSLIST") {
         return Ok(Statement::Show(Show::Processlist));
     }
+    if head.word("PROFILELIST") {
+        let limit = if head.word("LIMIT") { Some(count(head)?) } else { None };
+        return Ok(Statement::Show(Show::ProfileList { limit }));
+    }
     if head.word("FUNCTIONS") {
         return Ok(Statement::Show(Show::Functions(filter(head)?)));
     }
@@ -164,6 +169,19 @@ fn show(head: &mut Head<'_>) -> Result<Statement> {
         return Ok(Statement::Show(Show::CreateTable(head.table_name()?)));
     }
     Err(head.expected("DATABASES, TABLES, COLUMNS, CREATE, PROCESSLIST, SETTINGS, FUNCTIONS or ENGINES"))
+}
+
+/// Behind ANALYZE. That of tables has no counterpart: parts carry their own statistics.
+fn analyze(head: &mut Head<'_>) -> Result<Statement> {
+    if !head.word("PROFILE") {
+        return Err(head.refuse("ANALYZE of anything but PROFILE"));
+    }
+    head.expect_word("FROM")?;
+    let query_id = head.text("a query id in quotes")?;
+    if *head.token() == Token::Comma {
+        return Err(head.refuse("ANALYZE PROFILE of single plan nodes"));
+    }
+    Ok(Statement::Show(Show::Profile { query_id }))
 }
 
 fn show_create(head: &mut Head<'_>) -> Result<Statement> {

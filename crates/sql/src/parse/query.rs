@@ -42,15 +42,18 @@ pub(crate) fn explain(head: &mut Head<'_>) -> Result<Statement> {
         (Token::Word(_), Token::Eq) => head.settings()?,
         _ => vec![],
     };
-    let statement = if head.word("INSERT") { explained_insert(head)? } else { super::statement(head)? };
+    let statement = if head.word("INSERT") { explained_insert(head, kind)? } else { super::statement(head)? };
     Ok(Statement::Explain(Explain { kind, options, statement: Box::new(statement), format: None }))
 }
 
-/// Of INSERT only the form with a SELECT has a plan.
-fn explained_insert(head: &mut Head<'_>) -> Result<Statement> {
+/// Of INSERT only the form with a SELECT has a plan; ANALYZE runs the one with VALUES, too.
+fn explained_insert(head: &mut Head<'_>, kind: ExplainKind) -> Result<Statement> {
     let (insert, settings) = super::insert::target(head)?;
     if !settings.is_empty() {
         return Err(head.refuse("SETTINGS before SELECT inside EXPLAIN"));
+    }
+    if kind == ExplainKind::Analyze && head.word("VALUES") {
+        return super::insert::with_values(insert, head.rest());
     }
     if !starts(head) {
         return Err(head.expected("SELECT"));

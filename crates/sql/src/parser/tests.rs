@@ -144,6 +144,9 @@ fn the_statements_of_the_s3_guide_are_understood() {
         "OPTIMIZE TABLE posts PARTITION 2020 FINAL",
         "EXPLAIN PLAN header = 1 SELECT 1",
         "EXPLAIN LOAD INSERT INTO posts SELECT * FROM s3('u')",
+        "EXPLAIN ANALYZE INSERT INTO posts SELECT * FROM s3('u')",
+        "SHOW PROFILELIST LIMIT 5",
+        "ANALYZE PROFILE FROM 'abc'",
     ] {
         let parsed = parse_one(text).unwrap_or_else(|e| panic!("{text}: {e}"));
         if let Statement::Query(query) = parsed.statement {
@@ -154,6 +157,20 @@ fn the_statements_of_the_s3_guide_are_understood() {
     let key: Vec<String> = table.order_by.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(key, ["PostTypeId", "toDate(CreationDate)", "CreationDate"]);
     assert_eq!((table.comment.as_str(), table.settings.len(), table.partition_by.len()), ("posts", 1, 1));
+}
+
+#[test]
+fn values_of_an_explained_insert_are_where_they_stand_in_the_text() {
+    for (text, values) in [
+        ("EXPLAIN ANALYZE INSERT INTO t VALUES (1, 'ä;'), (2, ')')", "(1, 'ä;'), (2, ')')"),
+        ("  EXPLAIN ANALYZE INSERT INTO t (a)\nVALUES\n (1) ;", "(1)"),
+        ("EXPLAIN ANALYZE INSERT INTO t VALUES (1) SETTINGS max_threads = 1", "(1)"),
+    ] {
+        let Statement::Explain(explain) = parse_one(text).unwrap().statement else { panic!("{text}") };
+        let Statement::Insert(insert) = *explain.statement else { panic!("{text}") };
+        let InsertSource::Values(range) = insert.source else { panic!("{text}") };
+        assert_eq!(&text[range], values, "{text}");
+    }
 }
 
 #[test]

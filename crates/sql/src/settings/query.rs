@@ -25,6 +25,8 @@ query_id                        Text, "", NoEffect, "Name of the query; protocol
 log_queries                     Bool, "1", NoEffect, "Whether queries are written to system.query_log.";
 log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";
 log_query_threads               Bool, "0", NoEffect, "Whether threads of queries are logged.";
+enable_profile                  Bool, "0", Obeyed, "Keeps profiles of statements; SHOW PROFILELIST lists them.";
+big_query_profile_threshold     Seconds, "30", Obeyed, "Time after which a profile is kept anyway; 0: never.";
 log_profile_events              Bool, "1", NoEffect, "Whether counters are logged.";
 send_logs_level                 Text, "fatal", NoEffect, "Level of server log lines sent to the client.";
 send_progress_in_http_headers   Bool, "0", NoEffect, "Whether HTTP answers carry progress headers.";

@@ -25,7 +25,8 @@ impl SettingValue {
             SettingKind::Threads => bytes_of(text).map(Self::UInt),
             SettingKind::Milliseconds => text.parse().ok().map(Self::UInt),
             SettingKind::Int64 => text.parse().ok().map(Self::Int),
-            SettingKind::Seconds | SettingKind::Float => text.parse().ok().map(Self::Float),
+            SettingKind::Seconds => seconds_of(text).map(Self::Float),
+            SettingKind::Float => text.parse().ok().map(Self::Float),
             SettingKind::Text => Some(Self::Text(text.to_owned())),
             SettingKind::Choice(words) => words
                 .iter()
@@ -90,6 +91,16 @@ fn bytes_of(text: &str) -> Option<u64> {
         _ => return None,
     };
     digits.parse::<u64>().ok()?.checked_mul(base.checked_pow(power)?)
+}
+
+/// `30`, `'30s'`, `'500ms'`, `'2m'`, `'1h'`: seconds unless a unit says otherwise.
+fn seconds_of(text: &str) -> Option<f64> {
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let with_unit = units.iter().find_map(|(unit, seconds)| {
+        let number: f64 = text.strip_suffix(*unit)?.trim_end().parse().ok()?;
+        Some(number * seconds)
+    });
+    with_unit.or_else(|| text.parse().ok())
 }
 
 fn wrong(def: &SettingDef, text: &str) -> SqlError {
