@@ -128,6 +128,8 @@ impl Runner {
         };
         let kind = outcome.format.unwrap_or(match &outcome.outfile {
             Some(outfile) => outfile::format_of(&outfile.path).unwrap_or(FormatKind::TabSeparated),
+            // A frame around a text is in the way of reading and copying it.
+            None if outcome.is_text() && is_default(self.format) => FormatKind::TabSeparatedRaw,
             None => self.format,
         });
         let to_terminal = outcome.outfile.is_none() && terminal::is_terminal();
@@ -159,6 +161,11 @@ impl Runner {
         sink.finish()?;
         Ok(Some(rows))
     }
+}
+
+/// Whether nobody asked for another format than the ones answers have by themselves.
+fn is_default(format: FormatKind) -> bool {
+    matches!(format, FormatKind::PrettyCompact | FormatKind::TabSeparated)
 }
 
 fn unwritable(error: impl std::fmt::Display) -> Stop {

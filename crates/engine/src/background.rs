@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::database::Database;
 use crate::error::Error;
 use crate::merging::{flush_table, run_merge};
+use crate::part_log::Removed;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
@@ -97,9 +98,11 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
     let (catalog, host) = (&database.catalog, &database.host);
     let snapshot = catalog.snapshot();
     database.memory_tables.retain(|table| snapshot.table_by_id(table).is_some());
+    let removed = Removed::of(&snapshot);
     drop(snapshot);
     let lifetime_ms = database.config.old_parts_lifetime_ms;
     let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
+    removed.log_gone(&database.part_log, &catalog.snapshot(), host.clock.now_ms());
     let mut first_error = collected.err().map(Error::from);
     if let Err(error) = catalog.checkpoint_if_due() {
         first_error.get_or_insert(error.into());

@@ -3,12 +3,14 @@
 //! Invariant: an outcome that is not known is reported as not known; nothing that a durable record may name is
 //! deleted then.
 
-use catalog::{Catalog, CommitOutcome, CommitReport, CommitTimes, Op, Precondition, Transaction};
+use catalog::{Catalog, CommitOutcome, CommitReport, Op, Precondition, Transaction};
 use host::Host;
-use model::{Seq, TxnId};
+use model::{SealedPart, Seq, TxnId};
 
 use crate::error::{Error, ErrorKind};
 use crate::once::settled;
+use crate::part_log::{PartEvent, PartEventKind, committed_part};
+use crate::profile::StatementProfile;
 use crate::sink_target::SinkTarget;
 
 /// Commits `ops` decided on `read_seq`. Blocks for one fsync.
@@ -18,9 +20,10 @@ pub(crate) fn commit(
     read_seq: Seq,
     preconditions: Vec<Precondition>,
     ops: Vec<Op>,
+    profile: &StatementProfile,
 ) -> Result<Seq, Error> {
     let transaction = transaction(host, read_seq, preconditions, ops);
-    Ok(committed(catalog.commit_reported(transaction)?)?.0)
+    committed(&catalog.commit_reported(transaction)?, profile)
 }
 
 /// [`commit`] for whoever must not block: together with whatever else waits, in one fsync.
@@ -30,9 +33,10 @@ pub(crate) async fn submit(
     read_seq: Seq,
     preconditions: Vec<Precondition>,
     ops: Vec<Op>,
-) -> Result<(Seq, CommitTimes), Error> {
+    profile: &StatementProfile,
+) -> Result<Seq, Error> {
     let transaction = transaction(host, read_seq, preconditions, ops);
-    committed(catalog.submit(transaction).await?)
+    committed(&catalog.submit(transaction).await?, profile)
 }
 
 fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops: Vec<Op>) -> Transaction {
@@ -40,10 +44,11 @@ fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops
     Transaction { id, read_seq, preconditions, ops }
 }
 
-fn committed(report: CommitReport) -> Result<(Seq, CommitTimes), Error> {
-    match report.outcome {
-        CommitOutcome::Committed(seq) => Ok((seq, report.times)),
-        CommitOutcome::Refused(why) => Err(why.into()),
+fn committed(report: &CommitReport, profile: &StatementProfile) -> Result<Seq, Error> {
+    profile.committed(&report.times);
+    match &report.outcome {
+        CommitOutcome::Committed(seq) => Ok(*seq),
+        CommitOutcome::Refused(why) => Err(why.clone().into()),
         CommitOutcome::Unknown(why) => {
             let message = format!("it is not known whether the statement was committed: {why}");
             Err(Error::new(ErrorKind::OutcomeUnknown, 1002, message)
@@ -56,6 +61,10 @@ fn committed(report: CommitReport) -> Result<(Seq, CommitTimes), Error> {
 /// earlier one succeeds without them.
 pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let table = &target.table;
+    if target.rolls_back {
+        target.uncommitted.discard();
+        return Ok(());
+    }
     target.progress.begin_commit()?;
     let parts = target.uncommitted.take();
     let rows: u64 = parts.iter().map(|part| part.descriptor().rows).sum();
@@ -68,7 +77,8 @@ pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let precondition =
         Precondition::SchemaCompatible { table: table.def.id, schema_version: table.def.schema_version };
     let read_seq = table.catalog.snapshot().seq();
-    let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops);
+    let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops, &target.profile);
+    log_new_parts(target, &parts, committed.as_ref().err());
     if let Err(error) = &committed
         && error.kind != ErrorKind::OutcomeUnknown
     {
@@ -76,4 +86,25 @@ pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
         target.uncommitted.add(parts);
     }
     settled(committed, once.as_ref(), &table.catalog, &target.progress)
+}
+
+/// One event for each part. The parts of a statement are written side by side, so they share its time.
+fn log_new_parts(target: &SinkTarget, parts: &[SealedPart], error: Option<&Error>) {
+    let host = &target.table.host;
+    let (now_ms, duration) = (host.clock.now_ms(), host.clock.monotonic().saturating_sub(target.started));
+    let snapshot = target.table.catalog.snapshot();
+    let state = snapshot.table_by_id(target.table.def.id);
+    for part in parts {
+        let sealed = part.descriptor();
+        // Only the committed one has its block numbers, and so its name.
+        let named = state.as_ref().and_then(|state| committed_part(state, sealed.id));
+        let part = named.as_deref().unwrap_or(sealed);
+        target.part_log.push(PartEvent {
+            duration,
+            memory_peak: target.settings.memory.peak(),
+            query_id: target.profile.query_id.clone(),
+            error: error.cloned(),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &target.table.def, part, now_ms)
+        });
+    }
 }

@@ -16,6 +16,7 @@ use sql::{Settings, TableName};
 use crate::database::Database;
 use crate::error::Error;
 use crate::memory_pool::BudgetPool;
+use crate::profile::StatementProfile;
 use crate::progress::QueryProgress;
 
 /// The catalog name all our databases appear under inside a plan; people never see it.
@@ -33,6 +34,9 @@ pub(crate) struct StatementContext {
     pub snapshot: Snapshot,
     pub query_id: String,
     pub warnings: Arc<Mutex<Vec<String>>>,
+    pub profile: Arc<StatementProfile>,
+    /// EXPLAIN ANALYZE: everything is done but the commit.
+    pub rolls_back: bool,
 }
 
 impl StatementContext {
@@ -113,15 +117,26 @@ impl StatementContext {
 impl StatementContext {
     /// The same statement after it has changed something itself.
     pub(crate) fn at_newest_snapshot(&self) -> Arc<StatementContext> {
+        self.with(self.database.catalog.snapshot(), self.rolls_back)
+    }
+
+    /// The same statement, which commits nothing.
+    pub(crate) fn rolling_back(&self) -> Arc<StatementContext> {
+        self.with(self.snapshot.clone(), true)
+    }
+
+    fn with(&self, snapshot: Snapshot, rolls_back: bool) -> Arc<StatementContext> {
         Arc::new(StatementContext {
             database: Arc::clone(&self.database),
             settings: self.settings.clone(),
             current_database: self.current_database.clone(),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),
-            snapshot: self.database.catalog.snapshot(),
+            snapshot,
             query_id: self.query_id.clone(),
             warnings: Arc::clone(&self.warnings),
+            profile: Arc::clone(&self.profile),
+            rolls_back,
         })
     }
 }

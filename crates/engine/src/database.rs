@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::flushing::Flushing;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
+use crate::part_log::PartLog;
 use crate::processes::Processes;
 use crate::tables::Tables;
 
@@ -38,6 +39,7 @@ pub struct Database {
     pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
     pub(crate) merges: Arc<Merges>,
+    pub(crate) part_log: Arc<PartLog>,
     /// Object store clients and inferred schemas, shared by all sessions.
     pub(crate) sources: SourceCaches,
     /// Caches and stores shared by every statement; each statement adds its own memory pool.

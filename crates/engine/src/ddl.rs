@@ -22,7 +22,8 @@ pub(crate) async fn commit_ops(
 ) -> Result<(), Error> {
     let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
     let read_seq = context.snapshot.seq();
-    let work = move || commit(&catalog, &host, read_seq, preconditions, ops);
+    let profile = Arc::clone(&context.profile);
+    let work = move || commit(&catalog, &host, read_seq, preconditions, ops, &profile);
     let joined = context.database.runtimes.spawn_blocking("commit", work).await;
     joined.map_err(|e| Error::internal(e.to_string()))?.map(|_| ())
 }

@@ -31,7 +31,7 @@ async fn run(
     match statement {
         Statement::Query(query) => return query::run(context, query).await,
         Statement::Insert(insert) => return insert::run(context, insert, text, body).await,
-        Statement::Explain(explain) => return explain::run(context, explain).await,
+        Statement::Explain(explain) => return explain::run(context, explain, text).await,
         Statement::Show(what) => return show::show(context, what),
         Statement::Describe(what) => return show::describe(context, what).await,
         Statement::Exists { what } => return show::exists(context, what),

@@ -1,6 +1,6 @@
-//! EXPLAIN: what a statement would do, without doing it (but for ANALYZE).
+//! EXPLAIN: what a statement would do, without doing it; with ANALYZE what it did, and an INSERT is undone.
 //!
-//! Invariant: EXPLAIN of an INSERT never writes.
+//! Invariant: no row of an explained INSERT is ever visible, and no file of it stays.
 
 use std::sync::Arc;
 
@@ -12,12 +12,25 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, Query, Statement};
 
 use crate::context::StatementContext;
 use crate::error::Error;
-use crate::insert::{UNIT_BYTES, only_projects, unit_of};
+use crate::insert::{self, UNIT_BYTES, only_projects, unit_of};
+use crate::profile::State;
 use crate::query::{PlannedQuery, plan};
 use crate::request::Rows;
 use crate::show::lines;
 
-pub(crate) async fn run(context: &Arc<StatementContext>, explain: &Explain) -> Result<Rows, Error> {
+/// StarRocks' words.
+const ROLLS_BACK: &str =
+    "Attention: The transaction of the statement will be aborted, and no data will be actually inserted!!!";
+
+/// `text` is the statement's text, which an INSERT's ranges point into.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    explain: &Explain,
+    text: &str,
+) -> Result<Rows, Error> {
+    if let (ExplainKind::Analyze, Statement::Insert(insert)) = (explain.kind, explain.statement.as_ref()) {
+        return lines("explain", analyze_insert(context, insert, text).await?);
+    }
     let (query, target) = match explain.statement.as_ref() {
         Statement::Query(query) => (query, None),
         Statement::Insert(insert) => match &insert.source {
@@ -32,8 +45,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, explain: &Explain) -> R
         ExplainKind::Plan => plan_lines(context, query, target).await?,
         ExplainKind::Pipeline => physical_lines(context, query).await?,
         ExplainKind::Estimate => estimate(context, query).await?,
-        ExplainKind::Analyze if target.is_none() => analyze(context, query).await?,
-        ExplainKind::Analyze => return Err(Error::unsupported("EXPLAIN ANALYZE of INSERT")),
+        ExplainKind::Analyze => analyze(context, query).await?,
         ExplainKind::Load => load_lines(context, query).await?,
     };
     lines("explain", text)
@@ -92,8 +104,26 @@ async fn analyze(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<S
     while let Some(batch) = stream.next().await {
         batch.map_err(Error::from)?;
     }
-    let shown = DisplayableExecutionPlan::with_metrics(physical.as_ref()).indent(false).to_string();
-    Ok(shown.lines().map(str::to_owned).collect())
+    Ok(profile_lines(context, State::Finished))
+}
+
+/// Does all of an INSERT but the commit.
+async fn analyze_insert(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    text: &str,
+) -> Result<Vec<String>, Error> {
+    Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await?;
+    let mut out = vec![ROLLS_BACK.to_owned()];
+    out.extend(profile_lines(context, State::RolledBack));
+    Ok(out)
+}
+
+/// The profile of the statement itself, up to now.
+fn profile_lines(context: &StatementContext, state: State) -> Vec<String> {
+    let running = context.database.processes.running();
+    let own = running.iter().find(|process| Arc::ptr_eq(&process.profile, &context.profile));
+    own.map(|process| process.report(context.profile.elapsed(), state).lines()).unwrap_or_default()
 }
 
 /// How a load would cut its input.

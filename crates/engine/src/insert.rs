@@ -31,6 +31,7 @@ use crate::exec::sink::{SinkExec, write_stream};
 use crate::exec::unit_table::UnitTable;
 use crate::once::{Once, settled};
 use crate::pressure::wait_for_merges;
+use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
@@ -260,15 +261,22 @@ async fn store_small(
     let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
     match table.def.engine {
         TableEngine::Null => {}
+        TableEngine::Memory if context.rolls_back => {}
         TableEngine::Memory => context.database.memory_tables.append(table.def.id, batches)?,
         // A label is kept also when there were no rows.
         TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
             let mut encoded_bytes = 0;
             if rows > 0 {
                 let (table, schema_version) = (table.def.id, table.def.schema_version);
+                let encoding = context.profile.timed(Span::Encode);
                 let bytes = encoded(&handle, &batches)?;
+                drop(encoding);
                 encoded_bytes = bytes.len() as u64;
                 ops.push(Op::InlineRows { table, schema_version, rows, bytes });
+            }
+            if context.rolls_back {
+                context.progress.add_written(rows, bytes);
+                return Ok(Rows::none());
             }
             let precondition = Precondition::SchemaCompatible {
                 table: table.def.id,
@@ -277,8 +285,8 @@ async fn store_small(
             context.progress.begin_commit()?;
             let read_seq = context.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);
-            let committed = submit(catalog, host, read_seq, vec![precondition], ops).await;
-            settled(committed.map(|(seq, _)| seq), once.as_ref(), catalog, &context.progress)?;
+            let committed = submit(catalog, host, read_seq, vec![precondition], ops, &context.profile).await;
+            settled(committed, once.as_ref(), catalog, &context.progress)?;
             context.database.flushing.note(catalog, table.def.id, encoded_bytes);
         }
         TableEngine::MergeTree => {}
@@ -342,6 +350,10 @@ fn sink_target(
         claim,
         progress: Arc::clone(&context.progress),
         runtimes: context.database.runtimes.clone(),
+        profile: Arc::clone(&context.profile),
+        part_log: Arc::clone(&context.database.part_log),
+        started: context.database.host.clock.monotonic(),
+        rolls_back: context.rolls_back,
     }))
 }
 
@@ -445,7 +457,7 @@ async fn drain_into(
     while let Some(batch) = rows.next().await {
         let batch = conform.apply(&batch?)?;
         context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-        if table.def.engine == TableEngine::Memory {
+        if table.def.engine == TableEngine::Memory && !context.rolls_back {
             kept.push(batch);
         }
     }

@@ -25,6 +25,8 @@ mod memory_pool;
 mod provider;
 pub mod already_loaded;
 pub mod progress;
+mod profile;
+mod part_log;
 pub mod request;
 mod statement_text;
 mod fingerprint;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use sql::{Settings, Statement};
+use sql::{ExplainKind, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
@@ -18,13 +18,16 @@ use crate::request::Rows;
 pub(crate) fn check_readonly(settings: &Settings, statement: &Statement) -> Result<(), Error> {
     let reads = match statement {
         Statement::Query(_)
-        | Statement::Explain(_)
         | Statement::Show(_)
         | Statement::Describe(_)
         | Statement::Exists { .. }
         | Statement::CheckTable { .. }
         | Statement::Use { .. }
         | Statement::Set(_) => true,
+        // It writes, though it undoes what it wrote.
+        Statement::Explain(explain) => {
+            !(explain.kind == ExplainKind::Analyze && matches!(*explain.statement, Statement::Insert(_)))
+        }
         Statement::Insert(_)
         | Statement::CreateTable(_)
         | Statement::CreateDatabase { .. }

@@ -2,15 +2,18 @@
 //!
 //! Invariant: a merge that lost a race is not an error; its output is deleted and its inputs stay live.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::TableState;
 use host::MemoryBudget;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
-use model::TableId;
+use model::{PartDescriptor, TableId};
 
 use crate::database::Database;
 use crate::error::{Error, ErrorKind};
+use crate::part_log::{PartEvent, PartEventKind, committed_part};
 
 /// Memory of one background merge; the bound for a hundred parts.
 const MERGE_MEMORY_BYTES: u64 = 256 << 20;
@@ -26,17 +29,59 @@ pub(crate) fn run_merge(
     let Some(slot) = database.merges.enter(state.def.id, plan, now) else { return Ok(false) };
     let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
     let running = &slot.merge;
-    let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled)?;
-    match outcome {
+    let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
+    let outcome = outcome.map_err(Error::from);
+    log_merge(database, state, &running.plan, memory.peak(), now, &outcome);
+    match outcome? {
         MergeOutcome::Committed { .. } => Ok(true),
         MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
-        MergeOutcome::NoSpace => {
-            let message =
-                format!("not enough free disk space to merge parts of table \"{}\"", state.def.name);
-            Err(Error::new(ErrorKind::Limit, 243, message)
-                .with_hint("a merge needs room for its result beside its inputs"))
-        }
+        MergeOutcome::NoSpace => Err(no_space(state)),
     }
+}
+
+fn no_space(state: &TableState) -> Error {
+    let message = format!("not enough free disk space to merge parts of table \"{}\"", state.def.name);
+    Error::new(ErrorKind::Limit, 243, message)
+        .with_hint("a merge needs room for its result beside its inputs")
+}
+
+/// What lost a race or was cancelled is no event: nothing has happened to any part.
+fn log_merge(
+    database: &Database,
+    state: &TableState,
+    plan: &MergePlan,
+    memory_peak: u64,
+    started: Duration,
+    outcome: &Result<MergeOutcome, Error>,
+) {
+    let (merged, error) = match outcome {
+        Ok(MergeOutcome::Committed { part, inputs, .. }) => (Some((*part, *inputs)), None),
+        Ok(MergeOutcome::NoSpace) => (None, Some(no_space(state))),
+        Ok(MergeOutcome::Lost | MergeOutcome::Cancelled) => return,
+        Err(error) => (None, Some(error.clone())),
+    };
+    let inputs_read = merged.map_or(plan.inputs.len(), |(_, inputs)| inputs);
+    let inputs: Vec<_> = plan.inputs.iter().take(inputs_read).filter_map(|id| state.part(*id)).collect();
+    let Some(&first) = inputs.first() else { return };
+    let clock = &database.host.clock;
+    let snapshot = database.catalog.snapshot();
+    let after = snapshot.table_by_id(state.def.id);
+    let result = merged.and_then(|(part, _)| committed_part(after.as_ref()?, part));
+    let shown = result.as_ref().unwrap_or(first);
+    let event = PartEvent::of(PartEventKind::MergeParts, &snapshot, &state.def, shown, clock.now_ms());
+    let made = result.is_some();
+    database.part_log.push(PartEvent {
+        duration: clock.monotonic().saturating_sub(started),
+        merged_from: inputs.iter().map(|part| part.name()).collect(),
+        memory_peak,
+        // A merge that failed has no part to tell of.
+        part_name: if made { event.part_name.clone() } else { String::new() },
+        rows: if made { event.rows } else { 0 },
+        bytes: if made { event.bytes } else { 0 },
+        bytes_uncompressed: if made { event.bytes_uncompressed } else { 0 },
+        error,
+        ..event
+    });
 }
 
 /// Makes the inline rows of a table into parts.
@@ -47,6 +92,25 @@ pub(crate) fn flush_table(database: &Arc<Database>, table: TableId) -> Result<()
         return Ok(());
     }
     let (handle, _) = database.tables.handle(&state.def)?;
+    let started = database.host.clock.monotonic();
     mergetree::flush::run(&handle)?;
+    log_flush(database, &state, started);
     Ok(())
+}
+
+/// The parts of a flush are those that took the places of rows that were inline before.
+fn log_flush(database: &Database, before: &TableState, started: Duration) {
+    let clock = &database.host.clock;
+    let snapshot = database.catalog.snapshot();
+    let Some(after) = snapshot.table_by_id(before.def.id) else { return };
+    let places: HashSet<u64> = before.inline().map(|statement| statement.block).collect();
+    let removed = after.removed().map(|removed| &removed.descriptor);
+    let flushed = |part: &&Arc<PartDescriptor>| part.level == 0 && places.contains(&part.blocks.min);
+    for part in after.parts().chain(removed).filter(flushed) {
+        database.part_log.push(PartEvent {
+            merge_reason: "Flush",
+            duration: clock.monotonic().saturating_sub(started),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &after.def, part, clock.now_ms())
+        });
+    }
 }

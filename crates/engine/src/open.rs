@@ -25,6 +25,7 @@ use crate::error::{Error, ErrorKind};
 use crate::flushing::Flushing;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
+use crate::part_log::PartLog;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
 use crate::tables::Tables;
@@ -68,6 +69,7 @@ impl Database {
             flushing: Flushing::default(),
             processes: Processes::default(),
             merges: Arc::new(Merges::default()),
+            part_log: Arc::new(PartLog::default()),
             sources: SourceCaches {
                 stores: Arc::new(sources::StoreCache::new(runtimes.clone())),
                 schemas: Arc::new(sources::SchemaCache::default()),

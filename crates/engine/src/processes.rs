@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::error::Error;
+use crate::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
 use crate::progress::QueryProgress;
 
 /// Entries of `system.query_log` kept in memory.
@@ -26,6 +27,35 @@ pub(crate) struct Process {
     pub started: Duration,
     pub memory: host::MemoryBudget,
     pub progress: Arc<QueryProgress>,
+    pub profile: Arc<StatementProfile>,
+}
+
+/// Kinds of statements whose profiles say something.
+const PROFILED: &[&str] = &["Select", "Insert", "Create", "Optimize"];
+
+impl Process {
+    pub(crate) fn is_profiled(&self) -> bool {
+        PROFILED.contains(&self.kind)
+    }
+
+    /// Its profile as it stands `total` after its start.
+    pub(crate) fn report(&self, total: Duration, state: State) -> Report {
+        Report {
+            query_id: self.query_id.clone(),
+            state,
+            statement: statement_line(&self.query),
+            started_ms: self.started_ms,
+            total,
+            measured: self.profile.measured(),
+            memory_peak: self.memory.peak(),
+            read_rows: self.progress.read_rows(),
+            read_bytes: self.progress.read_bytes(),
+            written_rows: self.progress.written_rows(),
+            written_bytes: self.progress.written_bytes(),
+            settings: self.profile.settings().to_vec(),
+            operators: self.progress.plan().map(|plan| operators_of(plan.as_ref())),
+        }
+    }
 }
 
 /// An ended statement.
@@ -46,6 +76,7 @@ pub(crate) struct Processes {
     running: Mutex<BTreeMap<u64, Process>>,
     ended: Mutex<VecDeque<LoggedQuery>>,
     next: std::sync::atomic::AtomicU64,
+    pub profiles: KeptProfiles,
 }
 
 impl Processes {
@@ -57,12 +88,18 @@ impl Processes {
 
     pub(crate) fn end(&self, number: u64, now: Duration, result_rows: u64, error: Option<Error>) {
         let Some(process) = self.running.lock().remove(&number) else { return };
+        let duration = now.saturating_sub(process.started);
+        if process.is_profiled() && process.profile.is_kept(duration) {
+            let state = if error.is_none() { State::Finished } else { State::Error };
+            self.profiles.push(process.report(duration, state));
+        }
+        process.progress.end();
         let mut ended = self.ended.lock();
         if ended.len() == QUERY_LOG_ENTRIES_MAX {
             ended.pop_front();
         }
         ended.push_back(LoggedQuery {
-            duration: now.saturating_sub(process.started),
+            duration,
             result_rows,
             read_rows: process.progress.read_rows(),
             read_bytes: process.progress.read_bytes(),

@@ -34,6 +34,9 @@ pub struct QueryProgress {
     already_loaded: OnceLock<AlreadyLoaded>,
     /// The running plan: its scans of parts count what they read.
     plan: RwLock<Option<Arc<dyn ExecutionPlan>>>,
+    /// What the scans of the plan had counted when the statement ended.
+    scanned_rows: AtomicU64,
+    scanned_bytes: AtomicU64,
     cancellation: CancellationToken,
     /// [`RUNNING`], [`COMMITTING`] or [`STOPPED`].
     stage: AtomicU8,
@@ -47,19 +50,11 @@ const STOPPED: u8 = 2;
 
 impl QueryProgress {
     pub fn read_rows(&self) -> u64 {
-        // Rows a scan dropped by itself were read, too.
-        let read = |metrics: &MetricsSet| {
-            metrics.output_rows().unwrap_or(0)
-                + metrics.sum_by_name("pushdown_rows_pruned").map_or(0, |value| value.as_usize())
-        };
-        self.source.rows_read() + self.sum_over_part_scans(read)
+        self.source.rows_read() + self.sum_over_part_scans(rows_scanned, &self.scanned_rows)
     }
 
     pub fn read_bytes(&self) -> u64 {
-        self.source.bytes_read()
-            + self.sum_over_part_scans(|metrics| {
-                metrics.sum_by_name("bytes_scanned").map_or(0, |value| value.as_usize())
-            })
+        self.source.bytes_read() + self.sum_over_part_scans(bytes_scanned, &self.scanned_bytes)
     }
 
     /// 0 while nothing is known.
@@ -123,14 +118,29 @@ impl QueryProgress {
         *self.plan.write() = Some(Arc::clone(plan));
     }
 
-    fn sum_over_part_scans(&self, counter: impl Fn(&MetricsSet) -> usize) -> u64 {
-        let mut sum = 0;
-        if let Some(plan) = self.plan.read().as_ref() {
-            for_each_part_scan(plan.as_ref(), &mut |scan, _| {
-                sum += scan.metrics().map_or(0, |metrics| counter(&metrics) as u64);
-            });
+    /// The plan, while the statement runs.
+    pub(crate) fn plan(&self) -> Option<Arc<dyn ExecutionPlan>> {
+        self.plan.read().clone()
+    }
+
+    /// Lets the plan go when the statement has ended and keeps what it counted: a plan keeps alive what its operators
+    /// hold, and the parts of a failed INSERT are deleted when nobody does.
+    pub(crate) fn end(&self) {
+        let mut watched = self.plan.write();
+        let ended = watched.take();
+        if let Some(plan) = &ended {
+            self.scanned_rows.fetch_add(sum_of(plan.as_ref(), rows_scanned), Ordering::Relaxed);
+            self.scanned_bytes.fetch_add(sum_of(plan.as_ref(), bytes_scanned), Ordering::Relaxed);
         }
-        sum
+        // The lock goes first: dropping a plan may delete files.
+        drop(watched);
+        drop(ended);
+    }
+
+    /// Under the lock, so that what a plan counted is seen in the plan or in `ended`, once.
+    fn sum_over_part_scans(&self, counter: fn(&MetricsSet) -> usize, ended: &AtomicU64) -> u64 {
+        let plan = self.plan.read();
+        ended.load(Ordering::Relaxed) + plan.as_ref().map_or(0, |plan| sum_of(plan.as_ref(), counter))
     }
 
     /// Called before a record is written: from now on the statement cannot be given up.
@@ -168,6 +178,24 @@ impl QueryProgress {
     pub(crate) fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
     }
+}
+
+/// Rows a scan dropped by itself were read, too.
+fn rows_scanned(metrics: &MetricsSet) -> usize {
+    metrics.output_rows().unwrap_or(0)
+        + metrics.sum_by_name("pushdown_rows_pruned").map_or(0, |value| value.as_usize())
+}
+
+fn bytes_scanned(metrics: &MetricsSet) -> usize {
+    metrics.sum_by_name("bytes_scanned").map_or(0, |value| value.as_usize())
+}
+
+fn sum_of(plan: &dyn ExecutionPlan, counter: fn(&MetricsSet) -> usize) -> u64 {
+    let mut sum = 0;
+    for_each_part_scan(plan, &mut |scan, _| {
+        sum += scan.metrics().map_or(0, |metrics| counter(&metrics) as u64);
+    });
+    sum
 }
 
 fn for_each_part_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(&DataSourceExec, &FileScanConfig)) {

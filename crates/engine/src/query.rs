@@ -23,8 +23,9 @@ use sql::{Settings, TableName};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::limits::limit_result;
+use crate::profile::{Span, StatementProfile};
 use crate::request::Rows;
-use crate::resolve::{TargetStructure, resolve_calls};
+use crate::resolve::{Resolved, TargetStructure, resolve_calls};
 use crate::schemas::{CALLS, StatementCatalog};
 use crate::virtual_columns::{hide_from_wildcards, parts_of, used_in};
 
@@ -36,6 +37,7 @@ pub(crate) struct PlannedQuery {
     pub labels: Vec<String>,
     /// Files named by table functions, for loads and EXPLAIN.
     pub sources: Vec<Arc<sources::ObjectTable>>,
+    profile: Arc<StatementProfile>,
 }
 
 /// Resolves and plans. `structure` gives table functions without one the columns of an INSERT's target.
@@ -44,6 +46,7 @@ pub(crate) async fn plan(
     query: &sql::Query,
     structure: Option<&TargetStructure>,
 ) -> Result<PlannedQuery, Error> {
+    let planning = context.profile.timed(Span::Plan);
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
     let mut ast = prepared.ast;
     let virtual_columns = used_in(&ast);
@@ -51,14 +54,33 @@ pub(crate) async fn plan(
         (Some(CALLS), _) => virtual_columns.iter().map(|column| column.name().to_owned()).collect(),
         (database, table) => materialized_columns(context, database, table),
     });
-    let resolved = resolve_calls(context, &prepared.calls, structure, &virtual_columns).await?;
+    drop(planning);
+    let resolved = resolve(context, &prepared.calls, structure, &virtual_columns).await?;
+    let _planning = context.profile.timed(Span::Plan);
     let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
     let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
     let planned = state.statement_to_plan(statement).await;
     let logical = planned.map_err(|error| naming_the_database(context, error.into()))?;
     refuse_other_statements(&logical)?;
-    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources })
+    let profile = Arc::clone(&context.profile);
+    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources, profile })
+}
+
+/// Listing and inference, with their time and what they found noted.
+async fn resolve(
+    context: &Arc<StatementContext>,
+    calls: &[sql::TableFunctionCall],
+    structure: Option<&TargetStructure>,
+    virtual_columns: &[sources::VirtualColumn],
+) -> Result<Resolved, Error> {
+    if calls.is_empty() {
+        return Ok(Resolved::default());
+    }
+    let _listing = context.profile.timed(Span::List);
+    let resolved = resolve_calls(context, calls, structure, virtual_columns).await?;
+    resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
+    Ok(resolved)
 }
 
 /// MATERIALIZED columns are read by name only.
@@ -112,6 +134,7 @@ impl PlannedQuery {
     }
 
     pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let _planning = self.profile.timed(Span::Plan);
         let optimized = self.state.optimize(&self.logical)?;
         Ok(self.state.query_planner().create_physical_plan(&optimized, &self.state).await?)
     }

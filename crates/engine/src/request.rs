@@ -23,6 +23,9 @@ pub enum Dialect {
     ClickHouse,
 }
 
+/// Marks the schema of an answer that is lines of text for people, such as a plan.
+pub(crate) const TEXT_KEY: &str = "gristmill.text";
+
 /// Data of `INSERT ... FORMAT`, as it arrives.
 pub type BodyStream = BoxStream<'static, Result<Bytes, Error>>;
 
@@ -78,6 +81,11 @@ impl Outcome {
     /// Whether there is a result to show, if only an empty one.
     pub fn has_result(&self) -> bool {
         !self.schema.fields().is_empty()
+    }
+
+    /// Whether the rows are lines of one text, to be shown without a frame.
+    pub fn is_text(&self) -> bool {
+        self.schema.metadata().contains_key(TEXT_KEY)
     }
 
     /// Runs it to the end and keeps all rows. For tests and small results.

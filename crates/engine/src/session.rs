@@ -17,6 +17,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::execute::execute;
 use crate::processes::Process;
+use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
 use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
@@ -110,8 +111,10 @@ impl Session {
     }
 
     fn prepare(&self, request: &Request) -> Result<Prepared, Error> {
+        let started = self.now();
         let text = with_parameters(&request.sql, &request.params)?;
         let parsed = sql::parse_one(&text)?;
+        let parsed_at = self.now();
         if let Some(format) = &parsed.output.format {
             output_format(format)?;
         }
@@ -134,6 +137,8 @@ impl Session {
         let query_id = request.query_id.clone().unwrap_or_else(|| {
             model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
         });
+        let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
+        profile.add(Span::Parse, parsed_at.saturating_sub(started));
         let context = Arc::new(StatementContext {
             database: Arc::clone(&self.database),
             settings: variables.settings,
@@ -143,6 +148,8 @@ impl Session {
             snapshot: self.database.catalog.snapshot(),
             query_id,
             warnings: Arc::new(Mutex::new(warnings)),
+            profile: Arc::new(profile),
+            rolls_back: false,
         });
         let number = self.database.processes.begin(Process {
             query_id: context.query_id.clone(),
@@ -150,9 +157,10 @@ impl Session {
             kind: kind_of(&parsed.statement),
             database: context.current_database.clone(),
             started_ms: context.now_ms(),
-            started: self.now(),
+            started,
             memory: context.memory.clone(),
             progress: Arc::clone(&context.progress),
+            profile: Arc::clone(&context.profile),
         });
         Ok(Prepared { context, parsed, text, number })
     }

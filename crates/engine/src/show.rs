@@ -2,6 +2,7 @@
 //!
 //! Invariant: only reads the statement's snapshot; DESCRIBE of a source reads what inference reads and no more.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt8Array};
@@ -11,16 +12,25 @@ use model::{ColumnType, TableDef};
 use sql::{Described, ExistsKind, NameFilter, Show, TableName};
 
 use crate::context::StatementContext;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::profile::{Report, State, millis, start_time};
 use crate::query::plan;
-use crate::request::Rows;
+use crate::request::{Rows, TEXT_KEY};
 use crate::resolve::resolve_source;
 use crate::schemas_name::SYSTEM;
 use crate::system;
 
 fn text_rows<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> Result<Rows, Error> {
+    rows_with(names, rows, HashMap::new())
+}
+
+fn rows_with<const N: usize>(
+    names: [&str; N],
+    rows: Vec<[String; N]>,
+    metadata: HashMap<String, String>,
+) -> Result<Rows, Error> {
     let fields: Vec<Field> = names.iter().map(|name| to_field(name, &ColumnType::String)).collect();
-    let schema = Arc::new(Schema::new(fields));
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
     let column = |i: usize| -> ArrayRef {
         Arc::new(rows.iter().map(|row| Some(row[i].as_str())).collect::<StringViewArray>())
     };
@@ -81,6 +91,8 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
             let names = sql::documented_functions().into_iter().map(|function| function.name).collect();
             text_rows(["name"], keep(filter, names))
         }
+        Show::ProfileList { limit } => profile_list(context, *limit),
+        Show::Profile { query_id } => profile(context, query_id),
         Show::Engines => {
             text_rows(["name"], ["MergeTree", "Memory", "Null"].map(|name| [name.to_owned()]).to_vec())
         }
@@ -165,7 +177,51 @@ pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Ro
 
 /// The kept one-column answer of statements that print text lines.
 pub(crate) fn lines(name: &str, lines: Vec<String>) -> Result<Rows, Error> {
-    text_rows([name], lines.into_iter().map(|line| [line]).collect())
+    let metadata = HashMap::from([(TEXT_KEY.to_owned(), "1".to_owned())]);
+    rows_with([name], lines.into_iter().map(|line| [line]).collect(), metadata)
+}
+
+/// Running statements whose profile was asked for.
+fn running_profiles(context: &StatementContext) -> Vec<Report> {
+    let now = context.database.host.clock.monotonic();
+    let mut running = context.database.processes.running();
+    running.retain(|process| process.profile.is_asked_for() && process.is_profiled());
+    let report = |process: &crate::processes::Process| {
+        process.report(now.saturating_sub(process.started), State::Running)
+    };
+    running.iter().rev().map(report).collect()
+}
+
+/// SHOW PROFILELIST: newest first, running statements before all others.
+fn profile_list(context: &StatementContext, limit: Option<u64>) -> Result<Rows, Error> {
+    let row = |report: &Report| {
+        let (started, total) = (start_time(report.started_ms), millis(report.total));
+        let state = report.state.name().to_owned();
+        [report.query_id.clone(), started, total, state, report.statement.clone()]
+    };
+    let ended = context.database.processes.profiles.list();
+    let mut rows: Vec<[String; 5]> = running_profiles(context).iter().map(row).collect();
+    rows.extend(ended.iter().map(|report| row(report)));
+    rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
+    text_rows(["QueryId", "StartTime", "Time", "State", "Statement"], rows)
+}
+
+/// ANALYZE PROFILE FROM 'query id'.
+fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
+    let running = running_profiles(context).into_iter().find(|report| report.query_id == query_id);
+    let report = match running {
+        Some(report) => report.lines(),
+        None => match context.database.processes.profiles.find(query_id) {
+            Some(report) => report.lines(),
+            None => {
+                let message = format!("there is no profile of query \"{query_id}\"");
+                return Err(Error::new(ErrorKind::UnknownObject, 36, message).with_hint(
+                    "SET enable_profile = 1 before the statement keeps its profile; SHOW PROFILELIST lists them",
+                ));
+            }
+        },
+    };
+    lines("profile", report)
 }
 
 /// CHECK TABLE: reads every part back and compares it with what the log says of it.

@@ -3,6 +3,7 @@
 //! Invariant: one target is one statement; its uncommitted parts are committed together or deleted together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use host::Runtimes;
 use mergetree::Table;
@@ -10,6 +11,8 @@ use mergetree::write::SinkSettings;
 
 use crate::claim::Claim;
 use crate::conform::Conform;
+use crate::part_log::PartLog;
+use crate::profile::StatementProfile;
 use crate::progress::QueryProgress;
 use crate::uncommitted::UncommittedParts;
 
@@ -22,4 +25,10 @@ pub(crate) struct SinkTarget {
     pub claim: Option<Arc<Claim>>,
     pub progress: Arc<QueryProgress>,
     pub runtimes: Runtimes,
+    pub profile: Arc<StatementProfile>,
+    pub part_log: Arc<PartLog>,
+    /// When the first sink could start, by the monotonic clock.
+    pub started: Duration,
+    /// The parts are deleted where they would be committed.
+    pub rolls_back: bool,
 }

@@ -30,6 +30,16 @@ impl UncommittedParts {
     }
 }
 
+impl UncommittedParts {
+    /// Deletes them.
+    pub(crate) fn discard(&self) {
+        for part in self.take() {
+            // Best effort: a file that stays is an orphan, and orphans are collected at open.
+            let _ = self.store.delete(part.descriptor());
+        }
+    }
+}
+
 impl fmt::Debug for UncommittedParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "UncommittedParts({})", self.parts.lock().len())
@@ -38,9 +48,6 @@ impl fmt::Debug for UncommittedParts {
 
 impl Drop for UncommittedParts {
     fn drop(&mut self) {
-        for part in self.parts.get_mut() {
-            // Best effort: a file that stays is an orphan, and orphans are collected at open.
-            let _ = self.store.delete(part.descriptor());
-        }
+        self.discard();
     }
 }

@@ -14,6 +14,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
@@ -29,6 +30,35 @@ pub(crate) struct SinkExec {
     input: Arc<dyn ExecutionPlan>,
     target: Arc<SinkTarget>,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// What one partition counts.
+#[derive(Clone, Default)]
+struct SinkCounters {
+    rows_written: Count,
+    /// Of the files.
+    bytes_written: Count,
+    parts: Count,
+    /// Casting, sorting, encoding, writing; not waiting for the input.
+    time: Time,
+}
+
+impl SinkCounters {
+    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> SinkCounters {
+        SinkCounters {
+            rows_written: MetricBuilder::new(metrics).counter("rows_written", partition),
+            bytes_written: MetricBuilder::new(metrics).counter("bytes_written", partition),
+            parts: MetricBuilder::new(metrics).counter("parts", partition),
+            time: MetricBuilder::new(metrics).elapsed_compute(partition),
+        }
+    }
+
+    fn sealed(&self, parts: &[SealedPart]) {
+        self.parts.add(parts.len());
+        let bytes: u64 = parts.iter().map(|part| part.descriptor().bytes).sum();
+        self.bytes_written.add(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
 }
 
 fn part_schema() -> SchemaRef {
@@ -48,7 +78,8 @@ impl SinkExec {
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        SinkExec { input, target, properties: Arc::new(properties) }
+        let metrics = ExecutionPlanMetricsSet::new();
+        SinkExec { input, target, properties: Arc::new(properties), metrics }
     }
 }
 
@@ -107,8 +138,14 @@ impl ExecutionPlan for SinkExec {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let target = Arc::clone(&self.target);
-        let done = async move { part_rows(&write_stream(input, target).await.map_err(into_datafusion)?) };
+        let counters = SinkCounters::new(&self.metrics, partition);
+        let done =
+            async move { part_rows(&write_counted(input, target, counters).await.map_err(into_datafusion)?) };
         Ok(Box::pin(RecordBatchStreamAdapter::new(part_schema(), futures::stream::once(done))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
     }
 }
 
@@ -118,10 +155,19 @@ pub(crate) async fn write_stream(
     input: SendableRecordBatchStream,
     target: Arc<SinkTarget>,
 ) -> Result<Vec<SealedPart>, Error> {
+    write_counted(input, target, SinkCounters::default()).await
+}
+
+async fn write_counted(
+    input: SendableRecordBatchStream,
+    target: Arc<SinkTarget>,
+    counters: SinkCounters,
+) -> Result<Vec<SealedPart>, Error> {
     let handle = tokio::runtime::Handle::current();
     let runtimes = target.runtimes.clone();
     let work = move || {
-        let parts = handle.block_on(run(input, &target))?;
+        let parts = handle.block_on(run(input, &target, &counters))?;
+        counters.sealed(&parts);
         target.uncommitted.add(parts.clone());
         Ok(parts)
     };
@@ -129,8 +175,13 @@ pub(crate) async fn write_stream(
     written.await.map_err(|_| Error::internal("a sink ended early"))?
 }
 
-async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Result<Vec<SealedPart>, Error> {
+async fn run(
+    mut input: SendableRecordBatchStream,
+    target: &SinkTarget,
+    counters: &SinkCounters,
+) -> Result<Vec<SealedPart>, Error> {
     let mut sink = PartSink::new(target.table.clone(), target.settings.clone())?;
+    let clock = &target.table.host.clock;
     loop {
         let batch = tokio::select! {
             biased;
@@ -138,6 +189,7 @@ async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Resul
             batch = input.next() => batch,
         };
         let Some(batch) = batch else { break };
+        let before = clock.monotonic();
         let batch = target.conform.apply(&batch.map_err(Error::from)?)?;
         let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
         if let Some(claim) = &target.claim {
@@ -145,8 +197,13 @@ async fn run(mut input: SendableRecordBatchStream, target: &SinkTarget) -> Resul
         }
         sink.write(batch)?;
         target.progress.add_written(rows, bytes);
+        counters.rows_written.add(usize::try_from(rows).unwrap_or(usize::MAX));
+        counters.time.add_duration(clock.monotonic().saturating_sub(before));
     }
-    Ok(sink.finish()?)
+    let before = clock.monotonic();
+    let parts = sink.finish()?;
+    counters.time.add_duration(clock.monotonic().saturating_sub(before));
+    Ok(parts)
 }
 
 fn part_rows(parts: &[SealedPart]) -> Result<RecordBatch> {

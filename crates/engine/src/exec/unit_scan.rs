@@ -12,6 +12,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
@@ -31,6 +32,7 @@ pub(crate) struct UnitScanExec {
     queue: UnitQueue,
     projection: Option<Vec<usize>>,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl UnitScanExec {
@@ -53,7 +55,8 @@ impl UnitScanExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Ok(UnitScanExec { table, units, queue, projection, properties: Arc::new(properties) })
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(UnitScanExec { table, units, queue, projection, properties: Arc::new(properties), metrics })
     }
 }
 
@@ -96,7 +99,11 @@ impl ExecutionPlan for UnitScanExec {
         Ok(self)
     }
 
-    fn execute(&self, _partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let reader = UnitReader {
             table: Arc::clone(&self.table),
             units: Arc::clone(&self.units),
@@ -105,7 +112,15 @@ impl ExecutionPlan for UnitScanExec {
             batch_rows: context.session_config().batch_size(),
         };
         let schema = Arc::clone(self.properties.eq_properties.schema());
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, reader.batches())))
+        let counters = BaselineMetrics::new(&self.metrics, partition);
+        let mut batches = reader.batches().boxed();
+        let counted = futures::stream::poll_fn(move |task| {
+            let timer = counters.elapsed_compute().timer();
+            let polled = batches.poll_next_unpin(task);
+            timer.done();
+            counters.record_poll(polled)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted)))
     }
 }
 

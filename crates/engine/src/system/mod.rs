@@ -24,8 +24,10 @@ mod formats;
 mod functions;
 mod merges;
 mod one;
+mod part_log;
 mod parts;
 mod processes;
+mod profile_events;
 mod query_log;
 mod schema_inference_cache;
 mod settings;
@@ -51,6 +53,7 @@ pub(crate) const NAMES: &[&str] = &[
     "merge_tree_settings",
     "numbers",
     "one",
+    "part_log",
     "parts",
     "processes",
     "query_log",
@@ -69,6 +72,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "merges" => merges::TABLE,
         "merge_tree_settings" => settings::MERGE_TREE_TABLE,
         "one" => one::TABLE,
+        "part_log" => part_log::TABLE,
         "parts" => parts::TABLE,
         "processes" => processes::TABLE,
         "query_log" => query_log::TABLE,

@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Float64Builder, Int32Builder, ListBuilder, MapBuilder, RecordBatch, StringViewBuilder,
-    TimestampMillisecondArray, UInt8Builder, UInt64Builder,
+    ArrayRef, Float64Builder, Int32Builder, ListBuilder, RecordBatch, StringViewBuilder,
+    TimestampMicrosecondArray, TimestampMillisecondArray, UInt8Builder, UInt64Builder,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, SchemaRef};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
+use super::profile_events::CountersBuilder;
 use crate::error::Error;
 
 /// One value of a system table.
@@ -26,9 +27,10 @@ pub(crate) enum Cell {
     Float(f64),
     /// Milliseconds since the epoch.
     Time(u64),
+    /// Microseconds since the epoch.
+    Micros(u64),
     Texts(Vec<String>),
-    /// Names with a count each.
-    Counts(Vec<(&'static str, u64)>),
+    Counters(Vec<(&'static str, u64)>),
 }
 
 impl From<&str> for Cell {
@@ -98,8 +100,9 @@ enum Builder {
     Int(Int32Builder),
     Float(Float64Builder),
     Time(Vec<Option<i64>>),
+    Micros(Vec<Option<i64>>),
     Texts(ListBuilder<StringViewBuilder>),
-    Counts(Box<MapBuilder<StringViewBuilder, UInt64Builder>>),
+    Counters(CountersBuilder),
 }
 
 pub(crate) struct RowBuilder {
@@ -111,18 +114,14 @@ impl RowBuilder {
         let builder = |of: &ColumnType| match of.value_type() {
             ColumnType::UInt8 => Builder::UInt8(UInt8Builder::new()),
             ColumnType::UInt64 | ColumnType::UInt32 => Builder::UInt(UInt64Builder::new()),
-            ColumnType::Int32 => Builder::Int(Int32Builder::new()),
+            ColumnType::Int32 | ColumnType::Enum8(_) => Builder::Int(Int32Builder::new()),
             ColumnType::Float64 => Builder::Float(Float64Builder::new()),
+            ColumnType::DateTime64 { precision: 4.., .. } => Builder::Micros(Vec::new()),
+            ColumnType::Map(..) => Builder::Counters(CountersBuilder::default()),
             ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => Builder::Time(Vec::new()),
             ColumnType::Array(_) => {
                 let item = to_field("item", &ColumnType::String);
                 Builder::Texts(ListBuilder::new(StringViewBuilder::new()).with_field(item))
-            }
-            ColumnType::Map(..) => {
-                let counts = MapBuilder::new(None, StringViewBuilder::new(), UInt64Builder::new())
-                    .with_keys_field(to_field("keys", &ColumnType::String))
-                    .with_values_field(to_field("values", &ColumnType::UInt64));
-                Builder::Counts(Box::new(counts))
             }
             _ => Builder::Text(StringViewBuilder::new()),
         };
@@ -149,8 +148,9 @@ impl RowBuilder {
                 Builder::Int(mut numbers) => Arc::new(numbers.finish()),
                 Builder::Float(mut numbers) => Arc::new(numbers.finish()),
                 Builder::Time(times) => Arc::new(in_zone_of(times, field.data_type())),
+                Builder::Micros(times) => Arc::new(micros_in_zone_of(times, field.data_type())),
                 Builder::Texts(mut lists) => Arc::new(lists.finish()),
-                Builder::Counts(mut maps) => Arc::new(maps.finish()),
+                Builder::Counters(maps) => maps.finish(field.data_type())?,
             };
             if array.data_type() == field.data_type() { Ok(array) } else { cast(&array, field.data_type()) }
         });
@@ -163,6 +163,14 @@ impl RowBuilder {
 /// The zone is set before the cast, so that the cast changes only the unit.
 fn in_zone_of(times: Vec<Option<i64>>, data_type: &DataType) -> TimestampMillisecondArray {
     let array = TimestampMillisecondArray::from(times);
+    match data_type {
+        DataType::Timestamp(_, zone) => array.with_timezone_opt(zone.clone()),
+        _ => array,
+    }
+}
+
+fn micros_in_zone_of(times: Vec<Option<i64>>, data_type: &DataType) -> TimestampMicrosecondArray {
+    let array = TimestampMicrosecondArray::from(times);
     match data_type {
         DataType::Timestamp(_, zone) => array.with_timezone_opt(zone.clone()),
         _ => array,
@@ -183,16 +191,11 @@ fn append(column: &mut Builder, cell: Cell) -> Result<(), Error> {
         (Builder::Float(numbers), Cell::Float(value)) => numbers.append_value(value),
         (Builder::Time(times), Cell::Time(value)) => times.push(i64::try_from(value).ok()),
         (Builder::Time(times), Cell::Null) => times.push(None),
+        (Builder::Micros(times), Cell::Micros(value)) => times.push(i64::try_from(value).ok()),
+        (Builder::Counters(maps), Cell::Counters(counters)) => maps.append(&counters),
         (Builder::Texts(lists), Cell::Texts(values)) => {
             values.iter().for_each(|value| lists.values().append_value(value));
             lists.append(true);
-        }
-        (Builder::Counts(maps), Cell::Counts(counts)) => {
-            for (name, count) in counts {
-                maps.keys().append_value(name);
-                maps.values().append_value(count);
-            }
-            maps.append(true).map_err(|e| Error::internal(e.to_string()))?;
         }
         (_, cell) => return Err(Error::internal(format!("{cell:?} does not fit its system table column"))),
     }

@@ -1,0 +1,91 @@
+//! Profiles from outside: what a client that knows a query id can ask afterwards, and what EXPLAIN ANALYZE leaves behind.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{AsArray, RecordBatch};
+use engine::{Config, Database, Error, Request, Session};
+
+/// The first column of an answer, as texts.
+async fn texts(session: &Session, sql: &str, query_id: &str) -> Result<Vec<String>, Error> {
+    let request = Request { query_id: Some(query_id.to_owned()), ..Request::new(sql) };
+    let batches = session.execute(request).await?.collect().await?;
+    let of_batch = |batch: &RecordBatch| -> Vec<String> {
+        batch.column(0).as_string_view().iter().flatten().map(str::to_owned).collect()
+    };
+    Ok(batches.iter().flat_map(of_batch).collect())
+}
+
+async fn run(session: &Session, sql: &str) {
+    session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
+}
+
+fn with_session<F: Future<Output = ()>>(config: Config, test: impl FnOnce(Session) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let database = Database::open(Config { threads: Some(2), background: false, ..config }).unwrap();
+        test(Arc::clone(&database).session()).await;
+        database.close().await;
+    });
+}
+
+fn has(lines: &[String], wanted: &str) -> bool {
+    lines.iter().any(|line| line.contains(wanted))
+}
+
+#[test]
+fn the_profile_of_a_statement_is_found_by_its_id() {
+    with_session(Config::default(), |session| async move {
+        run(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
+        run(&session, "SET enable_profile = 1").await;
+        texts(&session, "INSERT INTO t VALUES (1), (2)", "one").await.unwrap();
+        let lines = texts(&session, "ANALYZE PROFILE FROM 'one'", "ask").await.unwrap();
+        assert_eq!(lines.first().map(String::as_str), Some("Summary"));
+        for wanted in ["QueryId: one", "State: Finished", "Parse: ", "RowsWritten: 2,", "enable_profile=1"] {
+            assert!(has(&lines, wanted), "{wanted}: {lines:#?}");
+        }
+        texts(&session, "SELECT toString(a) FROM t", "two").await.unwrap();
+        let lines = texts(&session, "ANALYZE PROFILE FROM 'two'", "ask").await.unwrap();
+        assert!(has(&lines, "Plan: ") && has(&lines, "Exec"), "{lines:#?}");
+        assert!(texts(&session, "SELECT toString(b) FROM t", "three").await.is_err());
+        let lines = texts(&session, "ANALYZE PROFILE FROM 'three'", "ask").await.unwrap();
+        assert!(has(&lines, "State: Error"), "{lines:#?}");
+        let ids = texts(&session, "SHOW PROFILELIST", "ask").await.unwrap();
+        assert_eq!(ids, ["three", "two", "one"]);
+        let unknown = texts(&session, "ANALYZE PROFILE FROM 'four'", "ask").await.unwrap_err();
+        assert!(unknown.to_string().contains("SET enable_profile = 1"), "{unknown}");
+    });
+}
+
+fn part_files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of_entry = |path: std::path::PathBuf| match path.is_dir() {
+        true => part_files(&path),
+        false => usize::from(path.extension().is_some_and(|suffix| suffix == "parquet")),
+    };
+    entries.map(of_entry).sum()
+}
+
+#[test]
+fn an_insert_that_is_explained_shows_its_sinks_and_leaves_neither_rows_nor_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_owned();
+    let config = Config { root: Some(root.clone()), ..Config::default() };
+    with_session(config, |session| async move {
+        run(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
+        let insert = "EXPLAIN ANALYZE INSERT INTO t SELECT number FROM numbers(1000)";
+        let lines = texts(&session, insert, "one").await.unwrap();
+        assert!(lines[0].starts_with("Attention: The transaction of the statement will be aborted"));
+        for wanted in ["State: Aborted", "Commit: not done", "SinkExec", "rows: 1000"] {
+            assert!(has(&lines, wanted), "{wanted}: {lines:#?}");
+        }
+        let values = "EXPLAIN ANALYZE INSERT INTO t VALUES (1), (2)";
+        let lines = texts(&session, values, "two").await.unwrap();
+        assert!(has(&lines, "Encode: ") && has(&lines, "RowsWritten: 2,"), "{lines:#?}");
+        let count = texts(&session, "SELECT toString(count()) FROM t", "three").await.unwrap();
+        assert_eq!((count, part_files(&root)), (vec!["0".to_owned()], 0));
+        // Without EXPLAIN the same statement does leave something.
+        run(&session, "INSERT INTO t SELECT number FROM numbers(1000)").await;
+        assert!(part_files(&root) > 0);
+    });
+}
