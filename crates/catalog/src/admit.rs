@@ -3,9 +3,11 @@
 //! Invariant: a transaction that is admitted can be applied, and two states that are equal admit the same. Pure: no
 //! clock, no lock, no log. An op sees the ops before it in its own transaction.
 
+mod staging;
+
 use std::sync::Arc;
 
-use model::{DatabaseId, PartDescriptor, TableDef, TableEngine, TableId};
+use model::{DatabaseId, LoadId, PartDescriptor, TableDef, TableEngine, TableId};
 use thiserror::Error;
 
 use crate::blocks::Replaced;
@@ -42,7 +44,16 @@ pub enum RefusedWhy {
     FlushOutdated { table: String },
     /// `same_statement`: the fingerprint matches, the load is a repetition of one that is already in.
     #[error("label \"{label}\" was already used in database \"{database}\"")]
-    LabelExists { database: String, label: String, seq: u64, same_statement: bool },
+    LabelExists { database: String, label: String, seq: u64, same_statement: bool, rows: u64 },
+    /// As for labels: `rows` is what the first insert wrote.
+    #[error("an insert with the same token was already committed into table \"{table}\"")]
+    TokenExists { table: String, seq: u64, same_statement: bool, rows: u64 },
+    /// It can be resumed or cancelled.
+    #[error("label \"{label}\" of database \"{database}\" belongs to load {load}, which is not finished")]
+    LoadOpen { database: String, label: String, load: LoadId },
+    /// Published or aborted meanwhile, or never opened.
+    #[error("load {0} is not open")]
+    UnknownLoad(LoadId),
     /// The transaction contradicts itself or the rules of definitions.
     #[error("{0}")]
     Invalid(String),
@@ -80,6 +91,7 @@ pub(crate) fn check_precondition(state: &State, precondition: &Precondition) -> 
                 label: label.as_str().to_owned(),
                 seq: seen.seq.0,
                 same_statement: false,
+                rows: seen.rows,
             }),
         },
     }
@@ -137,17 +149,16 @@ pub(crate) fn check_op(
             Ok(())
         }
         Op::ForgetParts { table, parts } => check_forget(state, *table, parts),
-        Op::Label { database, label, fingerprint } => {
-            let found = state.database_by_id(*database);
-            let found = found.ok_or_else(|| RefusedWhy::UnknownDatabase(database.to_string()))?;
-            let Some(seen) = state.label(*database, label) else { return Ok(()) };
-            Err(RefusedWhy::LabelExists {
-                database: found.name.to_string(),
-                label: label.as_str().to_owned(),
-                seq: seen.seq.0,
-                same_statement: seen.fingerprint == *fingerprint,
-            })
+        Op::Label { database, label, fingerprint, .. } => {
+            staging::label_free(state, *database, label, *fingerprint, &transaction.ops)
         }
+        Op::DedupToken { table, token, fingerprint, .. } => {
+            staging::token_free(state, *table, *token, *fingerprint)
+        }
+        Op::StageOpen { .. } => staging::check_open(state, op),
+        Op::StageAdd { load, units, parts, .. } => staging::check_add(state, *load, units, parts),
+        Op::StagePublish { load } => staging::check_publish(state, *load),
+        Op::StageAbort { load } => staging::open_load(state, *load).map(drop),
     }
 }
 
@@ -290,12 +301,7 @@ fn incompatibility(table: &TableState, schema_version: u32) -> Option<String> {
 fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> Result<(), RefusedWhy> {
     let table = table_of(state, part.table)?;
     stores_rows(state, table)?;
-    if table.part(part.id).is_some() || table.removed_part(part.id).is_some() {
-        return Err(RefusedWhy::PartExists {
-            table: state.table_name(part.table),
-            part: part.id.to_string(),
-        });
-    }
+    part_is_new(state, table, part)?;
     // A merge keeps rows that were already there: their old version was checked when they came.
     if !replaced.is_merge(part) {
         schema_compatible(state, table, part.schema_version)?;
@@ -307,6 +313,16 @@ fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> 
         Some(live) => Err(RefusedWhy::PartBetween { table: state.table_name(part.table), part: live.name() }),
         None => Ok(()),
     }
+}
+
+/// Neither live, nor removed, nor staged.
+fn part_is_new(state: &State, table: &TableState, part: &PartDescriptor) -> Result<(), RefusedWhy> {
+    let known = table.part(part.id).is_some() || table.removed_part(part.id).is_some();
+    if known || state.loads().has_part(part.id) {
+        let table = state.table_name(part.table);
+        return Err(RefusedWhy::PartExists { table, part: part.id.to_string() });
+    }
+    Ok(())
 }
 
 fn check_forget(state: &State, table: TableId, parts: &[model::PartId]) -> Result<(), RefusedWhy> {

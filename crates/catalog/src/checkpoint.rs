@@ -22,7 +22,7 @@ use parquet::file::properties::WriterProperties;
 use thiserror::Error;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::fact_format::{Fact, Rebuild, facts};
+use crate::fact_format::{Fact, Rebuild, facts, needs};
 use crate::op_format::VERSION;
 use crate::op_format::fields::FormatError;
 use crate::state::State;
@@ -168,9 +168,10 @@ fn write_file(file: Box<dyn DiskFile>, state: &State) -> io::Result<()> {
         .build();
     let mut writer =
         ArrowWriter::try_new(Appending(file), schema(), Some(properties)).map_err(io::Error::other)?;
-    let (mut rows, mut hash, mut batch) = (0u64, Xxh3::new(), FactBatch::default());
+    let (mut rows, mut needed, mut hash, mut batch) = (0u64, 1, Xxh3::new(), FactBatch::default());
     for fact in facts(state) {
         rows += 1;
+        needed = needed.max(needs(&fact));
         feed(&mut hash, &fact);
         batch.push(&fact);
         if batch.bytes >= BATCH_BYTES {
@@ -180,8 +181,8 @@ fn write_file(file: Box<dyn DiskFile>, state: &State) -> io::Result<()> {
     write_batch(&mut writer, &mut batch).map_err(io::Error::other)?;
     let pairs = [
         (SEQ_KEY, state.seq().0.to_string()),
-        (NEEDS_KEY, VERSION.to_string()),
-        (HASH_KEY, digest_of(hash, state.seq(), VERSION, rows)),
+        (NEEDS_KEY, needed.to_string()),
+        (HASH_KEY, digest_of(hash, state.seq(), needed, rows)),
     ];
     pairs.into_iter().for_each(|(key, value)| {
         writer.append_key_value_metadata(KeyValue { key: key.to_owned(), value: Some(value) });

@@ -3,14 +3,17 @@
 //! A table's facts stand together, the table itself first. Invariant: the facts of a state rebuild an equal state;
 //! equal states have equal facts in equal order. Must not know: the file they stand in.
 
+mod load_facts;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef};
+use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
 
 use crate::labels::LabelState;
+use crate::loads::StagedLoad;
 use crate::op_format::VERSION;
-use crate::op_format::fields::{FieldReader, FieldWriter, FormatError};
+use crate::op_format::fields::{Field, FieldReader, FieldWriter, FormatError};
 use crate::op_format::part_fields::{read_part, write_part};
 use crate::op_format::table_fields::{read_table, write_table};
 use crate::state::{DroppedTable, State, is_implicit};
@@ -25,6 +28,14 @@ mod kind {
     pub(super) const REMOVED_PART: u16 = 6;
     pub(super) const INLINE: u16 = 7;
     pub(super) const LABEL: u16 = 8;
+    pub(super) const TOKEN: u16 = 9;
+    pub(super) const LOAD: u16 = 10;
+    pub(super) const STAGED_PART: u16 = 11;
+}
+
+/// The oldest format version whose readers know the fact.
+pub fn needs(fact: &Fact) -> u64 {
+    if fact.kind >= kind::TOKEN { 2 } else { 1 }
 }
 
 /// One row of a checkpoint.
@@ -61,11 +72,38 @@ pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
         fact(kind::LABEL, label_state.seq, |fields| {
             fields.id(1, database.as_bytes());
             fields.text(2, label.as_str());
-            fields.id(3, &label_state.fingerprint.to_le_bytes());
-            fields.uint(4, label_state.committed_ms);
+            write_seen(fields, label_state);
         })
     });
-    databases.chain(tables).chain(dropped).chain(labels)
+    let tokens = state.tokens().iter().map(|(table, token, token_state)| {
+        fact(kind::TOKEN, token_state.seq, |fields| {
+            fields.id(1, table.as_bytes());
+            fields.id(2, &token.to_le_bytes());
+            write_seen(fields, token_state);
+        })
+    });
+    let loads =
+        state.loads().iter().flat_map(|load| std::iter::once(load_fact(load)).chain(part_facts(load)));
+    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads)
+}
+
+fn write_seen(fields: &mut FieldWriter, seen: &LabelState) {
+    fields.id(3, &seen.fingerprint.to_le_bytes());
+    fields.uint(4, seen.committed_ms);
+    fields.uint(5, seen.rows);
+}
+
+fn load_fact(load: &StagedLoad) -> Fact {
+    fact(kind::LOAD, load.opened, |fields| load_facts::write_load(fields, load))
+}
+
+fn part_facts(load: &StagedLoad) -> impl Iterator<Item = Fact> {
+    load.parts().map(|part| {
+        fact(kind::STAGED_PART, Seq::ZERO, |fields| {
+            fields.id(1, load.id.as_bytes());
+            fields.nested(2, |inner| write_part(inner, part));
+        })
+    })
 }
 
 fn table_fact(kind: u16, table: &TableState, seq: Seq, dropped_ms: u64) -> Fact {
@@ -122,6 +160,17 @@ pub enum Content {
         label: Label,
         state: LabelState,
     },
+    Token {
+        table: TableId,
+        token: u128,
+        state: LabelState,
+    },
+    /// A load without its parts, which follow it.
+    Load(Box<StagedLoad>),
+    StagedPart {
+        load: LoadId,
+        part: PartDescriptor,
+    },
 }
 
 /// Reads one fact; an error names a kind that needs a newer program.
@@ -135,6 +184,9 @@ pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
         kind::REMOVED_PART => read_removed(fields, fact.seq).map(Content::Removed),
         kind::INLINE => read_inline(fields, fact.seq).map(Content::Inline),
         kind::LABEL => read_label(fields, fact.seq),
+        kind::TOKEN => read_token(fields, fact.seq),
+        kind::LOAD => load_facts::read_load(fields, fact.seq).map(|load| Content::Load(Box::new(load))),
+        kind::STAGED_PART => read_staged_part(fields),
         unknown => Err(FormatError::UnknownKind {
             what: "checkpoint row",
             kind: unknown.into(),
@@ -166,6 +218,12 @@ impl Rebuild {
             Content::Removed(removed) => self.in_table(fact)?.restore_removed(removed),
             Content::Inline(statement) => self.in_table(fact)?.insert_inline(statement),
             Content::Label { database, label, state } => self.state.restore_label(database, label, state),
+            Content::Token { table, token, state } => self.state.restore_token(table, token, state),
+            Content::Load(load) => self.state.loads_mut().insert(*load),
+            Content::StagedPart { load, part } => {
+                let added = self.state.loads_mut().change(load, |load| load.add_part(Arc::new(part)));
+                added.ok_or_else(|| out_of_place(fact.kind, "its load is missing"))?;
+            }
         }
         Ok(())
     }
@@ -223,18 +281,54 @@ fn read_table_fact(mut fields: FieldReader<'_>, fact: &Fact) -> Result<Content, 
 
 fn read_label(mut fields: FieldReader<'_>, seq: Seq) -> Result<Content, FormatError> {
     let (mut database, mut label) = (None, None);
-    let mut state = LabelState { seq, fingerprint: 0, committed_ms: 0 };
+    let mut state = LabelState { seq, fingerprint: 0, committed_ms: 0, rows: 0 };
     while let Some(field) = fields.next_field()? {
         match field.number {
             1 => database = Some(DatabaseId::from_bytes(field.id()?)),
             2 => label = Label::new(field.text()?),
-            3 => state.fingerprint = u128::from_le_bytes(field.id()?),
-            4 => state.committed_ms = field.uint()?,
-            _ => field.skip(VERSION)?,
+            _ => read_seen(&field, &mut state)?,
         }
     }
     let database = database.ok_or_else(|| fields.missing(1))?;
     Ok(Content::Label { database, label: label.ok_or_else(|| fields.missing(2))?, state })
+}
+
+fn read_token(mut fields: FieldReader<'_>, seq: Seq) -> Result<Content, FormatError> {
+    let (mut table, mut token) = (None, None);
+    let mut state = LabelState { seq, fingerprint: 0, committed_ms: 0, rows: 0 };
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => table = Some(TableId::from_bytes(field.id()?)),
+            2 => token = Some(u128::from_le_bytes(field.id()?)),
+            _ => read_seen(&field, &mut state)?,
+        }
+    }
+    let table = table.ok_or_else(|| fields.missing(1))?;
+    Ok(Content::Token { table, token: token.ok_or_else(|| fields.missing(2))?, state })
+}
+
+/// Reads what [`write_seen`] wrote.
+fn read_seen(field: &Field<'_>, seen: &mut LabelState) -> Result<(), FormatError> {
+    match field.number {
+        3 => seen.fingerprint = u128::from_le_bytes(field.id()?),
+        4 => seen.committed_ms = field.uint()?,
+        5 => seen.rows = field.uint()?,
+        _ => field.skip(VERSION)?,
+    }
+    Ok(())
+}
+
+fn read_staged_part(mut fields: FieldReader<'_>) -> Result<Content, FormatError> {
+    let (mut load, mut part) = (None, None);
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => load = Some(LoadId::from_bytes(field.id()?)),
+            2 => part = Some(read_part(field.nested("part")?)?),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let load = load.ok_or_else(|| fields.missing(1))?;
+    Ok(Content::StagedPart { load, part: part.ok_or_else(|| fields.missing(2))? })
 }
 
 fn read_removed(mut fields: FieldReader<'_>, seq: Seq) -> Result<RemovedPart, FormatError> {
@@ -280,6 +374,9 @@ pub fn name_of(kind: u16) -> &'static str {
         kind::REMOVED_PART => "RemovedPart",
         kind::INLINE => "Inline",
         kind::LABEL => "Label",
+        kind::TOKEN => "Token",
+        kind::LOAD => "Load",
+        kind::STAGED_PART => "StagedPart",
         _ => "unknown checkpoint row",
     }
 }

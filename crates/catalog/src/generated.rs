@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, Label, LoadId, PartDescriptor,
-    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, TableDef, TableEngine, TableId, TxnId,
-    Value,
+    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, StagedFile, StagedUnit, TableDef,
+    TableEngine, TableId, TxnId, Value,
 };
 
 use crate::op::{Op, Transaction};
@@ -120,16 +120,16 @@ pub(crate) fn inline_rows(table: TableId, rows: u64) -> Op {
 pub(crate) fn next_transaction(dice: &mut Dice, state: &State) -> Transaction {
     let tables: Vec<Arc<TableState>> = state.all_tables().cloned().collect();
     let ops = match dice.pick(&tables) {
-        Some(table) if dice.below(10) < 8 => table_ops(dice, &table),
+        Some(table) if dice.below(10) < 8 => table_ops(dice, state, &table),
         table => definition_ops(dice, state, table.as_deref(), &tables),
     };
     Transaction::new(TxnId::from_bytes(dice.id()), state.seq(), ops)
 }
 
-fn table_ops(dice: &mut Dice, table: &TableState) -> Vec<Op> {
+fn table_ops(dice: &mut Dice, state: &State, table: &TableState) -> Vec<Op> {
     let id = table.def.id;
     let version = table.def.schema_version;
-    match dice.below(12) {
+    match dice.below(18) {
         0..=3 => {
             let rows = 1 + dice.below(5);
             let bytes = Bytes::from(vec![7; usize::try_from(dice.below(60)).unwrap_or(0)]);
@@ -142,15 +142,75 @@ fn table_ops(dice: &mut Dice, table: &TableState) -> Vec<Op> {
             let parts = table.removed().map(|removed| removed.descriptor.id).take(3).collect();
             vec![Op::ForgetParts { table: id, parts }]
         }
-        _ => {
-            let name = format!("l{}", dice.below(20));
-            let label = Label::new(&name).map(|label| Op::Label {
-                database: table.def.database,
-                label,
-                fingerprint: u128::from(dice.next()),
-            });
-            label.into_iter().chain([new_part(dice, table)]).collect()
+        11 => {
+            let name = label(dice);
+            vec![label_op(dice, table.def.database, name), new_part(dice, table)]
         }
+        12 => {
+            let (token, fingerprint) = (u128::from(dice.below(20)), u128::from(dice.next()));
+            let op = Op::DedupToken { table: id, token, fingerprint, rows: dice.below(100) };
+            vec![op, new_part(dice, table)]
+        }
+        _ => load_ops(dice, state, table),
+    }
+}
+
+fn label(dice: &mut Dice) -> Label {
+    Label::new(&format!("l{}", dice.below(20))).unwrap()
+}
+
+fn label_op(dice: &mut Dice, database: DatabaseId, label: Label) -> Op {
+    Op::Label { database, label, fingerprint: u128::from(dice.next()), rows: dice.below(100) }
+}
+
+/// An open load goes on, is published or given up; without one a load is opened.
+fn load_ops(dice: &mut Dice, state: &State, table: &TableState) -> Vec<Op> {
+    let open: Vec<_> = state.loads().iter().filter(|load| load.table == table.def.id).cloned().collect();
+    let Some(load) = dice.pick(&open) else {
+        let label = label(dice);
+        return vec![stage_open(LoadId::from_bytes(dice.id()), table.def.id, label, 2 + dice.below(3))];
+    };
+    let left: Vec<u32> = (0..5).filter(|unit| !load.is_covered(*unit)).collect();
+    match dice.below(8) {
+        0 => vec![Op::StageAbort { load: load.id }],
+        _ if load.is_complete() => {
+            vec![Op::StagePublish { load: load.id }, label_op(dice, load.database, load.label.clone())]
+        }
+        _ => {
+            let units: Vec<u32> = dice.pick(&left).into_iter().collect();
+            let parts = [new_part(dice, table), new_part(dice, table)];
+            let sealed = parts.into_iter().filter_map(|op| match op {
+                Op::AddPart(part) => Some(part),
+                _ => None,
+            });
+            vec![Op::StageAdd { load: load.id, units, parts: sealed.collect(), rows: 20 }]
+        }
+    }
+}
+
+/// A load of `units` units of two files.
+pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64) -> Op {
+    let file = |name: &str, version: Option<&str>| StagedFile {
+        path: name.into(),
+        bytes: 5000,
+        version: version.map(Arc::from),
+    };
+    let unit = |number: u64| StagedUnit {
+        file: u32::try_from(number % 2).unwrap(),
+        row_groups: (number > 0).then(|| vec![0, 300]),
+        bytes: 2000 + number,
+        rows: number.checked_sub(2),
+    };
+    Op::StageOpen {
+        load,
+        database: default_database_id(),
+        label,
+        table,
+        fingerprint: 77,
+        schema_version: 1,
+        statement: "INSERT INTO t SELECT * FROM file('*.parquet')".into(),
+        files: vec![file("a.parquet", Some("etag")), file("b.parquet", None)],
+        units: (0..units).map(unit).collect(),
     }
 }
 
@@ -254,6 +314,14 @@ pub(crate) fn check_state(state: &State) {
             assert_eq!(table.part(part.id), Some(part));
             assert!(table.removed_part(part.id).is_none());
         }
+    }
+    for load in state.loads().iter() {
+        let table = state.table_by_id(load.table).unwrap();
+        assert!(state.label(load.database, &load.label).is_none(), "a used label");
+        assert_eq!(state.loads().labelled(load.database, &load.label).map(|found| found.id), Some(load.id));
+        assert!(load.parts().all(|part| {
+            load.has_part(part.id) && table.part(part.id).is_none() && table.removed_part(part.id).is_none()
+        }));
     }
     assert!(state.dropped_tables().all(|(_, dropped)| dropped.state.removed().next().is_some()));
     assert!(state.seq() >= Seq::ZERO);

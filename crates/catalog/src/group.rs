@@ -129,11 +129,13 @@ impl TableRows {
     }
 }
 
-/// A transaction with two names could contradict itself, which only applying it op by op would show.
+/// A transaction with two names of one kind could contradict itself, which only applying it op by op would show.
 fn only_adds_rows(ops: &[Op]) -> bool {
-    let names = ops.iter().filter(|op| matches!(op, Op::Label { .. })).count();
-    let rows = ops.iter().filter(|op| matches!(op, Op::InlineRows { .. })).count();
-    rows > 0 && names <= 1 && names + rows == ops.len()
+    let count = |is_kind: fn(&Op) -> bool| ops.iter().filter(|op| is_kind(op)).count();
+    let labels = count(|op| matches!(op, Op::Label { .. }));
+    let tokens = count(|op| matches!(op, Op::DedupToken { .. }));
+    let rows = count(|op| matches!(op, Op::InlineRows { .. }));
+    rows > 0 && labels <= 1 && tokens <= 1 && labels + tokens + rows == ops.len()
 }
 
 fn unfit(error: crate::state::ApplyError) -> RefusedWhy {

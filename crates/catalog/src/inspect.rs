@@ -45,9 +45,23 @@ pub fn op_line(op: &Op) -> String {
             let ids: Vec<String> = parts.iter().map(ToString::to_string).collect();
             format!("table={table} parts=[{}]", ids.join(" "))
         }
-        Op::Label { database, label, fingerprint } => {
-            format!("{:?} database={database} fingerprint={fingerprint:032x}", label.as_str())
+        Op::Label { database, label, fingerprint, rows } => {
+            format!("{:?} database={database} fingerprint={fingerprint:032x} rows={rows}", label.as_str())
         }
+        Op::DedupToken { table, token, fingerprint, rows } => {
+            format!("{token:032x} table={table} fingerprint={fingerprint:032x} rows={rows}")
+        }
+        Op::StageOpen { load, database, label, table, fingerprint, files, units, .. } => format!(
+            "{load} label={:?} database={database} table={table} fingerprint={fingerprint:032x} files={} units={}",
+            label.as_str(),
+            files.len(),
+            units.len()
+        ),
+        Op::StageAdd { load, units, parts, rows } => {
+            let parts: Vec<String> = parts.iter().map(|part| part.descriptor().id.to_string()).collect();
+            format!("{load} units={units:?} rows={rows} parts=[{}]", parts.join(" "))
+        }
+        Op::StagePublish { load } | Op::StageAbort { load } => load.to_string(),
     };
     format!("{} {rest}", title(op))
 }
@@ -120,8 +134,26 @@ fn content_line(content: &Content) -> String {
             statement.bytes.len()
         ),
         Content::Label { database, label, state } => {
-            format!("{:?} database={database} committed_ms={}", label.as_str(), state.committed_ms)
+            let (committed_ms, rows) = (state.committed_ms, state.rows);
+            format!("{:?} database={database} committed_ms={committed_ms} rows={rows}", label.as_str())
         }
+        Content::Token { table, token, state } => {
+            format!("{token:032x} table={table} committed_ms={} rows={}", state.committed_ms, state.rows)
+        }
+        Content::Load(load) => format!(
+            "{} label={:?} database={} table={} files={} units={} covered={} rows={} opened_ms={} changed_ms={}",
+            load.id,
+            load.label.as_str(),
+            load.database,
+            load.table,
+            load.files.len(),
+            load.units.len(),
+            load.covered_count(),
+            load.rows(),
+            load.opened_ms,
+            load.changed_ms
+        ),
+        Content::StagedPart { load, part } => format!("load={load} {}", part_line(part)),
     }
 }
 

@@ -1,81 +1,102 @@
-//! Labels of loads: how a repeated statement is recognised.
+//! Labels and tokens: how a repeated statement is recognised.
 //!
-//! Invariant: a label lives [`LABEL_AGE_MAX_MS`] or until its database has [`LABELS_MAX`] newer ones. Age is counted
-//! between records, never against a clock, so that replay forgets the same labels.
+//! One store serves both: labels are kept per database by their text, tokens per table by their hash. Invariant: a key
+//! lives [`LABEL_AGE_MAX_MS`] or until its scope has [`LABELS_MAX`] newer ones. Age is counted between records, never
+//! against a clock, so that replay forgets the same keys.
 
 use imbl::OrdMap;
-use model::{DatabaseId, Label, Seq};
+use model::{DatabaseId, Label, Seq, TableId};
 
 /// Three days, StarRocks' default.
 pub const LABEL_AGE_MAX_MS: u64 = 3 * 24 * 3600 * 1000;
 
-/// Newest labels kept per database.
+/// Newest labels kept per database, and newest tokens per table.
 pub const LABELS_MAX: usize = 1_000_000;
 
-/// What is kept of one label.
+/// What is kept of the statement that used a label or a token first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelState {
     pub seq: Seq,
     pub fingerprint: u128,
     /// Milliseconds since the epoch.
     pub committed_ms: u64,
+    /// Rows it wrote.
+    pub rows: u64,
 }
 
 /// The labels of all databases.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Labels {
-    databases: OrdMap<DatabaseId, DatabaseLabels>,
+pub type Labels = SeenStatements<DatabaseId, Label>;
+
+/// The tokens of all tables.
+pub type Tokens = SeenStatements<TableId, u128>;
+
+/// Statements by the name they gave themselves, unique within a scope.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SeenStatements<Scope: Ord, Key: Ord> {
+    scopes: OrdMap<Scope, SeenInScope<Key>>,
 }
 
-#[derive(Clone, PartialEq, Debug, Default)]
-struct DatabaseLabels {
-    by_name: OrdMap<Label, LabelState>,
+#[derive(Clone, PartialEq, Debug)]
+struct SeenInScope<Key: Ord> {
+    by_key: OrdMap<Key, LabelState>,
     /// Oldest first.
-    by_age: OrdMap<(Seq, Label), ()>,
+    by_age: OrdMap<(Seq, Key), ()>,
 }
 
-impl Labels {
-    pub fn get(&self, database: DatabaseId, label: &Label) -> Option<&LabelState> {
-        self.databases.get(&database)?.by_name.get(label)
+impl<Scope: Ord, Key: Ord> Default for SeenStatements<Scope, Key> {
+    fn default() -> Self {
+        SeenStatements { scopes: OrdMap::new() }
+    }
+}
+
+impl<Key: Ord> Default for SeenInScope<Key> {
+    fn default() -> Self {
+        SeenInScope { by_key: OrdMap::new(), by_age: OrdMap::new() }
+    }
+}
+
+impl<Scope: Ord + Copy, Key: Ord + Clone> SeenStatements<Scope, Key> {
+    pub fn get(&self, scope: Scope, key: &Key) -> Option<&LabelState> {
+        self.scopes.get(&scope)?.by_key.get(key)
     }
 
-    /// By database, then by label.
-    pub fn iter(&self) -> impl Iterator<Item = (DatabaseId, &Label, &LabelState)> {
-        self.databases
+    /// By scope, then by key.
+    pub fn iter(&self) -> impl Iterator<Item = (Scope, &Key, &LabelState)> {
+        self.scopes
             .iter()
-            .flat_map(|(id, labels)| labels.by_name.iter().map(move |(label, state)| (*id, label, state)))
+            .flat_map(|(scope, seen)| seen.by_key.iter().map(move |(key, state)| (*scope, key, state)))
     }
 
-    /// Adds a label as it stands, without forgetting others.
-    pub fn restore(&mut self, database: DatabaseId, label: Label, state: LabelState) {
-        let labels = self.databases.entry(database).or_default();
-        labels.by_age.insert((state.seq, label.clone()), ());
-        labels.by_name.insert(label, state);
+    /// Adds a key as it stands, without forgetting others.
+    pub fn restore(&mut self, scope: Scope, key: Key, state: LabelState) {
+        let seen = self.scopes.entry(scope).or_default();
+        seen.by_age.insert((state.seq, key.clone()), ());
+        seen.by_key.insert(key, state);
     }
 
-    /// Adds a label and forgets those of its database that are too old or too many.
-    pub fn insert(&mut self, database: DatabaseId, label: Label, state: LabelState) {
-        self.restore(database, label, state);
-        if let Some(labels) = self.databases.get_mut(&database) {
-            labels.forget_old(state.committed_ms, LABELS_MAX);
+    /// Adds a key and forgets those of its scope that are too old or too many.
+    pub fn insert(&mut self, scope: Scope, key: Key, state: LabelState) {
+        self.restore(scope, key, state);
+        if let Some(seen) = self.scopes.get_mut(&scope) {
+            seen.forget_old(state.committed_ms, LABELS_MAX);
         }
     }
 
-    pub fn drop_database(&mut self, database: DatabaseId) {
-        self.databases.remove(&database);
+    pub fn drop_scope(&mut self, scope: Scope) {
+        self.scopes.remove(&scope);
     }
 }
 
-impl DatabaseLabels {
-    fn forget_old(&mut self, now_ms: u64, labels_max: usize) {
-        while let Some(((seq, label), ())) = self.by_age.get_min().cloned() {
-            let committed_ms = self.by_name.get(&label).map_or(0, |state| state.committed_ms);
+impl<Key: Ord + Clone> SeenInScope<Key> {
+    fn forget_old(&mut self, now_ms: u64, keys_max: usize) {
+        while let Some(((seq, key), ())) = self.by_age.get_min().cloned() {
+            let committed_ms = self.by_key.get(&key).map_or(0, |state| state.committed_ms);
             let too_old = now_ms.saturating_sub(committed_ms) > LABEL_AGE_MAX_MS;
-            if !too_old && self.by_name.len() <= labels_max {
+            if !too_old && self.by_key.len() <= keys_max {
                 return;
             }
-            self.by_name.remove(&label);
-            self.by_age.remove(&(seq, label));
+            self.by_key.remove(&key);
+            self.by_age.remove(&(seq, key));
         }
     }
 }
@@ -89,7 +110,7 @@ mod tests {
     }
 
     fn at(seq: u64, committed_ms: u64) -> LabelState {
-        LabelState { seq: Seq(seq), fingerprint: 7, committed_ms }
+        LabelState { seq: Seq(seq), fingerprint: 7, committed_ms, rows: 9 }
     }
 
     #[test]
@@ -108,15 +129,26 @@ mod tests {
     }
 
     #[test]
+    fn tokens_go_with_their_table() {
+        let (one, two) = (TableId::from_bytes([1; 16]), TableId::from_bytes([2; 16]));
+        let mut tokens = Tokens::default();
+        tokens.insert(one, 5, at(1, 10));
+        tokens.insert(two, 5, at(2, 10));
+        tokens.drop_scope(one);
+        assert_eq!(tokens.get(one, &5), None);
+        assert_eq!(tokens.get(two, &5), Some(&at(2, 10)));
+    }
+
+    #[test]
     fn only_the_newest_are_kept() {
-        let mut labels = DatabaseLabels::default();
+        let mut labels = SeenInScope::default();
         for seq in 1..=5 {
             let name = label(&format!("l{seq}"));
             labels.by_age.insert((Seq(seq), name.clone()), ());
-            labels.by_name.insert(name, at(seq, 10));
+            labels.by_key.insert(name, at(seq, 10));
             labels.forget_old(10, 3);
         }
-        let kept: Vec<&str> = labels.by_name.keys().map(Label::as_str).collect();
+        let kept: Vec<&str> = labels.by_key.keys().map(Label::as_str).collect();
         assert_eq!(kept, ["l3", "l4", "l5"]);
         assert_eq!(labels.by_age.len(), 3);
     }

@@ -8,6 +8,7 @@
 pub mod op;
 pub mod op_format;
 pub mod labels;
+pub mod loads;
 pub mod table_state;
 pub mod blocks;
 pub mod state;
@@ -26,7 +27,8 @@ mod generated;
 
 pub use admit::RefusedWhy;
 pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes};
-pub use labels::LabelState;
+pub use labels::{LabelState, SeenStatements};
+pub use loads::{Loads, StagedLoad};
 pub use op::{Op, Precondition, Transaction};
 pub use snapshot::Snapshot;
 pub use state::{DatabaseState, DroppedTable, State, default_database_id, system_database_id};

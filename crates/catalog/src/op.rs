@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{DatabaseId, Label, PartId, SealedPart, Seq, TableDef, TableId, TxnId};
+use model::{
+    DatabaseId, Label, LoadId, PartId, SealedPart, Seq, StagedFile, StagedUnit, TableDef, TableId, TxnId,
+};
 
 /// An atomic list of ops. All of it happens, at one `Seq`, or none of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,11 +112,46 @@ pub enum Op {
         parts: Vec<PartId>,
     },
     /// Names a load; refused when the database has seen the label. The fingerprint tells a repeated statement from
-    /// another one that took the same name.
+    /// another one that took the same name; `rows` is what the first one answers its repetitions with.
     Label {
         database: DatabaseId,
         label: Label,
         fingerprint: u128,
+        rows: u64,
+    },
+    /// Names an insert by a hash of its user's token or of its rows; refused when the table has seen the token.
+    DedupToken {
+        table: TableId,
+        token: u128,
+        fingerprint: u128,
+        rows: u64,
+    },
+    /// Begins a load that outlives its statement: what it reads is frozen here, and its label is taken.
+    StageOpen {
+        load: LoadId,
+        database: DatabaseId,
+        label: Label,
+        table: TableId,
+        fingerprint: u128,
+        schema_version: u32,
+        statement: Arc<str>,
+        files: Vec<StagedFile>,
+        units: Vec<StagedUnit>,
+    },
+    /// The rows of these units are in these parts, all of them and no others. Nobody sees the parts yet.
+    StageAdd {
+        load: LoadId,
+        units: Vec<u32>,
+        parts: Vec<SealedPart>,
+        rows: u64,
+    },
+    /// Every staged part becomes a live part with the table's next block number; the load is over.
+    StagePublish {
+        load: LoadId,
+    },
+    /// Every staged part becomes a removed part; the load is over and its label free again.
+    StageAbort {
+        load: LoadId,
     },
 }
 
@@ -130,12 +167,17 @@ impl Op {
             | Op::RemovePart { table, .. }
             | Op::InlineRows { table, .. }
             | Op::Flushed { table, .. }
-            | Op::ForgetParts { table, .. } => Some(*table),
+            | Op::ForgetParts { table, .. }
+            | Op::DedupToken { table, .. }
+            | Op::StageOpen { table, .. } => Some(*table),
             Op::ExchangeTables { first, .. } => Some(*first),
             Op::CreateDatabase { .. }
             | Op::DropDatabase { .. }
             | Op::RenameDatabase { .. }
-            | Op::Label { .. } => None,
+            | Op::Label { .. }
+            | Op::StageAdd { .. }
+            | Op::StagePublish { .. }
+            | Op::StageAbort { .. } => None,
         }
     }
 
@@ -152,6 +194,10 @@ impl Op {
                 | Op::TruncateTable { .. }
                 | Op::RemovePart { .. }
                 | Op::Label { .. }
+                | Op::DedupToken { .. }
+                | Op::StageOpen { .. }
+                | Op::StageAdd { .. }
+                | Op::StageAbort { .. }
         )
     }
 }
@@ -174,5 +220,10 @@ pub fn title(op: &Op) -> &'static str {
         Op::Flushed { .. } => "Flushed",
         Op::ForgetParts { .. } => "ForgetParts",
         Op::Label { .. } => "Label",
+        Op::DedupToken { .. } => "DedupToken",
+        Op::StageOpen { .. } => "StageOpen",
+        Op::StageAdd { .. } => "StageAdd",
+        Op::StagePublish { .. } => "StagePublish",
+        Op::StageAbort { .. } => "StageAbort",
     }
 }

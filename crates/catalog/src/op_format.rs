@@ -10,18 +10,21 @@
 
 pub mod fields;
 pub mod part_fields;
+pub mod stage_fields;
 pub mod table_fields;
 
 use bytes::Bytes;
-use model::{DatabaseId, Label, PartId, SealedPart, Seq, TableId, TxnId};
+use model::{DatabaseId, Label, LoadId, PartId, SealedPart, Seq, TableId, TxnId};
 
 use crate::op::{Op, Transaction};
 use fields::{FieldReader, FieldWriter, FormatError, put_varint};
 use part_fields::{read_part, write_part};
+use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
-/// The newest format version this program writes and reads.
-pub const VERSION: u64 = 1;
+/// The newest format version this program writes and reads. 2 knows tokens and staged loads; what needs neither is
+/// still written for readers of 1.
+pub const VERSION: u64 = 2;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -39,21 +42,16 @@ mod kind {
     pub(super) const FLUSHED: u64 = 13;
     pub(super) const FORGET_PARTS: u64 = 14;
     pub(super) const LABEL: u64 = 15;
+    pub(super) const DEDUP_TOKEN: u64 = 17;
+    pub(super) const STAGE_OPEN: u64 = 32;
+    pub(super) const STAGE_ADD: u64 = 33;
+    pub(super) const STAGE_PUBLISH: u64 = 35;
+    pub(super) const STAGE_ABORT: u64 = 36;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
-const RESERVED: [(u64, &str); 10] = [
-    (16, "AddDeleteVector"),
-    (17, "DedupToken"),
-    (18, "SourceOffsets"),
-    (19, "Epoch"),
-    (20, "MirrorAt"),
-    (32, "StageOpen"),
-    (33, "StageAdd"),
-    (34, "StageSeal"),
-    (35, "StagePublish"),
-    (36, "StageAbort"),
-];
+const RESERVED: [(u64, &str); 5] =
+    [(16, "AddDeleteVector"), (18, "SourceOffsets"), (19, "Epoch"), (20, "MirrorAt"), (34, "StageSeal")];
 
 /// A transaction as replay sees it. Its preconditions held when it was written, and are not stored.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,7 +68,7 @@ pub fn encode_transaction(transaction: &Transaction, at_ms: u64) -> Bytes {
     header.id(1, transaction.id.as_bytes());
     header.uint(2, stored_time(transaction, at_ms));
     let mut out = Vec::new();
-    put_varint(&mut out, VERSION);
+    put_varint(&mut out, transaction.ops.iter().map(needs).max().unwrap_or(1));
     put_sized(&mut out, &header.into_bytes());
     for op in &transaction.ops {
         let (kind, fields) = encode_op(op);
@@ -78,6 +76,18 @@ pub fn encode_transaction(transaction: &Transaction, at_ms: u64) -> Bytes {
         put_sized(&mut out, &fields);
     }
     out.into()
+}
+
+/// The oldest version whose readers know the op.
+fn needs(op: &Op) -> u64 {
+    match op {
+        Op::DedupToken { .. }
+        | Op::StageOpen { .. }
+        | Op::StageAdd { .. }
+        | Op::StagePublish { .. }
+        | Op::StageAbort { .. } => 2,
+        _ => 1,
+    }
 }
 
 /// The time a transaction is applied with, now and at replay: 0 when nothing of it keeps one.
@@ -144,15 +154,67 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
             write_part(&mut fields, part.descriptor());
             kind::ADD_PART
         }
-        Op::Label { database, label, fingerprint } => {
+        Op::Label { database, label, fingerprint, rows } => {
             fields.id(1, database.as_bytes());
             fields.text(2, label.as_str());
             fields.id(3, &fingerprint.to_le_bytes());
+            fields.uint(4, *rows);
             kind::LABEL
+        }
+        Op::StageOpen { .. } | Op::StageAdd { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => {
+            encode_stage_op(op, &mut fields)
         }
         of_one_table => encode_table_op(of_one_table, &mut fields),
     };
     (kind, fields.into_bytes())
+}
+
+fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> u64 {
+    match op {
+        Op::StageOpen {
+            load,
+            database,
+            label,
+            table,
+            fingerprint,
+            schema_version,
+            statement,
+            files,
+            units,
+        } => {
+            let (load, database, table) = (*load, *database, *table);
+            let (fingerprint, schema_version) = (*fingerprint, *schema_version);
+            write_opened(
+                fields,
+                &OpenedFields {
+                    load,
+                    database,
+                    label,
+                    table,
+                    fingerprint,
+                    schema_version,
+                    statement,
+                    files,
+                    units,
+                },
+            );
+            kind::STAGE_OPEN
+        }
+        Op::StageAdd { load, units, parts, rows } => {
+            stage_fields::write_add(fields, *load, units, parts, *rows);
+            kind::STAGE_ADD
+        }
+        Op::StagePublish { load } => {
+            fields.id(1, load.as_bytes());
+            kind::STAGE_PUBLISH
+        }
+        Op::StageAbort { load } => {
+            fields.id(1, load.as_bytes());
+            kind::STAGE_ABORT
+        }
+        // The caller sends no others here.
+        other => encode_table_op(other, fields),
+    }
 }
 
 /// The ops whose first field is their table.
@@ -189,6 +251,12 @@ fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
             parts.iter().for_each(|part| fields.id(2, part.as_bytes()));
             kind::FORGET_PARTS
         }
+        Op::DedupToken { token, fingerprint, rows, .. } => {
+            fields.id(2, &token.to_le_bytes());
+            fields.id(3, &fingerprint.to_le_bytes());
+            fields.uint(4, *rows);
+            kind::DEDUP_TOKEN
+        }
         // All others were written by the caller of this function.
         _ => kind::TRUNCATE_TABLE,
     }
@@ -214,7 +282,15 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
             Op::AddPart(SealedPart::attest_durable(read_part(FieldReader::new("AddPart", bytes))?))
         }
         kind::LABEL => decode_label(bytes)?,
-        kind::DROP_TABLE..=kind::FORGET_PARTS => decode_table_op(op_kind, bytes)?,
+        kind::DROP_TABLE..=kind::FORGET_PARTS | kind::DEDUP_TOKEN => decode_table_op(op_kind, bytes)?,
+        kind::STAGE_OPEN => stage_fields::read_open(bytes)?,
+        kind::STAGE_ADD => stage_fields::read_add(bytes)?,
+        kind::STAGE_PUBLISH => {
+            Op::StagePublish { load: LoadId::from_bytes(Attributes::read("StagePublish", bytes)?.id(1)?) }
+        }
+        kind::STAGE_ABORT => {
+            Op::StageAbort { load: LoadId::from_bytes(Attributes::read("StageAbort", bytes)?.id(1)?) }
+        }
         _ => {
             let reserved = RESERVED.iter().find(|(kind, _)| *kind == op_kind);
             return Err(FormatError::UnknownKind {
@@ -237,7 +313,7 @@ fn decode_label(bytes: &[u8]) -> Result<Op, FormatError> {
         problem: "not a label".to_owned(),
     })?;
     let database = DatabaseId::from_bytes(read.id(1)?);
-    Ok(Op::Label { database, label, fingerprint: u128::from_le_bytes(read.id(3)?) })
+    Ok(Op::Label { database, label, fingerprint: u128::from_le_bytes(read.id(3)?), rows: read.uint(4)? })
 }
 
 fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
@@ -265,6 +341,12 @@ fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
         kind::FORGET_PARTS => Op::ForgetParts {
             table,
             parts: read.all(2).map(|field| field.id().map(PartId::from_bytes)).collect::<Result<_, _>>()?,
+        },
+        kind::DEDUP_TOKEN => Op::DedupToken {
+            table,
+            token: u128::from_le_bytes(read.id(2)?),
+            fingerprint: u128::from_le_bytes(read.id(3)?),
+            rows: read.uint(4)?,
         },
         _ => Op::TruncateTable { table },
     })

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use model::{DatabaseId, Label, Seq, TableId};
+use model::{DatabaseId, Label, LoadId, Seq, TableId};
 
 use crate::labels::LabelState;
+use crate::loads::StagedLoad;
 use crate::pins::{Pin, Pins};
 use crate::state::{DatabaseState, DroppedTable, State};
 use crate::table_state::TableState;
@@ -75,5 +76,23 @@ impl Snapshot {
 
     pub fn label(&self, database: DatabaseId, label: &Label) -> Option<LabelState> {
         self.state.label(database, label).copied()
+    }
+
+    pub fn token(&self, table: TableId, token: u128) -> Option<LabelState> {
+        self.state.token(table, token).copied()
+    }
+
+    /// Open loads by id.
+    pub fn loads(&self) -> impl Iterator<Item = &Arc<StagedLoad>> {
+        self.state.loads().iter()
+    }
+
+    pub fn load(&self, load: LoadId) -> Option<Arc<StagedLoad>> {
+        self.state.loads().get(load).cloned()
+    }
+
+    /// The open load of a label.
+    pub fn load_labelled(&self, database: DatabaseId, label: &Label) -> Option<Arc<StagedLoad>> {
+        self.state.loads().labelled(database, label).cloned()
     }
 }

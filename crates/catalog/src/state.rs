@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use imbl::OrdMap;
-use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef, TableId};
+use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
 use thiserror::Error;
 
 use crate::blocks::{Replaced, assign};
-use crate::labels::{LabelState, Labels};
+use crate::labels::{LabelState, Labels, Tokens};
+use crate::loads::{Loads, OpenedLoad, StagedLoad};
 use crate::op::Op;
-use crate::table_state::{InlineStatement, TableState};
+use crate::table_state::{InlineStatement, RemovedPart, TableState};
 
 /// The database every session starts in. It needs no record: it exists in every root.
 pub fn default_database_id() -> DatabaseId {
@@ -70,6 +71,8 @@ pub struct State {
     tables: OrdMap<TableId, Arc<TableState>>,
     dropped: OrdMap<TableId, DroppedTable>,
     labels: Labels,
+    tokens: Tokens,
+    loads: Loads,
 }
 
 impl Default for State {
@@ -82,6 +85,8 @@ impl Default for State {
             tables: OrdMap::new(),
             dropped: OrdMap::new(),
             labels: Labels::default(),
+            tokens: Tokens::default(),
+            loads: Loads::default(),
         };
         state.insert_database(default_database_id(), "default".into());
         state.insert_database(system_database_id(), "system".into());
@@ -143,6 +148,19 @@ impl State {
         &self.labels
     }
 
+    pub fn token(&self, table: TableId, token: u128) -> Option<&LabelState> {
+        self.tokens.get(table, &token)
+    }
+
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// The loads that are open.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
     /// `db.t` of a live or dropped table, its id otherwise: for messages.
     pub fn table_name(&self, id: TableId) -> String {
         let dropped = self.dropped.get(&id).map(|dropped| &dropped.state);
@@ -202,7 +220,7 @@ impl State {
             Op::DropTable { table } => self.drop_table(*table, moment),
             Op::RenameTable { table, database, name } => self.rename_table(*table, *database, name),
             Op::ExchangeTables { first, second } => self.exchange_tables(*first, *second),
-            Op::TruncateTable { table } => self.change(*table, |state| state.clear(moment.seq, moment.at_ms)),
+            Op::TruncateTable { table } => self.truncate_table(*table, moment),
             Op::AlterTable(def) => self.change(def.id, |state| state.redefine(Arc::new(def.clone()))),
             Op::AddPart(part) => self.change(part.descriptor().table, |state| {
                 let blocks = assign(state, part.descriptor(), replaced);
@@ -221,11 +239,21 @@ impl State {
                 self.change(*table, |state| state.remove_inline(*up_to, moment.seq))
             }
             Op::ForgetParts { table, parts } => self.forget_parts(*table, parts),
-            Op::Label { database, label, fingerprint } => {
-                let (seq, fingerprint, committed_ms) = (moment.seq, *fingerprint, moment.at_ms);
-                self.labels.insert(*database, label.clone(), LabelState { seq, fingerprint, committed_ms });
+            Op::Label { database, label, fingerprint, rows } => {
+                self.labels.insert(*database, label.clone(), seen(moment, *fingerprint, *rows));
                 Some(())
             }
+            Op::DedupToken { table, token, fingerprint, rows } => {
+                self.tokens.insert(*table, *token, seen(moment, *fingerprint, *rows));
+                self.tables.contains_key(table).then_some(())
+            }
+            Op::StageOpen { .. } => self.open_load(op, moment),
+            Op::StageAdd { load, units, parts, rows } => self.loads.change(*load, |load| {
+                load.cover(units.iter().copied(), *rows, moment.at_ms);
+                parts.iter().for_each(|part| load.add_part(Arc::new(part.descriptor().clone())));
+            }),
+            Op::StagePublish { load } => self.publish_load(*load),
+            Op::StageAbort { load } => self.abort_load(*load, moment),
         };
         done.ok_or_else(|| {
             unfit(&format!("it changes something that does not exist: {}", crate::op::title(op)))
@@ -252,12 +280,13 @@ impl State {
 
     fn drop_database(&mut self, id: DatabaseId, moment: Moment) -> Option<()> {
         let database = self.databases.get(&id).cloned()?;
+        self.abort_loads(|load| load.database == id, moment)?;
         for table in database.tables.values() {
             self.drop_table(*table, moment)?;
         }
         self.databases.remove(&id);
         self.database_names.remove(&database.name);
-        self.labels.drop_database(id);
+        self.labels.drop_scope(id);
         Some(())
     }
 
@@ -285,6 +314,8 @@ impl State {
     }
 
     fn drop_table(&mut self, id: TableId, moment: Moment) -> Option<()> {
+        self.abort_loads(|load| load.table == id, moment)?;
+        self.tokens.drop_scope(id);
         let mut state = self.tables.remove(&id)?;
         let def = Arc::clone(&state.def);
         self.change_database(def.database, |database| database.tables.remove(&def.name))?;
@@ -331,8 +362,87 @@ impl State {
         self.change(table, |state| state.forget(parts))
     }
 
+    /// Staged rows go with the others, and what was inserted once may be inserted again.
+    fn truncate_table(&mut self, id: TableId, moment: Moment) -> Option<()> {
+        self.abort_loads(|load| load.table == id, moment)?;
+        self.tokens.drop_scope(id);
+        self.change(id, |state| state.clear(moment.seq, moment.at_ms))
+    }
+
+    /// `op` is a `StageOpen`.
+    fn open_load(&mut self, op: &Op, moment: Moment) -> Option<()> {
+        let Op::StageOpen {
+            load,
+            database,
+            label,
+            table,
+            fingerprint,
+            schema_version,
+            statement,
+            files,
+            units,
+        } = op
+        else {
+            return None;
+        };
+        self.tables.get(table)?;
+        let opened = OpenedLoad {
+            id: *load,
+            database: *database,
+            label: label.clone(),
+            table: *table,
+            fingerprint: *fingerprint,
+            schema_version: *schema_version,
+            statement: Arc::clone(statement),
+            files: files.clone(),
+            units: units.clone(),
+        };
+        self.loads.insert(StagedLoad::new(opened, moment.seq, moment.at_ms));
+        Some(())
+    }
+
+    fn publish_load(&mut self, load: LoadId) -> Option<()> {
+        let load = self.loads.remove(load)?;
+        // A load replaces nothing, whatever else its transaction does.
+        let replaced = Replaced::default();
+        self.change(load.table, |state| {
+            for part in load.parts() {
+                let blocks = assign(state, part, &replaced);
+                state.insert_part(Arc::new(PartDescriptor { blocks, ..PartDescriptor::clone(part) }));
+            }
+        })
+    }
+
+    fn abort_load(&mut self, load: LoadId, moment: Moment) -> Option<()> {
+        let load = self.loads.remove(load)?;
+        let (seq, removed_ms) = (moment.seq, moment.at_ms);
+        self.change(load.table, |state| {
+            for part in load.parts() {
+                state.restore_removed(RemovedPart { descriptor: Arc::clone(part), seq, removed_ms });
+            }
+        })
+    }
+
+    fn abort_loads(&mut self, wanted: impl Fn(&StagedLoad) -> bool, moment: Moment) -> Option<()> {
+        self.loads.matching(wanted).into_iter().try_for_each(|load| self.abort_load(load, moment))
+    }
+
     /// Puts a label back from a checkpoint.
     pub fn restore_label(&mut self, database: DatabaseId, label: Label, state: LabelState) {
         self.labels.restore(database, label, state);
     }
+
+    /// Puts a token back from a checkpoint.
+    pub fn restore_token(&mut self, table: TableId, token: u128, state: LabelState) {
+        self.tokens.restore(table, token, state);
+    }
+
+    /// Puts a load, or a part of one, back from a checkpoint.
+    pub fn loads_mut(&mut self) -> &mut Loads {
+        &mut self.loads
+    }
+}
+
+fn seen(moment: Moment, fingerprint: u128, rows: u64) -> LabelState {
+    LabelState { seq: moment.seq, fingerprint, committed_ms: moment.at_ms, rows }
 }

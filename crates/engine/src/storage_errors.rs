@@ -19,7 +19,10 @@ impl From<RefusedWhy> for Error {
             Why::TableExists(_) => (ErrorKind::AlreadyExists, 57),
             Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, 82),
             Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, 497),
-            Why::LabelExists { .. } | Why::TokenExists { .. } => (ErrorKind::AlreadyExists, 36),
+            Why::LabelExists { .. } | Why::TokenExists { .. } | Why::LoadOpen { .. } => {
+                (ErrorKind::AlreadyExists, 36)
+            }
+            Why::UnknownLoad(_) => (ErrorKind::Conflict, 1002),
             Why::Invalid(_) => (ErrorKind::BadInput, 36),
             Why::SchemaChanged { .. }
             | Why::PartNotLive { .. }

@@ -1,7 +1,8 @@
 //! Deletes files that nobody needs: parts removed long enough ago, and files no record ever named.
 //!
-//! Invariant: a file is deleted only if no snapshot that is held can see it and no record may still name it. The file goes
-//! first, the memory of it after; a crash between the two repeats the deletion, which is idempotent.
+//! Invariant: a file is deleted only if no snapshot that is held can see it, no open load has staged it and no record
+//! may still name it. The file goes first, the memory of it after; a crash between the two repeats the deletion, which is
+//! idempotent.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -109,6 +110,8 @@ pub fn orphans_at_open(catalog: &Catalog, store: &PartStore) -> Result<Collected
         parts.extend(table.parts().map(|part| part.id));
         parts.extend(table.removed().map(|removed| removed.descriptor.id));
     }
+    // Nobody sees them yet: a load that is resumed publishes them.
+    parts.extend(snapshot.loads().flat_map(|load| load.parts().map(|part| part.id)));
     let mut collected = Collected::default();
     for table in store.list_tables()? {
         let known = tables.contains(&table);

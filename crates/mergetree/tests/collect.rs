@@ -20,6 +20,7 @@ use catalog::Op;
 use host::{Disk, MemoryBudget, SimHost};
 use mergetree::merge::MergeOutcome;
 use mergetree::{Table, collect};
+use model::{Label, LoadId, StagedFile, StagedUnit};
 use tables::{commit, create, definition, files, insert, live, named_files, plan, read_all, run, state};
 
 fn root() -> PathBuf {
@@ -114,4 +115,30 @@ fn a_table_may_say_how_long_its_removed_parts_stay() {
     assert_eq!(collect().files, 0, "too young");
     host.clock.sleep(Duration::from_millis(1001));
     assert_eq!(collect().files, 3);
+}
+
+#[test]
+fn staged_parts_survive_an_opening_and_those_of_given_up_loads_are_collected() {
+    let (host, _world) = SimHost::new(5);
+    let table = three_parts(&host);
+    let load = LoadId::from_bytes([9; 16]);
+    let open = Op::StageOpen {
+        load,
+        database: catalog::default_database_id(),
+        label: Label::new("l").unwrap(),
+        table: table.def.id,
+        fingerprint: 1,
+        schema_version: table.def.schema_version,
+        statement: "INSERT".into(),
+        files: vec![StagedFile { path: "a".into(), bytes: 1, version: None }],
+        units: vec![StagedUnit { file: 0, row_groups: None, bytes: 1, rows: None }],
+    };
+    let parts = tables::write(&table, &read_all(&table)).unwrap();
+    commit(&table.catalog, vec![open, Op::StageAdd { load, units: vec![0], parts, rows: 30 }]);
+    assert_eq!(collect::orphans_at_open(&table.catalog, &table.store).unwrap(), Default::default());
+    assert_eq!((files(&table).len(), live(&table).len()), (4, 3));
+    commit(&table.catalog, vec![Op::StageAbort { load }]);
+    host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));
+    assert_eq!(collect::run(&table.catalog, &table.store, &host, LIFETIME_MS).unwrap().files, 1);
+    assert_eq!((files(&table).len(), read_all(&table).num_rows()), (3, 30));
 }

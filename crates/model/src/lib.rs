@@ -11,6 +11,7 @@ pub mod value;
 pub mod partition;
 pub mod part;
 pub mod row_expr;
+pub mod staged;
 pub mod table_def;
 pub mod units;
 
@@ -19,6 +20,7 @@ pub use ids::{ColumnId, DatabaseId, Label, LoadId, PartId, Seq, TableId, TxnId, 
 pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError, TableKeys};
+pub use staged::{StagedFile, StagedUnit};
 pub use table_def::{ColumnDef, DefaultKind, KeptClause, TableDef, TableEngine};
 pub use units::{ByteSize, RowCount};
 pub use value::Value;

@@ -1,9 +1,9 @@
 //! A table of cases: what is refused, and with which words.
 
-use model::{BlockRange, ColumnType, Label, PartId, Seq, TxnId};
+use model::{BlockRange, ColumnType, Label, PartId, SealedPart, Seq, TxnId};
 
 use super::*;
-use crate::generated::{column, inline_rows, part, sealed, table_def};
+use crate::generated::{column, inline_rows, part, sealed, stage_open, table_def};
 use crate::state::default_database_id;
 
 fn table_id(id: u8) -> TableId {
@@ -54,7 +54,7 @@ fn start() -> State {
     let state = then(&State::default(), create).unwrap();
     let state = then(&state, vec![added(1), added(2), added(3)]).unwrap();
     let label = Label::new("seen").unwrap();
-    let labelled = Op::Label { database: default_database_id(), label, fingerprint: 4 };
+    let labelled = Op::Label { database: default_database_id(), label, fingerprint: 4, rows: 5 };
     then(&state, vec![inline_rows(table_id(1), 5), labelled]).unwrap()
 }
 
@@ -244,14 +244,133 @@ fn preconditions_and_labels() {
     );
     assert_eq!(with(Precondition::LabelUnseen { database: database_id(9), label: label.clone() }), Ok(()));
     let repeated = |fingerprint| {
-        then(&state, vec![Op::Label { database, label: label.clone(), fingerprint }]).unwrap_err()
+        then(&state, vec![Op::Label { database, label: label.clone(), fingerprint, rows: 8 }]).unwrap_err()
     };
     let expected = |same_statement| {
         let (database, label) = ("default".to_owned(), "seen".to_owned());
-        RefusedWhy::LabelExists { database, label, seq: 3, same_statement }
+        RefusedWhy::LabelExists { database, label, seq: 3, same_statement, rows: 5 }
     };
     assert_eq!(repeated(4), expected(true));
     assert_eq!(repeated(5), expected(false));
+}
+
+fn load_id(id: u8) -> LoadId {
+    LoadId::from_bytes([id; 16])
+}
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+fn open(id: u8, text: &str) -> Op {
+    stage_open(load_id(id), table_id(1), label(text), 3)
+}
+
+fn add(id: u8, units: &[u32], parts: &[u8]) -> Op {
+    let parts = parts.iter().map(|id| SealedPart::attest_durable(part(part_id(*id), table_id(1), 0)));
+    Op::StageAdd { load: load_id(id), units: units.to_vec(), parts: parts.collect(), rows: 10 }
+}
+
+fn publish(id: u8, text: &str) -> Vec<Op> {
+    let (database, label) = (default_database_id(), label(text));
+    vec![Op::StagePublish { load: load_id(id) }, Op::Label { database, label, fingerprint: 77, rows: 10 }]
+}
+
+#[test]
+fn loads_are_refused() {
+    let (one, two) = ("01010101-0101-0101-0101-010101010101", "02020202-0202-0202-0202-020202020202");
+    let state = then(&start(), vec![open(1, "l"), add(1, &[1], &[20])]).unwrap();
+    let refused = |ops: Vec<Op>| then(&state, ops).unwrap_err().to_string();
+    assert_eq!(refused(vec![open(2, "seen")]), "label \"seen\" was already used in database \"default\"");
+    let taken = format!("label \"l\" of database \"default\" belongs to load {one}, which is not finished");
+    assert_eq!(refused(vec![open(2, "l")]), taken);
+    assert_eq!(refused(publish(1, "l")[1..].to_vec()), taken, "no load that does it publishes");
+    assert_eq!(refused(vec![open(1, "other")]), format!("load id {one} is already taken"));
+    let elsewhere = stage_open(load_id(2), table_id(2), label("m"), 1);
+    assert_eq!(refused(vec![elsewhere]), "table \"default.m\" of engine Memory keeps no rows");
+    let nowhere = stage_open(load_id(2), table_id(7), label("m"), 1);
+    assert_eq!(refused(vec![nowhere]), "table \"07070707-0707-0707-0707-070707070707\" does not exist");
+    assert_eq!(refused(vec![add(2, &[0], &[21])]), format!("load {two} is not open"));
+    assert_eq!(refused(vec![add(1, &[3], &[21])]), format!("load {one} has no unit 3"));
+    assert_eq!(refused(vec![add(1, &[0, 1], &[21])]), format!("unit 1 of load {one} is already loaded"));
+    assert_eq!(refused(vec![add(1, &[0, 0], &[21])]), format!("unit 0 of load {one} is already loaded"));
+    let there = |part: u8| format!("part {} of table \"default.t\" is already there", part_id(part));
+    assert_eq!(refused(vec![add(1, &[0], &[1])]), there(1), "a live part");
+    assert_eq!(refused(vec![add(1, &[0], &[20])]), there(20), "a staged part");
+    assert_eq!(refused(vec![add(1, &[0], &[21, 21])]), there(21));
+    assert_eq!(refused(vec![added(20)]), there(20), "a staged part cannot be added beside its load");
+    assert_eq!(refused(publish(1, "l")), format!("load {one} has loaded 1 of 3 units"));
+    assert_eq!(refused(vec![Op::StageAbort { load: load_id(2) }]), format!("load {two} is not open"));
+    let retyped = altered(|def| def.columns[0].column_type = ColumnType::Int8);
+    let state = then(&state, vec![add(1, &[0, 2], &[21]), retyped]).unwrap();
+    assert_eq!(
+        then(&state, publish(1, "l")).unwrap_err().to_string(),
+        "the columns of table \"default.t\" have changed since version 1: column \"a\" has another type"
+    );
+}
+
+#[test]
+fn a_load_is_seen_when_it_is_published_and_not_before() {
+    let counts = |state: &State| {
+        let table = state.table_by_id(table_id(1)).unwrap();
+        (table.part_count(), table.removed().count(), table.rows(), state.loads().iter().count())
+    };
+    let staged = then(&start(), vec![open(1, "l")]).unwrap();
+    let staged = then(&staged, vec![add(1, &[1], &[20]), add(1, &[2, 0], &[21])]).unwrap();
+    assert_eq!(counts(&staged), (3, 0, 35, 1));
+    let load = staged.loads().labelled(default_database_id(), &label("l")).unwrap();
+    assert_eq!((load.covered().collect::<Vec<_>>(), load.rows(), load.part_count()), (vec![0, 1, 2], 20, 2));
+    let published = then(&staged, publish(1, "l")).unwrap();
+    assert_eq!(counts(&published), (5, 0, 55, 0));
+    let table = published.table_by_id(table_id(1)).unwrap();
+    let blocks = |id: u8| table.part(part_id(id)).unwrap().blocks;
+    assert_eq!((blocks(20).min, blocks(21).min), (5, 6), "after the parts and the inline statement");
+    assert_eq!(published.label(default_database_id(), &label("l")).unwrap().rows, 10);
+    assert!(then(&published, vec![open(2, "l")]).is_err(), "the label is used up");
+
+    let aborted = then(&staged, vec![Op::StageAbort { load: load_id(1) }]).unwrap();
+    assert_eq!(counts(&aborted), (3, 2, 35, 0));
+    assert!(then(&aborted, vec![open(2, "l")]).is_ok(), "the label is free again");
+    assert_eq!(counts(&then(&staged, vec![Op::TruncateTable { table: table_id(1) }]).unwrap()), (0, 5, 0, 0));
+    let dropped = then(&staged, vec![Op::DropTable { table: table_id(1) }]).unwrap();
+    assert_eq!(dropped.dropped_table(table_id(1)).unwrap().state.removed().count(), 5);
+    assert_eq!(dropped.loads().iter().count(), 0);
+}
+
+#[test]
+fn a_load_goes_with_its_table_or_the_database_of_its_label() {
+    let moved = Op::RenameTable { table: table_id(1), database: database_id(9), name: "t".into() };
+    let state = then(&start(), vec![open(1, "l"), add(1, &[1], &[20]), moved]).unwrap();
+    let dropped = then(&state, vec![Op::DropDatabase { id: database_id(9) }]).unwrap();
+    assert_eq!(dropped.loads().iter().count(), 0);
+    let mut labelled = open(2, "l");
+    if let Op::StageOpen { database, .. } = &mut labelled {
+        *database = database_id(9);
+    }
+    let state = then(&start(), vec![labelled, add(2, &[1], &[20])]).unwrap();
+    let dropped = then(&state, vec![Op::DropDatabase { id: database_id(9) }]).unwrap();
+    let table = dropped.table_by_id(table_id(1)).unwrap();
+    assert_eq!((dropped.loads().iter().count(), table.removed().count()), (0, 1));
+}
+
+#[test]
+fn tokens_are_known_until_the_table_is_emptied() {
+    let token = |fingerprint| Op::DedupToken { table: table_id(1), token: 6, fingerprint, rows: 2 };
+    let state = then(&start(), vec![token(1), inline_rows(table_id(1), 2)]).unwrap();
+    let seen = |same_statement| RefusedWhy::TokenExists {
+        table: "default.t".to_owned(),
+        seq: 4,
+        same_statement,
+        rows: 2,
+    };
+    assert_eq!(then(&state, vec![token(1)]).unwrap_err(), seen(true));
+    assert_eq!(then(&state, vec![token(2)]).unwrap_err(), seen(false));
+    let other = Op::DedupToken { table: table_id(2), token: 6, fingerprint: 1, rows: 2 };
+    assert!(then(&state, vec![other]).is_ok(), "another table");
+    let emptied = then(&state, vec![Op::TruncateTable { table: table_id(1) }]).unwrap();
+    assert!(then(&emptied, vec![token(1)]).is_ok());
+    let dropped = then(&state, vec![Op::DropTable { table: table_id(1) }]).unwrap();
+    assert_eq!(dropped.tokens().iter().count(), 0);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn rebuilt(state: &State) -> State {
 
 #[test]
 fn histories_replay_and_rebuild_to_equal_states() {
-    let (mut admitted, mut refused) = (0, 0);
+    let (mut admitted, mut refused, mut staged) = (0, 0, 0);
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let (mut state, mut replayed) = (State::default(), State::default());
@@ -38,11 +38,29 @@ fn histories_replay_and_rebuild_to_equal_states() {
             state = next;
         }
         assert_eq!(rebuilt(&state), state, "seed {seed}");
+        staged += state.loads().iter().filter(|load| load.part_count() > 0).count();
+        let needed = facts(&state).map(|fact| needs(&fact)).max().unwrap_or(1);
+        let new = state.loads().iter().count() + state.tokens().iter().count() > 0;
+        assert_eq!(needed, if new { 2 } else { 1 });
     }
+    assert!(staged > 10, "{staged} loads half way at the end");
     assert!(
         admitted > 3000 && refused > 100,
         "{admitted} admitted, {refused} refused: a history worth testing"
     );
+}
+
+#[test]
+fn a_label_kept_before_it_had_rows_is_read() {
+    let mut fields = FieldWriter::default();
+    fields.id(1, &[3; 16]);
+    fields.text(2, "l");
+    fields.id(3, &5u128.to_le_bytes());
+    fields.uint(4, 77);
+    let old = Fact { kind: kind::LABEL, seq: Seq(9), payload: fields.into_bytes() };
+    let expected = LabelState { seq: Seq(9), fingerprint: 5, committed_ms: 77, rows: 0 };
+    let read = decode(&old).unwrap();
+    assert!(matches!(read, Content::Label { state, .. } if state == expected), "{read:?}");
 }
 
 #[test]
@@ -61,6 +79,6 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 1; version 2 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 2; version 3 is needed"
     );
 }

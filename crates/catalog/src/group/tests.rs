@@ -22,7 +22,7 @@ fn transaction(ops: Vec<Op>) -> Transaction {
 
 fn label(name: &str, fingerprint: u128) -> Op {
     let label = Label::new(name).unwrap();
-    Op::Label { database: default_database_id(), label, fingerprint }
+    Op::Label { database: default_database_id(), label, fingerprint, rows: 1 }
 }
 
 fn two_tables() -> State {

@@ -4,7 +4,7 @@ use host::SimHost;
 use model::{Seq, TableId, TxnId};
 
 use super::*;
-use crate::generated::{inline_rows, part, sealed, table_def};
+use crate::generated::{inline_rows, part, sealed, stage_open, table_def};
 use crate::op::Transaction;
 use crate::op_format::encode_transaction;
 use crate::state::{Moment, State};
@@ -43,6 +43,41 @@ fn a_record_is_one_line_per_op() {
         record_lines(&[Bytes::from_static(b"\x01")]).unwrap_err().to_string(),
         "transaction ends early"
     );
+}
+
+#[test]
+fn loads_and_tokens_are_shown() {
+    let (table, load) = (TableId::from_bytes([1; 16]), model::LoadId::from_bytes([4; 16]));
+    let part = model::SealedPart::attest_durable(part(model::PartId::from_bytes([2; 16]), table, 7));
+    let steps = vec![
+        Op::CreateTable(table_def(table, "t")),
+        stage_open(load, table, model::Label::new("l").unwrap(), 3),
+        Op::StageAdd { load, units: vec![2, 0], parts: vec![part], rows: 10 },
+        Op::DedupToken { table, token: 255, fingerprint: 1, rows: 4 },
+    ];
+    let id = "04040404-0404-0404-0404-040404040404";
+    assert!(op_line(&steps[1]).starts_with(&format!("StageOpen {id} label=\"l\" database=")));
+    assert!(op_line(&steps[1]).ends_with("files=2 units=3"));
+    assert_eq!(
+        op_line(&steps[2]),
+        format!("StageAdd {id} units=[2, 0] rows=10 parts=[02020202-0202-0202-0202-020202020202]")
+    );
+    assert_eq!(op_line(&Op::StagePublish { load }), format!("StagePublish {id}"));
+    let (host, _world) = SimHost::new(1);
+    let mut state = State::default();
+    state.apply(Moment { seq: Seq(6), at_ms: 9 }, &steps).unwrap();
+    let dir = Path::new("/ckpt");
+    checkpoint::write(&*host.disk, dir, &state).unwrap();
+    let path = checkpoint::path_of(dir, Seq(6));
+    assert_eq!(checkpoint::read(&*host.disk, &path).unwrap(), state);
+    let lines = checkpoint_lines(&*host.disk, &path).unwrap();
+    assert!(
+        lines[2].starts_with("Token seq=6 ") && lines[2].ends_with("committed_ms=9 rows=4"),
+        "{}",
+        lines[2]
+    );
+    assert!(lines[3].ends_with("files=2 units=3 covered=2 rows=10 opened_ms=9 changed_ms=9"), "{}", lines[3]);
+    assert!(lines[4].contains(&format!(" load={id} 02020202-")), "{}", lines[4]);
 }
 
 #[test]

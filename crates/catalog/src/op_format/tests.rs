@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, KeptClause, LoadId, PartDescriptor,
-    PartLocation, PartitionValue, SortOrder, TableDef, TableEngine, Value,
+    PartLocation, PartitionValue, SortOrder, StagedFile, StagedUnit, TableDef, TableEngine, Value,
 };
 use proptest::prelude::*;
 
 use super::*;
-use crate::generated::{inline_rows, part, sealed, table_def};
+use crate::generated::{inline_rows, part, sealed, stage_open, table_def};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -59,7 +59,24 @@ fn every_op() -> Vec<Op> {
         inline_rows(table, 3),
         Op::Flushed { table, up_to: Seq(700) },
         Op::ForgetParts { table, parts: vec![part_id, PartId::from_bytes([0x66; 16])] },
-        Op::Label { database, label: Label::new("load-1").unwrap(), fingerprint: u128::MAX - 5 },
+        Op::Label { database, label: Label::new("load-1").unwrap(), fingerprint: u128::MAX - 5, rows: 0 },
+    ]
+}
+
+/// As [`every_op`], of what version 2 added.
+fn every_op_of_version_2() -> Vec<Op> {
+    let (table, database, load) =
+        (table_id(), DatabaseId::from_bytes([0x33; 16]), LoadId::from_bytes([0x77; 16]));
+    let label = Label::new("load-1").unwrap();
+    let parts =
+        [0x44, 0x45].map(|id| SealedPart::attest_durable(part(PartId::from_bytes([id; 16]), table, 3)));
+    vec![
+        Op::Label { database, label: label.clone(), fingerprint: 3, rows: 1_000_000 },
+        Op::DedupToken { table, token: 1 << 90, fingerprint: 5, rows: 300 },
+        stage_open(load, table, label, 4),
+        Op::StageAdd { load, units: vec![0, 300], parts: parts.to_vec(), rows: 20 },
+        Op::StagePublish { load },
+        Op::StageAbort { load },
     ]
 }
 
@@ -73,8 +90,35 @@ fn bytes_of_version_1_do_not_change() {
 }
 
 #[test]
+fn bytes_of_version_2_do_not_change() {
+    for (op, expected) in every_op_of_version_2().into_iter().zip(include_str!("version_2.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_2.hex").lines().count(), every_op_of_version_2().len());
+}
+
+#[test]
+fn a_label_written_before_it_had_rows_is_read() {
+    let old: Vec<u8> =
+        [&[0x0f, 0x2a, 0x0a][..], &[0x33; 16], &[0x11, 0x06], b"load-1", &[0x1a, 0xfa], &[0xff; 15]].concat();
+    let bytes = [&encode_transaction(&transaction(Vec::new()), 0)[..], &old].concat();
+    assert_eq!(decode_transaction(&bytes).unwrap().ops, every_op()[14..]);
+}
+
+#[test]
+fn only_what_is_new_asks_for_a_new_reader() {
+    let needs = |ops: Vec<Op>| encode_transaction(&transaction(ops), 0)[0];
+    assert!(every_op().into_iter().all(|op| needs(vec![op]) == 1));
+    let new: Vec<u8> = every_op_of_version_2().into_iter().map(|op| needs(vec![op])).collect();
+    assert_eq!(new, [1, 2, 2, 2, 2, 2]);
+    assert_eq!(needs([every_op(), every_op_of_version_2()].concat()), 2);
+}
+
+#[test]
 fn every_op_is_read_back() {
-    let ops = every_op();
+    let ops = [every_op(), every_op_of_version_2()].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -94,16 +138,16 @@ fn unknown_kinds_are_refused_by_name_and_version() {
     bytes[0] = 3;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
-        decode_transaction(&with_kind(32)).unwrap_err().to_string(),
-        "op of kind 32 (StageOpen) is not known to format version 1; version 3 is needed"
+        decode_transaction(&with_kind(34)).unwrap_err().to_string(),
+        "op of kind 34 (StageSeal) is not known to format version 2; version 3 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 1; version 3 is needed"
+        "op of kind 99 (unnamed) is not known to format version 2; version 3 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 3, and this program reads up to version 1"
+        "transaction needs format version 3, and this program reads up to version 2"
     );
 }
 
@@ -259,10 +303,45 @@ proptest! {
     }
 
     #[test]
+    fn loads_are_read_back(
+        files in prop::collection::vec((text(), any::<u64>(), prop::option::of(text())), 0..4),
+        units in prop::collection::vec(
+            (any::<u32>(), prop::option::of(prop::collection::vec(any::<u32>(), 0..4)), any::<u64>(), any::<Option<u64>>()),
+            0..6,
+        ),
+        numbers in any::<(u128, u32, u64)>(),
+        statement in text(),
+        part in descriptor(),
+    ) {
+        let load = LoadId::from_bytes([7; 16]);
+        let numbered = units.iter().map(|unit| unit.0).collect();
+        let opened = Op::StageOpen {
+            load,
+            database: DatabaseId::from_bytes([8; 16]),
+            label: Label::new("l").unwrap(),
+            table: table_id(),
+            fingerprint: numbers.0,
+            schema_version: numbers.1,
+            statement,
+            files: files.into_iter().map(|(path, bytes, version)| StagedFile { path, bytes, version }).collect(),
+            units: units
+                .into_iter()
+                .map(|(file, row_groups, bytes, rows)| StagedUnit { file, row_groups, bytes, rows })
+                .collect(),
+        };
+        let parts = vec![SealedPart::attest_durable(part)];
+        let ops = vec![opened, Op::StageAdd { load, units: numbered, parts, rows: numbers.2 }];
+        let bytes = encode_transaction(&transaction(ops.clone()), 5);
+        prop_assert_eq!(decode_transaction(&bytes).unwrap().ops, ops);
+    }
+
+    #[test]
     fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode_transaction(&bytes);
         let _ = read_part(FieldReader::new("part", &bytes));
         let _ = read_table(FieldReader::new("table", &bytes));
+        let _ = stage_fields::read_open(&bytes);
+        let _ = stage_fields::read_add(&bytes);
     }
 
     #[test]

@@ -97,6 +97,15 @@ impl PartSink {
     /// # Errors
     /// As [`PartSink::write`].
     pub fn finish(mut self) -> Result<Vec<SealedPart>, TableError> {
+        self.cut()
+    }
+
+    /// Ends the block early: the parts returned hold the rows taken since the last cut, all of them and no others. The
+    /// sink goes on.
+    ///
+    /// # Errors
+    /// As [`PartSink::write`].
+    pub fn cut(&mut self) -> Result<Vec<SealedPart>, TableError> {
         if let Some(block) = self.blocks.take() {
             self.write_block(block)?;
         }

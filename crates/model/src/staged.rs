@@ -1,0 +1,28 @@
+//! The frozen input of a load that can be resumed: which files in which version, and where they were cut.
+//!
+//! Invariant: plain data, never changed after the load was opened; a unit lies in one file. Must not know: where files
+//! are, how units are read.
+
+use std::sync::Arc;
+
+/// One file of the listing a load was opened with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StagedFile {
+    pub path: Arc<str>,
+    pub bytes: u64,
+    /// The store's version of it (an etag), or size and time of change; `None` where nothing tells versions apart.
+    pub version: Option<Arc<str>>,
+}
+
+/// A piece of one file, loaded wholly or not at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StagedUnit {
+    /// Position in the list of files.
+    pub file: u32,
+    /// Row groups of a Parquet file; `None` is the whole file.
+    pub row_groups: Option<Vec<u32>>,
+    /// Bytes as stored, of all columns.
+    pub bytes: u64,
+    /// Rows, where metadata tells.
+    pub rows: Option<u64>,
+}
