@@ -25,9 +25,9 @@ use crate::checkpoint::{self, CheckpointError};
 use crate::op::{Op, Transaction};
 use crate::op_format::decode_transaction;
 use crate::pins::Pins;
-use crate::queue::Queue;
 use crate::snapshot::Snapshot;
 use crate::state::{Moment, State};
+use queue::Queue;
 
 /// What is given at open.
 #[derive(Clone, Copy, Debug)]
@@ -299,6 +299,7 @@ fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
     transactions.iter().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum()
 }
 
+mod queue;
 mod commits;
 
 #[cfg(test)]

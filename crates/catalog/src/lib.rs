@@ -6,9 +6,9 @@
 //! Must not know: SQL, the bytes of rows, the bytes of parts.
 
 pub mod op;
+pub mod loads;
 pub mod op_format;
 pub mod labels;
-pub mod loads;
 pub mod table_state;
 pub mod blocks;
 pub mod state;
@@ -19,7 +19,6 @@ pub mod snapshot;
 pub mod fact_format;
 pub mod checkpoint;
 pub mod inspect;
-mod queue;
 pub mod catalog;
 
 #[cfg(test)]

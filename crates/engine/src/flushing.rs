@@ -9,14 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::{Catalog, TableState};
+use mergetree::TableError;
 use mergetree::flush::due::{FlushLimits, Unflushed, due};
+use mergetree::pressure::{InlineLimits, inline_delay};
 use model::TableId;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Flushing {
     limits: FlushLimits,
+    pressure: InlineLimits,
     bell: Notify,
     /// Block number of a table's oldest inline statement, and when it was first seen.
     oldest: Mutex<HashMap<TableId, (u64, Duration)>>,
@@ -25,6 +28,38 @@ pub(crate) struct Flushing {
 }
 
 impl Flushing {
+    /// For a process that may hold `memory_bytes_max` bytes.
+    pub(crate) fn new(memory_bytes_max: u64) -> Flushing {
+        let pressure = InlineLimits::of_memory(memory_bytes_max);
+        let defaults = FlushLimits::default();
+        let limits = FlushLimits {
+            // Flushing begins where the pressure does, or nothing would end it.
+            total_bytes: defaults.total_bytes.min(pressure.soft_bytes),
+            bytes: defaults.bytes.min(pressure.soft_bytes / 4),
+            ..defaults
+        };
+        Flushing {
+            limits,
+            pressure,
+            bell: Notify::new(),
+            oldest: Mutex::default(),
+            total_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// How long a small INSERT waits because flushes are behind. `table` names it.
+    ///
+    /// # Errors
+    /// They are so far behind that nothing more is taken.
+    pub(crate) fn delay(&self, table: impl FnOnce() -> String) -> Result<Duration, TableError> {
+        let total = self.total_bytes.load(Ordering::Relaxed);
+        if total <= self.pressure.soft_bytes {
+            return Ok(Duration::ZERO);
+        }
+        self.bell.notify_one();
+        inline_delay(&table(), total, &self.pressure)
+    }
+
     /// Rings when something is due.
     pub(crate) fn due(&self) -> &Notify {
         &self.bell

@@ -30,7 +30,7 @@ use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::exec::unit_table::UnitTable;
 use crate::once::{Once, settled};
-use crate::pressure::wait_for_merges;
+use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
@@ -204,7 +204,7 @@ fn format_rows(
         None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
     };
     let reader = new_reader(context, table, columns, kind)?;
-    let first = bytes::Bytes::copy_from_slice(inline_data.as_bytes());
+    let first = Bytes::copy_from_slice(inline_data.as_bytes());
     let chunks =
         futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
     Ok(crate::format_stream::read_batches(reader, chunks.boxed()))
@@ -282,6 +282,7 @@ async fn store_small(
                 table: table.def.id,
                 schema_version: table.def.schema_version,
             };
+            wait_for_flushes(context, table).await?;
             context.progress.begin_commit()?;
             let read_seq = context.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);

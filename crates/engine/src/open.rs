@@ -66,7 +66,7 @@ impl Database {
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
             memtables: Arc::new(MemtableCache::new(host.memory.clone())),
-            flushing: Flushing::default(),
+            flushing: Flushing::new(memory),
             processes: Processes::default(),
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),

@@ -24,3 +24,17 @@ pub(crate) async fn wait_for_merges(context: &StatementContext, table: &TableSta
     }
     Ok(())
 }
+
+/// Waits before rows go into the log while flushes cannot keep up with what is there.
+///
+/// # Errors
+/// There is far too much.
+pub(crate) async fn wait_for_flushes(context: &StatementContext, table: &TableState) -> Result<(), Error> {
+    let name = || context.snapshot.state().table_name(table.def.id);
+    let delay = context.database.flushing.delay(name)?;
+    if !delay.is_zero() {
+        context.progress.add_delay(delay);
+        tokio::time::sleep(delay).await;
+    }
+    Ok(())
+}

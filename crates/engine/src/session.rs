@@ -10,7 +10,7 @@ use formats::FormatKind;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use parking_lot::Mutex;
-use sql::{Output, ParsedStatement, Settings, Statement};
+use sql::{InsertSource, Output, ParsedStatement, Settings, Statement};
 
 use crate::context::StatementContext;
 use crate::database::Database;
@@ -56,7 +56,26 @@ struct Prepared {
     context: Arc<StatementContext>,
     parsed: ParsedStatement,
     text: String,
+}
+
+/// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
+struct Listed {
+    database: Arc<Database>,
     number: u64,
+}
+
+impl Listed {
+    fn end(&self, result_rows: u64, error: Option<Error>) {
+        let now = self.database.host.clock.monotonic();
+        self.database.processes.end(self.number, now, result_rows, error);
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // Nothing happens to one that has ended.
+        self.end(0, Some(Error::cancelled()));
+    }
 }
 
 impl Session {
@@ -73,19 +92,24 @@ impl Session {
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;
         let request = Request { body: None, ..request };
-        let prepared = self.prepare(&request)?;
-        let (context, number) = (Arc::clone(&prepared.context), prepared.number);
+        let (prepared, listed) = self.prepare(&request)?;
+        let context = Arc::clone(&prepared.context);
         let output = prepared.parsed.output.clone();
         if let Some(deadline) = request.deadline {
             cancel_later(&self.database, &context.progress, deadline);
         }
-        if let Some(rows) = self.session_statement(&prepared)? {
-            return Ok(self.outcome(&context, number, rows, output));
+        match self.session_statement(&prepared) {
+            Ok(None) => {}
+            Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
+            Err(error) => {
+                listed.end(0, Some(error.clone()));
+                return Err(error);
+            }
         }
         // Statements run on the computing threads. Dropping this future cancels the statement.
         let stop = context.progress.cancellation().clone().drop_guard();
         let task = self.database.runtimes.spawn_cpu("statement", async move {
-            let Prepared { context, parsed, text, .. } = prepared;
+            let Prepared { context, parsed, text } = prepared;
             let cancelled = context.progress.cancellation().clone();
             let mut rows = Box::pin(execute(&context, &parsed.statement, &text, body));
             tokio::select! {
@@ -98,9 +122,9 @@ impl Session {
         let result = task.await.unwrap_or_else(|e| Err(Error::internal(format!("the statement broke: {e}"))));
         stop.disarm();
         match result {
-            Ok(rows) => Ok(self.outcome(&context, number, rows, output)),
+            Ok(rows) => Ok(outcome(&context, listed, rows, output)),
             Err(error) => {
-                self.database.processes.end(number, self.now(), 0, Some(error.clone()));
+                listed.end(0, Some(error.clone()));
                 Err(error)
             }
         }
@@ -110,7 +134,7 @@ impl Session {
         self.database.host.clock.monotonic()
     }
 
-    fn prepare(&self, request: &Request) -> Result<Prepared, Error> {
+    fn prepare(&self, request: &Request) -> Result<(Prepared, Listed), Error> {
         let started = self.now();
         let text = with_parameters(&request.sql, &request.params)?;
         let parsed = sql::parse_one(&text)?;
@@ -153,7 +177,7 @@ impl Session {
         });
         let number = self.database.processes.begin(Process {
             query_id: context.query_id.clone(),
-            query: masked(&text),
+            query: masked(logged_text(&parsed.statement, &text)),
             kind: kind_of(&parsed.statement),
             database: context.current_database.clone(),
             started_ms: context.now_ms(),
@@ -162,12 +186,13 @@ impl Session {
             progress: Arc::clone(&context.progress),
             profile: Arc::clone(&context.profile),
         });
-        Ok(Prepared { context, parsed, text, number })
+        let listed = Listed { database: Arc::clone(&self.database), number };
+        Ok((Prepared { context, parsed, text }, listed))
     }
 
     /// USE and SET change the session and nothing else.
     fn session_statement(&self, prepared: &Prepared) -> Result<Option<Rows>, Error> {
-        let result = match &prepared.parsed.statement {
+        match &prepared.parsed.statement {
             Statement::Use { database } => match prepared.context.snapshot.database(database) {
                 Some(_) => {
                     self.variables.lock().current_database.clone_from(database);
@@ -187,41 +212,43 @@ impl Session {
                 }
             }
             _ => Ok(None),
-        };
-        result.inspect_err(|error: &Error| {
-            self.database.processes.end(prepared.number, self.now(), 0, Some(error.clone()));
-        })
-    }
-
-    fn outcome(&self, context: &Arc<StatementContext>, number: u64, rows: Rows, output: Output) -> Outcome {
-        let stream = pump(Arc::clone(&self.database), Arc::clone(context), number, rows.stream);
-        Outcome {
-            schema: rows.schema,
-            stream,
-            format: output
-                .format
-                .as_deref()
-                .and_then(FormatKind::parse)
-                .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
-            format_settings: format_settings(&context.settings),
-            outfile: output.outfile,
-            warnings: context.warnings.lock().clone(),
-            already_loaded: context.progress.already_loaded().cloned(),
-            progress: Arc::clone(&context.progress),
-            query_id: context.query_id.clone(),
         }
+    }
+}
+
+fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Output) -> Outcome {
+    let stream = if rows.schema.fields().is_empty() {
+        // Nothing will come: nobody needs to wait for another task to say so.
+        listed.end(0, None);
+        futures::stream::empty().boxed()
+    } else {
+        pump(Arc::clone(context), listed, rows.stream)
+    };
+    Outcome {
+        schema: rows.schema,
+        stream,
+        format: output
+            .format
+            .as_deref()
+            .and_then(FormatKind::parse)
+            .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
+        format_settings: format_settings(&context.settings),
+        outfile: output.outfile,
+        warnings: context.warnings.lock().clone(),
+        already_loaded: context.progress.already_loaded().cloned(),
+        progress: Arc::clone(&context.progress),
+        query_id: context.query_id.clone(),
     }
 }
 
 /// Computes batches on the computing threads, a few ahead of the reader, and writes the query log at the end.
 fn pump(
-    database: Arc<Database>,
     context: Arc<StatementContext>,
-    number: u64,
+    listed: Listed,
     mut rows: BoxStream<'static, Result<RecordBatch, Error>>,
 ) -> BoxStream<'static, Result<RecordBatch, Error>> {
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
-    let runtimes = database.runtimes.clone();
+    let runtimes = context.database.runtimes.clone();
     let task = runtimes.spawn_cpu("result", async move {
         let (mut result_rows, mut failed) = (0, None);
         while let Some(batch) = rows.next().await {
@@ -237,8 +264,7 @@ fn pump(
             }
         }
         drop(rows);
-        let now = database.host.clock.monotonic();
-        database.processes.end(number, now, result_rows, failed);
+        listed.end(result_rows, failed);
         drop(context);
     });
     let stop = task.abort_handle();
@@ -267,6 +293,26 @@ fn cancel_later(database: &Database, progress: &Arc<QueryProgress>, deadline: st
             progress.cancel();
         }
     });
+}
+
+/// Characters of a statement that logs keep (`log_queries_cut_to_length` of ClickHouse).
+const LOGGED_CHARACTERS_MAX: usize = 100_000;
+
+/// The statement as logs show it: without the rows that an INSERT carries, and cut where it is very long.
+fn logged_text<'a>(statement: &Statement, text: &'a str) -> &'a str {
+    let end = match statement {
+        Statement::Insert(insert) => match &insert.source {
+            InsertSource::Values(rows) => rows.start,
+            InsertSource::Format { data, .. } => data.start,
+            _ => text.len(),
+        },
+        _ => text.len(),
+    };
+    let shown = text.get(..end).unwrap_or(text).trim_end();
+    match shown.char_indices().nth(LOGGED_CHARACTERS_MAX) {
+        Some((cut, _)) => &shown[..cut],
+        None => shown,
+    }
 }
 
 /// ClickHouse's `query_kind`.

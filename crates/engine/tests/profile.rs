@@ -1,4 +1,5 @@
 //! Profiles from outside: what a client that knows a query id can ask afterwards, and what EXPLAIN ANALYZE leaves behind.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;

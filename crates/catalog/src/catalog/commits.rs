@@ -9,11 +9,11 @@ use std::sync::Arc;
 use commitlog::{AppendError, AppendRefused};
 use tokio::sync::oneshot::error::TryRecvError;
 
+use super::queue::{Reply, Waiting};
 use super::{Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of};
 use crate::group::Group;
 use crate::op::Transaction;
 use crate::op_format::{encode_transaction, stored_time};
-use crate::queue::{Reply, Waiting};
 use crate::state::{Moment, State};
 use model::Seq;
 
@@ -80,7 +80,7 @@ impl Catalog {
 
     /// Whether the group may be longer than a record, judged by the ops as they stand.
     fn exceeds_a_record(&self, writer: &Writer, group: &[Waiting]) -> bool {
-        let bytes: u64 = group.iter().map(|one| crate::queue::bytes_of(&one.transaction)).sum();
+        let bytes: u64 = group.iter().map(|one| super::queue::bytes_of(&one.transaction)).sum();
         bytes > writer.log.record_bytes_limit() / 2
     }
 

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use model::{SealedPart, StagedFile};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
-use crate::catalog::{CatalogError, CommitReport};
+use super::{CatalogError, CommitReport};
 use crate::op::{Op, Transaction};
 
 /// Bytes of transactions in one record, unless the first alone has more.
@@ -118,11 +119,20 @@ impl Queue {
 
 /// Bytes a transaction will about have in the log, rather too many.
 pub(crate) fn bytes_of(transaction: &Transaction) -> u64 {
+    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX >> 16);
+    let of_part = |part: &SealedPart| 512 + 256 * count(part.descriptor().bounds.len());
+    let of_file = |file: &StagedFile| 128 + count(file.path.len());
     let of_op = |op: &Op| match op {
-        Op::InlineRows { bytes, .. } => 64 + u64::try_from(bytes.len()).unwrap_or(u64::MAX >> 16),
-        Op::AddPart(part) => 512 + 256 * u64::try_from(part.descriptor().bounds.len()).unwrap_or(1 << 16),
+        Op::InlineRows { bytes, .. } => 64 + count(bytes.len()),
+        Op::AddPart(part) => of_part(part),
+        Op::StageAdd { parts, units, .. } => {
+            parts.iter().map(of_part).sum::<u64>() + 64 + 8 * count(units.len())
+        }
+        Op::StageOpen { files, units, statement, .. } => {
+            count(statement.len()) + 64 * count(units.len()) + files.iter().map(of_file).sum::<u64>()
+        }
         Op::CreateTable(_) | Op::AlterTable(_) => 16 << 10,
-        Op::ForgetParts { parts, .. } => 64 + 24 * u64::try_from(parts.len()).unwrap_or(1 << 16),
+        Op::ForgetParts { parts, .. } => 64 + 24 * count(parts.len()),
         _ => 256,
     };
     64 + transaction.ops.iter().map(of_op).sum::<u64>()
