@@ -1,7 +1,8 @@
 //! `gristmill local`: the database in this process, without a server.
 //!
 //! Statements come from `-q`, from a person at the terminal, or from standard input, where each is run as soon as it is
-//! complete. Invariant: the first error ends the run with an exit code that is not zero (at the terminal: not).
+//! complete. Invariant: the first error ends the run with an exit code that is not zero (at the terminal, and with
+//! `--ignore-error`: it is printed, and the next statement runs).
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -39,6 +40,9 @@ pub(crate) struct LocalArgs {
     /// Whose rules hold
     #[arg(long, value_enum, default_value_t = DialectName::Clickhouse)]
     dialect: DialectName,
+    /// Print the error of a statement that fails and go on with the next
+    #[arg(long)]
+    ignore_error: bool,
     /// Print the closing line of each statement even when nobody is at the terminal
     #[arg(long)]
     stats: bool,
@@ -70,9 +74,9 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
             runner.rows(&format!("USE `{}`", name.replace('`', "\\`"))).await?;
         }
         if !args.query.is_empty() {
-            return run_queries(&runner, &args.query).await;
+            return run_queries(&runner, &args.query, args.ignore_error).await;
         }
-        if interactive { Ok(()) } else { run_standard_input(&runner).await }
+        if interactive { Ok(()) } else { run_standard_input(&runner, args.ignore_error).await }
     });
     let ended = if interactive && ended.is_ok() { shell::run(&runner, runtimes) } else { ended };
     drop(runner);
@@ -81,12 +85,12 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
 }
 
 /// Runs the statements of `-q`. Data of an INSERT that ends with its format comes from standard input.
-async fn run_queries(runner: &Runner, queries: &[String]) -> Result<(), Failure> {
+async fn run_queries(runner: &Runner, queries: &[String], ignore_error: bool) -> Result<(), Failure> {
     let piped = !io::stdin().is_terminal();
     for query in queries {
         for statement in statements(query) {
             let body = (piped && is_insert(statement)).then(standard_input_body);
-            if !goes_on(runner.run(statement, body).await)? {
+            if !goes_on(runner.run(statement, body).await, ignore_error)? {
                 return Ok(());
             }
         }
@@ -95,7 +99,7 @@ async fn run_queries(runner: &Runner, queries: &[String]) -> Result<(), Failure>
 }
 
 /// Runs statements as they come. The rest without a semicolon is a statement too.
-async fn run_standard_input(runner: &Runner) -> Result<(), Failure> {
+async fn run_standard_input(runner: &Runner, ignore_error: bool) -> Result<(), Failure> {
     let mut input = BufReader::new(stdin());
     let (mut pending, mut line) = (String::new(), String::new());
     loop {
@@ -111,7 +115,7 @@ async fn run_standard_input(runner: &Runner) -> Result<(), Failure> {
         }
         while let Some(length) = engine::next_statement(&pending, bytes == 0).filter(|length| *length > 0) {
             let statement: String = pending.drain(..length).collect();
-            if !engine::is_blank(&statement) && !goes_on(runner.run(&statement, None).await)? {
+            if !engine::is_blank(&statement) && !goes_on(runner.run(&statement, None).await, ignore_error)? {
                 return Ok(());
             }
         }
@@ -122,10 +126,14 @@ async fn run_standard_input(runner: &Runner) -> Result<(), Failure> {
 }
 
 /// False when nobody reads any more, which is no error: `| head` is a fine way to look at an answer.
-fn goes_on(ended: Result<(), Stop>) -> Result<bool, Failure> {
+fn goes_on(ended: Result<(), Stop>, ignore_error: bool) -> Result<bool, Failure> {
     match ended {
         Ok(()) => Ok(true),
         Err(Stop::OutputClosed) => Ok(false),
+        Err(Stop::Failed(error)) if ignore_error => {
+            terminal::note(&error.to_string());
+            Ok(true)
+        }
         Err(Stop::Failed(error)) => Err(error.into()),
     }
 }

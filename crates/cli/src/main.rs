@@ -15,6 +15,8 @@ mod shell;
 mod docs;
 mod local;
 mod demo;
+mod bench_insert;
+mod journal_writers;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -50,6 +52,12 @@ enum Command {
     /// Write the reference pages
     #[command(hide = true)]
     Docs(docs::DocsArgs),
+    /// Insert from many sessions of this process and print what each statement took
+    #[command(hide = true)]
+    BenchInsert(bench_insert::BenchInsertArgs),
+    /// Insert with labels and keep a journal, until killed
+    #[command(hide = true)]
+    JournalWriters(journal_writers::JournalWritersArgs),
     /// Serve a folder by the S3 protocol, for trying things out
     S3Endpoint(endpoint::EndpointArgs),
 }
@@ -75,6 +83,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Generate { what } => generate::run(what, &host, runtimes.io()),
         Command::Inspect(args) => inspect::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),
+        Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes),
+        Command::JournalWriters(args) => journal_writers::run(args, &host, &runtimes),
         Command::S3Endpoint(args) => endpoint::run(args, &host, &runtimes),
     };
     runtimes.shutdown(SHUTDOWN_PATIENCE);
