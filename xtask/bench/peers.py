@@ -61,15 +61,6 @@ def gristmill(binary, path, statements):
     return Run(seconds, answers, usage)
 
 
-def gristmill_wall(binary, path, statements):
-    """Seconds of a whole process that is given statements on standard input: for many statements, each shorter than the
-    closing line can tell."""
-    script = "".join(f"{statement};\n" for statement in statements)
-    started = time.perf_counter()
-    subprocess.run([binary, "local", "--path", path], input=script, text=True, check=True)
-    return time.perf_counter() - started
-
-
 def chdb(path, statements):
     """Runs statements with chdb on the folder `path`."""
     with tempfile.TemporaryDirectory() as folder:

@@ -21,6 +21,7 @@ def arguments(description):
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--append-to")
+    parser.add_argument("--images", help="folder for plots; without it there are none")
     parsed = parser.parse_args()
     os.makedirs(parsed.cache, exist_ok=True)
     return parsed
@@ -42,6 +43,18 @@ def commit():
         return "none"
 
 
+def percentile(values, share):
+    """The smallest value that `share` of all are not above."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
+
+
+def latency(micros):
+    """Median, 95th and 99th percentile."""
+    figures = [percentile(micros, share) / 1000 for share in (50, 95, 99)]
+    return " / ".join(f"{figure:.2f}" for figure in figures) + " ms"
+
+
 class Report:
     def __init__(self, command):
         self.command, self.rows = command, []
@@ -54,6 +67,31 @@ class Report:
         self.rows.append((measure, f"{mine * scale:.2f} {shown}", f"{other * scale:.2f} {shown}", f"{ratio:.2f}x"))
         print(f"{measure:48} {self.rows[-1][1]:>12} {self.rows[-1][2]:>12} {self.rows[-1][3]:>8}", flush=True)
 
+    def row(self, measure, ours, theirs="-", ratio="-"):
+        self.rows.append((measure, ours, theirs, ratio))
+        print(f"{measure:64} {ours:>34} {theirs:>34} {ratio:>8}", flush=True)
+
+    def add_ours(self, measure, ours):
+        """A figure only we have."""
+        self.row(measure, ours)
+
+    def add_statements(self, measure, ours, theirs, repeats=1):
+        """Microseconds of statements, by round: percentiles over all of them, and the seconds of one pass of `repeats`."""
+        totals = [statistics.median(sum(micros) for micros in rounds) / repeats / 1e6 for rounds in (ours, theirs)]
+        cells = [f"{latency([m for micros in rounds for m in micros])}; {total:.3f} s"
+                 for rounds, total in zip((ours, theirs), totals)]
+        self.row(measure, *cells, f"{totals[1] / totals[0]:.2f}x")
+
+    def add_latency(self, measure, ours, theirs):
+        """The same without a total; the ratio is that of the medians."""
+        both = [[m for micros in rounds for m in micros] for rounds in (ours, theirs)]
+        ratio = statistics.median(both[1]) / statistics.median(both[0])
+        self.row(measure, latency(both[0]), latency(both[1]), f"{ratio:.2f}x")
+
+    def add_rate(self, measure, ours, theirs):
+        """Statements a second, where more is better: the ratio is ours divided by ClickHouse's."""
+        self.row(measure, f"{ours:.0f}/s", f"{theirs:.0f}/s", f"{ours / theirs:.2f}x")
+
     def append_to(self, path):
         if not path:
             return
@@ -65,5 +103,5 @@ class Report:
         print(f"appended {len(self.rows)} rows to {path}")
 
 
-def heading():
-    print(f"{'':48} {'Gristmill':>12} {'ClickHouse':>12} {'ratio':>8}")
+def heading(name_width=48, width=12):
+    print(f"{'':{name_width}} {'Gristmill':>{width}} {'ClickHouse':>{width}} {'ratio':>8}")

@@ -12,10 +12,10 @@ use crate::run::Step;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Which one: load, query, insert
-    #[arg(value_parser = ["load", "query", "insert"])]
+    /// Which one: load, query, insert, open
+    #[arg(value_parser = ["load", "query", "insert", "open"])]
     what: String,
-    /// Rows of posts
+    /// Rows of posts; of `open`: commits whose latency is plotted
     #[arg(long, default_value_t = 1_000_000)]
     rows: u64,
     /// Rounds; medians are reported
@@ -24,7 +24,7 @@ pub(crate) struct BenchArgs {
     /// Threads of each side
     #[arg(long, default_value_t = 2)]
     threads: u32,
-    /// Do not append to docs/performance.md
+    /// Do not append to docs/performance.md, nor write docs/images
     #[arg(long)]
     dry: bool,
     /// A binary to measure instead of the one built here
@@ -57,9 +57,10 @@ pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
         &threads,
     ];
     let page = root.join("docs/performance.md");
-    let page = page.to_string_lossy();
+    let images = root.join("docs/images");
+    let (page, images) = (page.to_string_lossy(), images.to_string_lossy());
     if !args.dry {
-        arguments.extend(["--append-to", &page]);
+        arguments.extend(["--append-to", &page, "--images", &images]);
     }
     Step::new(&python, &arguments, root).run()?;
     Ok(())
