@@ -156,7 +156,7 @@ impl LocalLog {
             return Err(AppendError::Refused(AppendRefused::TooLarge { bytes, limit }));
         }
         let started = self.host.clock.monotonic();
-        self.make_room(bytes).map_err(|error| AppendError::Refused(AppendRefused::Space(error)))?;
+        self.make_room(bytes).map_err(|error| AppendError::Refused(self.no_space(error)))?;
         let seq = self.next_seq;
         let written = self.write_record(seq, transactions).map_err(|e| {
             self.poisoned = Some(format!("record {seq}: {e}"));
@@ -234,6 +234,11 @@ impl LocalLog {
             current.filled = filled;
         }
         Ok(())
+    }
+
+    /// Whoever frees space must know on which disk.
+    fn no_space(&self, error: io::Error) -> AppendRefused {
+        AppendRefused::Space(io::Error::new(error.kind(), format!("{}: {error}", self.dir.display())))
     }
 
     fn new_segment(&mut self, frame_bytes: u64) -> io::Result<()> {

@@ -188,6 +188,7 @@ fn a_segment_that_could_not_be_made_is_made_anew() {
     host.faults.arm("commitlog.new_segment.sync", 0, host::FaultAction::Fail);
     let error = log.append(&[text("record 1")]).expect_err("no segment");
     assert!(matches!(error, AppendError::Refused(AppendRefused::Space(_))), "{error}");
+    assert!(error.to_string().contains(DIR), "{error}");
     assert_eq!(files(&host), [1], "it is left lying");
     log.append(&[text("record 1")]).expect("a fresh segment");
     drop(log);
