@@ -29,6 +29,8 @@ pub(crate) struct Conform {
     schema: SchemaRef,
     targets: Vec<(ColumnDef, Origin)>,
     null_as_default: bool,
+    /// A schema of batches whose columns have the types of their targets already.
+    native: Option<SchemaRef>,
 }
 
 impl Conform {
@@ -58,7 +60,7 @@ impl Conform {
             (column.clone(), origin)
         };
         let targets = def.stored_columns().zip(defaults).map(origin).collect();
-        Ok(Conform { schema: def.arrow_schema(), targets, null_as_default: true })
+        Ok(Conform { schema: def.arrow_schema(), targets, null_as_default: true, native: None })
     }
 
     /// Whether NULL into a column that takes none is the default of its type, as it is unless this says no, or an error.
@@ -67,14 +69,27 @@ impl Conform {
         self
     }
 
+    /// Batches of this very schema need not be asked for the types of their columns.
+    pub(crate) fn with_native(mut self, native: SchemaRef) -> Conform {
+        self.native = Some(native);
+        self
+    }
+
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
+        let is_native = self.native.as_ref().is_some_and(|native| Arc::ptr_eq(native, batch.schema_ref()));
         for (array, (column, origin)) in arrays.iter_mut().zip(&self.targets) {
             match origin {
                 Origin::Input(index) => {
-                    let from = from_field(batch.schema().field(*index));
                     self.check_nulls(batch.column(*index), column)?;
-                    *array = Some(cast_into(batch.column(*index), &from, column)?);
+                    let cast = match is_native {
+                        true => cast_into(batch.column(*index), &column.column_type, column),
+                        false => {
+                            let from = from_field(batch.schema_ref().field(*index));
+                            cast_into(batch.column(*index), &from, column)
+                        }
+                    };
+                    *array = Some(cast?);
                 }
                 Origin::TypeDefault => {
                     *array = Some(default_array(&column.column_type, batch.num_rows()));

@@ -12,31 +12,29 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
-use formats::{FormatKind, RowReader};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use futures::stream::BoxStream;
 use load::{LoadPlan, SinkRequest, Unit, plan_sinks};
 use mergetree::write::SinkSettings;
 use model::{TableEngine, UnitId};
-use sql::{Insert, InsertSource, InsertTarget, Settings, Statement};
+use sql::{Insert, InsertSource, InsertTarget, Settings};
 
 use crate::claim::Claim;
 use crate::commit::submit;
-use crate::conform::{Conform, insert_columns};
+use crate::conform::Conform;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::exec::unit_table::UnitTable;
+use crate::insert_rows::{Batches, format_rows, value_rows};
+use crate::insert_shape::InsertShape;
 use crate::once::{Once, settled};
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
-use crate::source_settings::format_settings;
-use crate::statement_text::value_tuples;
 use crate::uncommitted::UncommittedParts;
 
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
@@ -44,8 +42,6 @@ const INLINE_BYTES_MAX: usize = 1 << 20;
 
 /// Uncompressed bytes of one unit of a load: a second or so of work.
 pub(crate) const UNIT_BYTES: u64 = 128 << 20;
-
-type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
@@ -73,12 +69,14 @@ pub(crate) async fn run(
     }
     match &insert.source {
         InsertSource::Values(range) => {
-            let rows = value_rows(context, &table, columns, &text[range.clone()], body).await?;
-            insert_batches(context, &table, columns, claim, rows).await
+            let shape = context.database.tables.insert_shape(&table.def, columns)?;
+            let rows = value_rows(context, &shape, &text[range.clone()], body).await?;
+            insert_batches(context, &table, &shape, claim, rows).await
         }
         InsertSource::Format { name, data } => {
-            let rows = format_rows(context, &table, columns, name, &text[data.clone()], body)?;
-            insert_batches(context, &table, columns, claim, rows).await
+            let shape = context.database.tables.insert_shape(&table.def, columns)?;
+            let rows = format_rows(context, &shape, name, &text[data.clone()], body)?;
+            insert_batches(context, &table, &shape, claim, rows).await
         }
         InsertSource::Select(query) => insert_select(context, &table, columns, claim, query).await,
         InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
@@ -110,117 +108,16 @@ async fn repeats(
     Ok(true)
 }
 
-/// The rows of VALUES: constants are read without a plan, anything else is planned as a query.
-async fn value_rows(
-    context: &Arc<StatementContext>,
-    table: &TableState,
-    columns: Option<&[String]>,
-    text: &str,
-    body: Option<BodyStream>,
-) -> Result<Batches, Error> {
-    if text.trim().is_empty() && body.is_some() {
-        return format_rows(context, table, columns, "Values", "", body);
-    }
-    let all = read_values(context, table, columns, text);
-    if let Ok(batches) = all {
-        return Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed());
-    }
-    // Some row is more than constants, or does not fit: each row is read by itself, planned where it must be.
-    let width = insert_columns(&table.def, columns)?.len();
-    let mut batches = Vec::new();
-    for row in value_tuples(text) {
-        match read_values(context, table, columns, row) {
-            Ok(read) => batches.extend(read),
-            Err(unread) => match planned_values(context, row).await {
-                Ok(planned) => batches.extend(with_width(planned, width, row)?),
-                Err(error) if error.kind == ErrorKind::Syntax => return Err(unread),
-                Err(error) => return Err(error),
-            },
-        }
-    }
-    Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed())
-}
-
-/// A planned row has as many values as the statement's columns.
-fn with_width(planned: Vec<RecordBatch>, width: usize, row: &str) -> Result<Vec<RecordBatch>, Error> {
-    match planned.iter().find(|batch| batch.num_columns() != width) {
-        None => Ok(planned),
-        Some(batch) => {
-            let message = format!("{row} has {} value(s) for {width} column(s)", batch.num_columns());
-            Err(Error::new(ErrorKind::Syntax, 62, message))
-        }
-    }
-}
-
-fn read_values(
-    context: &StatementContext,
-    table: &TableState,
-    columns: Option<&[String]>,
-    text: &str,
-) -> Result<Vec<RecordBatch>, Error> {
-    let mut reader = new_reader(context, table, columns, FormatKind::Values)?;
-    let mut batches = Vec::new();
-    reader.read(text.as_bytes(), true, &mut batches)?;
-    Ok(batches)
-}
-
-async fn planned_values(context: &Arc<StatementContext>, text: &str) -> Result<Vec<RecordBatch>, Error> {
-    let parsed = sql::parse_one(&format!("SELECT * FROM (VALUES {text}) AS rows"))?;
-    let Statement::Query(query) = parsed.statement else {
-        return Err(Error::internal("VALUES did not parse as a query"));
-    };
-    let planned = plan(context, &query, None).await?;
-    let physical = planned.physical().await?;
-    Ok(collect(physical, planned.state.task_ctx()).await?)
-}
-
-fn new_reader(
-    context: &StatementContext,
-    table: &TableState,
-    columns: Option<&[String]>,
-    kind: FormatKind,
-) -> Result<Box<dyn RowReader>, Error> {
-    let targets = insert_columns(&table.def, columns)?;
-    let fields: Vec<_> =
-        targets.iter().map(|column| model::type_arrow::to_field(&column.name, &column.column_type)).collect();
-    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
-    Ok(formats::new_reader(kind, schema, &format_settings(&context.settings))?)
-}
-
-/// Rows of `INSERT ... FORMAT`: what stands in the statement, then the body.
-fn format_rows(
-    context: &Arc<StatementContext>,
-    table: &TableState,
-    columns: Option<&[String]>,
-    format: &str,
-    inline_data: &str,
-    body: Option<BodyStream>,
-) -> Result<Batches, Error> {
-    let kind = match FormatKind::parse(format) {
-        Some(kind) if kind.is_input() => kind,
-        Some(_) => {
-            return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read")));
-        }
-        None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
-    };
-    let reader = new_reader(context, table, columns, kind)?;
-    let first = Bytes::copy_from_slice(inline_data.as_bytes());
-    let chunks =
-        futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
-    Ok(crate::format_stream::read_batches(reader, chunks.boxed()))
-}
-
 /// Small statements go into the log, larger ones through a sink.
 async fn insert_batches(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
-    columns: Option<&[String]>,
+    shape: &InsertShape,
     claim: Option<Arc<Claim>>,
     mut rows: Batches,
 ) -> Result<Rows, Error> {
-    let (handle, defaults) = context.database.tables.handle(&table.def)?;
-    let width = insert_columns(&table.def, columns)?.len();
-    let conform = Conform::new(&table.def, columns, width, &defaults)?;
+    let (handle, _) = context.database.tables.handle(&table.def)?;
+    let conform = &shape.conform;
     let (mut held, mut bytes) = (Vec::new(), 0);
     while let Some(batch) = rows.next().await {
         let batch = batch?;
@@ -235,7 +132,7 @@ async fn insert_batches(
         if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
             wait_for_merges(context, table).await?;
-            let target = sink_target(context, handle, conform, claim)?;
+            let target = sink_target(context, handle, Arc::clone(conform), claim)?;
             let schema = Arc::new(arrow::datatypes::Schema::empty());
             let rest = rest.map(|batch| batch.map_err(into_datafusion));
             let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rest));
@@ -307,6 +204,9 @@ fn claim_of_rows(claim: Option<&Claim>, batches: &[RecordBatch]) -> Result<Optio
 
 /// Rows as they stand in the log.
 fn encoded(table: &mergetree::Table, batches: &[RecordBatch]) -> Result<Bytes, Error> {
+    if let [only] = batches {
+        return Ok(mergetree::inline::encode(&table.def, only)?);
+    }
     let batch = arrow::compute::concat_batches(&table.def.arrow_schema(), batches)
         .map_err(|e| Error::internal(e.to_string()))?;
     Ok(mergetree::inline::encode(&table.def, &batch)?)
@@ -339,7 +239,7 @@ fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
 fn sink_target(
     context: &Arc<StatementContext>,
     table: mergetree::Table,
-    conform: Conform,
+    conform: Arc<Conform>,
     claim: Option<Arc<Claim>>,
 ) -> Result<Arc<SinkTarget>, Error> {
     let (settings, _) = sink_settings(context);
@@ -387,7 +287,7 @@ async fn insert_select(
     *partitions = sinks.max(1);
     wait_for_merges(context, table).await?;
     read_by_units(&mut planned, sinks).await?;
-    let target = sink_target(context, handle, conform, claim)?;
+    let target = sink_target(context, handle, Arc::new(conform), claim)?;
     let physical = planned.physical().await?;
     let sink = SinkExec::new(physical, Arc::clone(&target));
     let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));

@@ -18,7 +18,7 @@ use crate::uncommitted::UncommittedParts;
 
 pub(crate) struct SinkTarget {
     pub table: Table,
-    pub conform: Conform,
+    pub conform: Arc<Conform>,
     pub settings: SinkSettings,
     pub uncommitted: Arc<UncommittedParts>,
     /// What is committed beside the parts, so that the statement is recognised when it comes again.

@@ -15,6 +15,7 @@ use parts::PartStore;
 
 use crate::conform::Defaults;
 use crate::error::Error;
+use crate::insert_shape::InsertShape;
 use crate::row_expr::{compile, compile_keys};
 
 /// Handles kept before the whole cache is dropped; they are cheap to make again.
@@ -27,14 +28,20 @@ pub(crate) struct Tables {
     /// Functions and planners, nothing of any session.
     state: SessionState,
     handles: Mutex<HashMap<(TableId, u32), Handle>>,
+    shapes: Mutex<HashMap<ShapeKey, KnownShape>>,
 }
+
+/// Table, version of its columns, and the columns an INSERT lists.
+type ShapeKey = (TableId, u32, Option<Vec<String>>);
+/// A shape and the definition it belongs to.
+type KnownShape = (Arc<TableDef>, Arc<InsertShape>);
 
 /// A table with the expressions of its columns' defaults.
 type Handle = (Table, Arc<Defaults>);
 
 impl Tables {
     pub(crate) fn new(catalog: Arc<Catalog>, store: PartStore, host: Host, state: SessionState) -> Tables {
-        Tables { catalog, store, host, state, handles: Mutex::new(HashMap::new()) }
+        Tables { catalog, store, host, state, handles: Mutex::default(), shapes: Mutex::default() }
     }
 
     /// The table with its keys and column defaults compiled.
@@ -52,6 +59,28 @@ impl Tables {
         }
         handles.insert(key, handle.clone());
         Ok(handle)
+    }
+
+    /// What an INSERT of these columns needs to know.
+    pub(crate) fn insert_shape(
+        &self,
+        def: &Arc<TableDef>,
+        columns: Option<&[String]>,
+    ) -> Result<Arc<InsertShape>, Error> {
+        let key = (def.id, def.schema_version, columns.map(<[String]>::to_vec));
+        if let Some((of, shape)) = self.shapes.lock().get(&key)
+            && Arc::ptr_eq(of, def)
+        {
+            return Ok(Arc::clone(shape));
+        }
+        let (_, defaults) = self.handle(def)?;
+        let shape = Arc::new(InsertShape::new(def, columns, &defaults)?);
+        let mut shapes = self.shapes.lock();
+        if shapes.len() >= HANDLES_MAX {
+            shapes.clear();
+        }
+        shapes.insert(key, (Arc::clone(def), Arc::clone(&shape)));
+        Ok(shape)
     }
 
     /// Compiles without keeping: CREATE TABLE checks its expressions this way.

@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use model::TableDef;
+use model::type_arrow::to_data_type;
 
 use super::INLINE_VERSION;
 use crate::error::TableError;
@@ -12,14 +13,13 @@ use crate::error::TableError;
 /// A column has another type than the table's, or a layout that storage does not know.
 pub fn encode(table: &TableDef, rows: &RecordBatch) -> Result<Bytes, TableError> {
     let refuse = |message: String| TableError::Rows { table: table.name.to_string(), message };
-    let schema = table.arrow_schema();
-    let fields = schema.fields();
-    if fields.len() != rows.num_columns() {
-        return Err(refuse(format!("{} columns where {} belong", rows.num_columns(), fields.len())));
+    let columns = table.stored_columns().count();
+    if columns != rows.num_columns() {
+        return Err(refuse(format!("{} columns where {columns} belong", rows.num_columns())));
     }
-    for (field, column) in fields.iter().zip(rows.columns()) {
-        if column.data_type() != field.data_type() {
-            return Err(refuse(format!("column {} is {}", field.name(), column.data_type())));
+    for (column, array) in table.stored_columns().zip(rows.columns()) {
+        if *array.data_type() != to_data_type(&column.column_type) {
+            return Err(refuse(format!("column {} is {}", column.name, array.data_type())));
         }
     }
     let mut out = vec![INLINE_VERSION];
