@@ -37,54 +37,45 @@ fn run(name: &str, arguments: &[String]) {
     }
 }
 
-#[test]
-fn nothing_acknowledged_is_lost_by_kill_nine() {
-    if !python_has("json") {
-        eprintln!("skipped: python3 is not there");
+/// Runs a script that drives the binary, if Python has what it imports.
+fn run_with_binary(modules: &str, name: &str, arguments: &[String]) {
+    if !python_has(modules) {
+        eprintln!("{name} skipped: python3 cannot import {modules}");
         return;
     }
     let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("crash/kill9.py", &[binary, amount("10", "100"), "7".to_owned()]);
+    run(name, &[&[binary], arguments].concat());
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_kill_nine() {
+    run_with_binary("json", "crash/kill9.py", &[amount("10", "100"), "7".to_owned()]);
 }
 
 #[test]
 fn a_label_repeated_after_kill_nine_is_there_once() {
-    if !python_has("json") {
-        eprintln!("skipped: python3 is not there");
-        return;
-    }
-    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("crash/labels9.py", &[binary, amount("10", "300"), "7".to_owned()]);
+    run_with_binary("json", "crash/labels9.py", &[amount("10", "300"), "7".to_owned()]);
+}
+
+#[test]
+fn a_killed_load_goes_on_where_it_stopped() {
+    run_with_binary("json", "crash/resume.py", &[amount("3", "20"), "7".to_owned()]);
 }
 
 #[test]
 fn a_full_disk_loses_nothing_and_needs_no_restart() {
-    if !python_has("json") {
-        eprintln!("skipped: python3 is not there");
-        return;
-    }
-    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("crash/full_disk.py", &[binary, "7".to_owned(), amount("0", "1")]);
+    run_with_binary("json", "crash/full_disk.py", &["7".to_owned(), amount("0", "1")]);
 }
 
 #[test]
 fn a_million_small_inserts_leave_few_parts_and_little_memory() {
-    if !python_has("json") {
-        eprintln!("skipped: python3 is not there");
-        return;
-    }
-    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("soak/million.py", &[binary, amount("10000", "1000000")]);
+    run_with_binary("json", "soak/million.py", &[amount("10000", "1000000")]);
 }
 
 #[test]
 fn a_load_equals_what_other_readers_see() {
-    if !python_has("chdb, duckdb, pyarrow") {
-        eprintln!("skipped: the Python packages chdb, duckdb and pyarrow are not all there");
-        return;
-    }
-    let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
-    run("oracle/load_check.py", &[binary, amount("5000", "1000000"), amount("60", "200")]);
+    let amounts = [amount("5000", "1000000"), amount("60", "200")];
+    run_with_binary("chdb, duckdb, pyarrow", "oracle/load_check.py", &amounts);
 }
 
 #[test]

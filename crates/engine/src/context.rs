@@ -11,7 +11,7 @@ use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
 use host::MemoryBudget;
 use parking_lot::Mutex;
-use sql::{Settings, TableName};
+use sql::{SettingChange, Settings, TableName};
 
 use crate::database::Database;
 use crate::error::Error;
@@ -117,26 +117,33 @@ impl StatementContext {
 impl StatementContext {
     /// The same statement after it has changed something itself.
     pub(crate) fn at_newest_snapshot(&self) -> Arc<StatementContext> {
-        self.with(self.database.catalog.snapshot(), self.rolls_back)
+        Arc::new(StatementContext { snapshot: self.database.catalog.snapshot(), ..self.again() })
     }
 
     /// The same statement, which commits nothing.
     pub(crate) fn rolling_back(&self) -> Arc<StatementContext> {
-        self.with(self.snapshot.clone(), true)
+        Arc::new(StatementContext { rolls_back: true, ..self.again() })
     }
 
-    fn with(&self, snapshot: Snapshot, rolls_back: bool) -> Arc<StatementContext> {
-        Arc::new(StatementContext {
+    /// The same statement with more settings of its own.
+    pub(crate) fn with_settings(&self, changes: &[SettingChange]) -> Result<Arc<StatementContext>, Error> {
+        let mut settings = self.settings.clone();
+        settings.apply_all(changes)?.into_iter().for_each(|warning| self.warn(warning));
+        Ok(Arc::new(StatementContext { settings, ..self.again() }))
+    }
+
+    fn again(&self) -> StatementContext {
+        StatementContext {
             database: Arc::clone(&self.database),
             settings: self.settings.clone(),
             current_database: self.current_database.clone(),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),
-            snapshot,
+            snapshot: self.snapshot.clone(),
             query_id: self.query_id.clone(),
             warnings: Arc::clone(&self.warnings),
             profile: Arc::clone(&self.profile),
-            rolls_back,
-        })
+            rolls_back: self.rolls_back,
+        }
     }
 }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::flushing::Flushing;
+use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::part_log::PartLog;
@@ -38,6 +39,7 @@ pub struct Database {
     pub(crate) memtables: Arc<MemtableCache>,
     pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
+    pub(crate) loads: LoadHistory,
     pub(crate) merges: Arc<Merges>,
     pub(crate) part_log: Arc<PartLog>,
     /// Object store clients and inferred schemas, shared by all sessions.

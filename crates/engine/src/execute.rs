@@ -9,7 +9,7 @@ use sql::{Statement, SystemCommand};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
-use crate::{ddl, explain, insert, limits, optimize, query, show};
+use crate::{ddl, explain, insert, limits, load_statements, optimize, query, show};
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
 pub(crate) async fn execute(
@@ -49,6 +49,12 @@ async fn run(
         Statement::System(command) => system_command(context, command)?,
         Statement::KillQuery { .. } => return Err(Error::unsupported("KILL QUERY")),
         Statement::CheckTable { table } => return show::check(context, table).await,
+        Statement::ResumeLoad { database, label } => {
+            return load_statements::resume(context, database.as_deref(), label).await;
+        }
+        Statement::CancelLoad { database, label } => {
+            return load_statements::cancel(context, database.as_deref(), label).await;
+        }
         Statement::Use { .. } | Statement::Set(_) => {
             return Err(Error::internal("a statement of the session reached the engine"));
         }

@@ -12,7 +12,8 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, Query, Statement};
 
 use crate::context::StatementContext;
 use crate::error::Error;
-use crate::insert::{self, UNIT_BYTES, only_projects, unit_of};
+use crate::insert;
+use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::profile::State;
 use crate::query::{PlannedQuery, plan};
 use crate::request::Rows;
@@ -130,9 +131,7 @@ fn profile_lines(context: &StatementContext, state: State) -> Vec<String> {
 async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
     let planned = plan(context, query, None).await?;
     let mut out = source_lines(&planned);
-    if let [source] = planned.sources.as_slice()
-        && only_projects(&planned.logical, source)
-    {
+    if let Some(source) = plain_source(&planned) {
         let units = source.units(UNIT_BYTES).await?;
         let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
         out.push(format!(

@@ -8,15 +8,12 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use bytes::Bytes;
 use catalog::{Op, Precondition, TableState};
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::datasource::{DefaultTableSource, provider_as_source};
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use load::{LoadPlan, SinkRequest, Unit, plan_sinks};
+use load::{SinkRequest, plan_sinks};
 use mergetree::write::SinkSettings;
-use model::{TableEngine, UnitId};
+use model::TableEngine;
 use sql::{Insert, InsertSource, InsertTarget, Settings};
 
 use crate::claim::Claim;
@@ -26,22 +23,21 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
-use crate::exec::unit_table::UnitTable;
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::insert_shape::InsertShape;
+use crate::load_source::{plain_source, read_by_units};
 use crate::once::{Once, settled};
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
+use crate::staged_load::{self, StagedInsert};
 use crate::uncommitted::UncommittedParts;
 
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
 const INLINE_BYTES_MAX: usize = 1 << 20;
 
-/// Uncompressed bytes of one unit of a load: a second or so of work.
-pub(crate) const UNIT_BYTES: u64 = 128 << 20;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
@@ -78,7 +74,10 @@ pub(crate) async fn run(
             let rows = format_rows(context, &shape, name, &text[data.clone()], body)?;
             insert_batches(context, &table, &shape, claim, rows).await
         }
-        InsertSource::Select(query) => insert_select(context, &table, columns, claim, query).await,
+        InsertSource::Select(query) => {
+            let select = InsertSelect { table: &table, columns, query, text };
+            insert_select(context, select, claim.map_or(Named::No, Named::Claim)).await
+        }
         InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
             .with_hint("use INSERT INTO t SELECT * FROM file('path')")),
     }
@@ -266,13 +265,28 @@ async fn commit_target(context: &Arc<StatementContext>, target: Arc<SinkTarget>)
     Ok(Rows::none())
 }
 
-async fn insert_select(
+/// An INSERT SELECT, and the text it was read from.
+pub(crate) struct InsertSelect<'a> {
+    pub table: &'a Arc<TableState>,
+    pub columns: Option<&'a [String]>,
+    pub query: &'a sql::Query,
+    pub text: &'a str,
+}
+
+/// By what an INSERT SELECT is known.
+pub(crate) enum Named {
+    No,
+    Claim(Arc<Claim>),
+    /// By the label of the open load that it goes on with.
+    Resumed(Once),
+}
+
+pub(crate) async fn insert_select(
     context: &Arc<StatementContext>,
-    table: &Arc<TableState>,
-    columns: Option<&[String]>,
-    claim: Option<Arc<Claim>>,
-    query: &sql::Query,
+    select: InsertSelect<'_>,
+    named: Named,
 ) -> Result<Rows, Error> {
+    let InsertSelect { table, columns, query, text } = select;
     let mut planned = plan(context, query, None).await?;
     let width = planned.logical.schema().fields().len();
     let (handle, defaults) = context.database.tables.handle(&table.def)?;
@@ -282,10 +296,24 @@ async fn insert_select(
         let physical = planned.physical().await?;
         return drain_into(context, table, &planned, physical, &conform).await;
     }
-    let (_, sinks) = sink_settings(context);
+    let (settings, sinks) = sink_settings(context);
     let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
     *partitions = sinks.max(1);
     wait_for_merges(context, table).await?;
+    let once = match &named {
+        Named::No => None,
+        Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
+        Named::Resumed(once) => Some(once.clone()),
+    };
+    if let (Some(once), Some(source)) = (once, plain_source(&planned)) {
+        let insert = StagedInsert { table: handle, conform, source, settings, sinks, once, text };
+        return Box::pin(staged_load::run(context, insert, planned)).await;
+    }
+    let claim = match named {
+        Named::Claim(claim) => Some(claim),
+        Named::No => None,
+        Named::Resumed(_) => return Err(Error::internal("a load that is no plain scan was staged")),
+    };
     read_by_units(&mut planned, sinks).await?;
     let target = sink_target(context, handle, Arc::new(conform), claim)?;
     let physical = planned.physical().await?;
@@ -298,50 +326,6 @@ async fn insert_select(
     }
     context.database.wake.notify_waiters();
     Ok(Rows::none())
-}
-
-/// A SELECT that only projects one source is read unit by unit, each by whichever sink is free.
-async fn read_by_units(planned: &mut PlannedQuery, sinks: usize) -> Result<(), Error> {
-    let [source] = planned.sources.as_slice() else { return Ok(()) };
-    if !only_projects(&planned.logical, source) {
-        return Ok(());
-    }
-    let units = source.units(UNIT_BYTES).await?;
-    source.expect(&units, None).await?;
-    let plan = LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
-    let table = Arc::new(UnitTable::new(Arc::clone(source), units, &plan, sinks));
-    let replaced = planned.logical.clone().transform_up(|node| match node {
-        LogicalPlan::TableScan(mut scan) if scan.source.downcast_ref::<DefaultTableSource>().is_some() => {
-            scan.source = provider_as_source(Arc::clone(&table) as _);
-            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-        }
-        other => Ok(Transformed::no(other)),
-    })?;
-    planned.logical = replaced.data;
-    Ok(())
-}
-
-/// A source's unit as the load plan numbers it.
-pub(crate) fn unit_of((id, unit): (usize, &sources::SourceUnit)) -> Unit {
-    let as_u32 = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Unit { id: UnitId(as_u32(id)), file: as_u32(unit.file), bytes: unit.bytes, rows: unit.rows }
-}
-
-/// Whether the rows of `plan` are those of `source`, one by one. A statement may name a source and read something else:
-/// in a subquery of an expression, or in a CTE that nobody uses.
-pub(crate) fn only_projects(plan: &LogicalPlan, source: &Arc<sources::ObjectTable>) -> bool {
-    match plan {
-        LogicalPlan::Projection(projection) => only_projects(&projection.input, source),
-        LogicalPlan::SubqueryAlias(alias) => only_projects(&alias.input, source),
-        LogicalPlan::TableScan(scan) => {
-            let provider = scan.source.downcast_ref::<DefaultTableSource>();
-            let is_source = provider.is_some_and(|provider| {
-                std::ptr::addr_eq(Arc::as_ptr(&provider.table_provider), Arc::as_ptr(source))
-            });
-            is_source && scan.filters.is_empty() && scan.fetch.is_none()
-        }
-        _ => false,
-    }
 }
 
 /// Engines without parts: Null counts, Memory keeps.

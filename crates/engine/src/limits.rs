@@ -39,6 +39,8 @@ pub(crate) fn check_readonly(settings: &Settings, statement: &Statement) -> Resu
         | Statement::Exchange(..)
         | Statement::Optimize(_)
         | Statement::System(_)
+        | Statement::ResumeLoad { .. }
+        | Statement::CancelLoad { .. }
         | Statement::KillQuery { .. } => false,
     };
     if reads || settings.get_u64("readonly") == 0 {

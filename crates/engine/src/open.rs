@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::database::{Database, SourceCaches};
 use crate::error::{Error, ErrorKind};
 use crate::flushing::Flushing;
+use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::part_log::PartLog;
@@ -68,6 +69,7 @@ impl Database {
             memtables: Arc::new(MemtableCache::new(host.memory.clone())),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
+            loads: LoadHistory::default(),
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
             sources: SourceCaches {

@@ -333,5 +333,7 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Rename(_) | Statement::RenameDatabase { .. } | Statement::Exchange(..) => "Rename",
         Statement::KillQuery { .. } => "KillQuery",
         Statement::CheckTable { .. } => "Check",
+        Statement::ResumeLoad { .. } => "Insert",
+        Statement::CancelLoad { .. } => "CancelLoad",
     }
 }

@@ -11,6 +11,7 @@ use model::type_arrow::{from_field, to_field};
 use model::{ColumnType, TableDef};
 use sql::{Described, ExistsKind, NameFilter, Show, TableName};
 
+use crate::already_loaded::moment;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::profile::{Report, State, millis, start_time};
@@ -19,6 +20,7 @@ use crate::request::{Rows, TEXT_KEY};
 use crate::resolve::resolve_source;
 use crate::schemas_name::SYSTEM;
 use crate::system;
+use crate::system::loads::KnownLoad;
 
 fn text_rows<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> Result<Rows, Error> {
     rows_with(names, rows, HashMap::new())
@@ -93,10 +95,59 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
         }
         Show::ProfileList { limit } => profile_list(context, *limit),
         Show::Profile { query_id } => profile(context, query_id),
+        Show::Load { database, label, limit } => show_load(context, database.as_deref(), label, *limit),
         Show::Engines => {
             text_rows(["name"], ["MergeTree", "Memory", "Null"].map(|name| [name.to_owned()]).to_vec())
         }
     }
+}
+
+/// StarRocks' columns, those that we know.
+fn show_load(
+    context: &StatementContext,
+    database: Option<&str>,
+    label: &NameFilter,
+    limit: Option<u64>,
+) -> Result<Rows, Error> {
+    let name = database.unwrap_or(&context.current_database);
+    let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+    let known = system::loads::known_loads(context).into_iter();
+    let shown =
+        known.filter(|known| known.load.database == database.id && label.matches(known.load.label.as_str()));
+    let row = |known: KnownLoad| {
+        let (load, error) = (&known.load, known.error());
+        let (done, all) = (load.covered_count(), load.units.len());
+        let percent = (done * 100).checked_div(all).unwrap_or(100);
+        let bytes = known.bytes_total();
+        [
+            load.id.to_string(),
+            load.label.as_str().to_owned(),
+            known.state.to_owned(),
+            format!("LOAD:{percent}%"),
+            "INSERT".to_owned(),
+            error.map(|error| error.message.clone()).unwrap_or_default(),
+            moment(load.opened_ms),
+            if known.is_open() { String::new() } else { moment(known.updated_ms) },
+            format!(
+                "{{\"FileNumber\":{},\"FileSize\":{bytes},\"InternalTableLoadRows\":{},\"TaskNumber\":{all}}}",
+                load.files.len(),
+                load.rows()
+            ),
+        ]
+    };
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let columns = [
+        "JobId",
+        "Label",
+        "State",
+        "Progress",
+        "Type",
+        "ErrorMsg",
+        "CreateTime",
+        "LoadFinishTime",
+        "JobDetails",
+    ];
+    text_rows(columns, shown.map(row).take(limit).collect())
 }
 
 fn table_names(context: &StatementContext, database: &str) -> Result<Vec<String>, Error> {

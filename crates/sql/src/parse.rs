@@ -6,6 +6,7 @@ pub(crate) mod admin;
 pub(crate) mod column;
 pub(crate) mod create;
 pub(crate) mod insert;
+pub(crate) mod load;
 pub(crate) mod query;
 
 use crate::error::Result;
@@ -25,6 +26,15 @@ pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("DESCRIBE") || head.word("DESC") {
         return query::describe(head);
+    }
+    if head.word("RESUME") {
+        return load::resume(head);
+    }
+    if head.word("CANCEL") {
+        return load::cancel(head);
+    }
+    if head.words(&["SHOW", "LOAD"]) {
+        return load::show(head);
     }
     admin::statement(head)
 }

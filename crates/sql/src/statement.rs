@@ -100,6 +100,16 @@ pub enum Statement {
     CheckTable {
         table: TableName,
     },
+    /// Goes on with an open load. `database`: whose label it is, the current one if absent.
+    ResumeLoad {
+        database: Option<String>,
+        label: String,
+    },
+    /// Gives an open load up.
+    CancelLoad {
+        database: Option<String>,
+        label: String,
+    },
 }
 
 /// A SELECT. The clauses behind it are those of the statement's [`Output`], repeated here when it is the statement.
@@ -235,6 +245,11 @@ pub enum Show {
     /// StarRocks' ANALYZE PROFILE FROM 'query id'.
     Profile {
         query_id: String,
+    },
+    Load {
+        database: Option<String>,
+        label: NameFilter,
+        limit: Option<u64>,
     },
 }
 

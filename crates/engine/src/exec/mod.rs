@@ -5,5 +5,6 @@
 
 pub(crate) mod commit;
 pub(crate) mod sink;
+pub(crate) mod unit_ends;
 pub(crate) mod unit_scan;
 pub(crate) mod unit_table;

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
@@ -21,6 +22,7 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use load::{UnitLease, UnitQueue};
 use sources::{ObjectTable, SourceUnit};
 
+use super::unit_ends::{UnitEnd, UnitEnds};
 use crate::error::{Error, into_datafusion};
 
 /// Units one partition holds: the one it reads and the one that is being fetched.
@@ -31,6 +33,7 @@ pub(crate) struct UnitScanExec {
     units: Arc<Vec<SourceUnit>>,
     queue: UnitQueue,
     projection: Option<Vec<usize>>,
+    ends: Option<Arc<UnitEnds>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -43,6 +46,7 @@ impl UnitScanExec {
         queue: UnitQueue,
         projection: Option<Vec<usize>>,
         partitions: usize,
+        ends: Option<Arc<UnitEnds>>,
     ) -> Result<UnitScanExec> {
         let full = table.schema();
         let schema: SchemaRef = match &projection {
@@ -56,7 +60,7 @@ impl UnitScanExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(UnitScanExec { table, units, queue, projection, properties: Arc::new(properties), metrics })
+        Ok(UnitScanExec { table, units, queue, projection, ends, properties: Arc::new(properties), metrics })
     }
 }
 
@@ -110,6 +114,8 @@ impl ExecutionPlan for UnitScanExec {
             queue: self.queue.clone(),
             projection: self.projection.clone(),
             batch_rows: context.session_config().batch_size(),
+            ends: self.ends.clone(),
+            partition,
         };
         let schema = Arc::clone(self.properties.eq_properties.schema());
         let counters = BaselineMetrics::new(&self.metrics, partition);
@@ -130,6 +136,8 @@ struct UnitReader {
     queue: UnitQueue,
     projection: Option<Vec<usize>>,
     batch_rows: usize,
+    ends: Option<Arc<UnitEnds>>,
+    partition: usize,
 }
 
 type Batch = arrow::array::RecordBatch;
@@ -159,13 +167,22 @@ impl UnitReader {
             unit.ok_or_else(|| into_datafusion(Error::internal("a lease of a unit that is not there")))?;
         let rows = self.table.scan_unit(unit, self.projection.as_deref(), &[], self.batch_rows).await;
         let rows = rows.map_err(into_datafusion)?;
+        let rows_read = Arc::new(AtomicU64::new(0));
+        let (counter, ends, partition) = (Arc::clone(&rows_read), self.ends.clone(), self.partition);
         // The lease is finished by the item after the last batch; dropped before, the unit is free again.
         let end = futures::stream::once(async move {
+            if let (Some(ends), Some(unit)) = (ends, lease.unit()) {
+                let rows = rows_read.load(Ordering::Relaxed);
+                ends.note(partition, UnitEnd { unit: unit.id.0, rows, bytes: unit.bytes });
+            }
             lease.finish();
             Ok::<Option<Batch>, datafusion::error::DataFusionError>(None)
         });
         let batches = rows
             .map_err(into_datafusion)
+            .inspect_ok(move |batch| {
+                counter.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+            })
             .map_ok(Some)
             .chain(end)
             .try_filter_map(|batch| std::future::ready(Ok(batch)));

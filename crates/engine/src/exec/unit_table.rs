@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use load::{LoadPlan, UnitQueue};
 use sources::{ObjectTable, SourceUnit};
 
+use super::unit_ends::UnitEnds;
 use super::unit_scan::UnitScanExec;
 
 pub(crate) struct UnitTable {
@@ -20,9 +21,11 @@ pub(crate) struct UnitTable {
     units: Arc<Vec<SourceUnit>>,
     queue: UnitQueue,
     partitions: usize,
+    ends: Option<Arc<UnitEnds>>,
 }
 
 impl UnitTable {
+    /// `plan` may leave out units: those are not read.
     pub(crate) fn new(
         table: Arc<ObjectTable>,
         units: Vec<SourceUnit>,
@@ -30,7 +33,13 @@ impl UnitTable {
         partitions: usize,
     ) -> Self {
         let queue = UnitQueue::new(plan.hand_out_order(partitions * 2));
-        UnitTable { table, units: Arc::new(units), queue, partitions }
+        UnitTable { table, units: Arc::new(units), queue, partitions, ends: None }
+    }
+
+    /// The same, noting where units end.
+    pub(crate) fn with_ends(mut self, ends: Arc<UnitEnds>) -> Self {
+        self.ends = Some(ends);
+        self
     }
 }
 
@@ -63,6 +72,7 @@ impl TableProvider for UnitTable {
             self.queue.clone(),
             projection.cloned(),
             self.partitions,
+            self.ends.clone(),
         )?;
         Ok(Arc::new(scan))
     }

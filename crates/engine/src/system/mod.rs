@@ -22,6 +22,7 @@ mod databases;
 mod errors;
 mod formats;
 mod functions;
+pub(crate) mod loads;
 mod merges;
 mod one;
 mod part_log;
@@ -49,6 +50,9 @@ pub(crate) const NAMES: &[&str] = &[
     "errors",
     "formats",
     "functions",
+    "load_files",
+    "load_units",
+    "loads",
     "merges",
     "merge_tree_settings",
     "numbers",
@@ -69,6 +73,9 @@ fn definition(name: &str) -> Option<SystemTable> {
         "errors" => errors::TABLE,
         "formats" => formats::TABLE,
         "functions" => functions::TABLE,
+        "load_files" => loads::FILES,
+        "load_units" => loads::UNITS,
+        "loads" => loads::LOADS,
         "merges" => merges::TABLE,
         "merge_tree_settings" => settings::MERGE_TREE_TABLE,
         "one" => one::TABLE,

@@ -119,6 +119,21 @@ fn a_sink_that_does_not_finish_leaves_nothing() {
 }
 
 #[test]
+fn a_cut_ends_the_parts_there_and_the_sink_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = create(&host(), dir.path(), definition(false));
+    let rows_of =
+        |parts: Vec<model::SealedPart>| parts.iter().map(|part| part.descriptor().rows).sum::<u64>();
+    let mut sink = PartSink::new(table.clone(), settings(&table.host.memory)).unwrap();
+    assert_eq!(rows_of(sink.cut().unwrap()), 0);
+    sink.write(make_rows(&table.def, 0, 300, false)).unwrap();
+    sink.write(make_rows(&table.def, 300, 200, false)).unwrap();
+    assert_eq!(rows_of(sink.cut().unwrap()), 500);
+    sink.write(make_rows(&table.def, 500, 40, false)).unwrap();
+    assert_eq!(rows_of(sink.finish().unwrap()), 40);
+}
+
+#[test]
 fn little_memory_makes_smaller_parts_and_no_error() {
     let dir = tempfile::tempdir().unwrap();
     let table = create(&host(), dir.path(), definition(false));

@@ -209,7 +209,7 @@ fn show_columns(head: &mut Head<'_>) -> Result<Statement> {
     Ok(Statement::Show(Show::Columns { table, filter: filter(head)? }))
 }
 
-fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
+pub(crate) fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
     let negated = head.word("NOT");
     let ignore_case = head.word("ILIKE");
     if ignore_case || head.word("LIKE") {
@@ -224,7 +224,7 @@ fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
     Ok(NameFilter::default())
 }
 
-fn count(head: &mut Head<'_>) -> Result<u64> {
+pub(crate) fn count(head: &mut Head<'_>) -> Result<u64> {
     match head.token() {
         Token::Number(digits, _) => {
             let count = digits.parse().map_err(|_| head.expected("a count"))?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::statement::{CreateSource, InsertSource, SettingText};
+use crate::statement::{CreateSource, InsertSource, SettingText, Show};
 
 fn debug(text: &str) -> String {
     match parse(text) {
@@ -71,6 +71,34 @@ fn inserts_have_labels() {
     assert!(parse_one("INSERT INTO t (a) WITH LABEL l (b) VALUES (1)").is_err());
     assert!(parse_one("INSERT INTO t WITH LABEL l").is_err());
     assert!(parse_one("INSERT INTO t WITH LABEL VALUES (1)").is_err());
+}
+
+#[test]
+fn loads_are_named_by_their_labels() {
+    let named = |text: &str| match parse_one(text).map(|parsed| parsed.statement) {
+        Ok(Statement::ResumeLoad { database, label }) => format!("resume {database:?} {label}"),
+        Ok(Statement::CancelLoad { database, label }) => format!("cancel {database:?} {label}"),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(named("RESUME LOAD 'l-1'"), "resume None l-1");
+    assert_eq!(named("resume load from db where label = 'l-1';"), "resume Some(\"db\") l-1");
+    assert_eq!(named("CANCEL LOAD l1"), "cancel None l1");
+    assert_eq!(named("CANCEL LOAD FROM db WHERE LABEL = 'l'"), "cancel Some(\"db\") l");
+    assert!(parse_one("RESUME 'l'").is_err() && parse_one("CANCEL LOAD").is_err());
+    assert!(parse_one("CANCEL LOAD WHERE STATE = 'x'").is_err());
+    let shown = |text: &str| match parse_one(text).map(|parsed| parsed.statement) {
+        Ok(Statement::Show(Show::Load { database, label, limit })) => {
+            format!("{database:?} {:?} {limit:?}", label.pattern)
+        }
+        other => format!("{other:?}"),
+    };
+    assert_eq!(shown("SHOW LOAD"), "None None None");
+    assert_eq!(
+        shown("SHOW LOAD FROM db WHERE LABEL = 'a_b' LIMIT 2"),
+        "Some(\"db\") Some(\"a\\\\_b\") Some(2)"
+    );
+    assert_eq!(shown("SHOW LOAD LIKE 'a%'"), "None Some(\"a%\") None");
+    assert_eq!(shown("SHOW LOAD WHERE LABEL LIKE 'a%'"), "None Some(\"a%\") None");
 }
 
 #[test]

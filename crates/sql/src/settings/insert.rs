@@ -44,6 +44,7 @@ materialized_views_ignore_errors Bool, "0", NoEffect, "Whether a failing view fa
 min_chunk_bytes_for_parallel_parsing Bytes, "10485760", NoEffect, "Bytes of a piece of text for one parser.";
 max_insert_delayed_streams_for_parallel_write UInt64, "0", NoEffect, "Column streams flushed late.";
 fsync_metadata                  Bool, "1", NoEffect, "Whether metadata is synced; every commit is.";
+load_stage_min_bytes            Bytes, "67108864", Obeyed, "Stored bytes of whole units from which a sink of a labelled load makes them resumable; 0 after every unit.";
 adopt                           Bool, "1", NoEffect, "Whether column chunks of Parquet files may be copied into parts.";
 optimize_throw_if_noop          Bool, "0", Obeyed, "Whether OPTIMIZE fails when there is nothing to merge.";
 optimize_skip_merged_partitions Bool, "0", NoEffect, "Whether OPTIMIZE FINAL skips partitions of one part.";

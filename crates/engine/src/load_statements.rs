@@ -1,0 +1,87 @@
+//! RESUME LOAD and CANCEL LOAD.
+//!
+//! Invariant: a resumed load runs the statement it was opened with, into the table it was opened for, whatever their
+//! names are now. Must not know: how a load is staged.
+
+use std::sync::Arc;
+
+use model::{DatabaseId, Label};
+use sql::{InsertSource, Statement};
+
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::insert::{InsertSelect, Named, insert_select};
+use crate::once::Once;
+use crate::request::Rows;
+use crate::staged_load::{self, not_open};
+
+/// What stands in a stored statement where credentials were.
+const HIDDEN: &str = "'[HIDDEN]'";
+
+/// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
+/// load ended may ask again.
+pub(crate) async fn resume(
+    context: &Arc<StatementContext>,
+    database: Option<&str>,
+    label: &str,
+) -> Result<Rows, Error> {
+    let (database, label) = named(context, database, label)?;
+    let Some(open) = context.snapshot.load_labelled(database, &label) else {
+        let Some(done) = context.snapshot.label(database, &label) else {
+            return Err(not_open(context, database, &label));
+        };
+        context.warn(format!("load '{}' was finished before, with {} rows", label.as_str(), done.rows));
+        return Ok(Rows::none());
+    };
+    if open.statement.contains(HIDDEN) {
+        let message = format!("load \"{}\" was opened with credentials, which are not kept", label.as_str());
+        return Err(Error::new(ErrorKind::Denied, 36, message)
+            .with_hint("run the same statement again: it goes on where the load stopped"));
+    }
+    let parsed = sql::parse_one(&open.statement)?;
+    let Statement::Insert(insert) = &parsed.statement else {
+        return Err(Error::internal("the statement of a load is no INSERT"));
+    };
+    let InsertSource::Select(query) = &insert.source else {
+        return Err(Error::internal("the statement of a load has no SELECT"));
+    };
+    let table = context.snapshot.table_by_id(open.table);
+    let table = table.ok_or_else(|| Error::internal("an open load has no table"))?;
+    let context = context.with_settings(&parsed.output.settings)?;
+    let once = Once {
+        database,
+        table: open.table,
+        label: Some(label),
+        token: None,
+        fingerprint: open.fingerprint,
+        token_text: None,
+    };
+    let columns = insert.columns.as_deref();
+    let select = InsertSelect { table: &table, columns, query, text: &open.statement };
+    Box::pin(insert_select(&context, select, Named::Resumed(once))).await
+}
+
+/// Gives an open load up.
+pub(crate) async fn cancel(
+    context: &Arc<StatementContext>,
+    database: Option<&str>,
+    label: &str,
+) -> Result<Rows, Error> {
+    let (database, label) = named(context, database, label)?;
+    staged_load::cancel(context, database, &label).await?;
+    Ok(Rows::none())
+}
+
+fn named(
+    context: &StatementContext,
+    database: Option<&str>,
+    label: &str,
+) -> Result<(DatabaseId, Label), Error> {
+    let name = database.unwrap_or(&context.current_database);
+    let found = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+    let read = Label::new(label).ok_or_else(|| {
+        Error::new(ErrorKind::BadInput, 36, format!("\"{label}\" is no label"))
+            .with_hint("a label has 1 to 128 bytes of letters, digits, '_' and '-'")
+    })?;
+    Ok((found.id, read))
+}

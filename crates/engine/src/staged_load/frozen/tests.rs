@@ -1,0 +1,65 @@
+//! What is frozen is found again, and what is not the same is named.
+
+use catalog::loads::OpenedLoad;
+use model::{DatabaseId, Label, LoadId, Seq, TableId};
+
+use super::*;
+
+fn file(name: &str, bytes: u64, etag: Option<&str>) -> Arc<SourceFile> {
+    Arc::new(SourceFile {
+        key: name.to_owned(),
+        path: format!("bucket/{name}"),
+        file: name.to_owned(),
+        bytes,
+        modified: None,
+        etag: etag.map(str::to_owned),
+    })
+}
+
+fn unit(file: usize, row_groups: Option<Vec<usize>>) -> SourceUnit {
+    SourceUnit { file, row_groups, bytes: 10, rows: Some(5) }
+}
+
+fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
+    let files = vec![file("a", 100, Some("x")), file("b", 200, Some("y"))];
+    let units = vec![unit(0, Some(vec![0, 1])), unit(0, Some(vec![2])), unit(1, None)];
+    let (staged_files, staged_units) = freeze(&files, &units).unwrap();
+    let load = OpenedLoad {
+        id: LoadId::from_bytes([1; 16]),
+        database: DatabaseId::from_bytes([2; 16]),
+        label: Label::new("l").unwrap(),
+        table: TableId::from_bytes([3; 16]),
+        fingerprint: 4,
+        schema_version: 1,
+        statement: "INSERT".into(),
+        files: staged_files,
+        units: staged_units,
+    };
+    (files, units, StagedLoad::new(load, Seq(1), 0))
+}
+
+#[test]
+fn units_are_found_where_their_files_are_now() {
+    let (files, units, load) = frozen();
+    assert_eq!(thaw(&load, &files).unwrap(), units);
+    let moved = [file("0", 1, None), Arc::clone(&files[1]), Arc::clone(&files[0])];
+    let expected = vec![unit(2, Some(vec![0, 1])), unit(2, Some(vec![2])), unit(1, None)];
+    assert_eq!(thaw(&load, &moved).unwrap(), expected, "new files are not looked at");
+}
+
+#[test]
+fn files_of_unfinished_units_must_be_the_same() {
+    let (files, _, mut load) = frozen();
+    let other = [Arc::clone(&files[0]), file("b", 200, Some("z"))];
+    let error = thaw(&load, &other).unwrap_err();
+    assert_eq!(
+        error.message,
+        "file \"bucket/b\" has changed since load \"l\" was opened: then 200 bytes, version y; now 200 bytes, \
+         version z"
+    );
+    assert!(error.hint.unwrap().contains("CANCEL LOAD 'l'"));
+    let error = thaw(&load, &files[..1]).unwrap_err();
+    assert_eq!(error.message, "file \"bucket/b\" of load \"l\" is not there any more");
+    load.cover([2], 5, 0);
+    assert_eq!(thaw(&load, &other).unwrap().len(), 3, "its rows are staged");
+}
