@@ -34,7 +34,10 @@ pub(crate) async fn resume(
         return Ok(Rows::none());
     };
     if open.statement.contains(HIDDEN) {
-        let message = format!("load \"{}\" was opened with credentials, which are not kept", label.as_str());
+        let message = format!(
+            "the statement of load \"{}\" has arguments that are not kept, as credentials are",
+            label.as_str()
+        );
         return Err(Error::new(ErrorKind::Denied, 36, message)
             .with_hint("run the same statement again: it goes on where the load stopped"));
     }
