@@ -40,7 +40,7 @@ fn run(name: &str, arguments: &[String]) {
 /// Runs a script that drives the binary, if Python has what it imports.
 fn run_with_binary(modules: &str, name: &str, arguments: &[String]) {
     if !python_has(modules) {
-        eprintln!("{name} skipped: python3 cannot import {modules}");
+        let _ = writeln!(std::io::stderr(), "{name} skipped: python3 cannot import {modules}");
         return;
     }
     let binary = env!("CARGO_BIN_EXE_gristmill").to_owned();
@@ -81,7 +81,7 @@ fn a_load_equals_what_other_readers_see() {
 #[test]
 fn the_sql_tests_expect_what_clickhouse_answers() {
     if !python_has("chdb") {
-        eprintln!("skipped: the Python package chdb is not there");
+        let _ = writeln!(std::io::stderr(), "oracle/check.py skipped: the Python package chdb is not there");
         return;
     }
     run("oracle/check.py", &[]);

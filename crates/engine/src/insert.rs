@@ -38,7 +38,6 @@ use crate::uncommitted::UncommittedParts;
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
 const INLINE_BYTES_MAX: usize = 1 << 20;
 
-
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
     context: &Arc<StatementContext>,
@@ -292,6 +291,7 @@ pub(crate) async fn insert_select(
     let (handle, defaults) = context.database.tables.handle(&table.def)?;
     let nulls_fit = context.settings.get_bool("insert_null_as_default");
     let conform = Conform::new(&table.def, columns, width, &defaults)?.with_null_as_default(nulls_fit);
+    let conform = Arc::new(conform);
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;
         return drain_into(context, table, &planned, physical, &conform).await;
@@ -302,6 +302,7 @@ pub(crate) async fn insert_select(
     wait_for_merges(context, table).await?;
     let once = match &named {
         Named::No => None,
+        Named::Claim(_) if context.rolls_back => None,
         Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
         Named::Resumed(once) => Some(once.clone()),
     };
@@ -315,7 +316,7 @@ pub(crate) async fn insert_select(
         Named::Resumed(_) => return Err(Error::internal("a load that is no plain scan was staged")),
     };
     read_by_units(&mut planned, sinks).await?;
-    let target = sink_target(context, handle, Arc::new(conform), claim)?;
+    let target = sink_target(context, handle, conform, claim)?;
     let physical = planned.physical().await?;
     let sink = SinkExec::new(physical, Arc::clone(&target));
     let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));

@@ -20,7 +20,7 @@ use mergetree::write::SinkSettings;
 use model::{DatabaseId, Label, LoadId, Seq};
 use sources::{ObjectTable, SourceUnit};
 
-use crate::commit::commit;
+use crate::commit::submit;
 use crate::conform::Conform;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
@@ -40,7 +40,7 @@ use sink::{Staging, write_units};
 /// An INSERT SELECT that only projects one source, and has a label.
 pub(crate) struct StagedInsert<'a> {
     pub table: mergetree::Table,
-    pub conform: Conform,
+    pub conform: Arc<Conform>,
     pub source: Arc<ObjectTable>,
     pub settings: SinkSettings,
     pub sinks: usize,
@@ -244,6 +244,10 @@ impl Load {
             claim: None,
             progress: Arc::clone(&context.progress),
             runtimes: context.database.runtimes.clone(),
+            profile: Arc::clone(&context.profile),
+            part_log: Arc::clone(&context.database.part_log),
+            started: context.database.host.clock.monotonic(),
+            rolls_back: false,
         }
     }
 
@@ -275,13 +279,8 @@ fn given_up(label: &Label) -> Error {
 }
 
 async fn commit_ops(context: &Arc<StatementContext>, ops: Vec<Op>) -> Result<Seq, Error> {
-    let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
-    let work = move || {
-        let read_seq = catalog.snapshot().seq();
-        commit(&catalog, &host, read_seq, Vec::new(), ops)
-    };
-    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
-    joined.map_err(|e| Error::internal(e.to_string()))?
+    let (catalog, host) = (&context.database.catalog, &context.database.host);
+    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &context.profile).await
 }
 
 /// What to say of a load that did not come to its end. One that will not get further by itself, and of which nothing is

@@ -116,7 +116,8 @@ fn stage(staging: &Staging, units: Vec<u32>, parts: Vec<SealedPart>, rows: u64) 
     let table = &staging.target.table;
     let op = Op::StageAdd { load: staging.load, units, parts: parts.clone(), rows };
     let read_seq = table.catalog.snapshot().seq();
-    let committed = commit(&table.catalog, &table.host, read_seq, Vec::new(), vec![op]);
+    let profile = &staging.target.profile;
+    let committed = commit(&table.catalog, &table.host, read_seq, Vec::new(), vec![op], profile);
     if let Err(error) = &committed
         && error.kind != ErrorKind::OutcomeUnknown
     {
