@@ -30,7 +30,13 @@ impl From<RefusedWhy> for Error {
             | Why::PartBetween { .. }
             | Why::FlushOutdated { .. } => (ErrorKind::Conflict, 1002),
         };
-        Error::new(kind, code, why.to_string())
+        let error = Error::new(kind, code, why.to_string());
+        match &why {
+            Why::LoadOpen { label, .. } => error.with_hint(format!(
+                "RESUME LOAD '{label}' finishes it, CANCEL LOAD '{label}' gives it up; or choose another label"
+            )),
+            _ => error,
+        }
     }
 }
 
