@@ -11,6 +11,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, ReplayedRecord};
@@ -103,12 +104,15 @@ pub struct Catalog {
     /// Held for the time it takes to copy or set a pointer.
     published: RwLock<Arc<State>>,
     newest: watch::Sender<Seq>,
+    poisoned: AtomicBool,
     pins: Pins,
     checkpoints: Mutex<Checkpoints>,
 }
 
 struct Writer {
     log: LocalLog,
+    /// A commit is under way, or broke off in the middle.
+    broken: bool,
     /// Bytes of transactions logged since the checkpoint this process began with.
     logged_bytes: u64,
 }
@@ -168,9 +172,10 @@ impl Catalog {
             root: root.to_owned(),
             config,
             queue: Arc::default(),
-            writer: Mutex::new(Writer { log, logged_bytes }),
+            writer: Mutex::new(Writer { log, broken: false, logged_bytes }),
             published: RwLock::new(Arc::new(state)),
             newest: watch::Sender::new(seq),
+            poisoned: AtomicBool::new(false),
             pins: Pins::default(),
             checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0 }),
         })
@@ -204,6 +209,11 @@ impl Catalog {
         newest.wait_for(|seq| *seq > after).await.map_or(after, |seq| *seq)
     }
 
+    /// Whether nothing can be committed any more until the catalog is opened again.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+    }
+
     /// The oldest seq a snapshot still reads; what was removed at or below it is invisible to all.
     pub fn horizon(&self) -> Seq {
         self.pins.oldest_or(|| self.seq())
@@ -231,12 +241,13 @@ impl Catalog {
         }
         let dir = checkpoint::dir_of(&self.root);
         let disk = &*self.host.disk;
-        checkpoint::write(disk, &dir, &state)?;
+        checkpoint::write(&self.host, &dir, &state)?;
         // The log keeps reaching back to the checkpoint before, in case this one is damaged later.
         let previous = known.newest.replace(seq);
         known.covered_bytes = covered_bytes;
         let kept: Vec<Seq> = previous.into_iter().chain([seq]).collect();
         let io_error = |source| CheckpointError::Io { path: dir.clone(), source };
+        self.host.faults.hit("catalog.checkpoint.drop").map_err(io_error)?;
         checkpoint::remove_others(disk, &dir, &kept).map_err(io_error)?;
         if let Some(previous) = previous {
             self.writer.lock().log.drop_before(previous.next().0).map_err(io_error)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BinaryBuilder, RecordBatch, UInt16Builder, UInt64Builder};
 use arrow::datatypes::{DataType, Field, Schema, UInt16Type, UInt64Type};
 use bytes::Bytes;
-use host::{Disk, DiskFile, create_dir_all_synced, read_all};
+use host::{Disk, DiskFile, Faults, Host, create_dir_all_synced, read_all};
 use model::Seq;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -94,7 +94,8 @@ pub fn remove_leftovers(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 const TEMPORARY: &str = ".parquet.tmp";
 
 /// Writes a state under its final name, durably, after reading it back. Returns the bytes of the file.
-pub fn write(disk: &dyn Disk, dir: &Path, state: &State) -> Result<u64, CheckpointError> {
+pub fn write(host: &Host, dir: &Path, state: &State) -> Result<u64, CheckpointError> {
+    let (disk, faults) = (&*host.disk, &host.faults);
     let path = path_of(dir, state.seq());
     let io_error = |source| CheckpointError::Io { path: path.clone(), source };
     create_dir_all_synced(disk, dir).map_err(io_error)?;
@@ -102,7 +103,8 @@ pub fn write(disk: &dyn Disk, dir: &Path, state: &State) -> Result<u64, Checkpoi
     // Tries that failed, this one's or those of other seqs: on a full disk they would be in the way of the next.
     remove_leftovers(disk, dir).map_err(io_error)?;
     let file = disk.create(&temporary).map_err(io_error)?;
-    write_file(file, state).map_err(io_error)?;
+    faults.hit("catalog.checkpoint.write").map_err(io_error)?;
+    write_file(file, state, faults).map_err(io_error)?;
     let bytes = read_all(disk, &temporary).map_err(io_error)?;
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     let read_back = read_rows(&temporary, bytes, &mut |_| Ok(()))?;
@@ -112,7 +114,9 @@ pub fn write(disk: &dyn Disk, dir: &Path, state: &State) -> Result<u64, Checkpoi
             problem: format!("it says seq {read_back}"),
         });
     }
+    faults.hit("catalog.checkpoint.rename").map_err(io_error)?;
     disk.rename(&temporary, &path).map_err(io_error)?;
+    faults.hit("catalog.checkpoint.renamed").map_err(io_error)?;
     disk.sync_dir(dir).map_err(io_error)?;
     Ok(length)
 }
@@ -159,7 +163,7 @@ fn schema() -> Arc<Schema> {
     ]))
 }
 
-fn write_file(file: Box<dyn DiskFile>, state: &State) -> io::Result<()> {
+fn write_file(file: Box<dyn DiskFile>, state: &State, faults: &Faults) -> io::Result<()> {
     let level = ZstdLevel::try_new(1).map_err(io::Error::other)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
@@ -169,7 +173,12 @@ fn write_file(file: Box<dyn DiskFile>, state: &State) -> io::Result<()> {
     let mut writer =
         ArrowWriter::try_new(Appending(file), schema(), Some(properties)).map_err(io::Error::other)?;
     let (mut rows, mut needed, mut hash, mut batch) = (0u64, 1, Xxh3::new(), FactBatch::default());
+    let forget_inline = faults.planted("catalog.checkpoint_without_inline");
+    let forget_labels = faults.planted("catalog.checkpoint_without_labels");
     for fact in facts(state) {
+        if (forget_inline && fact.is_inline()) || (forget_labels && fact.is_label()) {
+            continue;
+        }
         rows += 1;
         needed = needed.max(needs(&fact));
         feed(&mut hash, &fact);

@@ -47,6 +47,16 @@ pub struct Fact {
     pub payload: Vec<u8>,
 }
 
+impl Fact {
+    pub fn is_inline(&self) -> bool {
+        self.kind == kind::INLINE
+    }
+
+    pub fn is_label(&self) -> bool {
+        self.kind == kind::LABEL
+    }
+}
+
 fn fact(kind: u16, seq: Seq, write: impl FnOnce(&mut FieldWriter)) -> Fact {
     let mut fields = FieldWriter::default();
     write(&mut fields);

@@ -282,10 +282,18 @@ impl LocalLog {
         };
         record::encode(&envelope, transactions, current.salt, &mut self.frame)
             .map_err(|bytes| io::Error::other(format!("a frame of {bytes} bytes has no length field")))?;
+        let faults = &self.host.faults;
+        if faults.planted("commitlog.answer_before_sync") {
+            current.file.sync_data()?;
+        }
+        faults.hit("commitlog.record.write")?;
         current.file.write_at(current.end, &self.frame)?;
-        self.host.faults.hit("commitlog.record.sync")?;
+        faults.hit("commitlog.record.sync")?;
         let written = self.host.clock.monotonic();
-        current.file.sync_data()?;
+        if !(faults.planted("commitlog.skip_sync") || faults.planted("commitlog.answer_before_sync")) {
+            current.file.sync_data()?;
+        }
+        faults.hit("commitlog.record.synced")?;
         current.end += u64::try_from(self.frame.len()).map_err(io::Error::other)?;
         Ok(written)
     }

@@ -24,15 +24,18 @@ const AFTER_ERROR: Duration = Duration::from_secs(30);
 pub(crate) fn start(database: &Arc<Database>) {
     let mut tasks = database.background.lock();
     for number in 0..database.config.background_pool_size.max(1) {
-        tasks.push(start_loop(database, format!("merge {number}"), merge_round, |database| &database.wake));
+        tasks.push(start_loop(database, format!("merge {number}"), merge_round, |database| {
+            Arc::clone(&database.wake)
+        }));
     }
     tasks.push(start_loop(database, "flush".to_owned(), flush_round, |database| database.flushing.due()));
-    tasks
-        .push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| &database.wake));
+    tasks.push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| {
+        Arc::clone(&database.wake)
+    }));
 }
 
 /// What ends a loop's sleep.
-type Bell = fn(&Database) -> &Notify;
+type Bell = fn(&Database) -> Arc<Notify>;
 
 /// A round answers whether it did something, so that there may be more to do at once.
 type Round = fn(&Arc<Database>) -> Result<bool, Error>;
@@ -43,8 +46,9 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) 
     let task_name = name.clone();
     database.runtimes.spawn_io(&name, async move {
         while !closing.is_cancelled() {
-            let Some(database) = weak.upgrade() else { return };
-            let working = Arc::clone(&database);
+            // Held while there is work only: a database that nobody has any more is closed.
+            let Some(working) = weak.upgrade() else { return };
+            let rings = bell(&working);
             let done = runtimes.spawn_blocking(&task_name, move || round(&working)).await;
             let pause = match done {
                 Ok(Ok(true)) => Duration::ZERO,
@@ -53,7 +57,7 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) 
             };
             tokio::select! {
                 () = closing.cancelled() => return,
-                () = bell(&database).notified(), if pause == IDLE => {}
+                () = rings.notified(), if pause == IDLE => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -68,6 +72,10 @@ fn all_tables(database: &Database) -> Vec<Arc<TableState>> {
 
 /// One merge, of the next table in turn that has something to merge.
 fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
+    if database.catalog.is_poisoned() {
+        // Whatever is merged could not be committed.
+        return Ok(false);
+    }
     let limits = MergeLimits { bytes_max: database.config.merge_bytes_max, ..MergeLimits::default() };
     let (now_ms, now) = (database.host.clock.now_ms(), database.host.clock.monotonic());
     let mut tables = all_tables(database);
@@ -112,19 +120,22 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
 
 /// Makes rows of the log into parts where there are enough of them.
 fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
+    if database.catalog.is_poisoned() {
+        return Ok(false);
+    }
     let now = database.host.clock.monotonic();
     let tables = all_tables(database);
     database.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
-    let mut first_error = None;
     let mut flushed = false;
     for table in database.flushing.choose(&tables, now) {
         match flush_table(database, table) {
             Ok(()) => flushed = true,
-            Err(error) => _ = first_error.get_or_insert(error),
+            // What it says is in the part log.
+            Err(_) => database.flushing.rest(table, database.host.clock.monotonic() + AFTER_ERROR),
         }
     }
     if flushed {
         database.wake.notify_waiters();
     }
-    first_error.map_or(Ok(flushed), Err)
+    Ok(flushed)
 }

@@ -50,7 +50,7 @@ pub struct Database {
     pub(crate) base_state: SessionState,
     pub(crate) closing: CancellationToken,
     /// Tells background work that there is something new.
-    pub(crate) wake: tokio::sync::Notify,
+    pub(crate) wake: Arc<tokio::sync::Notify>,
     pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
     /// Removed when the database closes.
     pub(crate) temporary: Option<PathBuf>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use catalog::{Catalog, TableState};
+use catalog::{Catalog, Snapshot, TableState};
 use mergetree::TableError;
 use mergetree::flush::due::{FlushLimits, Unflushed, due};
 use mergetree::pressure::{InlineLimits, inline_delay};
@@ -20,9 +20,11 @@ use tokio::sync::Notify;
 pub(crate) struct Flushing {
     limits: FlushLimits,
     pressure: InlineLimits,
-    bell: Notify,
+    bell: Arc<Notify>,
     /// Block number of a table's oldest inline statement, and when it was first seen.
     oldest: Mutex<HashMap<TableId, (u64, Duration)>>,
+    /// Until when a table is left alone after an error.
+    resting: Mutex<HashMap<TableId, Duration>>,
     /// About what all inline rows take in memory.
     total_bytes: AtomicU64,
 }
@@ -41,8 +43,9 @@ impl Flushing {
         Flushing {
             limits,
             pressure,
-            bell: Notify::new(),
+            bell: Arc::default(),
             oldest: Mutex::default(),
+            resting: Mutex::default(),
             total_bytes: AtomicU64::new(0),
         }
     }
@@ -61,8 +64,8 @@ impl Flushing {
     }
 
     /// Rings when something is due.
-    pub(crate) fn due(&self) -> &Notify {
-        &self.bell
+    pub(crate) fn due(&self) -> Arc<Notify> {
+        Arc::clone(&self.bell)
     }
 
     /// Called after an INSERT put rows of `bytes` into the log.
@@ -79,6 +82,17 @@ impl Flushing {
         }
     }
 
+    /// Leaves a table alone for a while, so that it holds nobody up.
+    pub(crate) fn rest(&self, table: TableId, until: Duration) {
+        self.resting.lock().insert(table, until);
+    }
+
+    /// Counts again what is in the log, after something left it.
+    pub(crate) fn recount(&self, snapshot: &Snapshot) {
+        let waiting = snapshot.all_tables().map(|table| unflushed(table, Duration::ZERO).memory_bytes());
+        self.total_bytes.store(waiting.sum(), Ordering::Relaxed);
+    }
+
     /// The tables to flush now.
     pub(crate) fn choose(&self, tables: &[Arc<TableState>], now: Duration) -> Vec<TableId> {
         let mut oldest = self.oldest.lock();
@@ -93,7 +107,10 @@ impl Flushing {
         }
         *oldest = seen;
         self.total_bytes.store(waiting.iter().map(Unflushed::memory_bytes).sum(), Ordering::Relaxed);
-        due(&waiting, &self.limits)
+        let mut resting = self.resting.lock();
+        resting.retain(|_, until| *until > now);
+        let chosen = due(&waiting, &self.limits).into_iter();
+        chosen.filter(|table| !resting.contains_key(table)).collect()
     }
 }
 

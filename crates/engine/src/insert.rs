@@ -12,7 +12,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use load::{SinkRequest, plan_sinks};
-use mergetree::write::SinkSettings;
+use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
 use sql::{Insert, InsertSource, InsertTarget, Settings};
 
@@ -129,17 +129,35 @@ async fn insert_batches(
         held.push(batch);
         if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
-            wait_for_merges(context, table).await?;
-            let target = sink_target(context, handle, Arc::clone(conform), claim)?;
-            let schema = Arc::new(arrow::datatypes::Schema::empty());
-            let rest = rest.map(|batch| batch.map_err(into_datafusion));
-            let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rest));
-            write_stream(stream, Arc::clone(&target)).await?;
-            return commit_target(context, target).await;
+            return write_parts(context, table, handle, conform, claim, rest).await;
         }
     }
     let batches = held.iter().map(|batch| conform.apply(batch)).collect::<Result<Vec<_>, Error>>()?;
+    let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+    if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
+        // Defaults made much of little.
+        let all = futures::stream::iter(held.into_iter().map(Ok)).boxed();
+        return write_parts(context, table, handle, conform, claim, all).await;
+    }
     store_small(context, table, handle, claim.as_deref(), batches).await
+}
+
+/// Rows that are too many for the log.
+async fn write_parts(
+    context: &Arc<StatementContext>,
+    table: &Arc<TableState>,
+    handle: mergetree::Table,
+    conform: &Arc<Conform>,
+    claim: Option<Arc<Claim>>,
+    rows: Batches,
+) -> Result<Rows, Error> {
+    wait_for_merges(context, table).await?;
+    let target = sink_target(context, handle, Arc::clone(conform), claim)?;
+    let schema = Arc::new(arrow::datatypes::Schema::empty());
+    let rows = rows.map(|batch| batch.map_err(into_datafusion));
+    let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
+    write_stream(stream, Arc::clone(&target)).await?;
+    commit_target(context, target).await
 }
 
 /// Rows that fit one record, or go to an engine without parts.
@@ -164,6 +182,9 @@ async fn store_small(
             if rows > 0 {
                 let (table, schema_version) = (table.def.id, table.def.schema_version);
                 let encoding = context.profile.timed(Span::Encode);
+                for batch in &batches {
+                    check_rows(&handle, batch, partitions_max(&context.settings))?;
+                }
                 let bytes = encoded(&handle, &batches)?;
                 drop(encoding);
                 encoded_bytes = bytes.len() as u64;
@@ -183,7 +204,9 @@ async fn store_small(
             let (catalog, host) = (&handle.catalog, &handle.host);
             let committed = submit(catalog, host, read_seq, vec![precondition], ops, &context.profile).await;
             settled(committed, once.as_ref(), catalog, &context.progress)?;
-            context.database.flushing.note(catalog, table.def.id, encoded_bytes);
+            if context.progress.already_loaded().is_none() {
+                context.database.flushing.note(catalog, table.def.id, encoded_bytes);
+            }
         }
         TableEngine::MergeTree => {}
     }
@@ -210,6 +233,14 @@ fn encoded(table: &mergetree::Table, batches: &[RecordBatch]) -> Result<Bytes, E
     Ok(mergetree::inline::encode(&table.def, &batch)?)
 }
 
+/// 0 = no limit.
+fn partitions_max(settings: &Settings) -> u64 {
+    match settings.get_bool("throw_on_max_partitions_per_insert_block") {
+        true => settings.get_u64("max_partitions_per_insert_block"),
+        false => 0,
+    }
+}
+
 fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
     let settings: &Settings = &context.settings;
     let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
@@ -224,10 +255,7 @@ fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
     let sink = SinkSettings {
         block_rows_min: plan.block_rows_min,
         block_bytes_min: plan.block_bytes_min,
-        partitions_max: match settings.get_bool("throw_on_max_partitions_per_insert_block") {
-            true => settings.get_u64("max_partitions_per_insert_block"),
-            false => 0,
-        },
+        partitions_max: partitions_max(settings),
         memory: context.memory.clone(),
         load: None,
     };

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use catalog::TableState;
 use host::MemoryBudget;
+use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
 use model::{PartDescriptor, TableId};
 
@@ -84,18 +85,35 @@ fn log_merge(
     });
 }
 
-/// Makes the inline rows of a table into parts.
+/// Makes the inline rows of a table into parts, a bounded number at a time.
 pub(crate) fn flush_table(database: &Arc<Database>, table: TableId) -> Result<(), Error> {
-    let snapshot = database.catalog.snapshot();
-    let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
-    if state.inline().next().is_none() {
-        return Ok(());
-    }
+    // Those that are there now; whatever comes meanwhile is for the next flush.
+    let mut until = None;
+    let flushed = loop {
+        let snapshot = database.catalog.snapshot();
+        let Some(state) = snapshot.table_by_id(table) else { break Ok(()) };
+        let Some(first) = state.inline().next() else { break Ok(()) };
+        let last = *until.get_or_insert_with(|| state.inline().last().map_or(0, |last| last.block));
+        if first.block > last {
+            break Ok(());
+        }
+        match flush_piece(database, &state) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    database.flushing.recount(&database.catalog.snapshot());
+    flushed
+}
+
+/// False if another flush came first, or there was nothing.
+fn flush_piece(database: &Arc<Database>, state: &Arc<TableState>) -> Result<bool, Error> {
     let (handle, _) = database.tables.handle(&state.def)?;
     let started = database.host.clock.monotonic();
-    mergetree::flush::run(&handle)?;
-    log_flush(database, &state, started);
-    Ok(())
+    let outcome = mergetree::flush::run(&handle)?;
+    log_flush(database, state, started);
+    Ok(matches!(outcome, FlushOutcome::Committed { .. }))
 }
 
 /// The parts of a flush are those that took the places of rows that were inline before.

@@ -39,6 +39,10 @@ const METADATA_CACHE_BYTES: usize = 256 << 20;
 
 /// How long `close` waits for running work.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(20);
+const CLOSE_POLL: Duration = Duration::from_millis(5);
+
+/// Decoded rows of the log may take one part in so many of the memory.
+const MEMTABLE_SHARE: u64 = 8;
 
 impl Database {
     /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
@@ -66,7 +70,9 @@ impl Database {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
-            memtables: Arc::new(MemtableCache::new(host.memory.clone())),
+            memtables: Arc::new(MemtableCache::new(
+                host.memory.child_named("memtable", memory / MEMTABLE_SHARE),
+            )),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
             loads: LoadHistory::default(),
@@ -78,7 +84,7 @@ impl Database {
                 environment: sources::S3Environment::read(|name| std::env::var(name).ok()),
             },
             closing: CancellationToken::new(),
-            wake: tokio::sync::Notify::new(),
+            wake: Arc::default(),
             background: Mutex::new(Vec::new()),
             runtimes,
             config,
@@ -111,6 +117,14 @@ impl Database {
         for task in running {
             let _ = tokio::time::timeout(CLOSE_PATIENCE, task).await;
         }
+        // Sinks stop at their next batch; until then they hold the log.
+        let works = |name: &String| matches!(name.as_str(), "statement" | "sink" | "optimize");
+        let ended = async {
+            while self.runtimes.running().iter().any(works) {
+                tokio::time::sleep(CLOSE_POLL).await;
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
         if let Some(folder) = &self.temporary {
             let _ = self.host.disk.remove_dir_all(folder);
         }

@@ -15,6 +15,8 @@ use crate::progress::QueryProgress;
 
 /// Entries of `system.query_log` kept in memory.
 const QUERY_LOG_ENTRIES_MAX: usize = 10_000;
+/// Bytes of their texts.
+const QUERY_LOG_BYTES_MAX: usize = 64 << 20;
 
 /// A running statement.
 #[derive(Clone, Debug)]
@@ -70,11 +72,39 @@ pub(crate) struct LoggedQuery {
     pub error: Option<Error>,
 }
 
+/// The newest statements that ended.
+#[derive(Debug, Default)]
+struct Ended {
+    entries: VecDeque<LoggedQuery>,
+    text_bytes: usize,
+}
+
+impl Ended {
+    /// Adds one and answers with those there is no more room for.
+    fn push(&mut self, entry: LoggedQuery) -> Vec<LoggedQuery> {
+        self.text_bytes += entry.text_bytes();
+        self.entries.push_back(entry);
+        let mut old = Vec::new();
+        while self.entries.len() > QUERY_LOG_ENTRIES_MAX || self.text_bytes > QUERY_LOG_BYTES_MAX {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.text_bytes -= oldest.text_bytes();
+            old.push(oldest);
+        }
+        old
+    }
+}
+
+impl LoggedQuery {
+    fn text_bytes(&self) -> usize {
+        self.process.query.len() + self.error.as_ref().map_or(0, |error| error.message.len())
+    }
+}
+
 /// Both lists of one database process.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     running: Mutex<BTreeMap<u64, Process>>,
-    ended: Mutex<VecDeque<LoggedQuery>>,
+    ended: Mutex<Ended>,
     next: std::sync::atomic::AtomicU64,
     pub profiles: KeptProfiles,
 }
@@ -94,11 +124,7 @@ impl Processes {
             self.profiles.push(process.report(duration, state));
         }
         process.progress.end();
-        let mut ended = self.ended.lock();
-        if ended.len() == QUERY_LOG_ENTRIES_MAX {
-            ended.pop_front();
-        }
-        ended.push_back(LoggedQuery {
+        let entry = LoggedQuery {
             duration,
             result_rows,
             read_rows: process.progress.read_rows(),
@@ -106,7 +132,9 @@ impl Processes {
             memory_peak: process.memory.peak(),
             process,
             error,
-        });
+        };
+        // Freed without the lock.
+        let _old = self.ended.lock().push(entry);
     }
 
     pub(crate) fn running(&self) -> Vec<Process> {
@@ -114,6 +142,6 @@ impl Processes {
     }
 
     pub(crate) fn ended(&self) -> Vec<LoggedQuery> {
-        self.ended.lock().iter().cloned().collect()
+        self.ended.lock().entries.iter().cloned().collect()
     }
 }

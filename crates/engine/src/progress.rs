@@ -3,7 +3,7 @@
 //! Invariant: counters only grow, but for a repeated statement, which has written nothing in the end. Totals may grow
 //! too, while a listing is still being read.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub struct QueryProgress {
     /// Milliseconds the statement was made to wait for merges or flushes.
     delayed_ms: AtomicU64,
     already_loaded: OnceLock<AlreadyLoaded>,
+    /// Set under the lock of `plan`: a plan that comes later would never leave.
+    is_over: AtomicBool,
     /// The running plan: its scans of parts count what they read.
     plan: RwLock<Option<Arc<dyn ExecutionPlan>>>,
     /// What the scans of the plan had counted when the statement ended.
@@ -115,7 +117,10 @@ impl QueryProgress {
                 self.table_bytes_total.fetch_add(part.effective_size(), Ordering::Relaxed);
             }
         });
-        *self.plan.write() = Some(Arc::clone(plan));
+        let mut watched = self.plan.write();
+        if !self.is_over.load(Ordering::Acquire) {
+            *watched = Some(Arc::clone(plan));
+        }
     }
 
     /// The plan, while the statement runs.
@@ -127,6 +132,7 @@ impl QueryProgress {
     /// hold, and the parts of a failed INSERT are deleted when nobody does.
     pub(crate) fn end(&self) {
         let mut watched = self.plan.write();
+        self.is_over.store(true, Ordering::Release);
         let ended = watched.take();
         if let Some(plan) = &ended {
             self.scanned_rows.fetch_add(sum_of(plan.as_ref(), rows_scanned), Ordering::Relaxed);

@@ -1,14 +1,18 @@
 //! Named points where a test may stop or disturb the program between two steps that both succeed on their
-//! own.
+//! own, and named mistakes a simulation may plant to see whether its checker notices them.
 //!
 //! A point belongs to a [`crate::Host`], so tests running side by side do not meet. In release builds the
-//! type is empty and [`Faults::hit`] is a constant `Ok`. Must not know: who hits which point; names are
-//! `crate.step`.
+//! type is empty, [`Faults::hit`] is a constant `Ok` and [`Faults::planted`] a constant `false`. Invariant: only a
+//! simulated host has planted mistakes. Must not know: who hits which point; names are `crate.step`.
 
 use std::io;
 
 #[cfg(debug_assertions)]
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 #[cfg(debug_assertions)]
 use parking_lot::Mutex;
@@ -18,6 +22,8 @@ use parking_lot::Mutex;
 pub enum FaultAction {
     /// `hit` returns an error.
     Fail,
+    /// The simulated machine stops and `hit` returns an error; on a real host it only returns an error.
+    Stop,
     /// The process ends at once, as by kill -9: no destructor runs, no buffer is written.
     Abort,
 }
@@ -26,7 +32,31 @@ pub enum FaultAction {
 #[derive(Debug, Clone, Default)]
 pub struct Faults {
     #[cfg(debug_assertions)]
-    armed: Arc<Mutex<BTreeMap<&'static str, Armed>>>,
+    points: Arc<Points>,
+}
+
+/// What a test runs at a point.
+#[cfg(debug_assertions)]
+type Call = Box<dyn FnOnce() + Send>;
+
+#[cfg(debug_assertions)]
+#[derive(Default)]
+struct Points {
+    armed: Mutex<BTreeMap<&'static str, Armed>>,
+    calls: Mutex<BTreeMap<&'static str, Call>>,
+    planted: Mutex<BTreeSet<&'static str>>,
+    /// Stops the simulated machine at the point of this name.
+    stop: Option<Box<dyn Fn(&'static str) + Send + Sync>>,
+}
+
+#[cfg(debug_assertions)]
+impl fmt::Debug for Points {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Points")
+            .field("armed", &self.armed)
+            .field("planted", &self.planted)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(debug_assertions)]
@@ -38,12 +68,22 @@ struct Armed {
 
 #[cfg(debug_assertions)]
 impl Faults {
+    /// The points of a simulated machine, which `stop` stops.
+    pub(crate) fn of_simulation(stop: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self { points: Arc::new(Points { stop: Some(Box::new(stop)), ..Points::default() }) }
+    }
+
     /// Passes the point `name`.
     ///
     /// # Errors
-    /// The point is armed with [`FaultAction::Fail`] and its turn has come; it is disarmed by that.
+    /// The point is armed with [`FaultAction::Fail`] or [`FaultAction::Stop`] and its turn has come; it is disarmed
+    /// by that.
     pub fn hit(&self, name: &'static str) -> io::Result<()> {
-        let mut armed = self.armed.lock();
+        let call = self.points.calls.lock().remove(name);
+        if let Some(call) = call {
+            call();
+        }
+        let mut armed = self.points.armed.lock();
         let Some(point) = armed.get_mut(name) else { return Ok(()) };
         if point.skip > 0 {
             point.skip -= 1;
@@ -51,20 +91,46 @@ impl Faults {
         }
         let action = point.action;
         armed.remove(name);
-        match action {
-            FaultAction::Fail => Err(io::Error::other(format!("fault point {name}"))),
-            FaultAction::Abort => std::process::abort(),
+        drop(armed);
+        match (action, &self.points.stop) {
+            (FaultAction::Abort, _) => std::process::abort(),
+            (FaultAction::Stop, Some(stop)) => stop(name),
+            (FaultAction::Stop, None) | (FaultAction::Fail, _) => {}
         }
+        Err(io::Error::other(format!("fault point {name}")))
     }
 
     /// Arms a point: it acts once, after `skip` passes without effect.
     pub fn arm(&self, name: &'static str, skip: u64, action: FaultAction) {
-        self.armed.lock().insert(name, Armed { skip, action });
+        self.points.armed.lock().insert(name, Armed { skip, action });
+    }
+
+    /// Makes the next pass of a point do something before it goes on, such as wait while others work.
+    pub fn arm_call(&self, name: &'static str, call: impl FnOnce() + Send + 'static) {
+        self.points.calls.lock().insert(name, Box::new(call));
+    }
+
+    /// Whether to make the mistake `name`, for the sake of whoever checks.
+    pub fn planted(&self, name: &'static str) -> bool {
+        self.points.planted.lock().contains(name)
+    }
+
+    pub(crate) fn plant(&self, name: &'static str) {
+        self.points.planted.lock().insert(name);
+    }
+
+    pub(crate) fn disarm(&self) {
+        self.points.armed.lock().clear();
+        self.points.calls.lock().clear();
     }
 }
 
 #[cfg(not(debug_assertions))]
 impl Faults {
+    pub(crate) fn of_simulation(_stop: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self {}
+    }
+
     /// Passes the point `name`; release builds have none.
     ///
     /// # Errors
@@ -73,6 +139,14 @@ impl Faults {
     pub fn hit(&self, _name: &'static str) -> io::Result<()> {
         Ok(())
     }
+
+    /// Release builds make no mistakes on purpose.
+    #[inline(always)]
+    pub fn planted(&self, _name: &'static str) -> bool {
+        false
+    }
+
+    pub(crate) fn disarm(&self) {}
 }
 
 #[cfg(all(test, debug_assertions))]
@@ -91,5 +165,28 @@ mod tests {
             "fault point commitlog.sync"
         );
         assert!(faults.hit("commitlog.sync").is_ok());
+    }
+
+    #[test]
+    fn a_call_at_a_point_is_made_once() {
+        let faults = Faults::default();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        faults.arm_call("flush.commit", move || sender.send(1).expect("received"));
+        assert!(faults.hit("other").is_ok() && receiver.try_recv().is_err());
+        assert!(faults.hit("flush.commit").is_ok() && faults.hit("flush.commit").is_ok());
+        assert_eq!(receiver.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_point_stops_a_simulated_machine_and_a_planted_mistake_stays_with_it() {
+        let (host, world) = crate::SimHost::new(1);
+        world.plant("log.forget");
+        host.faults.arm("log.write", 0, FaultAction::Stop);
+        assert!(host.faults.hit("log.write").is_err() && world.crashed());
+        host.faults.arm("log.write", 0, FaultAction::Stop);
+        let host = world.reopen();
+        assert!(host.faults.hit("log.write").is_ok(), "a new life has nothing armed");
+        assert!(host.faults.planted("log.forget") && !host.faults.planted("log.write"));
+        assert!(!Faults::default().planted("log.forget"));
     }
 }

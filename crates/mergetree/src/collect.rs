@@ -10,7 +10,7 @@ use std::time::Duration;
 use catalog::{Catalog, CommitOutcome, TableState};
 use host::Host;
 use model::{PartId, Seq, TableDef, TableId};
-use parts::PartStore;
+use parts::{PartError, PartStore};
 
 use crate::error::TableError;
 
@@ -36,22 +36,24 @@ pub fn run(
     let snapshot = catalog.snapshot();
     let now_ms = host.clock.now_ms();
     let mut collected = Collected::default();
+    let ignore_snapshots = host.faults.planted("mergetree.collect_ignores_snapshots");
+    let horizon = if ignore_snapshots { snapshot.seq() } else { horizon };
+    let expired = Expired { horizon, now_ms, lifetime_ms };
+    // A file that cannot be deleted must not be in the way of the other tables.
+    let mut first_error = None;
     for table in snapshot.all_tables() {
-        collect_table(catalog, store, table, &Expired { horizon, now_ms, lifetime_ms }, &mut collected)?;
-    }
-    for (id, dropped) in snapshot.dropped_tables() {
-        let left = collect_table(
-            catalog,
-            store,
-            &dropped.state,
-            &Expired { horizon, now_ms, lifetime_ms },
-            &mut collected,
-        )?;
-        if left == 0 {
-            store.delete_table(id)?;
+        if let Err(error) = collect_table(catalog, store, table, &expired, &mut collected) {
+            first_error.get_or_insert(error);
         }
     }
-    Ok(collected)
+    for (id, dropped) in snapshot.dropped_tables() {
+        let left = collect_table(catalog, store, &dropped.state, &expired, &mut collected);
+        let done = left.and_then(|left| if left == 0 { Ok(store.delete_table(id)?) } else { Ok(()) });
+        if let Err(error) = done {
+            first_error.get_or_insert(error);
+        }
+    }
+    first_error.map_or(Ok(collected), Err)
 }
 
 struct Expired {
@@ -76,12 +78,14 @@ fn collect_table(
             left += 1;
             continue;
         }
+        pass(store, table, "mergetree.collect.delete")?;
         store.delete(&removed.descriptor)?;
         collected.files += 1;
         collected.bytes += removed.descriptor.bytes;
         gone.push(removed.descriptor.id);
     }
     if !gone.is_empty() {
+        pass(store, table, "mergetree.collect.forget")?;
         match catalog.forget_removed(table.def.id, gone)? {
             CommitOutcome::Committed(_) => {}
             CommitOutcome::Refused(why) => return Err(why.into()),
@@ -89,6 +93,13 @@ fn collect_table(
         }
     }
     Ok(left)
+}
+
+/// Passes a fault point between two steps.
+fn pass(store: &PartStore, table: &TableState, point: &'static str) -> Result<(), TableError> {
+    store.host().faults.hit(point).map_err(|source| {
+        PartError::Disk { action: "collect parts of", path: store.table_dir(table.def.id), source }.into()
+    })
 }
 
 fn lifetime_ms(def: &TableDef) -> Option<u64> {

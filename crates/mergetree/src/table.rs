@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalog::{Catalog, CommitOutcome, Op, Precondition, Transaction};
 use host::Host;
 use model::{Seq, SortOrder, TableDef, TableKeys};
-use parts::PartStore;
+use parts::{PartError, PartStore};
 
 use crate::error::TableError;
 
@@ -46,6 +46,13 @@ impl Table {
             CommitOutcome::Refused(why) => Err(why.into()),
             CommitOutcome::Unknown(why) => Err(TableError::OutcomeUnknown(why)),
         }
+    }
+
+    /// Passes a fault point between two steps.
+    pub(crate) fn pass(&self, point: &'static str) -> Result<(), TableError> {
+        self.host.faults.hit(point).map_err(|source| {
+            PartError::Disk { action: "go on with", path: self.store.table_dir(self.def.id), source }.into()
+        })
     }
 
     pub(crate) fn rows_error(&self, message: impl std::fmt::Display) -> TableError {

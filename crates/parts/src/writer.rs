@@ -87,8 +87,14 @@ impl UnsyncedPart {
     pub fn seal(mut self) -> Result<SealedPart, PartError> {
         let id = self.descriptor.id;
         let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
-        file.writer.inner_mut().sync().map_err(PartError::disk("sync", &file.path))?;
+        let faults = &self.store.host().faults;
+        faults.hit("parts.seal.sync").map_err(PartError::disk("sync", &file.path))?;
+        if !faults.planted("parts.skip_sync") {
+            file.writer.inner_mut().sync().map_err(PartError::disk("sync", &file.path))?;
+        }
+        faults.hit("parts.seal.synced").map_err(PartError::disk("sync", &file.path))?;
         self.store.sync_dir(self.descriptor.table)?;
+        faults.hit("parts.sealed").map_err(PartError::disk("sync", &file.path))?;
         self.file = None;
         Ok(SealedPart::attest_durable(self.descriptor.clone()))
     }

@@ -5,11 +5,14 @@
 //! transaction of the same group; one record is written at a time.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use commitlog::{AppendError, AppendRefused};
+use parking_lot::MutexGuard;
+use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-use super::queue::{Reply, Waiting};
+use super::queue::{Queue, Reply, Waiting};
 use super::{Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of};
 use crate::group::Group;
 use crate::op::Transaction;
@@ -17,8 +20,23 @@ use crate::op_format::{encode_transaction, stored_time};
 use crate::state::{Moment, State};
 use model::Seq;
 
-/// What a leader leaves to be freed by whoever has no lock.
-type Garbage = Vec<Arc<State>>;
+/// What a leader leaves to be done without a lock.
+#[derive(Default)]
+struct Left {
+    /// Taking a large old state apart takes time.
+    garbage: Vec<Arc<State>>,
+    answers: Vec<(oneshot::Sender<Reply>, Reply)>,
+}
+
+impl Left {
+    fn answer(&mut self, queue: &Queue) {
+        for (waiting, answer) in self.answers.drain(..) {
+            // Whoever asked may have gone.
+            let _ = waiting.send(answer);
+        }
+        queue.ring_answered();
+    }
+}
 
 impl Catalog {
     /// Checks the transaction against everything committed before it and makes it durable, then visible. A transaction
@@ -31,13 +49,19 @@ impl Catalog {
     /// [`Catalog::commit`], and where its time went.
     pub fn commit_reported(&self, transaction: Transaction) -> Reply {
         let mut reply = self.queue.push(transaction, self.host.clock.monotonic());
-        let mut garbage = Garbage::new();
+        // A place where tests wait until somebody stands in line. Whoever does cannot fail any more.
+        let _passed = self.host.faults.hit("catalog.queued");
+        let mut left = Left::default();
         let mut writer = self.writer.lock();
         let answer = loop {
             match reply.try_recv() {
                 Ok(answer) => break answer,
-                Err(TryRecvError::Empty) => self.lead(&mut writer, &mut garbage),
-                Err(TryRecvError::Closed) => break Err(gone()),
+                Err(TryRecvError::Empty) if self.lead(&mut writer, &mut left) => left.answer(&self.queue),
+                // Another leader had this one in its group, and is about to answer.
+                Err(TryRecvError::Empty) => {
+                    MutexGuard::unlocked(&mut writer, || self.queue.wait_for_answers());
+                }
+                Err(TryRecvError::Closed) => break gone(),
             }
         };
         drop(writer);
@@ -49,7 +73,7 @@ impl Catalog {
     pub async fn submit(&self, transaction: Transaction) -> Reply {
         let _room = self.queue.room_for(&transaction).await;
         match self.queue.push_if_served(transaction, self.host.clock.monotonic()) {
-            Ok(reply) => reply.await.unwrap_or_else(|_| Err(gone())),
+            Ok(reply) => reply.await.unwrap_or_else(|_| gone()),
             Err(transaction) => self.commit_reported(transaction),
         }
     }
@@ -58,24 +82,32 @@ impl Catalog {
     pub fn committer(self: &Arc<Self>) -> impl FnOnce() + Send + use<> {
         let (queue, catalog) = (Arc::clone(&self.queue), Arc::downgrade(self));
         move || {
-            // Held only while there is work: a catalog nobody else has is closed.
+            let _leaves = Leaves(&queue);
             while queue.wait()
                 && let Some(catalog) = catalog.upgrade()
             {
-                let mut garbage = Garbage::new();
-                catalog.lead(&mut catalog.writer.lock(), &mut garbage);
+                let mut left = Left::default();
+                catalog.lead(&mut catalog.writer.lock(), &mut left);
+                // Let go before anybody is answered: who then closes the last of it may open it again at once.
+                drop(catalog);
+                left.answer(&queue);
             }
         }
     }
 
-    fn lead(&self, writer: &mut Writer, garbage: &mut Garbage) {
+    /// False if nobody waited.
+    fn lead(&self, writer: &mut Writer, left: &mut Left) -> bool {
         let group = self.queue.take_group();
+        if group.is_empty() {
+            return false;
+        }
         if group.len() > 1 && self.exceeds_a_record(writer, &group) {
             // Each by itself, so that only who is too long is refused.
-            group.into_iter().for_each(|one| self.lead_group(writer, vec![one], garbage));
+            group.into_iter().for_each(|one| self.lead_group(writer, vec![one], left));
         } else {
-            self.lead_group(writer, group, garbage);
+            self.lead_group(writer, group, left);
         }
+        true
     }
 
     /// Whether the group may be longer than a record, judged by the ops as they stand.
@@ -84,8 +116,16 @@ impl Catalog {
         bytes > writer.log.record_bytes_limit() / 2
     }
 
-    fn lead_group(&self, writer: &mut Writer, group: Vec<Waiting>, garbage: &mut Garbage) {
+    fn lead_group(&self, writer: &mut Writer, group: Vec<Waiting>, left: &mut Left) {
         let started = self.host.clock.monotonic();
+        if writer.broken {
+            let failure = Failure::Poisoned("an earlier commit broke off".to_owned());
+            let replies = group.into_iter().map(|one| (one.reply, failure.reply(CommitTimes::default())));
+            left.answers.extend(replies);
+            return;
+        }
+        // Until the end of this function: a panic in it leaves nobody knowing whether state and log agree.
+        writer.broken = true;
         let seq = Seq(writer.log.next_seq());
         let current = Arc::clone(&self.published.read());
         let moment = Moment { seq, at_ms: self.host.clock.now_ms() };
@@ -99,13 +139,15 @@ impl Catalog {
         let times = CommitTimes { statements, ..CommitTimes::default() };
         let written = match next.finish() {
             Ok((_, stored)) if stored.is_empty() => Ok((current.seq(), times)),
-            Ok((state, stored)) => self.write(writer, state, &stored, moment, times, garbage),
+            Ok((state, stored)) => self.write(writer, state, &stored, moment, times, left),
             Err(why) => Err(Failure::Unknown(why.to_string())),
         };
+        if matches!(written, Err(Failure::Unknown(_) | Failure::Poisoned(_))) {
+            self.poisoned.store(true, Ordering::Release);
+        }
         for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
             let queued = started.saturating_sub(since);
-            // Whoever asked may have gone.
-            let _ = reply.send(match (&written, admitted) {
+            let answer = match (&written, admitted) {
                 (Ok((seq, times)), Ok(())) => {
                     let times = CommitTimes { queued, ..*times };
                     Ok(CommitReport { outcome: CommitOutcome::Committed(*seq), times })
@@ -115,8 +157,10 @@ impl Catalog {
                     Ok(CommitReport { outcome: CommitOutcome::Refused(why), times })
                 }
                 (Err(failure), _) => failure.reply(times),
-            });
+            };
+            left.answers.push((reply, answer));
         }
+        writer.broken = false;
     }
 
     /// Makes the record durable, then the state visible.
@@ -127,7 +171,7 @@ impl Catalog {
         stored: &[Transaction],
         moment: Moment,
         times: CommitTimes,
-        garbage: &mut Garbage,
+        left: &mut Left,
     ) -> Result<(Seq, CommitTimes), Failure> {
         let started = self.host.clock.monotonic();
         let encode = |transaction| encode_transaction(transaction, stored_time(transaction, moment.at_ms));
@@ -136,7 +180,7 @@ impl Catalog {
         let appended = self.host.clock.monotonic();
         writer.logged_bytes += bytes_of(&encoded);
         // Freed by whoever has no lock: taking a large old state apart takes time.
-        garbage.push(std::mem::replace(&mut *self.published.write(), Arc::new(state)));
+        left.garbage.push(std::mem::replace(&mut *self.published.write(), Arc::new(state)));
         self.newest.send_replace(moment.seq);
         let synced = writer.log.last_times().sync;
         let times = CommitTimes {
@@ -187,6 +231,17 @@ fn again(why: &AppendRefused) -> AppendRefused {
     }
 }
 
-fn gone() -> CatalogError {
-    CatalogError::Poisoned("the commit was left without an answer".to_owned())
+/// Whoever led broke off: the record may be there.
+fn gone() -> Reply {
+    let outcome = CommitOutcome::Unknown("the thread that wrote the record broke off".to_owned());
+    Ok(CommitReport { outcome, times: CommitTimes::default() })
+}
+
+/// The committing thread is there; when it goes, however it does, nobody waits for it.
+struct Leaves<'a>(&'a Queue);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
 }

@@ -20,6 +20,9 @@ const QUEUE_BYTES_MAX: u64 = 64 << 20;
 /// Unit in which the bytes of the queue are counted.
 const PERMIT_BYTES: u64 = 1 << 10;
 
+/// How long an answer that is being given is waited for before looking again.
+const ANSWER_WAIT: Duration = Duration::from_millis(1);
+
 pub(crate) type Reply = Result<CommitReport, CatalogError>;
 
 /// A transaction and who wants to know.
@@ -41,6 +44,7 @@ struct Line {
 pub(crate) struct Queue {
     line: Mutex<Line>,
     arrived: Condvar,
+    answered: Condvar,
     room: Semaphore,
 }
 
@@ -49,6 +53,7 @@ impl Default for Queue {
         Queue {
             line: Mutex::default(),
             arrived: Condvar::new(),
+            answered: Condvar::new(),
             room: Semaphore::new(usize::try_from(QUEUE_BYTES_MAX / PERMIT_BYTES).unwrap_or(1)),
         }
     }
@@ -109,6 +114,25 @@ impl Queue {
             self.arrived.wait(&mut line);
         }
         !line.waiting.is_empty()
+    }
+
+    /// Somebody has been answered.
+    pub(crate) fn ring_answered(&self) {
+        self.answered.notify_all();
+    }
+
+    /// Sleeps until somebody is answered, or a moment: nobody tells who.
+    pub(crate) fn wait_for_answers(&self) {
+        self.answered.wait_for(&mut self.line.lock(), ANSWER_WAIT);
+    }
+
+    /// The thread that served the queue is gone; who still waits hears so.
+    pub(crate) fn leave(&self) {
+        let mut line = self.line.lock();
+        line.served = false;
+        let left = std::mem::take(&mut line.waiting);
+        drop(line);
+        drop(left);
     }
 
     pub(crate) fn close(&self) {

@@ -7,6 +7,10 @@ use crate::admit::admit;
 use crate::generated::{Dice, next_transaction};
 use crate::state::Moment;
 
+fn host() -> Host {
+    Host::system(1 << 30).unwrap()
+}
+
 fn history(seed: u64, steps: u64) -> State {
     let mut dice = Dice(seed);
     let mut state = State::default();
@@ -24,7 +28,7 @@ fn a_state_is_read_back() {
     for (seed, steps) in [(1, 0), (2, 30), (3, 300)] {
         let dir = folder.path().join(seed.to_string());
         let state = history(seed, steps);
-        let bytes = write(&SystemDisk, &dir, &state).unwrap();
+        let bytes = write(&host(), &dir, &state).unwrap();
         let path = path_of(&dir, state.seq());
         assert_eq!(read(&SystemDisk, &path).unwrap(), state);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), bytes);
@@ -36,7 +40,7 @@ fn a_state_is_read_back() {
 fn every_damaged_byte_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let state = history(4, 60);
-    write(&SystemDisk, folder.path(), &state).unwrap();
+    write(&host(), folder.path(), &state).unwrap();
     let good = read_all(&SystemDisk, &path_of(folder.path(), state.seq())).unwrap();
     let bad = folder.path().join("bad.parquet");
     let refused = |bytes: &[u8]| {

@@ -67,7 +67,7 @@ fn loads_and_tokens_are_shown() {
     let mut state = State::default();
     state.apply(Moment { seq: Seq(6), at_ms: 9 }, &steps).unwrap();
     let dir = Path::new("/ckpt");
-    checkpoint::write(&*host.disk, dir, &state).unwrap();
+    checkpoint::write(&host, dir, &state).unwrap();
     let path = checkpoint::path_of(dir, Seq(6));
     assert_eq!(checkpoint::read(&*host.disk, &path).unwrap(), state);
     let lines = checkpoint_lines(&*host.disk, &path).unwrap();
@@ -86,7 +86,7 @@ fn a_checkpoint_is_one_line_per_fact() {
     let mut state = State::default();
     state.apply(Moment { seq: Seq(6), at_ms: 9 }, &ops()).unwrap();
     let dir = Path::new("/ckpt");
-    checkpoint::write(&*host.disk, dir, &state).unwrap();
+    checkpoint::write(&host, dir, &state).unwrap();
     let lines = checkpoint_lines(&*host.disk, &checkpoint::path_of(dir, Seq(6))).unwrap();
     assert_eq!(lines[0], "checkpoint seq=6 rows=3");
     assert!(lines[1].starts_with("Table seq=0 bytes=") && lines[1].ends_with("next_block=3"), "{}", lines[1]);

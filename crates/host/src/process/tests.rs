@@ -12,7 +12,9 @@ fn file(root: &Path, name: &str, text: &str) {
 #[test]
 fn this_process_uses_memory_and_time() {
     assert!(current_rss_bytes() > 100_000);
-    assert!(peak_rss_bytes() >= current_rss_bytes());
+    // Asked in this order: other tests use more memory meanwhile.
+    let now = current_rss_bytes();
+    assert!(peak_rss_bytes() >= now);
     assert!(total_memory_bytes() >= available_memory_bytes());
     assert!(available_memory_bytes() > 0);
     assert!(cpu_count() >= 1);

@@ -114,6 +114,12 @@ impl State {
         done
     }
 
+    /// The machine stops between two disk calls, at a named point of the program.
+    pub(super) fn stop_at_point(&mut self, name: &str) {
+        self.stopped = true;
+        self.note(name.as_bytes());
+    }
+
     /// Length first, so that two texts never read like one.
     pub(super) fn note(&mut self, bytes: &[u8]) {
         self.trace.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());

@@ -33,7 +33,10 @@ impl SimHost {
 
     /// The same with a memory budget of `memory_bytes_max`.
     pub fn with_memory(seed: u64, memory_bytes_max: u64) -> (Host, SimWorld) {
-        let world = SimWorld { state: Arc::new(Mutex::new(State::new(seed))), memory_bytes_max };
+        let state = Arc::new(Mutex::new(State::new(seed)));
+        let stopping = Arc::clone(&state);
+        let faults = Faults::of_simulation(move |point| stopping.lock().stop_at_point(point));
+        let world = SimWorld { state, memory_bytes_max, faults };
         (world.host(), world)
     }
 }
@@ -43,6 +46,7 @@ impl SimHost {
 pub struct SimWorld {
     state: Arc<Mutex<State>>,
     memory_bytes_max: u64,
+    faults: Faults,
 }
 
 impl SimWorld {
@@ -53,7 +57,7 @@ impl SimWorld {
             random: Arc::new(SimRandom { state: Arc::clone(&self.state) }),
             disk: Arc::new(SimDisk { state: Arc::clone(&self.state), life }),
             memory: MemoryBudget::new(self.memory_bytes_max),
-            faults: Faults::default(),
+            faults: self.faults.clone(),
         }
     }
 
@@ -76,6 +80,12 @@ impl SimWorld {
         self.state.lock().stopped = true;
     }
 
+    /// Makes every program on this machine, now and later, make the mistake of this name (see [`Faults::planted`]).
+    #[cfg(debug_assertions)]
+    pub fn plant(&self, mistake: &'static str) {
+        self.faults.plant(mistake);
+    }
+
     /// Has it stopped?
     pub fn crashed(&self) -> bool {
         self.state.lock().stopped
@@ -85,6 +95,7 @@ impl SimWorld {
     /// of hosts made before stay dead.
     pub fn reopen(&self) -> Host {
         self.state.lock().machine_stopped();
+        self.faults.disarm();
         self.host()
     }
 
@@ -92,6 +103,7 @@ impl SimWorld {
     /// and unsynced ones may still be lost by a later crash.
     pub fn restart_program(&self) -> Host {
         self.state.lock().program_ended();
+        self.faults.disarm();
         self.host()
     }
 

@@ -85,7 +85,9 @@ fn commit(
     let mut ops: Vec<Op> = inputs.iter().map(|part| Op::RemovePart { table: id, part: part.id }).collect();
     ops.push(Op::AddPart(merged.clone()));
     let result = merged.descriptor();
-    match table.commit(read_seq, preconditions, ops) {
+    let committed =
+        table.pass("mergetree.merge.commit").and_then(|()| table.commit(read_seq, preconditions, ops));
+    match committed {
         Ok(seq) => {
             let (inputs, rows, bytes) = (inputs.len(), result.rows, result.bytes);
             Ok(MergeOutcome::Committed { seq, part: result.id, inputs, rows, bytes })
