@@ -94,6 +94,11 @@ impl StatementContext {
         Ok(SessionStateBuilder::new_from_existing(base).with_config(config).with_runtime_env(runtime))
     }
 
+    /// What an expression of this statement alone is compiled with.
+    pub(crate) fn statement_state(&self) -> Result<SessionState, Error> {
+        Ok(self.session_state()?.build())
+    }
+
     /// `session_timezone`, UTC unless set.
     fn time_zone(&self) -> chrono_tz::Tz {
         self.settings.get_text("session_timezone").parse().unwrap_or(chrono_tz::UTC)

@@ -64,12 +64,14 @@ pub(crate) async fn run(
     }
     match &insert.source {
         InsertSource::Values(range) => {
-            let shape = context.database.tables.insert_shape(&table.def, columns)?;
+            let shape =
+                context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
             let rows = value_rows(context, &shape, &text[range.clone()], body).await?;
             insert_batches(context, &table, &shape, claim, rows).await
         }
         InsertSource::Format { name, data } => {
-            let shape = context.database.tables.insert_shape(&table.def, columns)?;
+            let shape =
+                context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
             let rows = format_rows(context, &shape, name, &text[data.clone()], body)?;
             insert_batches(context, &table, &shape, claim, rows).await
         }
@@ -316,7 +318,8 @@ pub(crate) async fn insert_select(
     let InsertSelect { table, columns, query, text } = select;
     let mut planned = plan(context, query, None).await?;
     let width = planned.logical.schema().fields().len();
-    let (handle, defaults) = context.database.tables.handle(&table.def)?;
+    let (handle, _) = context.database.tables.handle(&table.def)?;
+    let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;
     let nulls_fit = context.settings.get_bool("insert_null_as_default");
     let conform = Conform::new(&table.def, columns, width, &defaults)?.with_null_as_default(nulls_fit);
     let conform = Arc::new(conform);

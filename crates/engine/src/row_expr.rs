@@ -1,7 +1,8 @@
 //! Compiles stored expressions (`` toDate(`#4`) ``) to `RowExpr`s: keys and defaults as storage sees them.
 //!
 //! Invariant: only deterministic, row-wise expressions compile, so a key computed today equals the key computed when
-//! the row was written.
+//! the row was written. A default may ask about the statement that writes the row, as `now()` does; it is known by that
+//! and belongs to the one statement it was compiled for.
 
 use std::sync::Arc;
 
@@ -74,8 +75,28 @@ impl RowExpr for CompiledExpr {
     }
 }
 
-/// Compiles one stored expression of `def`.
-pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<dyn RowExpr>, Error> {
+/// Compiles one key of `def`.
+fn compile_key(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<dyn RowExpr>, Error> {
+    let (key, asked) = compile(state, def, text)?;
+    match asked {
+        None => Ok(key),
+        Some(function) => {
+            let message = format!(
+                "key {} uses the function {function}, which does not answer the same in every statement",
+                key.text()
+            );
+            Err(Error::new(ErrorKind::BadInput, 36, message)
+                .with_hint("give the table a column with DEFAULT, and use that in the key"))
+        }
+    }
+}
+
+/// Compiles one stored expression of `def`; also answers a function it asks about the statement, if it does.
+pub(crate) fn compile(
+    state: &SessionState,
+    def: &TableDef,
+    text: &str,
+) -> Result<(Arc<dyn RowExpr>, Option<&'static str>), Error> {
     let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
     let fields: Vec<Field> = def
         .columns
@@ -87,6 +108,7 @@ pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Resul
         state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, &all)?;
     let expression = sql::typed_expression(expression, &all, state.config_options())?;
     refuse_volatile(&expression, text)?;
+    let asked = asks_statement(&expression)?;
     let columns = used_columns(&expression);
     let used: Vec<Field> = columns
         .iter()
@@ -106,13 +128,15 @@ pub(crate) fn compile(state: &SessionState, def: &TableDef, text: &str) -> Resul
         None => from_field(physical.return_field(&schema)?.as_ref()),
     };
     let text = sql::display_expression(text, def);
-    Ok(Arc::new(CompiledExpr { text, column_type, columns, plain, monotonicity, schema, physical }))
+    let compiled: Arc<dyn RowExpr> =
+        Arc::new(CompiledExpr { text, column_type, columns, plain, monotonicity, schema, physical });
+    Ok((compiled, asked))
 }
 
 /// Compiles the keys of a table.
 pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<TableKeys, Error> {
     let all = |texts: &[Arc<str>]| {
-        texts.iter().map(|text| compile(state, def, text)).collect::<Result<Vec<_>, _>>()
+        texts.iter().map(|text| compile_key(state, def, text)).collect::<Result<Vec<_>, _>>()
     };
     Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)? })
 }
@@ -137,6 +161,21 @@ fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
             Err(Error::new(ErrorKind::BadInput, 36, message))
         }
     }
+}
+
+/// The name of a function that answers something about the statement.
+fn asks_statement(expression: &Expr) -> Result<Option<&'static str>, Error> {
+    let mut asked = None;
+    expression.apply(|node| {
+        if let Expr::ScalarFunction(call) = node
+            && let Some(function) = functions::lookup(call.func.name()).filter(|known| known.of_statement)
+        {
+            asked = Some(function.name);
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(asked)
 }
 
 fn used_columns(expression: &Expr) -> Vec<ColumnId> {

@@ -1,6 +1,7 @@
 //! Tables ready to be written and merged: their definitions with compiled keys.
 //!
-//! Invariant: a handle belongs to one schema version; another version is another handle.
+//! Invariant: a handle belongs to one schema version; another version is another handle. A default that asks about its
+//! statement (`now()`) is compiled for that statement and never kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use host::Host;
 use mergetree::Table;
-use model::{DefaultKind, RowExpr, TableDef, TableId};
+use model::{DefaultKind, TableDef, TableId};
 use parking_lot::Mutex;
 use parts::PartStore;
 
@@ -37,7 +38,18 @@ type ShapeKey = (TableId, u32, Option<Vec<String>>);
 type KnownShape = (Arc<TableDef>, Arc<InsertShape>);
 
 /// A table with the expressions of its columns' defaults.
-type Handle = (Table, Arc<Defaults>);
+type Handle = (Table, KnownDefaults);
+
+/// What is known about a table's defaults for all statements.
+#[derive(Clone)]
+pub(crate) enum KnownDefaults {
+    Same(Arc<Defaults>),
+    /// One of them asks about the statement.
+    OfStatement,
+}
+
+/// Functions and planners of one statement, made if somebody asks.
+pub(crate) type StatementState<'a> = &'a dyn Fn() -> Result<SessionState, Error>;
 
 impl Tables {
     pub(crate) fn new(catalog: Arc<Catalog>, store: PartStore, host: Host, state: SessionState) -> Tables {
@@ -61,11 +73,24 @@ impl Tables {
         Ok(handle)
     }
 
+    /// The defaults as they are in one statement.
+    pub(crate) fn defaults(
+        &self,
+        def: &Arc<TableDef>,
+        statement: StatementState<'_>,
+    ) -> Result<Arc<Defaults>, Error> {
+        match self.handle(def)?.1 {
+            KnownDefaults::Same(defaults) => Ok(defaults),
+            KnownDefaults::OfStatement => Ok(Arc::new(compile_defaults(&statement()?, def)?.0)),
+        }
+    }
+
     /// What an INSERT of these columns needs to know.
     pub(crate) fn insert_shape(
         &self,
         def: &Arc<TableDef>,
         columns: Option<&[String]>,
+        statement: StatementState<'_>,
     ) -> Result<Arc<InsertShape>, Error> {
         let key = (def.id, def.schema_version, columns.map(<[String]>::to_vec));
         if let Some((of, shape)) = self.shapes.lock().get(&key)
@@ -73,8 +98,12 @@ impl Tables {
         {
             return Ok(Arc::clone(shape));
         }
-        let (_, defaults) = self.handle(def)?;
+        let (_, known) = self.handle(def)?;
+        let defaults = self.defaults(def, statement)?;
         let shape = Arc::new(InsertShape::new(def, columns, &defaults)?);
+        if matches!(known, KnownDefaults::OfStatement) {
+            return Ok(shape);
+        }
         let mut shapes = self.shapes.lock();
         if shapes.len() >= HANDLES_MAX {
             shapes.clear();
@@ -93,17 +122,27 @@ impl Tables {
             store: self.store.clone(),
             host: self.host.clone(),
         };
-        let default = |column: &model::ColumnDef| -> Result<Option<Arc<dyn RowExpr>>, Error> {
-            match &column.default {
-                Some((DefaultKind::Default | DefaultKind::Materialized, text)) => {
-                    compile(&self.state, def, text).map(Some)
-                }
-                _ => Ok(None),
-            }
-        };
-        let defaults = def.stored_columns().map(default).collect::<Result<Defaults, Error>>()?;
-        Ok((table, Arc::new(defaults)))
+        let (defaults, asks) = compile_defaults(&self.state, def)?;
+        let known = if asks { KnownDefaults::OfStatement } else { KnownDefaults::Same(Arc::new(defaults)) };
+        Ok((table, known))
     }
+}
+
+/// The defaults of the stored columns, and whether one of them asks about its statement.
+fn compile_defaults(state: &SessionState, def: &TableDef) -> Result<(Defaults, bool), Error> {
+    let mut asks = false;
+    let mut defaults = Defaults::new();
+    for column in def.stored_columns() {
+        defaults.push(match &column.default {
+            Some((DefaultKind::Default | DefaultKind::Materialized, text)) => {
+                let (default, asked) = compile(state, def, text)?;
+                asks |= asked.is_some();
+                Some(default)
+            }
+            _ => None,
+        });
+    }
+    Ok((defaults, asks))
 }
 
 impl std::fmt::Debug for Tables {

@@ -49,6 +49,8 @@ pub struct ScalarFunction {
     pub monotonic_argument: Option<(usize, Monotonicity)>,
     /// Two calls with the same arguments may differ.
     pub volatile: bool,
+    /// It tells about the statement: the same in all of one, not in the next one.
+    pub of_statement: bool,
     nulls: NullRule,
     arguments_min: usize,
     arguments_max: usize,
@@ -76,6 +78,7 @@ impl ScalarFunction {
             doc: FunctionDoc { signature: "", description: "", example: "" },
             monotonic_argument: None,
             volatile: false,
+            of_statement: false,
             nulls: NullRule::Propagate,
             arguments_min: *arguments.start(),
             arguments_max: *arguments.end(),
@@ -103,6 +106,10 @@ impl ScalarFunction {
 
     pub(crate) fn volatile(self) -> Self {
         Self { volatile: true, ..self }
+    }
+
+    pub(crate) fn of_statement(self) -> Self {
+        Self { of_statement: true, ..self }
     }
 
     pub(crate) fn increasing_by(self, argument: usize) -> Self {

@@ -21,6 +21,7 @@ fn session_text(name: &'static str, text: fn(&SessionValues) -> &str) -> ScalarF
         |_| Ok(ColumnType::String),
         move |call| call.each_part(|_| text(call.session)),
     )
+    .of_statement()
 }
 
 fn session() -> Vec<ScalarFunction> {
@@ -62,6 +63,7 @@ fn session() -> Vec<ScalarFunction> {
                 call.each::<UInt32Type>(|_| Ok(wrap(seconds)))
             },
         )
+        .of_statement()
         .doc("uptime()", "Seconds the server has been running.", "uptime()"),
     ]
 }

@@ -160,6 +160,26 @@ fn volatile_functions_say_so() {
 }
 
 #[test]
+fn functions_of_the_statement_say_so() {
+    let of_statement: Vec<&str> = all().iter().filter(|f| f.of_statement).map(|f| f.name).collect();
+    let expected = [
+        "currentDatabase",
+        "currentUser",
+        "displayName",
+        "hostName",
+        "now",
+        "now64",
+        "queryID",
+        "timeZone",
+        "today",
+        "uptime",
+        "version",
+        "yesterday",
+    ];
+    assert_eq!(of_statement, expected);
+}
+
+#[test]
 fn monotonicity_depends_on_the_types() {
     let by = |name: &str, types: &[&str]| {
         let args: Vec<ArgType> = types

@@ -158,7 +158,7 @@ fn clocks() -> Vec<ScalarFunction> {
         Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 1)? })
     };
     let date_type = |_: &[ArgType]| Ok(ColumnType::Date);
-    vec![
+    let clocks = vec![
         ScalarFunction::new("now", 0..=1, now_type, |call| current(call, 0))
             .any_case()
             .aliases(&["current_timestamp"])
@@ -177,7 +177,8 @@ fn clocks() -> Vec<ScalarFunction> {
             "The day before the query started.",
             "yesterday()",
         ),
-    ]
+    ];
+    clocks.into_iter().map(ScalarFunction::of_statement).collect()
 }
 
 fn zones() -> Vec<ScalarFunction> {
@@ -210,6 +211,7 @@ fn zones() -> Vec<ScalarFunction> {
         )
         .any_case()
         .aliases(&["serverTimezone", "serverTimeZone"])
+        .of_statement()
         .doc("timeZone()", "The session's time zone.", "timeZone() -> 'UTC'"),
         ScalarFunction::new(
             "timeZoneOf",
