@@ -135,7 +135,8 @@ impl Runner {
         let to_terminal = outcome.outfile.is_none() && terminal::is_terminal();
         // `auto`, the default, is for us to decide: only we know who reads.
         let pretty_color = outcome.format_settings.pretty_color.unwrap_or(to_terminal);
-        let settings = FormatSettings { pretty_color: Some(pretty_color), ..outcome.format_settings.clone() };
+        let settings =
+            FormatSettings { pretty_color: Some(pretty_color), ..(*outcome.format_settings).clone() };
         let mut writer = new_writer(kind, &settings).map_err(unwritable)?;
         let (mut rows, mut out) = (0, Vec::new());
         writer.start(&outcome.schema, &mut out).map_err(unwritable)?;

@@ -45,6 +45,11 @@ impl Claim {
         current_database: &str,
         text: &str,
     ) -> Result<Option<Claim>, Error> {
+        let window = def.setting::<u64>("non_replicated_deduplication_window").unwrap_or(0);
+        let names = ["insert_label", "insert_deduplication_token"];
+        if window == 0 && insert.label.is_none() && !names.iter().any(|name| settings.is_changed(name)) {
+            return Ok(None);
+        }
         let label = label_of(settings, insert)?;
         let compares = is_compared(settings, insert);
         let token =
@@ -57,7 +62,6 @@ impl Claim {
             return Err(Error::new(ErrorKind::BadInput, 36, message)
                 .with_hint("insert without one, or into a table of engine MergeTree"));
         }
-        let window = def.setting::<u64>("non_replicated_deduplication_window").unwrap_or(0);
         let by_rows = !named && keeps && compares && window > 0;
         if !named && !by_rows {
             return Ok(None);

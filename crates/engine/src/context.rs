@@ -27,7 +27,7 @@ const BATCH_ROWS: u64 = 8192;
 
 pub(crate) struct StatementContext {
     pub database: Arc<Database>,
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     pub current_database: String,
     pub progress: Arc<QueryProgress>,
     pub memory: MemoryBudget,
@@ -132,15 +132,15 @@ impl StatementContext {
 
     /// The same statement with more settings of its own.
     pub(crate) fn with_settings(&self, changes: &[SettingChange]) -> Result<Arc<StatementContext>, Error> {
-        let mut settings = self.settings.clone();
-        settings.apply_all(changes)?.into_iter().for_each(|warning| self.warn(warning));
+        let mut settings = Arc::clone(&self.settings);
+        Arc::make_mut(&mut settings).apply_all(changes)?.into_iter().for_each(|warning| self.warn(warning));
         Ok(Arc::new(StatementContext { settings, ..self.again() }))
     }
 
     fn again(&self) -> StatementContext {
         StatementContext {
             database: Arc::clone(&self.database),
-            settings: self.settings.clone(),
+            settings: Arc::clone(&self.settings),
             current_database: self.current_database.clone(),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),

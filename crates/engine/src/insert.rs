@@ -77,7 +77,8 @@ pub(crate) async fn run(
         }
         InsertSource::Select(query) => {
             let select = InsertSelect { table: &table, columns, query, text };
-            insert_select(context, select, claim.map_or(Named::No, Named::Claim)).await
+            // Boxed, or the small future of VALUES would be as large as this one.
+            Box::pin(insert_select(context, select, claim.map_or(Named::No, Named::Claim))).await
         }
         InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
             .with_hint("use INSERT INTO t SELECT * FROM file('path')")),

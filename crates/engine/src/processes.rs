@@ -54,7 +54,7 @@ impl Process {
             read_bytes: self.progress.read_bytes(),
             written_rows: self.progress.written_rows(),
             written_bytes: self.progress.written_bytes(),
-            settings: self.profile.settings().to_vec(),
+            settings: self.profile.settings(),
             operators: self.progress.plan().map(|plan| operators_of(plan.as_ref())),
         }
     }

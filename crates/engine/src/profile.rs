@@ -129,7 +129,7 @@ pub(crate) struct StatementProfile {
     clock: Arc<dyn Clock>,
     started: Duration,
     keep: Keep,
-    settings: Vec<(&'static str, String)>,
+    settings: Arc<Settings>,
     measured: Mutex<Measured>,
 }
 
@@ -139,7 +139,7 @@ impl StatementProfile {
         clock: &Arc<dyn Clock>,
         query_id: String,
         started: Duration,
-        settings: &Settings,
+        settings: &Arc<Settings>,
     ) -> StatementProfile {
         let seconds = settings.get_f64("big_query_profile_threshold");
         let threshold = Duration::try_from_secs_f64(seconds).ok().filter(|threshold| !threshold.is_zero());
@@ -153,7 +153,7 @@ impl StatementProfile {
             clock: Arc::clone(clock),
             started,
             keep,
-            settings: settings.changed().map(|(name, value)| (name, value.to_string())).collect(),
+            settings: Arc::clone(settings),
             measured: Mutex::new(Measured::default()),
         }
     }
@@ -209,8 +209,8 @@ impl StatementProfile {
     }
 
     /// The settings that were given, with their values.
-    pub(crate) fn settings(&self) -> &[(&'static str, String)] {
-        &self.settings
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        self.settings.changed().map(|(name, value)| (name, value.to_string())).collect()
     }
 
     /// Its spans as counters of the query log.

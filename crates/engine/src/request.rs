@@ -60,8 +60,8 @@ pub struct Outcome {
     pub stream: BoxStream<'static, Result<RecordBatch, Error>>,
     /// The statement's FORMAT clause.
     pub format: Option<FormatKind>,
-    /// How the session wants results written.
-    pub format_settings: FormatSettings,
+    /// How the session wants results written; of a statement without a result the defaults.
+    pub format_settings: Arc<FormatSettings>,
     /// The statement's INTO OUTFILE clause.
     pub outfile: Option<sql::statement::Outfile>,
     pub warnings: Vec<String>,

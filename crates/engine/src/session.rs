@@ -21,7 +21,7 @@ use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
 use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
-use crate::source_settings::format_settings;
+use crate::source_settings::{format_settings, unchanged_format_settings};
 use crate::statement_text::{masked, with_parameters};
 
 /// Batches computed ahead of whoever reads them.
@@ -33,7 +33,8 @@ pub const DEFAULT_DATABASE: &str = "default";
 #[derive(Clone)]
 struct Variables {
     current_database: String,
-    settings: Settings,
+    /// Shared with the statements that change nothing of it.
+    settings: Arc<Settings>,
 }
 
 /// One client's session. Cheap; statements of one session may run at the same time.
@@ -45,8 +46,10 @@ pub struct Session {
 impl Database {
     /// A new session in the database `default` with default settings.
     pub fn session(self: &Arc<Self>) -> Session {
-        let variables =
-            Variables { current_database: DEFAULT_DATABASE.to_owned(), settings: Settings::session() };
+        let variables = Variables {
+            current_database: DEFAULT_DATABASE.to_owned(),
+            settings: Arc::new(Settings::session()),
+        };
         Session { database: Arc::clone(self), variables: Mutex::new(variables) }
     }
 }
@@ -85,17 +88,17 @@ impl Session {
 
     /// Sets a setting of the session, as `SET` does; answers with a warning if it has no effect.
     pub fn set(&self, name: &str, value: &str) -> Result<Option<String>, Error> {
-        Ok(self.variables.lock().settings.set(name, value)?)
+        Ok(Arc::make_mut(&mut self.variables.lock().settings).set(name, value)?)
     }
 
     /// Runs one statement. The answer's stream must be read to its end, or dropped to cancel.
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;
-        let request = Request { body: None, ..request };
-        let (prepared, listed) = self.prepare(&request)?;
+        let deadline = request.deadline;
+        let (prepared, listed) = self.prepare(Request { body: None, ..request })?;
         let context = Arc::clone(&prepared.context);
         let output = prepared.parsed.output.clone();
-        if let Some(deadline) = request.deadline {
+        if let Some(deadline) = deadline {
             cancel_later(&self.database, &context.progress, deadline);
         }
         match self.session_statement(&prepared) {
@@ -134,9 +137,12 @@ impl Session {
         self.database.host.clock.monotonic()
     }
 
-    fn prepare(&self, request: &Request) -> Result<(Prepared, Listed), Error> {
+    fn prepare(&self, request: Request) -> Result<(Prepared, Listed), Error> {
         let started = self.now();
-        let text = with_parameters(&request.sql, &request.params)?;
+        let text = match request.params.is_empty() {
+            true => request.sql,
+            false => with_parameters(&request.sql, &request.params)?,
+        };
         let parsed = sql::parse_one(&text)?;
         let parsed_at = self.now();
         if let Some(format) = &parsed.output.format {
@@ -145,9 +151,11 @@ impl Session {
         let mut variables = self.variables.lock().clone();
         let mut warnings = parsed.warnings.clone();
         for (name, value) in &request.settings {
-            warnings.extend(variables.settings.set(name, value)?);
+            warnings.extend(Arc::make_mut(&mut variables.settings).set(name, value)?);
         }
-        warnings.extend(variables.settings.apply_all(&parsed.output.settings)?);
+        if !parsed.output.settings.is_empty() {
+            warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&parsed.output.settings)?);
+        }
         let default_format = variables.settings.get_text("default_format");
         // SET must stay possible, or nobody could put a bad one right.
         if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {
@@ -158,7 +166,7 @@ impl Session {
             limit => limit,
         };
         let host = &self.database.host;
-        let query_id = request.query_id.clone().unwrap_or_else(|| {
+        let query_id = request.query_id.unwrap_or_else(|| {
             model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
         });
         let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
@@ -167,7 +175,7 @@ impl Session {
             database: Arc::clone(&self.database),
             settings: variables.settings,
             current_database: variables.current_database,
-            progress: Arc::clone(&request.progress),
+            progress: request.progress,
             memory: host.memory.child_named("query", limit),
             snapshot: self.database.catalog.snapshot(),
             query_id,
@@ -201,8 +209,8 @@ impl Session {
                 None => Err(Error::unknown_database(database)),
             },
             Statement::Set(changes) => {
-                let mut changed = self.variables.lock().settings.clone();
-                match changed.apply_all(changes) {
+                let mut changed = Arc::clone(&self.variables.lock().settings);
+                match Arc::make_mut(&mut changed).apply_all(changes) {
                     Ok(warnings) => {
                         self.variables.lock().settings = changed;
                         warnings.into_iter().for_each(|warning| prepared.context.warn(warning));
@@ -217,12 +225,12 @@ impl Session {
 }
 
 fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Output) -> Outcome {
-    let stream = if rows.schema.fields().is_empty() {
+    let (stream, format_settings) = if rows.schema.fields().is_empty() {
         // Nothing will come: nobody needs to wait for another task to say so.
         listed.end(0, None);
-        futures::stream::empty().boxed()
+        (futures::stream::empty().boxed(), unchanged_format_settings())
     } else {
-        pump(Arc::clone(context), listed, rows.stream)
+        (pump(Arc::clone(context), listed, rows.stream), format_settings(&context.settings))
     };
     Outcome {
         schema: rows.schema,
@@ -232,7 +240,7 @@ fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: 
             .as_deref()
             .and_then(FormatKind::parse)
             .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
-        format_settings: format_settings(&context.settings),
+        format_settings,
         outfile: output.outfile,
         warnings: context.warnings.lock().clone(),
         already_loaded: context.progress.already_loaded().cloned(),

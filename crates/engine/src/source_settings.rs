@@ -2,6 +2,9 @@
 //!
 //! Invariant: every setting that reading obeys is handed over here and nowhere else.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use formats::FormatSettings;
@@ -10,9 +13,32 @@ use sql::Settings;
 
 use crate::context::StatementContext;
 
-/// What formats obey.
-pub(crate) fn format_settings(settings: &Settings) -> FormatSettings {
-    FormatSettings::from_lookup(&|name| known(settings, name))
+/// What formats obey while nobody has changed it, and the settings that would change it.
+struct Unchanged {
+    names: BTreeSet<&'static str>,
+    formats: Arc<FormatSettings>,
+}
+
+static UNCHANGED: LazyLock<Unchanged> = LazyLock::new(|| {
+    let (settings, names) = (Settings::session(), RefCell::new(BTreeSet::new()));
+    let formats = FormatSettings::from_lookup(&|name| {
+        names.borrow_mut().extend(sql::session_settings().get(name).map(|def| def.name));
+        known(&settings, name)
+    });
+    Unchanged { names: names.into_inner(), formats: Arc::new(formats) }
+});
+
+/// What formats obey; the same for all statements that change none of it.
+pub(crate) fn format_settings(settings: &Settings) -> Arc<FormatSettings> {
+    if settings.changed().all(|(name, _)| !UNCHANGED.names.contains(name)) {
+        return unchanged_format_settings();
+    }
+    Arc::new(FormatSettings::from_lookup(&|name| known(settings, name)))
+}
+
+/// What formats obey by default.
+pub(crate) fn unchanged_format_settings() -> Arc<FormatSettings> {
+    Arc::clone(&UNCHANGED.formats)
 }
 
 /// Settings of formats that a session has; a format may know names that no session offers yet.
@@ -58,7 +84,25 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         parquet_any_case: settings.get_bool("input_format_parquet_case_insensitive_column_matching"),
         parquet_missing_columns: settings.get_bool("input_format_parquet_allow_missing_columns"),
         parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
-        format: format_settings(settings),
+        format: FormatSettings::clone(&format_settings(settings)),
         ..defaults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_change_no_format_share_its_settings() {
+        let shared = unchanged_format_settings();
+        let mut settings = Settings::session();
+        assert!(Arc::ptr_eq(&format_settings(&settings), &shared));
+        settings.set("max_threads", "3").unwrap();
+        assert!(Arc::ptr_eq(&format_settings(&settings), &shared));
+        let lookup = |name: &str| known(&settings, name);
+        assert_eq!(*shared, FormatSettings::from_lookup(&lookup));
+        settings.set("format_csv_delimiter", ";").unwrap();
+        assert_eq!(format_settings(&settings).csv_delimiter, b';');
     }
 }

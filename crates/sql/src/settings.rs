@@ -91,9 +91,16 @@ impl SettingKind {
 /// One family of settings, by name.
 #[derive(Debug)]
 pub struct SettingTable {
-    rows: BTreeMap<&'static str, &'static SettingDef>,
+    rows: BTreeMap<&'static str, SettingRow>,
     /// "setting" or "table setting", for errors.
     noun: &'static str,
+}
+
+/// A row with its default as a value: a setting is asked for by every statement, most of them many times.
+#[derive(Debug)]
+struct SettingRow {
+    def: &'static SettingDef,
+    default: SettingValue,
 }
 
 static SESSION: LazyLock<SettingTable> = LazyLock::new(|| {
@@ -117,23 +124,25 @@ pub fn table_settings() -> &'static SettingTable {
 impl SettingTable {
     fn new(noun: &'static str, rows: Vec<SettingDef>) -> Self {
         let rows: &'static [SettingDef] = Vec::leak(rows);
-        Self { rows: rows.iter().map(|row| (row.name, row)).collect(), noun }
+        let row =
+            |def: &'static SettingDef| (def.name, SettingRow { def, default: SettingValue::default_of(def) });
+        Self { rows: rows.iter().map(row).collect(), noun }
     }
 
     /// All rows, by name.
     pub fn iter(&self) -> impl Iterator<Item = &'static SettingDef> + '_ {
-        self.rows.values().copied()
+        self.rows.values().map(|row| row.def)
     }
 
     /// The row of a name, without looking for the nearest one.
     pub fn get(&self, name: &str) -> Option<&'static SettingDef> {
-        self.rows.get(name).copied()
+        self.rows.get(name).map(|row| row.def)
     }
 
     /// The row of a name, or an error that names the nearest one.
     pub fn find(&self, name: &str) -> Result<&'static SettingDef> {
         if let Some(row) = self.rows.get(name) {
-            return Ok(row);
+            return Ok(row.def);
         }
         let noun = self.noun;
         let nearest = self.rows.keys().min_by_key(|known| edit_distance(known, name)).copied();
@@ -183,7 +192,7 @@ impl Settings {
             return Ok(None);
         }
         let value = SettingValue::read(def, &change.value)?;
-        let is_default = value == SettingValue::default_of(def);
+        let is_default = self.table.rows.get(def.name).is_some_and(|row| row.default == value);
         if def.effect == SettingEffect::Refused && !is_default {
             let what =
                 format!("{} \"{}\" with another value than '{}'", self.table.noun, def.name, def.default);
@@ -200,6 +209,9 @@ impl Settings {
     /// # Errors
     /// As [`Settings::apply`]; READONLY when `readonly` was set before and forbids a change. Nothing has changed then.
     pub fn apply_all(&mut self, changes: &[SettingChange]) -> Result<Vec<String>> {
+        if changes.is_empty() {
+            return Ok(vec![]);
+        }
         let (mut changed, mut warnings) = (self.clone(), vec![]);
         for change in changes {
             warnings.extend(changed.apply(change)?);
@@ -231,17 +243,21 @@ impl Settings {
 
     /// The current value. A name that is in no table is a mistake in our code and reads as an empty text.
     pub fn get(&self, name: &str) -> SettingValue {
+        self.value(name).cloned().unwrap_or(SettingValue::Text(String::new()))
+    }
+
+    fn value(&self, name: &str) -> Option<&SettingValue> {
         if let Some(value) = self.changed.get(name) {
-            return value.clone();
+            return Some(value);
         }
-        let def = self.table.rows.get(name);
-        debug_assert!(def.is_some(), "no setting {name}");
-        def.map_or(SettingValue::Text(String::new()), |def| SettingValue::default_of(def))
+        let row = self.table.rows.get(name);
+        debug_assert!(row.is_some(), "no setting {name}");
+        row.map(|row| &row.default)
     }
 
     /// Counts, bytes, threads, milliseconds, and seconds of whole numbers; booleans as 0 and 1.
     pub fn get_u64(&self, name: &str) -> u64 {
-        self.get(name).as_u64()
+        self.value(name).map_or(0, SettingValue::as_u64)
     }
 
     pub fn get_bool(&self, name: &str) -> bool {
@@ -249,11 +265,11 @@ impl Settings {
     }
 
     pub fn get_f64(&self, name: &str) -> f64 {
-        self.get(name).as_f64()
+        self.value(name).map_or(0.0, SettingValue::as_f64)
     }
 
     pub fn get_text(&self, name: &str) -> String {
-        self.get(name).to_string()
+        self.value(name).map(ToString::to_string).unwrap_or_default()
     }
 
     /// `session_timezone`, or UTC: results do not depend on where the process runs.

@@ -42,7 +42,7 @@ fn profile(settings: &[(&str, &str)]) -> StatementProfile {
     for (name, value) in settings {
         given.set(name, value).unwrap();
     }
-    StatementProfile::new(&clock, "q".to_owned(), Duration::ZERO, &given)
+    StatementProfile::new(&clock, "q".to_owned(), Duration::ZERO, &Arc::new(given))
 }
 
 fn report(state: State, measured: Measured, operators: Option<Operator>) -> Report {
