@@ -31,6 +31,8 @@ pub(crate) struct Conform {
     null_as_default: bool,
     /// A schema of batches whose columns have the types of their targets already.
     native: Option<SchemaRef>,
+    /// Whether native batches have the columns of the table, all and in order.
+    is_whole: bool,
 }
 
 impl Conform {
@@ -60,7 +62,13 @@ impl Conform {
             (column.clone(), origin)
         };
         let targets = def.stored_columns().zip(defaults).map(origin).collect();
-        Ok(Conform { schema: def.arrow_schema(), targets, null_as_default: true, native: None })
+        Ok(Conform {
+            schema: def.arrow_schema(),
+            targets,
+            null_as_default: true,
+            native: None,
+            is_whole: false,
+        })
     }
 
     /// Whether NULL into a column that takes none is the default of its type, as it is unless this says no, or an error.
@@ -71,13 +79,25 @@ impl Conform {
 
     /// Batches of this very schema need not be asked for the types of their columns.
     pub(crate) fn with_native(mut self, native: SchemaRef) -> Conform {
+        let in_place = |(at, (_, origin)): (usize, &(ColumnDef, Origin))| match origin {
+            Origin::Input(index) => *index == at,
+            Origin::Computed(_) | Origin::TypeDefault => false,
+        };
+        self.is_whole =
+            native.fields().len() == self.targets.len() && self.targets.iter().enumerate().all(in_place);
         self.native = Some(native);
         self
     }
 
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
-        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
         let is_native = self.native.as_ref().is_some_and(|native| Arc::ptr_eq(native, batch.schema_ref()));
+        if is_native && self.is_whole && self.null_as_default {
+            // Nothing to convert: the same columns, under the table's schema with its column ids.
+            let columns = batch.columns().to_vec();
+            return RecordBatch::try_new(Arc::clone(&self.schema), columns)
+                .map_err(|e| Error::internal(e.to_string()));
+        }
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
         for (array, (column, origin)) in arrays.iter_mut().zip(&self.targets) {
             match origin {
                 Origin::Input(index) => {

@@ -117,7 +117,6 @@ async fn insert_batches(
     claim: Option<Arc<Claim>>,
     mut rows: Batches,
 ) -> Result<Rows, Error> {
-    let (handle, _) = context.database.tables.handle(&table.def)?;
     let conform = &shape.conform;
     let (mut held, mut bytes) = (Vec::new(), 0);
     while let Some(batch) = rows.next().await {
@@ -132,7 +131,7 @@ async fn insert_batches(
         held.push(batch);
         if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
-            return write_parts(context, table, handle, conform, claim, rest).await;
+            return write_parts(context, table, shape, claim, rest).await;
         }
     }
     let batches = held.iter().map(|batch| conform.apply(batch)).collect::<Result<Vec<_>, Error>>()?;
@@ -140,22 +139,22 @@ async fn insert_batches(
     if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
         // Defaults made much of little.
         let all = futures::stream::iter(held.into_iter().map(Ok)).boxed();
-        return write_parts(context, table, handle, conform, claim, all).await;
+        return write_parts(context, table, shape, claim, all).await;
     }
-    store_small(context, table, handle, claim.as_deref(), batches).await
+    store_small(context, table, &shape.table, claim.as_deref(), batches).await
 }
 
 /// Rows that are too many for the log.
 async fn write_parts(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
-    handle: mergetree::Table,
-    conform: &Arc<Conform>,
+    shape: &InsertShape,
     claim: Option<Arc<Claim>>,
     rows: Batches,
 ) -> Result<Rows, Error> {
     wait_for_merges(context, table).await?;
-    let target = sink_target(context, handle, Arc::clone(conform), claim)?;
+    let handle = mergetree::Table::clone(&shape.table);
+    let target = sink_target(context, handle, Arc::clone(&shape.conform), claim)?;
     let schema = Arc::new(arrow::datatypes::Schema::empty());
     let rows = rows.map(|batch| batch.map_err(into_datafusion));
     let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
@@ -167,7 +166,7 @@ async fn write_parts(
 async fn store_small(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
-    handle: mergetree::Table,
+    handle: &mergetree::Table,
     claim: Option<&Claim>,
     batches: Vec<RecordBatch>,
 ) -> Result<Rows, Error> {
@@ -186,9 +185,9 @@ async fn store_small(
                 let (table, schema_version) = (table.def.id, table.def.schema_version);
                 let encoding = context.profile.timed(Span::Encode);
                 for batch in &batches {
-                    check_rows(&handle, batch, partitions_max(&context.settings))?;
+                    check_rows(handle, batch, partitions_max(&context.settings))?;
                 }
-                let bytes = encoded(&handle, &batches)?;
+                let bytes = encoded(handle, &batches)?;
                 drop(encoding);
                 encoded_bytes = bytes.len() as u64;
                 ops.push(Op::InlineRows { table, schema_version, rows, bytes });

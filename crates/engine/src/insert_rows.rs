@@ -89,7 +89,8 @@ fn new_reader(
     shape: &InsertShape,
     kind: FormatKind,
 ) -> Result<Box<dyn RowReader>, Error> {
-    Ok(formats::new_reader(kind, Arc::clone(&shape.reader), &format_settings(&context.settings))?)
+    let settings = format_settings(&context.settings);
+    Ok(formats::new_typed_reader(kind, Arc::clone(&shape.reader), &shape.types, &settings)?)
 }
 
 /// Rows of `INSERT ... FORMAT`: what stands in the statement, then the body.

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use model::TableDef;
+use mergetree::Table;
+use model::ColumnType;
 use model::type_arrow::to_field;
 
 use crate::conform::{Conform, Defaults, insert_columns};
@@ -15,22 +16,26 @@ use crate::error::Error;
 pub(crate) struct InsertShape {
     /// What readers of rows produce: the listed columns with their own types.
     pub reader: SchemaRef,
+    pub types: Vec<ColumnType>,
+    pub table: Arc<Table>,
     pub conform: Arc<Conform>,
 }
 
 impl InsertShape {
     /// `columns` are those an INSERT lists, `None` for all insertable ones in order.
     pub(crate) fn new(
-        def: &TableDef,
+        table: Table,
         columns: Option<&[String]>,
         defaults: &Defaults,
     ) -> Result<InsertShape, Error> {
+        let def = &table.def;
         let listed = insert_columns(def, columns)?;
         let fields: Vec<_> =
             listed.iter().map(|column| to_field(&column.name, &column.column_type)).collect();
         let reader: SchemaRef = Arc::new(Schema::new(fields));
         let conform = Conform::new(def, columns, listed.len(), defaults)?.with_native(Arc::clone(&reader));
-        Ok(InsertShape { reader, conform: Arc::new(conform) })
+        let types = formats::types_of(&reader);
+        Ok(InsertShape { reader, types, table: Arc::new(table), conform: Arc::new(conform) })
     }
 
     /// Values of a row.

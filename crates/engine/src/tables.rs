@@ -21,6 +21,8 @@ use crate::row_expr::{compile, compile_keys};
 
 /// Handles kept before the whole cache is dropped; they are cheap to make again.
 const HANDLES_MAX: usize = 4096;
+/// Lists of columns of one table that INSERTs use, kept before they are dropped; each is compared with the others.
+const SHAPES_OF_TABLE_MAX: usize = 32;
 
 pub(crate) struct Tables {
     catalog: Arc<Catalog>,
@@ -29,13 +31,21 @@ pub(crate) struct Tables {
     /// Functions and planners, nothing of any session.
     state: SessionState,
     handles: Mutex<HashMap<(TableId, u32), Handle>>,
-    shapes: Mutex<HashMap<ShapeKey, KnownShape>>,
+    shapes: Mutex<HashMap<(TableId, u32), Vec<KnownShape>>>,
 }
 
-/// Table, version of its columns, and the columns an INSERT lists.
-type ShapeKey = (TableId, u32, Option<Vec<String>>);
-/// A shape and the definition it belongs to.
-type KnownShape = (Arc<TableDef>, Arc<InsertShape>);
+/// A shape, the definition it belongs to, and the columns an INSERT lists.
+struct KnownShape {
+    def: Arc<TableDef>,
+    columns: Option<Vec<String>>,
+    shape: Arc<InsertShape>,
+}
+
+impl KnownShape {
+    fn is_of(&self, def: &Arc<TableDef>, columns: Option<&[String]>) -> bool {
+        Arc::ptr_eq(&self.def, def) && self.columns.as_deref() == columns
+    }
+}
 
 /// A table with the expressions of its columns' defaults.
 type Handle = (Table, KnownDefaults);
@@ -92,15 +102,15 @@ impl Tables {
         columns: Option<&[String]>,
         statement: StatementState<'_>,
     ) -> Result<Arc<InsertShape>, Error> {
-        let key = (def.id, def.schema_version, columns.map(<[String]>::to_vec));
-        if let Some((of, shape)) = self.shapes.lock().get(&key)
-            && Arc::ptr_eq(of, def)
+        let key = (def.id, def.schema_version);
+        if let Some(known) = self.shapes.lock().get(&key)
+            && let Some(known) = known.iter().find(|known| known.is_of(def, columns))
         {
-            return Ok(Arc::clone(shape));
+            return Ok(Arc::clone(&known.shape));
         }
-        let (_, known) = self.handle(def)?;
+        let (table, known) = self.handle(def)?;
         let defaults = self.defaults(def, statement)?;
-        let shape = Arc::new(InsertShape::new(def, columns, &defaults)?);
+        let shape = Arc::new(InsertShape::new(table, columns, &defaults)?);
         if matches!(known, KnownDefaults::OfStatement) {
             return Ok(shape);
         }
@@ -108,7 +118,13 @@ impl Tables {
         if shapes.len() >= HANDLES_MAX {
             shapes.clear();
         }
-        shapes.insert(key, (Arc::clone(def), Arc::clone(&shape)));
+        let of_table = shapes.entry(key).or_default();
+        of_table.retain(|known| Arc::ptr_eq(&known.def, def));
+        if of_table.len() >= SHAPES_OF_TABLE_MAX {
+            of_table.clear();
+        }
+        let columns = columns.map(<[String]>::to_vec);
+        of_table.push(KnownShape { def: Arc::clone(def), columns, shape: Arc::clone(&shape) });
         Ok(shape)
     }
 

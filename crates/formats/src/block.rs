@@ -10,9 +10,8 @@ use arrow::compute::cast;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use model::ColumnType;
-use model::type_arrow::from_field;
 
-use crate::builder::{CellError, TypedColumnBuilder};
+use crate::builder::{BuilderOptions, CellError, TypedColumnBuilder};
 use crate::cell::Cell;
 use crate::error::{FormatError, code};
 use crate::settings::FormatSettings;
@@ -44,9 +43,10 @@ pub(crate) struct Block {
 
 impl Block {
     /// Cells are the file's columns in order; with `flatten` a tuple's elements stand in cells of their own, as in CSV.
-    /// Batches hold the columns of `projection`, in its order.
+    /// Batches hold the columns of `projection`, in its order. `types` are those of the file's columns.
     pub(crate) fn new(
         file_schema: SchemaRef,
+        types: &[ColumnType],
         projection: Option<&[usize]>,
         settings: &FormatSettings,
         flatten: bool,
@@ -56,20 +56,22 @@ impl Block {
             Some(columns) => Arc::new(file_schema.project(columns).map_err(failed)?),
             None => Arc::clone(&file_schema),
         };
-        let builders = schema
-            .fields()
-            .iter()
-            .map(|field| TypedColumnBuilder::with_settings(&from_field(field), settings))
-            .collect::<Result<_, _>>()?;
-        let mut slots = Vec::new();
-        for (column, field) in file_schema.fields().iter().enumerate() {
+        let options = BuilderOptions::from(settings);
+        let builder = |column_type: &ColumnType| TypedColumnBuilder::with_options(column_type, &options);
+        let builders: Result<Vec<_>, FormatError> = match projection {
+            Some(columns) => columns.iter().filter_map(|column| types.get(*column)).map(builder).collect(),
+            None => types.iter().map(builder).collect(),
+        };
+        let mut slots = Vec::with_capacity(types.len());
+        for (column, (field, column_type)) in file_schema.fields().iter().zip(types).enumerate() {
             let builder =
                 projection.map_or(Some(column), |columns| columns.iter().position(|c| *c == column));
             let slot = Slot { column, builder, path: Vec::new(), name: field.name().clone() };
-            push_slots(&mut slots, slot, &from_field(field), flatten);
+            push_slots(&mut slots, slot, column_type, flatten);
         }
         let slots = slots.into_iter().map(Some).collect();
-        Ok(Self { file_schema, schema, builders, slots, missing: Vec::new(), rows: 0, rows_before: 0 })
+        let (builders, missing) = (builders?, Vec::new());
+        Ok(Self { file_schema, schema, builders, slots, missing, rows: 0, rows_before: 0 })
     }
 
     /// Cells per row.

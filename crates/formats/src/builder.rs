@@ -69,7 +69,10 @@ impl TypedColumnBuilder {
         Self::with_options(column_type, &BuilderOptions::from(settings))
     }
 
-    fn with_options(column_type: &ColumnType, options: &BuilderOptions) -> Result<Self, FormatError> {
+    pub(crate) fn with_options(
+        column_type: &ColumnType,
+        options: &BuilderOptions,
+    ) -> Result<Self, FormatError> {
         Ok(Self {
             column_type: column_type.clone(),
             options: options.clone(),

@@ -41,7 +41,7 @@ pub use cell::{Cell, TextForm};
 pub use error::{FormatError, ValueError};
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
-pub use reader::{ReaderStart, new_reader, new_reader_at};
+pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, types_of};
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings};
 pub use split::RowReader;
 pub use text::{ColumnText, NULL_SIGN, Style};

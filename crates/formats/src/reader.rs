@@ -6,6 +6,8 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use model::ColumnType;
+use model::type_arrow::from_field;
 
 use crate::block::Block;
 use crate::cell::Cell;
@@ -49,7 +51,35 @@ pub fn new_reader_at(
     settings: &FormatSettings,
     start: &ReaderStart,
 ) -> Result<Box<dyn RowReader>, FormatError> {
-    let block = Block::new(file_schema, projection, settings, is_csv(kind))?;
+    let types = types_of(&file_schema);
+    reader_of_types(kind, file_schema, &types, projection, settings, start)
+}
+
+/// The types of a schema's columns, in order.
+pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {
+    schema.fields().iter().map(|field| from_field(field)).collect()
+}
+
+/// [`new_reader`] for whoever reads many texts of one schema: `types` are what [`types_of`] said of it, so that they are
+/// not read from its fields again for each text.
+pub fn new_typed_reader(
+    kind: FormatKind,
+    schema: SchemaRef,
+    types: &[ColumnType],
+    settings: &FormatSettings,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    reader_of_types(kind, schema, types, None, settings, &ReaderStart::File)
+}
+
+fn reader_of_types(
+    kind: FormatKind,
+    file_schema: SchemaRef,
+    types: &[ColumnType],
+    projection: Option<&[usize]>,
+    settings: &FormatSettings,
+    start: &ReaderStart,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    let block = Block::new(file_schema, types, projection, settings, is_csv(kind))?;
     match splitter(kind, settings, block.column_names())? {
         Splitter::Csv(rows) => reader(rows, block, kind, settings, start),
         Splitter::Tsv(rows) => reader(rows, block, kind, settings, start),
@@ -307,7 +337,9 @@ impl<S: SplitRows> Reader<S> {
     ) -> Result<usize, FormatError> {
         let width = self.block.width().max(1);
         let run_rows = (RUN_CELLS / width).max(1);
-        let mut cells: Vec<Cell<'_>> = Vec::with_capacity(run_rows * width + width);
+        // About a cell a byte is the most there can be: a short text needs no room for a whole run.
+        let cells_expected = (run_rows * width + width).min(bytes.len().saturating_sub(at) + width);
+        let mut cells: Vec<Cell<'_>> = Vec::with_capacity(cells_expected);
         let (mut pending, mut full_at) = (0, at);
         loop {
             let first = cells.len();

@@ -11,7 +11,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
 use crate::parse as grammar;
-use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, next_statement};
+use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
 use crate::statement::{Outfile, Output, ParsedStatement, Statement};
 use crate::tokens::{is_word, tokenize};
 
@@ -20,12 +20,13 @@ pub fn parse(text: &str) -> Result<Vec<ParsedStatement>> {
     let mut statements = vec![];
     let mut start = 0;
     while start < text.len() && !is_blank(&text[start..]) {
-        let length = next_statement(&text[start..], true).unwrap_or(text.len() - start).max(1);
-        let range = start..start + length;
+        let (length, closing) = statement_end(&text[start..], true).unwrap_or((text.len() - start, None));
+        let range = start..start + length.max(1);
         if !is_blank(&text[range.clone()]) {
-            statements.push(parse_statement(text, range)?);
+            let content_end = closing.map_or(range.end, |closing| start + closing);
+            statements.push(parse_statement(text, range.clone(), content_end)?);
         }
-        start += length;
+        start = range.end;
     }
     Ok(statements)
 }
@@ -56,7 +57,8 @@ pub(crate) fn parse_query(text: &str) -> Result<Query> {
     Ok(*query.ast)
 }
 
-fn parse_statement(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
+/// `content_end` is before the `;` that ends the statement.
+fn parse_statement(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedStatement> {
     let first = |piece: &Piece| piece.kind != PieceKind::Symbol(b';');
     let Some(first) = Scanner::new(&text[..range.end], range.start).find(first) else {
         return Err(SqlError::new(ErrorCode::SyntaxError, "empty query"));
@@ -65,7 +67,7 @@ fn parse_statement(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
     let source = &text[range.clone()];
     let first_word = &text[first.start..first.end];
     if first_word.eq_ignore_ascii_case("insert") {
-        return insert(text, range);
+        return insert(text, range, content_end);
     }
     let trimmed = source.trim_end().trim_end_matches(';');
     let end = range.start + trimmed.len();
@@ -187,7 +189,7 @@ fn outfile(head: &mut Head<'_>) -> Result<Outfile> {
 }
 
 /// INSERT: the head is tokenized, data is not.
-fn insert(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
+fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedStatement> {
     let source = &text[range.clone()];
     let Some(body) = insert_body(source, "insert".len()) else {
         // Something in the head is left open; the tokenizer says what.
@@ -206,7 +208,8 @@ fn insert(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
     let mut output = Output::default();
     let (statement, end) = match body {
         InsertBody::Values { data, .. } => {
-            let end = data_end(source, data);
+            // Behind the last row. The scan that found the statement's end passed the rows; they are not scanned again.
+            let end = content_end.max(range.start + data) - range.start;
             (grammar::insert::with_values(insert, range.start + data..range.start + end)?, end)
         }
         InsertBody::Format { name, data, .. } => {
@@ -227,12 +230,6 @@ fn insert(text: &str, range: Range<usize>) -> Result<ParsedStatement> {
     output.settings = settings;
     let statement = statement.with_output(&output);
     Ok(ParsedStatement { statement, range: range.start..range.start + end, warnings, output })
-}
-
-/// Behind the last row of VALUES: before the `;` that ends the statement.
-fn data_end(source: &str, data: usize) -> usize {
-    let closing = Scanner::new(source, data).find(|piece| piece.kind == PieceKind::Symbol(b';'));
-    closing.map_or(source.len(), |piece| piece.start)
 }
 
 #[cfg(test)]

@@ -158,14 +158,19 @@ pub fn lexemes(text: &str) -> impl Iterator<Item = &str> {
 /// `at_end` says that no more text will come, which ends a statement without `;`. Data after `INSERT .. FORMAT f`
 /// ends at an empty line or at the end of the input, because any format may contain `;`.
 pub fn next_statement(text: &str, at_end: bool) -> Option<usize> {
-    let whole = || at_end.then_some(text.len());
+    statement_end(text, at_end).map(|(end, _)| end)
+}
+
+/// As [`next_statement`], and where its last `;` starts if it ends with one.
+pub(crate) fn statement_end(text: &str, at_end: bool) -> Option<(usize, Option<usize>)> {
+    let whole = || at_end.then_some((text.len(), None));
     if let Some(data) = format_data_start(text) {
-        let blank = text[data..].find("\n\n").map(|found| data + found + 2);
+        let blank = text[data..].find("\n\n").map(|found| (data + found + 2, None));
         return blank.or_else(whole);
     }
     for piece in Scanner::new(text, 0) {
         match piece.kind {
-            PieceKind::Symbol(b';') => return Some(piece.end),
+            PieceKind::Symbol(b';') => return Some((piece.end, Some(piece.start))),
             PieceKind::Unclosed => return whole(),
             _ => {}
         }

@@ -19,6 +19,23 @@ fn read(kind: FormatKind, structure: &[(&str, &str)], text: &[u8]) -> Result<Vec
 }
 
 #[test]
+fn a_reader_that_is_told_the_types_reads_the_same() {
+    let columns = [("id", "Nullable(Int32)"), ("pair", "Tuple(a Int8, b String)"), ("e", "Enum8('x' = 1)")];
+    let (schema, settings) = (schema(&columns), FormatSettings::default());
+    let types = types_of(&schema);
+    for (kind, text) in [
+        (FormatKind::Values, "(1, (2, 'a'), 'x'), (NULL, (3, ''), 'x')"),
+        (FormatKind::Csv, "1,2,a,x\n\\N,3,,x\n"),
+    ] {
+        let mut reader = new_typed_reader(kind, Arc::clone(&schema), &types, &settings).unwrap();
+        let mut out = Vec::new();
+        reader.read(text.as_bytes(), true, &mut out).unwrap();
+        assert_eq!(out, read(kind, &columns, text.as_bytes()).unwrap(), "{kind:?}");
+        assert_eq!(out[0].num_rows(), 2);
+    }
+}
+
+#[test]
 fn errors_name_row_column_and_position() {
     let columns = [("id", "Int32"), ("name", "String")];
     for (kind, text, error) in [
