@@ -61,7 +61,7 @@ impl Runner {
 
     /// Runs `sql` and shows its answer. `body` is data of an INSERT that stands outside its text.
     pub(crate) async fn run(&self, sql: &str, body: Option<BodyStream>) -> Result<(), Stop> {
-        let mut watch = Watch::new(Arc::clone(&self.clock));
+        let mut watch = Watch::new(Arc::clone(&self.clock), self.statistics);
         let shown = self.execute_and_show(sql, body, &mut watch).await;
         watch.line.wipe();
         let finished = shown?;
@@ -201,12 +201,38 @@ struct Watch {
     started: Duration,
     ticks: Interval,
     line: ProgressLine,
+    /// `None` when nobody will see it: looking costs as much as a small statement.
+    memory: Option<MemoryWatch>,
+}
+
+struct MemoryWatch {
     peak_before_bytes: u64,
     peak_seen_bytes: u64,
 }
 
+impl MemoryWatch {
+    fn new() -> MemoryWatch {
+        let resident = host::process::resident_bytes();
+        MemoryWatch { peak_before_bytes: resident.peak, peak_seen_bytes: resident.current }
+    }
+
+    fn look(&mut self) {
+        self.peak_seen_bytes = self.peak_seen_bytes.max(host::process::current_rss_bytes());
+    }
+
+    /// The kernel's high-water mark is exact, but of the whole life of the process: it is this statement's only if this
+    /// statement raised it. Otherwise the highest of the samples stands.
+    fn peak_bytes(&self) -> u64 {
+        let resident = host::process::resident_bytes();
+        match resident.peak > self.peak_before_bytes {
+            true => resident.peak,
+            false => self.peak_seen_bytes.max(resident.current),
+        }
+    }
+}
+
 impl Watch {
-    fn new(clock: Arc<dyn Clock>) -> Watch {
+    fn new(clock: Arc<dyn Clock>, statistics: bool) -> Watch {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Watch {
@@ -214,8 +240,7 @@ impl Watch {
             clock,
             ticks,
             line: ProgressLine::new(),
-            peak_before_bytes: host::process::peak_rss_bytes(),
-            peak_seen_bytes: host::process::current_rss_bytes(),
+            memory: statistics.then(MemoryWatch::new),
         }
     }
 
@@ -225,8 +250,12 @@ impl Watch {
 
     async fn tick(&mut self) -> Duration {
         self.ticks.tick().await;
-        self.peak_seen_bytes = self.peak_seen_bytes.max(host::process::current_rss_bytes());
-        self.elapsed()
+        let elapsed = self.elapsed();
+        // The first tick comes at once, where the memory has just been looked at.
+        if let Some(memory) = self.memory.as_mut().filter(|_| elapsed >= TICK) {
+            memory.look();
+        }
+        elapsed
     }
 
     fn show(&mut self, moment: Moment) {
@@ -244,17 +273,13 @@ impl Watch {
     }
 
     fn finished(&self, result_rows: Option<u64>, progress: &QueryProgress) -> Finished {
-        // The kernel's high-water mark is exact, but of the whole life of the process: it is this statement's only if
-        // this statement raised it. Otherwise the highest of the samples stands.
-        let peak_now = host::process::peak_rss_bytes();
-        let seen = self.peak_seen_bytes.max(host::process::current_rss_bytes());
         Finished {
             result_rows,
             written_rows: progress.written_rows(),
             read_rows: progress.read_rows(),
             read_bytes: progress.read_bytes(),
             elapsed: self.elapsed(),
-            peak_memory_bytes: if peak_now > self.peak_before_bytes { peak_now } else { seen },
+            peak_memory_bytes: self.memory.as_ref().map_or(0, MemoryWatch::peak_bytes),
         }
     }
 }

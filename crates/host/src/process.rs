@@ -15,14 +15,29 @@ pub struct CpuTimes {
     pub system: Duration,
 }
 
+/// The memory the process has resident, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ResidentBytes {
+    pub current: u64,
+    /// The most since its start.
+    pub peak: u64,
+}
+
+/// Both figures of one moment, in one look: the kernel counts pages for each.
+pub fn resident_bytes() -> ResidentBytes {
+    let status = read_to_string("/proc/self/status").unwrap_or_default();
+    let bytes = |field| kilobytes(&status, field).unwrap_or(0);
+    ResidentBytes { current: bytes("VmRSS:"), peak: bytes("VmHWM:") }
+}
+
 /// The most memory the process had resident since its start, in bytes.
 pub fn peak_rss_bytes() -> u64 {
-    status_bytes("VmHWM:")
+    resident_bytes().peak
 }
 
 /// The memory the process has resident now, in bytes.
 pub fn current_rss_bytes() -> u64 {
-    status_bytes("VmRSS:")
+    resident_bytes().current
 }
 
 /// CPU time of all threads, living and ended; the kernel counts in ticks of 10 ms.
@@ -55,10 +70,6 @@ pub fn available_memory_bytes() -> u64 {
 fn available_under(root: &Path) -> u64 {
     let machine = meminfo_bytes(root, "MemAvailable:");
     cgroup_memory(root).map_or(machine, |group| machine.min(group.limit.saturating_sub(group.used)))
-}
-
-fn status_bytes(field: &str) -> u64 {
-    read_to_string("/proc/self/status").ok().and_then(|text| kilobytes(&text, field)).unwrap_or(0)
 }
 
 fn meminfo_bytes(root: &Path, field: &str) -> u64 {

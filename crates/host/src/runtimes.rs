@@ -7,10 +7,12 @@
 //! [`Runtimes::shutdown`].
 //! Must not know: what the tasks do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -41,15 +43,29 @@ struct Shared {
     tasks: Arc<Tasks>,
 }
 
-#[derive(Debug, Default)]
-struct Tasks {
-    living: Mutex<Living>,
+/// What a task is called. A name known when the program is built costs nothing.
+#[derive(Debug, Clone)]
+pub struct TaskName(Cow<'static, str>);
+
+impl From<&'static str> for TaskName {
+    fn from(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
 }
 
+impl From<&String> for TaskName {
+    fn from(name: &String) -> Self {
+        Self(Cow::Owned(name.clone()))
+    }
+}
+
+/// Lists of living tasks, so that tasks that start at the same time seldom wait for each other.
+const LISTS: usize = 16;
+
 #[derive(Debug, Default)]
-struct Living {
-    next: u64,
-    names: BTreeMap<u64, String>,
+struct Tasks {
+    next: AtomicU64,
+    living: [Mutex<BTreeMap<u64, TaskName>>; LISTS],
 }
 
 /// A name on the list for as long as its task lives, however the task ends.
@@ -60,18 +76,19 @@ struct Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
-        self.tasks.living.lock().names.remove(&self.id);
+        self.tasks.list_of(self.id).lock().remove(&self.id);
     }
 }
 
 impl Tasks {
-    fn enter(self: Arc<Self>, name: &str) -> Named {
-        let mut living = self.living.lock();
-        let id = living.next;
-        living.next += 1;
-        living.names.insert(id, name.to_owned());
-        drop(living);
+    fn enter(self: Arc<Self>, name: TaskName) -> Named {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.list_of(id).lock().insert(id, name);
         Named { tasks: self, id }
+    }
+
+    fn list_of(&self, id: u64) -> &Mutex<BTreeMap<u64, TaskName>> {
+        &self.living[usize::try_from(id).unwrap_or(0) % LISTS]
     }
 }
 
@@ -99,28 +116,28 @@ impl Runtimes {
     }
 
     /// Runs a task on the `io` pool.
-    pub fn spawn_io<F>(&self, name: &str, task: F) -> JoinHandle<F::Output>
+    pub fn spawn_io<F>(&self, name: impl Into<TaskName>, task: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.io.spawn(self.named(name, task))
+        self.io.spawn(self.named(name.into(), task))
     }
 
     /// Runs a task on the `cpu` pool.
-    pub fn spawn_cpu<F>(&self, name: &str, task: F) -> JoinHandle<F::Output>
+    pub fn spawn_cpu<F>(&self, name: impl Into<TaskName>, task: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.cpu.spawn(self.named(name, task))
+        self.cpu.spawn(self.named(name.into(), task))
     }
 
     /// Runs a closure on a thread where it may block.
-    pub fn spawn_blocking<F, T>(&self, name: &str, work: F) -> JoinHandle<T>
+    pub fn spawn_blocking<F, T>(&self, name: impl Into<TaskName>, work: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let named = Arc::clone(&self.shared.tasks).enter(name);
+        let named = Arc::clone(&self.shared.tasks).enter(name.into());
         self.cpu.spawn_blocking(move || {
             let _named = named;
             work()
@@ -132,12 +149,13 @@ impl Runtimes {
     ///
     /// # Errors
     /// The operating system gives no thread.
-    pub fn spawn_thread<F, T>(&self, name: &str, work: F) -> io::Result<oneshot::Receiver<T>>
+    pub fn spawn_thread<F, T>(&self, name: impl Into<TaskName>, work: F) -> io::Result<oneshot::Receiver<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let named = Arc::clone(&self.shared.tasks).enter(name);
+        let name = name.into();
+        let named = Arc::clone(&self.shared.tasks).enter(name.clone());
         let (sender, receiver) = oneshot::channel();
         let run = move || {
             let done = work();
@@ -145,7 +163,7 @@ impl Runtimes {
             // Whoever asked may have gone.
             let _ = sender.send(done);
         };
-        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run)?;
+        std::thread::Builder::new().name(name.0.into_owned()).stack_size(STACK_BYTES).spawn(run)?;
         Ok(receiver)
     }
 
@@ -156,7 +174,11 @@ impl Runtimes {
 
     /// Names of the living tasks, oldest first.
     pub fn running(&self) -> Vec<String> {
-        self.shared.tasks.living.lock().names.values().cloned().collect()
+        let mut living = BTreeMap::new();
+        for list in &self.shared.tasks.living {
+            living.extend(list.lock().iter().map(|(id, name)| (*id, name.0.to_string())));
+        }
+        living.into_values().collect()
     }
 
     /// Stops both pools, waiting up to `patience` for each; returns the names of tasks that did not end.
@@ -171,7 +193,7 @@ impl Runtimes {
         self.running()
     }
 
-    fn named<F: Future>(&self, name: &str, task: F) -> impl Future<Output = F::Output> + use<F> {
+    fn named<F: Future>(&self, name: TaskName, task: F) -> impl Future<Output = F::Output> + use<F> {
         let named = Arc::clone(&self.shared.tasks).enter(name);
         async move {
             let _named = named;

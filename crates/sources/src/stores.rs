@@ -282,7 +282,7 @@ impl Store {
         })
     }
 
-    async fn on_io<F>(&self, name: &str, task: F) -> Result<F::Output>
+    async fn on_io<F>(&self, name: &'static str, task: F) -> Result<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
