@@ -9,7 +9,7 @@ use sql::{Statement, SystemCommand};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
-use crate::{ddl, explain, insert, limits, load_statements, optimize, query, show};
+use crate::{create_select, ddl, explain, insert, limits, load_statements, optimize, query, show};
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
 pub(crate) async fn execute(
@@ -35,7 +35,7 @@ async fn run(
         Statement::Show(what) => return show::show(context, what),
         Statement::Describe(what) => return show::describe(context, what).await,
         Statement::Exists { what } => return show::exists(context, what),
-        Statement::CreateTable(create) => create_table(context, create, text).await?,
+        Statement::CreateTable(create) => create_select::run(context, create, text).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
             ddl::create_database(context, name, *if_not_exists).await?;
         }
@@ -60,30 +60,6 @@ async fn run(
         }
     }
     Ok(Rows::none())
-}
-
-async fn create_table(
-    context: &Arc<StatementContext>,
-    create: &sql::CreateTable,
-    text: &str,
-) -> Result<(), Error> {
-    let Some(_created) = ddl::create_table(context, create).await? else { return Ok(()) };
-    if let sql::CreateSource::Select { query, empty: false, .. } = &create.source {
-        let filled = context.at_newest_snapshot();
-        let insert = sql::Insert {
-            target: sql::InsertTarget::Table(create.name.clone()),
-            columns: None,
-            label: None,
-            source: sql::InsertSource::Select(query.as_ref().clone()),
-            settings: Vec::new(),
-        };
-        if let Err(error) = insert::run(&filled, &insert, text, None).await {
-            // CREATE TABLE .. AS SELECT leaves no empty table behind.
-            ddl::drop_tables(&filled, std::slice::from_ref(&create.name), true).await?;
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 fn system_command(context: &StatementContext, command: &SystemCommand) -> Result<(), Error> {

@@ -278,6 +278,7 @@ fn sink_target(
         settings,
         claim,
         progress: Arc::clone(&context.progress),
+        stop: context.progress.cancellation().child_token(),
         runtimes: context.database.runtimes.clone(),
         profile: Arc::clone(&context.profile),
         part_log: Arc::clone(&context.database.part_log),

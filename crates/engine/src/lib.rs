@@ -62,6 +62,7 @@ mod staged_load;
 mod insert;
 mod load_statements;
 mod ddl;
+mod create_select;
 mod merging;
 mod optimize;
 mod show;

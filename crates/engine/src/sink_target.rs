@@ -8,6 +8,7 @@ use std::time::Duration;
 use host::Runtimes;
 use mergetree::Table;
 use mergetree::write::SinkSettings;
+use tokio_util::sync::CancellationToken;
 
 use crate::claim::Claim;
 use crate::conform::Conform;
@@ -24,6 +25,9 @@ pub(crate) struct SinkTarget {
     /// What is committed beside the parts, so that the statement is recognised when it comes again.
     pub claim: Option<Arc<Claim>>,
     pub progress: Arc<QueryProgress>,
+    /// Ends the sinks at their next batch; cancelled with the statement, but not the other way round: what fails here
+    /// is the statement's to tell.
+    pub stop: CancellationToken,
     pub runtimes: Runtimes,
     pub profile: Arc<StatementProfile>,
     pub part_log: Arc<PartLog>,

@@ -243,6 +243,7 @@ impl Load {
             settings: SinkSettings { load: Some(self.id), ..insert.settings },
             claim: None,
             progress: Arc::clone(&context.progress),
+            stop: context.progress.cancellation().child_token(),
             runtimes: context.database.runtimes.clone(),
             profile: Arc::clone(&context.profile),
             part_log: Arc::clone(&context.database.part_log),

@@ -104,7 +104,7 @@ impl ExecutionPlan for CommitExec {
         let (streams, target) = (streams?, Arc::clone(&self.target));
         let done = async move {
             // Sinks stop at their next batch when this future goes away before the commit.
-            let stop = target.progress.cancellation().clone().drop_guard();
+            let stop = target.stop.clone().drop_guard();
             let rows = drain(streams).await?;
             let committed = Arc::clone(&target);
             let blocking = move || commit_parts(&committed);

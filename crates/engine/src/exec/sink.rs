@@ -185,7 +185,7 @@ async fn run(
     loop {
         let batch = tokio::select! {
             biased;
-            () = target.progress.cancellation().cancelled() => return Err(Error::cancelled()),
+            () = target.stop.cancelled() => return Err(Error::cancelled()),
             batch = input.next() => batch,
         };
         let Some(batch) = batch else { break };
