@@ -26,6 +26,7 @@ use crate::exec::sink::{SinkExec, write_stream};
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::insert_shape::InsertShape;
 use crate::load_source::{plain_source, read_by_units};
+use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
@@ -119,6 +120,7 @@ async fn insert_batches(
 ) -> Result<Rows, Error> {
     let conform = &shape.conform;
     let (mut held, mut bytes) = (Vec::new(), 0);
+    let mut in_memory = Gathered::new(&context.memory);
     while let Some(batch) = rows.next().await {
         let batch = batch?;
         if table.def.engine == TableEngine::Null {
@@ -127,14 +129,21 @@ async fn insert_batches(
             context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
             continue;
         }
+        if table.def.engine == TableEngine::Memory {
+            in_memory.push(conform.apply(&batch)?)?;
+            continue;
+        }
         bytes += batch.get_array_memory_size();
         held.push(batch);
-        if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
+        if bytes > INLINE_BYTES_MAX {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
             return write_parts(context, table, shape, claim, rest).await;
         }
     }
-    let batches = held.iter().map(|batch| conform.apply(batch)).collect::<Result<Vec<_>, Error>>()?;
+    let mut batches = in_memory.into_batches();
+    for batch in &held {
+        batches.push(conform.apply(batch)?);
+    }
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
     if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
         // Defaults made much of little.
@@ -371,14 +380,14 @@ async fn drain_into(
 ) -> Result<Rows, Error> {
     let schema = physical.schema();
     let mut rows = crate::query::stream_of(context, &planned.state, physical, schema)?;
-    let mut kept = Vec::new();
+    let mut kept = Gathered::new(&context.memory);
     while let Some(batch) = rows.next().await {
         let batch = conform.apply(&batch?)?;
         context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
         if table.def.engine == TableEngine::Memory && !context.rolls_back {
-            kept.push(batch);
+            kept.push(batch)?;
         }
     }
-    context.database.memory_tables.append(table.def.id, kept)?;
+    context.database.memory_tables.append(table.def.id, kept.into_batches())?;
     Ok(Rows::none())
 }

@@ -37,10 +37,7 @@ impl MemoryTables {
         let rows = tables
             .entry(table)
             .or_insert_with(|| Rows { batches: Vec::new(), grant: self.budget.empty_grant("memory table") });
-        rows.grant.try_grow(bytes).map_err(|refused| {
-            Error::new(ErrorKind::Limit, 241, refused.to_string())
-                .with_hint("use ENGINE = MergeTree for tables larger than memory")
-        })?;
+        grow(&mut rows.grant, bytes)?;
         rows.batches.extend(batches);
         Ok(())
     }
@@ -64,8 +61,64 @@ impl MemoryTables {
     }
 }
 
+/// Rows of a statement on their way into a Memory table, counted as they come: a source may be larger than memory.
+pub(crate) struct Gathered {
+    grant: MemoryGrant,
+    batches: Vec<RecordBatch>,
+}
+
+impl Gathered {
+    /// `budget` is the statement's.
+    pub(crate) fn new(budget: &MemoryBudget) -> Gathered {
+        Gathered { grant: budget.empty_grant("memory table"), batches: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
+        grow(&mut self.grant, batch.get_array_memory_size() as u64)?;
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    /// The rows, which the table counts from here on.
+    pub(crate) fn into_batches(self) -> Vec<RecordBatch> {
+        self.batches
+    }
+}
+
+fn grow(grant: &mut MemoryGrant, bytes: u64) -> Result<(), Error> {
+    grant.try_grow(bytes).map_err(|refused| {
+        Error::new(ErrorKind::Limit, 241, refused.to_string())
+            .with_hint("use ENGINE = MergeTree for tables larger than memory")
+    })
+}
+
 impl std::fmt::Debug for MemoryTables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "MemoryTables({})", self.tables.read().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_refused_as_they_come_and_counted_once() {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![7; 1000]));
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let bytes = batch.get_array_memory_size() as u64;
+        let process = MemoryBudget::new(bytes * 3);
+        let statement = process.child_named("query", bytes * 2);
+        let mut gathered = Gathered::new(&statement);
+        gathered.push(batch.clone()).unwrap();
+        gathered.push(batch.clone()).unwrap();
+        assert_eq!(gathered.push(batch).unwrap_err().code, 241);
+        let (tables, table) = (MemoryTables::new(process.clone()), TableId::from_random_bytes([1; 16]));
+        tables.append(table, gathered.into_batches()).unwrap();
+        assert_eq!((tables.size(table), process.used()), ((2000, bytes * 2), bytes * 2));
     }
 }
