@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use engine::{BodyStream, Database, Error, FormatKind, Outcome, QueryProgress, Request, Session};
+use engine::{BodyStream, Database, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session};
 use formats::{FormatSettings, OutputStats, new_writer};
 use futures::StreamExt;
 use host::{Clock, Disk};
@@ -86,11 +86,20 @@ impl Runner {
         let progress = Arc::clone(&request.progress);
         let mut executing = Box::pin(self.session.execute(request));
         let mut interrupted = Box::pin(tokio::signal::ctrl_c());
+        let mut asked_to_stop = false;
         let outcome = loop {
             tokio::select! {
                 outcome = &mut executing => break outcome?,
                 // What is being committed is waited for: its outcome is worth more than the moment it takes.
-                _ = &mut interrupted, if !progress.is_cancelled() => progress.cancel(),
+                _ = &mut interrupted => {
+                    // Whoever asks twice does not want to wait.
+                    if asked_to_stop {
+                        return Err(left_alone(&progress).into());
+                    }
+                    asked_to_stop = true;
+                    progress.cancel();
+                    interrupted.set(tokio::signal::ctrl_c());
+                }
                 elapsed = watch.tick() => watch.show(moment(&progress, elapsed)),
             }
         };
@@ -162,6 +171,15 @@ impl Runner {
         sink.finish()?;
         Ok(Some(rows))
     }
+}
+
+/// A statement that nobody waits for while it winds down.
+fn left_alone(progress: &QueryProgress) -> Error {
+    if !progress.has_begun_commit() {
+        return Error::cancelled();
+    }
+    let message = "it is not known whether the statement was committed: nobody waited for its end";
+    Error::new(ErrorKind::OutcomeUnknown, 1002, message).with_hint("look whether its rows are there")
 }
 
 /// Whether nobody asked for another format than the ones answers have by themselves.

@@ -160,8 +160,8 @@ impl QueryProgress {
         }
     }
 
-    /// Whether [`QueryProgress::begin_commit`] was called in time.
-    pub(crate) fn has_begun_commit(&self) -> bool {
+    /// Whether a record of the statement is written or being written, so that it can no longer be undone.
+    pub fn has_begun_commit(&self) -> bool {
         self.stage.load(Ordering::Acquire) == COMMITTING
     }
 

@@ -11,6 +11,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use parking_lot::Mutex;
 use sql::{InsertSource, Output, ParsedStatement, Settings, Statement};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
 use crate::database::Database;
@@ -65,6 +66,8 @@ struct Prepared {
 struct Listed {
     database: Arc<Database>,
     number: u64,
+    /// Lets the task that waits for the deadline go, when the statement is over.
+    deadline: Option<DropGuard>,
 }
 
 impl Listed {
@@ -95,12 +98,10 @@ impl Session {
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;
         let deadline = request.deadline;
-        let (prepared, listed) = self.prepare(Request { body: None, ..request })?;
+        let (prepared, mut listed) = self.prepare(Request { body: None, ..request })?;
         let context = Arc::clone(&prepared.context);
         let output = prepared.parsed.output.clone();
-        if let Some(deadline) = deadline {
-            cancel_later(&self.database, &context.progress, deadline);
-        }
+        listed.deadline = deadline.map(|deadline| cancel_later(&self.database, &context.progress, deadline));
         match self.session_statement(&prepared) {
             Ok(None) => {}
             Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
@@ -194,7 +195,7 @@ impl Session {
             progress: Arc::clone(&context.progress),
             profile: Arc::clone(&context.profile),
         });
-        let listed = Listed { database: Arc::clone(&self.database), number };
+        let listed = Listed { database: Arc::clone(&self.database), number, deadline: None };
         Ok((Prepared { context, parsed, text }, listed))
     }
 
@@ -293,14 +294,25 @@ impl Drop for AbortOnDrop {
     }
 }
 
-fn cancel_later(database: &Database, progress: &Arc<QueryProgress>, deadline: std::time::Duration) {
-    let progress = Arc::downgrade(progress);
+/// Until the answer is dropped.
+fn cancel_later(
+    database: &Database,
+    progress: &Arc<QueryProgress>,
+    deadline: std::time::Duration,
+) -> DropGuard {
+    let (progress, over) = (Arc::downgrade(progress), CancellationToken::new());
+    let guard = over.clone().drop_guard();
     database.runtimes.spawn_io("deadline", async move {
-        tokio::time::sleep(deadline).await;
-        if let Some(progress) = progress.upgrade() {
-            progress.cancel();
+        tokio::select! {
+            () = over.cancelled() => {}
+            () = tokio::time::sleep(deadline) => {
+                if let Some(progress) = progress.upgrade() {
+                    progress.cancel();
+                }
+            }
         }
     });
+    guard
 }
 
 /// Characters of a statement that logs keep (`log_queries_cut_to_length` of ClickHouse).
@@ -343,5 +355,32 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::CheckTable { .. } => "Check",
         Statement::ResumeLoad { .. } => "Insert",
         Statement::CancelLoad { .. } => "CancelLoad",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn nothing_waits_for_a_deadline_after_its_statement() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let config = Config { threads: Some(2), background: false, ..Config::default() };
+            let database = Database::open(config).unwrap();
+            let hour = Duration::from_secs(3600);
+            let request = Request { deadline: Some(hour), ..Request::new("SELECT 1") };
+            database.session().execute(request).await.unwrap().collect().await.unwrap();
+            let ended = async {
+                while database.runtimes.running().iter().any(|name| name == "deadline") {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+            database.close().await;
+        });
     }
 }
