@@ -238,8 +238,8 @@ impl MemoryWatch {
         self.peak_seen_bytes = self.peak_seen_bytes.max(host::process::current_rss_bytes());
     }
 
-    /// The kernel's high-water mark is exact, but of the whole life of the process: it is this statement's only if this
-    /// statement raised it. Otherwise the highest of the samples stands.
+    /// The kernel's high-water mark is exact, but of the whole life of the process: it is this statement's only if
+    /// this statement raised it. Otherwise the highest of the samples stands.
     fn peak_bytes(&self) -> u64 {
         let resident = host::process::resident_bytes();
         match resident.peak > self.peak_before_bytes {

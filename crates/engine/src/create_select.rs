@@ -1,7 +1,7 @@
 //! CREATE TABLE, and filling it from a SELECT.
 //!
-//! Invariant: a table that could not be filled is not left behind empty, whether its SELECT failed, ran out of time or
-//! was given up; what is removed is the table that was created here, whatever has its name by then.
+//! Invariant: a table that could not be filled is not left behind empty, whether its SELECT failed, ran out of time
+//! or was given up; what is removed is the table that was created here, whatever has its name by then.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Compiles stored expressions (`` toDate(`#4`) ``) to `RowExpr`s: keys and defaults as storage sees them.
 //!
 //! Invariant: only deterministic, row-wise expressions compile, so a key computed today equals the key computed when
-//! the row was written. A default may ask about the statement that writes the row, as `now()` does; it is known by that
-//! and belongs to the one statement it was compiled for.
+//! the row was written. A default may ask about the statement that writes the row, as `now()` does; it is known by
+//! that and belongs to the one statement it was compiled for.
 
 use std::sync::Arc;
 

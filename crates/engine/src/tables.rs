@@ -1,7 +1,7 @@
 //! Tables ready to be written and merged: their definitions with compiled keys.
 //!
-//! Invariant: a handle belongs to one schema version; another version is another handle. A default that asks about its
-//! statement (`now()`) is compiled for that statement and never kept.
+//! Invariant: a handle belongs to one schema version; another version is another handle. A default that asks about
+//! its statement (`now()`) is compiled for that statement and never kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -60,8 +60,8 @@ pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {
     schema.fields().iter().map(|field| from_field(field)).collect()
 }
 
-/// [`new_reader`] for whoever reads many texts of one schema: `types` are what [`types_of`] said of it, so that they are
-/// not read from its fields again for each text.
+/// [`new_reader`] for whoever reads many texts of one schema: `types` are what [`types_of`] said of it, so that they
+/// are not read from its fields again for each text.
 pub fn new_typed_reader(
     kind: FormatKind,
     schema: SchemaRef,

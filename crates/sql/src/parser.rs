@@ -208,7 +208,7 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
     let mut output = Output::default();
     let (statement, end) = match body {
         InsertBody::Values { data, .. } => {
-            // Behind the last row. The scan that found the statement's end passed the rows; they are not scanned again.
+            // Behind the last row. The scan for the statement's end passed the rows; they are not scanned again.
             let end = content_end.max(range.start + data) - range.start;
             (grammar::insert::with_values(insert, range.start + data..range.start + end)?, end)
         }
