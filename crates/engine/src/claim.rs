@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::fingerprint::{RowsHash, StatementHash, of_token};
 use crate::once::Once;
 use crate::request::BodyStream;
-use crate::statement_text::masked;
+use crate::statement_text::without_credentials;
 
 /// See the module. Shared by the sinks of its statement.
 pub(crate) struct Claim {
@@ -170,7 +170,7 @@ fn describe(hash: &mut StatementHash, source: &InsertSource, current_database: &
         InsertSource::Select(query) => {
             hash.piece(b"select");
             hash.piece(current_database.as_bytes());
-            hash.text(&masked(&query.ast.to_string()));
+            hash.text(&without_credentials(&sql::printed(&query.ast)));
             false
         }
         InsertSource::Infile { path, compression, format } => {

@@ -42,7 +42,7 @@ pub(crate) async fn run(
     };
     let text = match explain.kind {
         ExplainKind::Ast => format!("{:#?}", query.ast).lines().map(str::to_owned).collect(),
-        ExplainKind::Syntax => vec![query.ast.to_string()],
+        ExplainKind::Syntax => vec![sql::printed(&query.ast)],
         ExplainKind::Plan => plan_lines(context, query, target).await?,
         ExplainKind::Pipeline => physical_lines(context, query).await?,
         ExplainKind::Estimate => estimate(context, query).await?,

@@ -14,9 +14,7 @@ use crate::insert::{InsertSelect, Named, insert_select};
 use crate::once::Once;
 use crate::request::Rows;
 use crate::staged_load::{self, not_open};
-
-/// What stands in a stored statement where credentials were.
-const HIDDEN: &str = "'[HIDDEN]'";
+use crate::statement_text::HIDDEN;
 
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
 /// load ended may ask again.

@@ -1,13 +1,19 @@
 //! A statement's text before and beside parsing: parameters put in, secrets taken out.
 //!
 //! Invariant: text inside quotes and comments is never taken for syntax; a masked text never shows the secret part of a
-//! source's arguments.
+//! source's arguments. Which part that is, `sources` says.
+
+use std::ops::Range;
+
+use sources::arguments::{SeenArgument, Showing, showing};
+use sources::compression::Compression;
+use sources::structure;
+use sql::Lexeme;
 
 use crate::error::{Error, ErrorKind};
 
-/// Functions whose text arguments may be secrets, with the number of leading text arguments that are not.
-const SECRET_FUNCTIONS: &[(&str, usize)] =
-    &[("s3", 1), ("s3cluster", 2), ("gcs", 1), ("oss", 1), ("azureblobstorage", 0), ("url", 1)];
+/// Stands where credentials stood.
+pub(crate) const HIDDEN: &str = "'[HIDDEN]'";
 
 /// One piece of a text.
 enum Piece<'a> {
@@ -59,57 +65,121 @@ fn quoted_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// The text as logs and process lists may show it: `s3('url', '[HIDDEN]', '[HIDDEN]')`.
+/// The text as logs and process lists may show it: `s3('url', '[HIDDEN]', '[HIDDEN]')`. What may be a credential is
+/// hidden, too.
 pub(crate) fn masked(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    // How many more text arguments of the current source may be shown; `None` outside of one.
-    let (mut shown, mut depth) = (None, 0_usize);
-    for piece in pieces(text) {
-        match piece {
-            Piece::Plain(plain) => {
-                for (at, c) in plain.char_indices() {
-                    match c {
-                        '(' if shown.is_some() => depth += 1,
-                        '(' => {
-                            shown = open_arguments(&plain[..at]);
-                            depth = 0;
-                        }
-                        ')' if depth > 0 => depth -= 1,
-                        ')' => shown = None,
-                        _ => {}
-                    }
-                }
-                out.push_str(plain);
-            }
-            Piece::Quoted(quoted) => match &mut shown {
-                Some(0) if !is_harmless(quoted) => out.push_str("'[HIDDEN]'"),
-                Some(left) => {
-                    *left = left.saturating_sub(1);
-                    out.push_str(quoted);
-                }
-                None => out.push_str(quoted),
-            },
-        }
+    without(text, &hidden_ranges(text, true))
+}
+
+/// The text as it is compared: only what is read as a credential is hidden, or two statements would be taken for one.
+pub(crate) fn without_credentials(text: &str) -> String {
+    without(text, &hidden_ranges(text, false))
+}
+
+fn without(text: &str, hidden: &[Range<usize>]) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for range in hidden {
+        out.push_str(&text[at..range.start]);
+        out.push_str(HIDDEN);
+        at = range.end;
     }
+    out.push_str(&text[at..]);
     out
 }
 
-/// The number of showable arguments, if the word before `(` is a source's name.
-fn open_arguments(before: &str) -> Option<usize> {
-    let word: String =
-        before.trim_end().chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    let word: String = word.chars().rev().collect::<String>().to_ascii_lowercase();
-    SECRET_FUNCTIONS.iter().find(|(name, _)| *name == word).map(|(_, shown)| *shown)
+/// Where credentials stand, in order.
+fn hidden_ranges(text: &str, in_doubt: bool) -> Vec<Range<usize>> {
+    let lexemes: Vec<Lexeme<'_>> = sql::lexemes_at(text).collect();
+    let (mut hidden, mut at) = (Vec::new(), 0);
+    while let Some(name) = lexemes.get(at) {
+        at += 1;
+        let opens = name.is_name && lexemes.get(at).is_some_and(|next| next.text == "(");
+        // Cheap, and almost every call ends here.
+        if !opens || showing(unquoted(name.text), &[], false).is_none() {
+            continue;
+        }
+        let (arguments, end) = arguments_from(&lexemes, at + 1);
+        let seen: Vec<SeenArgument<'_>> =
+            arguments.iter().map(|argument| (argument.name, text_of(argument.value))).collect();
+        let shown = showing(unquoted(name.text), &seen, end < lexemes.len()).unwrap_or_default();
+        for (argument, shown) in arguments.iter().zip(shown) {
+            match (shown, argument.value) {
+                (Showing::Credential, [first, .., last]) => hidden.push(first.start..last.end),
+                (Showing::Credential, [only]) => hidden.push(only.start..only.end),
+                (Showing::Unclear, value) if in_doubt => {
+                    let secret =
+                        value.iter().filter(|lexeme| is_literal(lexeme) && !is_harmless(lexeme.text));
+                    hidden.extend(secret.map(|lexeme| lexeme.start..lexeme.end));
+                }
+                _ => {}
+            }
+        }
+        at = end;
+    }
+    hidden
+}
+
+/// One argument of a call.
+struct WrittenArgument<'a, 'b> {
+    name: Option<&'a str>,
+    value: &'b [Lexeme<'a>],
+}
+
+/// The arguments that begin at `from`, and where the closing parenthesis stands: behind the end if there is none.
+fn arguments_from<'a, 'b>(lexemes: &'b [Lexeme<'a>], from: usize) -> (Vec<WrittenArgument<'a, 'b>>, usize) {
+    let (mut arguments, mut start, mut depth, mut at) = (Vec::new(), from, 0_usize, from);
+    while let Some(lexeme) = lexemes.get(at) {
+        match lexeme.text {
+            ")" if depth == 0 => break,
+            "," if depth == 0 => {
+                arguments.push(argument(&lexemes[start..at]));
+                start = at + 1;
+            }
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    arguments.push(argument(lexemes.get(start..at).unwrap_or_default()));
+    (arguments, at)
+}
+
+fn argument<'a, 'b>(lexemes: &'b [Lexeme<'a>]) -> WrittenArgument<'a, 'b> {
+    match lexemes {
+        [name, equals, value @ ..] if (name.is_name || name.is_text) && equals.text == "=" => {
+            WrittenArgument { name: Some(unquoted(name.text)), value }
+        }
+        value => WrittenArgument { name: None, value },
+    }
+}
+
+/// The text of a value that is one literal, word or number, in parentheses or not.
+fn text_of<'a>(value: &[Lexeme<'a>]) -> Option<&'a str> {
+    match value {
+        [open, inside @ .., close] if open.text == "(" && close.text == ")" => text_of(inside),
+        [only] => Some(unquoted(only.text)),
+        _ => None,
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    ['\'', '"', '`'].into_iter().find_map(inside).unwrap_or(text)
+}
+
+/// A text, a name in double quotes, which sources take for one, or something that is not closed.
+fn is_literal(lexeme: &Lexeme<'_>) -> bool {
+    lexeme.is_text || lexeme.text.starts_with(['\'', '"']) || lexeme.text.contains("/*")
 }
 
 /// Formats, compressions and structures help to read a log and are no secrets.
 fn is_harmless(quoted: &str) -> bool {
-    let inside = quoted.trim_matches('\'');
-    let is_structure = inside.split_once(' ').is_some_and(|(_, rest)| {
-        let first = rest.split(',').next().unwrap_or("");
-        model::type_name::parse(first).is_ok()
-    });
-    inside == "auto" || formats::FormatKind::parse(inside).is_some() || is_structure
+    let inside = unquoted(quoted);
+    inside == "auto"
+        || formats::FormatKind::parse(inside).is_some()
+        || Compression::by_name(inside).is_ok()
+        || structure::parse(&sql::escape::unquote_text(quoted)).is_ok()
 }
 
 /// The rows of a VALUES text, each with its parentheses.
@@ -204,6 +274,51 @@ mod tests {
         ] {
             assert_eq!(masked(text), shown);
         }
+    }
+
+    #[test]
+    fn named_arguments_are_masked_by_their_names() {
+        for (text, shown) in [
+            (
+                "s3(secret_access_key = 'SK', access_key_id = 'AK', url = 'u', structure = 'a Int8')",
+                "s3(secret_access_key = '[HIDDEN]', access_key_id = '[HIDDEN]', url = 'u', structure = 'a Int8')",
+            ),
+            ("s3(format='CSV', structure='a Int8', url='http://h/b/jan.csv')", ""),
+            ("s3 /* ( */ ('u', 'key', \"secret\")", "s3 /* ( */ ('u', '[HIDDEN]', '[HIDDEN]')"),
+            ("`s3`('u', ('k'), 's')", "`s3`('u', '[HIDDEN]', '[HIDDEN]')"),
+            ("s3('u', extra_credentials(role = 'r'))", "s3('u', extra_credentials(role = '[HIDDEN]'))"),
+            (
+                "url('u', CSV, 'a Int8', headers('k' = 'v'))",
+                "url('u', CSV, 'a Int8', headers('[HIDDEN]' = '[HIDDEN]'))",
+            ),
+            ("INSERT INTO url (a, b)", ""),
+            ("s3('u', 'key', 'sec", "s3('u', '[HIDDEN]', '[HIDDEN]'"),
+        ] {
+            assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
+        }
+    }
+
+    #[test]
+    fn types_with_commas_and_codecs_are_shown() {
+        for text in [
+            "s3('u', 'CSV', 'a Decimal(10, 2), `b c` Map(String, Int8)', 'gzip')",
+            r"s3('u', 'CSV', 'e Enum8(\'x, (\' = 1)', 'none')",
+            "url('u', 'CSV', 'a Decimal(10, 2)', 'zstd')",
+        ] {
+            assert_eq!(masked(text), text);
+        }
+    }
+
+    #[test]
+    fn only_credentials_are_left_out_of_a_comparison() {
+        for text in [
+            "s3(format='CSV', structure='a Int8', url='http://h/b/jan.csv')",
+            "s3('u', 'no format', 'a', 'b', 'c', 'd', 'e', 'f')",
+            "url('u', 'x', headers('a' = 'b'))",
+        ] {
+            assert_eq!(without_credentials(text), text);
+        }
+        assert_eq!(without_credentials("s3('u', 'k', 's', 'CSV')"), "s3('u', '[HIDDEN]', '[HIDDEN]', 'CSV')");
     }
 
     #[test]

@@ -158,6 +158,49 @@ impl SourceCall {
     }
 }
 
+/// Whether a log may show an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Showing {
+    Shown,
+    /// An access key, its secret or a session token.
+    Credential,
+    /// Nothing we know: a function that is not read yet, or a mistake.
+    Unclear,
+}
+
+/// An argument as a log sees it: name, and text of a value that is one literal, word or number.
+pub type SeenArgument<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// Which arguments of a table function may be shown; `None` for a function that takes no credentials. `is_whole` is
+/// false when more arguments may follow.
+pub fn showing(function: &str, arguments: &[SeenArgument<'_>], is_whole: bool) -> Option<Vec<Showing>> {
+    let function = function.to_ascii_lowercase();
+    // Leading positions that are never credentials.
+    let leading = match function.as_str() {
+        "s3" | "gcs" | "oss" | "url" => 1,
+        "s3cluster" | "urlcluster" => 2,
+        "azureblobstorage" => 0,
+        _ => return None,
+    };
+    let skipped = usize::from(function == "s3cluster");
+    let positional = arguments.iter().skip(skipped).filter(|(name, _)| name.is_none());
+    let texts: Option<Vec<&str>> = positional.map(|(_, text)| *text).collect();
+    let texts = texts.filter(|_| is_whole && function.starts_with("s3"));
+    let slots = texts.and_then(|texts| s3_slots(&texts)).unwrap_or_default();
+    let of_slot = |slot: &Slot| match slot {
+        Slot::KeyId | Slot::KeySecret | Slot::Token => Showing::Credential,
+        Slot::Url | Slot::NoSign | Slot::Format | Slot::Structure | Slot::Compression => Showing::Shown,
+    };
+    let of_position = |at: usize| match at.checked_sub(skipped).and_then(|at| slots.get(at)) {
+        _ if at < leading => Showing::Shown,
+        slot => slot.map_or(Showing::Unclear, of_slot),
+    };
+    let of_name = |name: &str| named_slot(name, "1").map_or(Showing::Unclear, |slot| of_slot(&slot));
+    let shown =
+        arguments.iter().enumerate().map(|(at, (name, _))| name.map_or_else(|| of_position(at), of_name));
+    Some(shown.collect())
+}
+
 impl fmt::Debug for SourceCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.masked())

@@ -68,6 +68,14 @@ pub fn quote_text(text: &str) -> String {
     out
 }
 
+/// The value of a literal with its quotes; text without them is taken as it is.
+pub fn unquote_text(literal: &str) -> String {
+    match literal.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        Some(inside) => unescape(inside, '\''),
+        None => literal.to_owned(),
+    }
+}
+
 /// The name as it must be written in a query: bare when it can be, else in backticks.
 pub fn quote_name(name: &str) -> String {
     let plain_start = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -129,6 +137,7 @@ mod tests {
         for text in ["", "a", "it's", "a\\b", "\n\t\0", "ä%"] {
             let quoted = quote_text(text);
             assert_eq!(unescape(&quoted[1..quoted.len() - 1], '\''), text);
+            assert_eq!(unquote_text(&quoted), text);
         }
         assert_eq!(quote_name("a b"), "`a b`");
         assert_eq!(quote_name("a_1"), "a_1");

@@ -15,6 +15,7 @@ mod parse;
 pub mod parser;
 pub mod settings;
 pub mod guard;
+mod printed;
 pub mod table_text;
 mod label;
 pub mod functions;
@@ -29,8 +30,9 @@ pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
 pub use parser::{parse, parse_expression, parse_one};
+pub use printed::printed;
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
-pub use scan::{is_blank, lexemes, next_statement};
+pub use scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use settings::{
     SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,
 };

@@ -153,6 +153,29 @@ pub fn lexemes(text: &str) -> impl Iterator<Item = &str> {
     Scanner::new(text, 0).map(move |piece| &text[piece.start..piece.end])
 }
 
+/// One of [`lexemes`] with its place in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lexeme<'a> {
+    pub text: &'a str,
+    pub start: usize,
+    pub end: usize,
+    /// A literal in single quotes.
+    pub is_text: bool,
+    /// A bare word, or a name in backticks or double quotes.
+    pub is_name: bool,
+}
+
+/// [`lexemes`] by their places.
+pub fn lexemes_at(text: &str) -> impl Iterator<Item = Lexeme<'_>> {
+    Scanner::new(text, 0).map(move |piece| Lexeme {
+        text: &text[piece.start..piece.end],
+        start: piece.start,
+        end: piece.end,
+        is_text: piece.kind == PieceKind::Text,
+        is_name: matches!(piece.kind, PieceKind::Word | PieceKind::QuotedName),
+    })
+}
+
 /// Offset just behind the statement that starts `text`, its `;` included. `None`: the statement may go on.
 ///
 /// `at_end` says that no more text will come, which ends a statement without `;`. Data after `INSERT .. FORMAT f`

@@ -14,6 +14,7 @@ use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
+use crate::printed::printed;
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
 struct Renaming<F> {
@@ -57,7 +58,7 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
         Some(stored_column_name(column.id))
     };
     match stored.visit(&mut Renaming { rename: find }) {
-        ControlFlow::Continue(()) => Ok(stored.to_string()),
+        ControlFlow::Continue(()) => Ok(printed(&stored)),
         ControlFlow::Break(name) => Err(SqlError::new(
             ErrorCode::UnknownIdentifier,
             format!("missing column \"{name}\" in the expression"),
@@ -73,7 +74,7 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
         Some(column.name.to_string())
     };
     match expression.visit(&mut Renaming { rename: find }) {
-        ControlFlow::Continue(()) => expression.to_string(),
+        ControlFlow::Continue(()) => printed(&expression),
         ControlFlow::Break(_) => stored.to_owned(),
     }
 }
@@ -193,6 +194,17 @@ mod tests {
         assert_eq!(display_expression(&stored, &def), "toDate(`Creation Date`)");
         let unknown = parse_expression("nosuch + 1").unwrap();
         assert_eq!(stored_expr(&unknown, &def.columns).unwrap_err().code, ErrorCode::UnknownIdentifier);
+    }
+
+    #[test]
+    fn backslashes_of_literals_are_kept() {
+        let def = def();
+        for text in [r"'\\'", r"'C:\\new'", r"concat(toString(Id), '\\\'')"] {
+            let expression = parse_expression(text).unwrap();
+            let stored = stored_expr(&expression, &def.columns).unwrap();
+            assert_eq!(display_expression(&stored, &def), text);
+            assert_eq!(parse_expression(&display_expression(&stored, &def)).unwrap(), expression);
+        }
     }
 
     #[test]

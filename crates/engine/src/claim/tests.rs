@@ -85,6 +85,20 @@ fn settings_and_layout_do_not_make_another_statement() {
 }
 
 #[test]
+fn every_argument_of_a_source_but_its_credentials_is_part_of_the_statement() {
+    let of = |call: &str| once(&format!("INSERT INTO t WITH LABEL l SELECT * FROM {call}")).fingerprint;
+    let jan = of("s3(format='CSV', structure='a Int8', url='http://h/b/jan.csv')");
+    assert_ne!(jan, of("s3(format='CSV', structure='a Int8', url='http://h/b/feb.csv')"));
+    assert_ne!(jan, of("s3(format='CSV', structure='a Int16', url='http://h/b/jan.csv')"));
+    let keys = |id: &str| of(&format!("s3(secret_access_key='{id}', access_key_id='{id}', url='u')"));
+    assert_eq!(keys("a"), keys("b"));
+    let path = |path: &str| of(&format!(r"s3('u', 'k', 's') WHERE _path = '{path}' AND _file = 'x'"));
+    assert_ne!(path(r"a\\"), path(r"a\\\\"));
+    let key = |key: &str| of(&format!(r"s3('C:\\', '{key}', 's')"));
+    assert_eq!(key("a"), key("b"));
+}
+
+#[test]
 fn literals_are_part_of_the_statement() {
     let values = |values: &str| once(&format!("INSERT INTO t WITH LABEL l VALUES {values}")).fingerprint;
     assert_eq!(values("(1, 'a')"), values("( 1,'a' )"));

@@ -129,3 +129,22 @@ fn file_takes_a_path_and_no_keys() {
         code::NUMBER_OF_ARGUMENTS_DOESNT_MATCH
     );
 }
+
+#[test]
+fn a_log_may_show_what_is_no_credential() {
+    use Showing::{Credential, Shown, Unclear};
+    let of = |function: &str, arguments: &[SeenArgument<'_>]| showing(function, arguments, true);
+    let texts = |all: &[&'static str]| all.iter().map(|text| (None, Some(*text))).collect::<Vec<_>>();
+    let some = |all: &[Showing]| Some(all.to_vec());
+    assert_eq!(of("S3", &texts(&["u", "k", "s"])), some(&[Shown, Credential, Credential]));
+    assert_eq!(of("s3", &texts(&["u", "CSV", "a Int8", "gzip"])), some(&[Shown; 4]));
+    assert_eq!(
+        of("s3Cluster", &texts(&["default", "u", "k", "s"])),
+        some(&[Shown, Shown, Credential, Credential])
+    );
+    assert_eq!(of("url", &texts(&["u", "x"])), some(&[Shown, Unclear]));
+    assert_eq!(of("file", &texts(&["p"])), None);
+    let named = [(Some("session_token"), Some("t")), (Some("url"), Some("u")), (Some("other"), Some("x"))];
+    assert_eq!(of("s3", &named), some(&[Credential, Shown, Unclear]));
+    assert_eq!(showing("s3", &texts(&["u", "k"]), false), some(&[Shown, Unclear]), "more may follow");
+}
