@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, Label, LoadId, PartDescriptor,
-    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, StagedFile, StagedUnit, TableDef,
-    TableEngine, TableId, TxnId, Value,
+    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, StagedFile, StagedInput, StagedUnit,
+    TableDef, TableEngine, TableId, TxnId, Value,
 };
 
 use crate::op::{Op, Transaction};
@@ -201,6 +201,13 @@ pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64)
         bytes: 2000 + number,
         rows: number.checked_sub(2),
     };
+    let input = StagedInput {
+        format: "Parquet".into(),
+        columns: vec![("a".into(), "Array(String)".into()), ("b".into(), "Int8".into())],
+        current_database: "default".into(),
+        token: Some("".into()),
+        settings: vec![("session_timezone".into(), "Asia/Tokyo".into())],
+    };
     Op::StageOpen {
         load,
         database: default_database_id(),
@@ -211,6 +218,7 @@ pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64)
         statement: "INSERT INTO t SELECT * FROM file('*.parquet')".into(),
         files: vec![file("a.parquet", Some("etag")), file("b.parquet", None)],
         units: (0..units).map(unit).collect(),
+        input: (units < 4).then(|| Arc::new(input)),
     }
 }
 

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
-use model::{DatabaseId, Label, LoadId, PartDescriptor, PartId, Seq, StagedFile, StagedUnit, TableId};
+use model::{
+    DatabaseId, Label, LoadId, PartDescriptor, PartId, Seq, StagedFile, StagedInput, StagedUnit, TableId,
+};
 
 /// One open load.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +26,8 @@ pub struct StagedLoad {
     pub statement: Arc<str>,
     pub files: Arc<[StagedFile]>,
     pub units: Arc<[StagedUnit]>,
+    /// `None` for a load that was opened by a program that did not keep it.
+    pub input: Option<Arc<StagedInput>>,
     pub opened: Seq,
     /// Milliseconds since the epoch.
     pub opened_ms: u64,
@@ -48,6 +52,7 @@ pub struct OpenedLoad {
     pub statement: Arc<str>,
     pub files: Vec<StagedFile>,
     pub units: Vec<StagedUnit>,
+    pub input: Option<Arc<StagedInput>>,
 }
 
 impl StagedLoad {
@@ -62,6 +67,7 @@ impl StagedLoad {
             statement: load.statement,
             files: load.files.into(),
             units: load.units.into(),
+            input: load.input,
             opened,
             opened_ms,
             changed_ms: opened_ms,

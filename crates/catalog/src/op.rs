@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{
-    DatabaseId, Label, LoadId, PartId, SealedPart, Seq, StagedFile, StagedUnit, TableDef, TableId, TxnId,
+    DatabaseId, Label, LoadId, PartId, SealedPart, Seq, StagedFile, StagedInput, StagedUnit, TableDef,
+    TableId, TxnId,
 };
 
 /// An atomic list of ops. All of it happens, at one `Seq`, or none of it.
@@ -137,6 +138,8 @@ pub enum Op {
         statement: Arc<str>,
         files: Vec<StagedFile>,
         units: Vec<StagedUnit>,
+        /// `None` in the logs of programs that did not keep it.
+        input: Option<Arc<StagedInput>>,
     },
     /// The rows of these units are in these parts, all of them and no others. Nobody sees the parts yet.
     StageAdd {

@@ -181,6 +181,7 @@ fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> u64 {
             statement,
             files,
             units,
+            input,
         } => {
             let (load, database, table) = (*load, *database, *table);
             let (fingerprint, schema_version) = (*fingerprint, *schema_version);
@@ -196,6 +197,7 @@ fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> u64 {
                     statement,
                     files,
                     units,
+                    input: input.as_deref(),
                 },
             );
             kind::STAGE_OPEN

@@ -381,6 +381,7 @@ impl State {
             statement,
             files,
             units,
+            input,
         } = op
         else {
             return None;
@@ -396,6 +397,7 @@ impl State {
             statement: Arc::clone(statement),
             files: files.clone(),
             units: units.clone(),
+            input: input.clone(),
         };
         self.loads.insert(StagedLoad::new(opened, moment.seq, moment.at_ms));
         Some(())

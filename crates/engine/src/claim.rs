@@ -67,6 +67,7 @@ impl Claim {
             return Ok(None);
         }
         let mut statement = StatementHash::new(def.id, insert.columns.as_deref());
+        describe_settings(&mut statement, settings);
         let takes_body = describe(&mut statement, &insert.source, current_database, text);
         Ok(Some(Claim {
             database: def.database,
@@ -149,12 +150,32 @@ fn is_compared(settings: &Settings, insert: &Insert) -> bool {
     compares && !(selects && settings.get_text("deduplicate_insert_select") == "disable")
 }
 
+/// Hashes the settings under which the same text means other rows. Without any nothing is hashed.
+fn describe_settings(hash: &mut StatementHash, settings: &Settings) {
+    for (name, value) in settings.deciding_rows() {
+        hash.piece(b"setting");
+        hash.piece(name.as_bytes());
+        hash.piece(value.as_bytes());
+    }
+}
+
+/// Whether the values of an INSERT may mean something else in another database: a subquery does.
+fn depends_on_database(values: &str) -> bool {
+    let words = ["select", "database", "currentDatabase", "current_database"];
+    sql::lexemes(values).any(|lexeme| words.iter().any(|word| lexeme.eq_ignore_ascii_case(word)))
+}
+
 /// Hashes what the statement says; answers whether its data, or their end, come in the request's body.
 fn describe(hash: &mut StatementHash, source: &InsertSource, current_database: &str, text: &str) -> bool {
     match source {
         InsertSource::Values(range) if !text[range.clone()].trim().is_empty() => {
+            let values = &text[range.clone()];
+            if depends_on_database(values) {
+                hash.piece(b"database");
+                hash.piece(current_database.as_bytes());
+            }
             hash.piece(b"rows");
-            hash.text(&text[range.clone()]);
+            hash.text(values);
             false
         }
         InsertSource::Values(_) => {

@@ -13,14 +13,15 @@ use crate::part_log::{PartEvent, PartEventKind, committed_part};
 use crate::profile::StatementProfile;
 use crate::sink_target::SinkTarget;
 
-/// Commits `ops` decided on `read_seq`. Blocks for one fsync.
+/// Commits `ops` decided on `read_seq`. Blocks for one fsync. Of commits that run beside each other none is the
+/// statement's own time, and they have no `profile`.
 pub(crate) fn commit(
     catalog: &Catalog,
     host: &Host,
     read_seq: Seq,
     preconditions: Vec<Precondition>,
     ops: Vec<Op>,
-    profile: &StatementProfile,
+    profile: Option<&StatementProfile>,
 ) -> Result<Seq, Error> {
     let transaction = transaction(host, read_seq, preconditions, ops);
     committed(&catalog.commit_reported(transaction)?, profile)
@@ -36,7 +37,7 @@ pub(crate) async fn submit(
     profile: &StatementProfile,
 ) -> Result<Seq, Error> {
     let transaction = transaction(host, read_seq, preconditions, ops);
-    committed(&catalog.submit(transaction).await?, profile)
+    committed(&catalog.submit(transaction).await?, Some(profile))
 }
 
 fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops: Vec<Op>) -> Transaction {
@@ -44,8 +45,10 @@ fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops
     Transaction { id, read_seq, preconditions, ops }
 }
 
-fn committed(report: &CommitReport, profile: &StatementProfile) -> Result<Seq, Error> {
-    profile.committed(&report.times);
+fn committed(report: &CommitReport, profile: Option<&StatementProfile>) -> Result<Seq, Error> {
+    if let Some(profile) = profile {
+        profile.committed(&report.times);
+    }
     match &report.outcome {
         CommitOutcome::Committed(seq) => Ok(*seq),
         CommitOutcome::Refused(why) => Err(why.clone().into()),
@@ -77,7 +80,8 @@ pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let precondition =
         Precondition::SchemaCompatible { table: table.def.id, schema_version: table.def.schema_version };
     let read_seq = table.catalog.snapshot().seq();
-    let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops, &target.profile);
+    let profile = Some(target.profile.as_ref());
+    let committed = commit(&table.catalog, &table.host, read_seq, vec![precondition], ops, profile);
     log_new_parts(target, &parts, committed.as_ref().err());
     if let Err(error) = &committed
         && error.kind != ErrorKind::OutcomeUnknown

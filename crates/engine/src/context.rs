@@ -137,6 +137,11 @@ impl StatementContext {
         Ok(Arc::new(StatementContext { settings, ..self.again() }))
     }
 
+    /// The same statement under the settings, and in the database, it was first run with.
+    pub(crate) fn as_first_run(&self, settings: Settings, database: &str) -> Arc<StatementContext> {
+        Arc::new(StatementContext { settings, current_database: database.to_owned(), ..self.again() })
+    }
+
     fn again(&self) -> StatementContext {
         StatementContext {
             database: Arc::clone(&self.database),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use catalog::Op;
 use model::TableDef;
-use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget};
+use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, SettingChange, SettingText};
 
 use crate::commit::commit;
 use crate::context::StatementContext;
@@ -29,7 +29,10 @@ pub(crate) async fn run(
         source: InsertSource::Select(query.as_ref().clone()),
         settings: Vec::new(),
     };
-    let filled = insert::run(&context.at_newest_snapshot(), &insert, text, None).await;
+    // A label of the session names the loads people write, not what fills a new table.
+    let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
+    let filling = context.at_newest_snapshot().with_settings(&[unnamed])?;
+    let filled = insert::run(&filling, &insert, text, None).await;
     created.is_settled = true;
     match filled {
         Ok(_) => Ok(()),

@@ -23,7 +23,7 @@ pub(crate) async fn commit_ops(
     let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
     let read_seq = context.snapshot.seq();
     let profile = Arc::clone(&context.profile);
-    let work = move || commit(&catalog, &host, read_seq, preconditions, ops, &profile);
+    let work = move || commit(&catalog, &host, read_seq, preconditions, ops, Some(&profile));
     let joined = context.database.runtimes.spawn_blocking("commit", work).await;
     joined.map_err(|e| Error::internal(e.to_string()))?.map(|_| ())
 }
@@ -106,14 +106,32 @@ pub(crate) async fn rename(
         let (database, name) = context.resolve(to);
         let database =
             context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
+        check_may_move(context, table, database)?;
         ops.push(Op::RenameTable { table, database, name: name.into() });
     }
     commit_ops(context, Vec::new(), ops).await
 }
 
 pub(crate) async fn exchange(context: &StatementContext, a: &TableName, b: &TableName) -> Result<(), Error> {
-    let (first, second) = (context.table(a)?.def.id, context.table(b)?.def.id);
+    let (first, second) = (context.table(a)?, context.table(b)?);
+    check_may_move(context, first.def.id, second.def.database)?;
+    check_may_move(context, second.def.id, first.def.database)?;
+    let (first, second) = (first.def.id, second.def.id);
     commit_ops(context, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
+}
+
+/// The label of an open load belongs to the database it was opened in: in another one its statement would load the rows
+/// once more.
+fn check_may_move(context: &StatementContext, table: TableId, database: DatabaseId) -> Result<(), Error> {
+    let newest = context.database.catalog.snapshot();
+    let Some(open) = newest.loads().find(|load| load.table == table && load.database != database) else {
+        return Ok(());
+    };
+    let (label, table) = (open.label.as_str(), newest.state().table_name(table));
+    let message =
+        format!("table \"{table}\" has the open load \"{label}\" and stays in its database until it is over");
+    Err(Error::new(ErrorKind::Conflict, 36, message)
+        .with_hint(format!("finish it with RESUME LOAD '{label}', or give it up with CANCEL LOAD '{label}'")))
 }
 
 /// Creates a table; answers its name if it was created now and a SELECT is to fill it.

@@ -114,10 +114,11 @@ async fn analyze_insert(
     insert: &Insert,
     text: &str,
 ) -> Result<Vec<String>, Error> {
-    Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await?;
+    let done = Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await;
     let mut out = vec![ROLLS_BACK.to_owned()];
     out.extend(profile_lines(context, State::RolledBack));
-    Ok(out)
+    context.progress.undo_written();
+    done.map(|_| out)
 }
 
 /// The profile of the statement itself, up to now.

@@ -25,7 +25,7 @@ use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::insert_shape::InsertShape;
-use crate::load_source::{plain_source, read_by_units};
+use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
 use crate::pressure::{wait_for_flushes, wait_for_merges};
@@ -33,6 +33,7 @@ use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
+use crate::staged_load::frozen::{known_source, units_to_stage};
 use crate::staged_load::{self, StagedInsert};
 use crate::uncommitted::UncommittedParts;
 
@@ -326,7 +327,22 @@ pub(crate) async fn insert_select(
     named: Named,
 ) -> Result<Rows, Error> {
     let InsertSelect { table, columns, query, text } = select;
-    let mut planned = plan(context, query, None).await?;
+    let once = match &named {
+        Named::No => None,
+        Named::Claim(_) if context.rolls_back => None,
+        Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
+        Named::Resumed(once) => Some(once.clone()),
+    };
+    let open = once.as_ref().and_then(|once| staged_load::open_of(context, once));
+    let known = match (&once, &open) {
+        // Nothing is left to read: not even the listing.
+        (Some(once), Some(open)) if open.is_complete() => {
+            return Box::pin(staged_load::finish(context, once, open)).await;
+        }
+        (_, Some(open)) => known_source(open)?,
+        _ => None,
+    };
+    let mut planned = plan(context, query, known.as_ref()).await?;
     let width = planned.logical.schema().fields().len();
     let (handle, _) = context.database.tables.handle(&table.def)?;
     let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;
@@ -341,14 +357,10 @@ pub(crate) async fn insert_select(
     let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
     *partitions = sinks.max(1);
     wait_for_merges(context, table).await?;
-    let once = match &named {
-        Named::No => None,
-        Named::Claim(_) if context.rolls_back => None,
-        Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
-        Named::Resumed(once) => Some(once.clone()),
-    };
-    if let (Some(once), Some(source)) = (once, plain_source(&planned)) {
-        let insert = StagedInsert { table: handle, conform, source, settings, sinks, once, text };
+    if let (Some(once), Some(source)) = (once, resumable_source(&planned)?)
+        && let Some(units) = units_to_stage(context, &source, open.as_deref()).await?
+    {
+        let insert = StagedInsert { table: handle, conform, source, units, settings, sinks, once, text };
         return Box::pin(staged_load::run(context, insert, planned)).await;
     }
     let claim = match named {

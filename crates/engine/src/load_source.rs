@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use load::{LoadPlan, Unit};
 use model::UnitId;
 use sources::{ObjectTable, SourceUnit};
@@ -25,6 +25,22 @@ pub(crate) fn plain_source(planned: &PlannedQuery) -> Option<Arc<ObjectTable>> {
         [source] if only_projects(&planned.logical, source) => Some(Arc::clone(source)),
         _ => None,
     }
+}
+
+/// [`plain_source`], if also every stream of it stays for itself: subqueries of expressions become joins, which mix them.
+pub(crate) fn resumable_source(planned: &PlannedQuery) -> Result<Option<Arc<ObjectTable>>, Error> {
+    let is_subquery = |expression: &Expr| {
+        use Expr::{Exists, InSubquery, ScalarSubquery, SetComparison};
+        Ok(matches!(expression, Exists(_) | InSubquery(_) | ScalarSubquery(_) | SetComparison(_)))
+    };
+    let mixes = planned.logical.exists(|node| {
+        let mut any = false;
+        for expression in node.expressions() {
+            any |= expression.exists(is_subquery)?;
+        }
+        Ok(any)
+    })?;
+    Ok(plain_source(planned).filter(|_| !mixes))
 }
 
 /// Reads a SELECT that only projects one source unit by unit; any other stays as it is.

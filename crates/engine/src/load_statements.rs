@@ -13,7 +13,8 @@ use crate::error::{Error, ErrorKind};
 use crate::insert::{InsertSelect, Named, insert_select};
 use crate::once::Once;
 use crate::request::Rows;
-use crate::staged_load::{self, not_open};
+use crate::staged_load;
+use crate::staged_load::ending::{cancel as give_up, not_open};
 use crate::statement_text::HIDDEN;
 
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
@@ -31,10 +32,22 @@ pub(crate) async fn resume(
         context.warn(format!("load '{}' was finished before, with {} rows", label.as_str(), done.rows));
         return Ok(Rows::none());
     };
+    let once = Once {
+        database,
+        table: open.table,
+        label: Some(label),
+        token: None,
+        fingerprint: open.fingerprint,
+        token_text: None,
+    };
+    if open.is_complete() {
+        // Nothing is read, so nothing of the statement is needed.
+        return Box::pin(staged_load::finish(context, &once, &open)).await;
+    }
     if open.statement.contains(HIDDEN) {
         let message = format!(
             "the statement of load \"{}\" has arguments that are not kept, as credentials are",
-            label.as_str()
+            open.label.as_str()
         );
         return Err(Error::new(ErrorKind::Denied, 36, message)
             .with_hint("run the same statement again: it goes on where the load stopped"));
@@ -48,15 +61,14 @@ pub(crate) async fn resume(
     };
     let table = context.snapshot.table_by_id(open.table);
     let table = table.ok_or_else(|| Error::internal("an open load has no table"))?;
-    let context = context.with_settings(&parsed.output.settings)?;
-    let once = Once {
-        database,
-        table: open.table,
-        label: Some(label),
-        token: None,
-        fingerprint: open.fingerprint,
-        token_text: None,
+    let context = match &open.input {
+        Some(input) => {
+            let kept = input.settings.iter().map(|(name, value)| (&**name, &**value));
+            context.as_first_run(context.settings.deciding_as(kept)?, &input.current_database)
+        }
+        None => Arc::clone(context),
     };
+    let context = context.with_settings(&parsed.output.settings)?;
     let columns = insert.columns.as_deref();
     let select = InsertSelect { table: &table, columns, query, text: &open.statement };
     Box::pin(insert_select(&context, select, Named::Resumed(once))).await
@@ -69,7 +81,7 @@ pub(crate) async fn cancel(
     label: &str,
 ) -> Result<Rows, Error> {
     let (database, label) = named(context, database, label)?;
-    staged_load::cancel(context, database, &label).await?;
+    give_up(context, database, &label).await?;
     Ok(Rows::none())
 }
 

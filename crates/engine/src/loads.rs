@@ -31,6 +31,14 @@ pub(crate) struct LoadAttempt {
     pub read: Arc<Mutex<BTreeSet<u32>>>,
 }
 
+/// Who works on a load already.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AtWork {
+    pub query_id: String,
+    /// It was stopped; its sinks end at their next batch.
+    pub stops: bool,
+}
+
 /// What this process has done for an open load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attempted {
@@ -79,16 +87,17 @@ impl Attempted {
 }
 
 impl LoadHistory {
-    /// Begins to work on a load; the error is the id of the statement that is at it.
+    /// Begins to work on a load; the error is the statement that is at it.
     pub(crate) fn begin(
         &self,
         load: LoadId,
         query_id: &str,
         progress: &Arc<QueryProgress>,
-    ) -> Result<Arc<LoadAttempt>, String> {
+    ) -> Result<Arc<LoadAttempt>, AtWork> {
         let mut all = self.attempted.lock();
         if let Some(running) = all.get(&load).and_then(Attempted::running) {
-            return Err(running.query_id.clone());
+            let stops = running.progress.is_cancelled() || running.progress.is_given_up();
+            return Err(AtWork { query_id: running.query_id.clone(), stops });
         }
         if all.len() >= ATTEMPTED_MAX {
             // Loads that went with their table are among them; of the others only the last error is forgotten.
@@ -110,6 +119,13 @@ impl LoadHistory {
         if let Some(attempted) = self.attempted.lock().get_mut(&load) {
             attempted.error = Some(error.clone());
         }
+    }
+
+    /// The load a statement has begun to work on last.
+    pub(crate) fn begun_by(&self, query_id: &str) -> Option<LoadId> {
+        let all = self.attempted.lock();
+        let found = all.iter().find(|(_, attempted)| attempted.query_id == query_id);
+        found.map(|(load, _)| *load)
     }
 
     /// Never begun: forgets it.
@@ -152,7 +168,12 @@ mod tests {
         let (load, progress) = (LoadId::from_bytes([1; 16]), Arc::new(QueryProgress::default()));
         let first = history.begin(load, "first", &progress).unwrap();
         first.read.lock().insert(3);
-        assert_eq!(history.begin(load, "second", &progress).unwrap_err(), "first");
+        let at_work = |stops| AtWork { query_id: "first".to_owned(), stops };
+        assert_eq!(history.begin(load, "second", &progress).unwrap_err(), at_work(false));
+        assert_eq!(history.begun_by("first"), Some(load));
+        assert_eq!(history.begun_by("second"), None);
+        progress.cancel();
+        assert_eq!(history.begin(load, "second", &progress).unwrap_err(), at_work(true));
         let of_a_sink = Arc::clone(&first);
         drop(first);
         assert!(history.begin(load, "second", &progress).is_err(), "a sink still works");

@@ -1,6 +1,6 @@
 //! What a running statement has done so far, readable from another thread at any time.
 //!
-//! Invariant: counters only grow, but for a repeated statement, which has written nothing in the end. Totals may grow
+//! Invariant: counters only grow, but for a repeated or undone statement, which has written nothing in the end. Totals may grow
 //! too, while a listing is still being read.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -165,6 +165,17 @@ impl QueryProgress {
         self.stage.load(Ordering::Acquire) == COMMITTING
     }
 
+    /// Whether nobody waits for the statement any more.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.stage.load(Ordering::Acquire) == STOPPED
+    }
+
+    /// What was written is deleted again: the query log does not count it.
+    pub(crate) fn undo_written(&self) {
+        self.written_rows.store(0, Ordering::Relaxed);
+        self.written_bytes.store(0, Ordering::Relaxed);
+    }
+
     /// Whether whoever waits for the statement may stop waiting: not while it commits, or people would be told that
     /// nothing happened and do it again.
     pub(crate) fn give_up(&self) -> bool {
@@ -224,9 +235,9 @@ mod tests {
     fn a_statement_is_given_up_or_commits_but_not_both() {
         let commits = QueryProgress::default();
         assert!(commits.begin_commit().is_ok() && commits.begin_commit().is_ok());
-        assert!(!commits.give_up() && commits.has_begun_commit());
+        assert!(!commits.give_up() && commits.has_begun_commit() && !commits.is_given_up());
         let stops = QueryProgress::default();
-        assert!(stops.give_up() && stops.give_up());
+        assert!(!stops.is_given_up() && stops.give_up() && stops.give_up() && stops.is_given_up());
         assert!(stops.begin_commit().is_err() && !stops.has_begun_commit());
     }
 }

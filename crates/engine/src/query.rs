@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::limit_result;
 use crate::profile::{Span, StatementProfile};
 use crate::request::Rows;
-use crate::resolve::{Resolved, TargetStructure, resolve_calls};
+use crate::resolve::{KnownSource, Resolved, resolve_calls};
 use crate::schemas::{CALLS, StatementCatalog};
 use crate::virtual_columns::{hide_from_wildcards, parts_of, used_in};
 
@@ -40,11 +40,11 @@ pub(crate) struct PlannedQuery {
     profile: Arc<StatementProfile>,
 }
 
-/// Resolves and plans. `structure` gives table functions without one the columns of an INSERT's target.
+/// Resolves and plans. `known` is what the sources of a load that goes on were found to be.
 pub(crate) async fn plan(
     context: &Arc<StatementContext>,
     query: &sql::Query,
-    structure: Option<&TargetStructure>,
+    known: Option<&KnownSource>,
 ) -> Result<PlannedQuery, Error> {
     let planning = context.profile.timed(Span::Plan);
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
@@ -55,7 +55,7 @@ pub(crate) async fn plan(
         (database, table) => materialized_columns(context, database, table),
     });
     drop(planning);
-    let resolved = resolve(context, &prepared.calls, structure, &virtual_columns).await?;
+    let resolved = resolve(context, &prepared.calls, known, &virtual_columns).await?;
     let _planning = context.profile.timed(Span::Plan);
     let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
@@ -71,14 +71,14 @@ pub(crate) async fn plan(
 async fn resolve(
     context: &Arc<StatementContext>,
     calls: &[sql::TableFunctionCall],
-    structure: Option<&TargetStructure>,
+    known: Option<&KnownSource>,
     virtual_columns: &[sources::VirtualColumn],
 ) -> Result<Resolved, Error> {
     if calls.is_empty() {
         return Ok(Resolved::default());
     }
     let _listing = context.profile.timed(Span::List);
-    let resolved = resolve_calls(context, calls, structure, virtual_columns).await?;
+    let resolved = resolve_calls(context, calls, known, virtual_columns).await?;
     resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
     Ok(resolved)
 }

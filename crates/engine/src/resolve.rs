@@ -23,13 +23,17 @@ pub(crate) struct Resolved {
     pub sources: Vec<Arc<ObjectTable>>,
 }
 
-/// Columns that an INSERT's target gives to a source without a structure of its own.
-pub(crate) type TargetStructure = Vec<(String, ColumnType)>;
+/// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
+/// meantime would change what the statement means.
+pub(crate) struct KnownSource {
+    pub format: String,
+    pub columns: Vec<(String, ColumnType)>,
+}
 
 pub(crate) async fn resolve_calls(
     context: &Arc<StatementContext>,
     calls: &[sql::TableFunctionCall],
-    structure: Option<&TargetStructure>,
+    known: Option<&KnownSource>,
     virtual_columns: &[VirtualColumn],
 ) -> Result<Resolved, Error> {
     let mut resolved = Resolved::default();
@@ -40,7 +44,7 @@ pub(crate) async fn resolve_calls(
                 resolved.tables.insert(call.placeholder.clone(), table);
             }
             _ => {
-                let table = resolve_source(context, call, structure).await?;
+                let table = resolve_source(context, call, known).await?;
                 let table = Arc::new(table.with_virtual_columns(virtual_columns));
                 resolved.sources.push(Arc::clone(&table));
                 resolved.tables.insert(call.placeholder.clone(), table);
@@ -53,7 +57,7 @@ pub(crate) async fn resolve_calls(
 pub(crate) async fn resolve_source(
     context: &Arc<StatementContext>,
     call: &sql::TableFunctionCall,
-    structure: Option<&TargetStructure>,
+    known: Option<&KnownSource>,
 ) -> Result<ObjectTable, Error> {
     let env = SourceEnv {
         stores: Arc::clone(&context.database.sources.stores),
@@ -65,9 +69,14 @@ pub(crate) async fn resolve_source(
         memory: context.memory.clone(),
         now_ms: context.now_ms(),
     };
-    let call =
-        SourceCall { function: call.name.clone(), arguments: call.arguments.iter().map(argument).collect() };
-    Ok(resolve(&call, &env, structure.cloned()).await?)
+    let mut arguments: Vec<Argument> = call.arguments.iter().map(argument).collect();
+    if let Some(known) = known {
+        // As if the statement said it.
+        let format = ArgumentValue::Text(known.format.clone());
+        arguments.push(Argument { name: Some("format".to_owned()), value: format });
+    }
+    let call = SourceCall { function: call.name.clone(), arguments };
+    Ok(resolve(&call, &env, known.map(|known| known.columns.clone())).await?)
 }
 
 /// Where `file()` may read.

@@ -23,6 +23,7 @@ use crate::progress::QueryProgress;
 use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
 use crate::source_settings::{format_settings, unchanged_format_settings};
+use crate::staged_load::ending::left;
 use crate::statement_text::{masked, with_parameters};
 
 /// Batches computed ahead of whoever reads them.
@@ -128,6 +129,9 @@ impl Session {
         match result {
             Ok(rows) => Ok(outcome(&context, listed, rows, output)),
             Err(error) => {
+                // It may have been stopped wherever it was, with a load open.
+                let stopped = context.progress.is_cancelled() || context.progress.is_given_up();
+                let error = if stopped { left(&context, error) } else { error };
                 listed.end(0, Some(error.clone()));
                 Err(error)
             }

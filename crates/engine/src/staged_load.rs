@@ -8,6 +8,7 @@
 
 pub(crate) mod frozen;
 pub(crate) mod sink;
+pub(crate) mod ending;
 
 use std::sync::Arc;
 
@@ -17,24 +18,26 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use load::{LoadPlan, Unit};
 use mergetree::write::SinkSettings;
-use model::{DatabaseId, Label, LoadId, Seq};
+use model::{Label, LoadId};
 use sources::{ObjectTable, SourceUnit};
 
-use crate::commit::submit;
 use crate::conform::Conform;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::exec::unit_ends::UnitEnds;
 use crate::exec::unit_table::UnitTable;
+use crate::fingerprint::of_token;
 use crate::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::loads::{LoadAttempt, LoadEnd};
 use crate::once::{Once, settled};
+use crate::part_log::{PartEvent, PartEventKind, committed_part};
 use crate::query::PlannedQuery;
 use crate::request::Rows;
 use crate::sink_target::SinkTarget;
 use crate::statement_text::masked;
 use crate::uncommitted::UncommittedParts;
-use frozen::{freeze, thaw};
+use ending::{begin, commit_ops, given_up, stopped};
+use frozen::{check_source, freeze, input_of, thaw};
 use sink::{Staging, write_units};
 
 /// An INSERT SELECT that only projects one source, and has a label.
@@ -42,6 +45,8 @@ pub(crate) struct StagedInsert<'a> {
     pub table: mergetree::Table,
     pub conform: Arc<Conform>,
     pub source: Arc<ObjectTable>,
+    /// To be frozen when the load is opened; none for one that is open.
+    pub units: Vec<SourceUnit>,
     pub settings: SinkSettings,
     pub sinks: usize,
     pub once: Once,
@@ -52,7 +57,7 @@ pub(crate) struct StagedInsert<'a> {
 /// Opens a load, or goes on with the one that is open under the label, to its end.
 pub(crate) async fn run(
     context: &Arc<StatementContext>,
-    insert: StagedInsert<'_>,
+    mut insert: StagedInsert<'_>,
     planned: PlannedQuery,
 ) -> Result<Rows, Error> {
     let label = insert.once.label.clone();
@@ -61,18 +66,22 @@ pub(crate) async fn run(
     let found = catalog.snapshot().load_labelled(insert.once.database, &label);
     if let Some(open) = &found {
         check_same(open, &insert)?;
+        check_source(open, &insert.source)?;
     }
     let random = &context.database.host.random;
     let fresh = || LoadId::from_random_bytes(host::random::uuid_bytes(random.as_ref()));
     let id = found.as_ref().map_or_else(fresh, |open| open.id);
-    let begun = history.begin(id, &context.query_id, &context.progress);
-    let attempt = begun.map_err(|query_id| at_work(&label, &query_id))?;
+    let attempt = begin(context, id, &label).await?;
     // Looked at again: only from here on nobody else adds to it.
     let open = catalog.snapshot().load(id);
     if found.is_some() && open.is_none() {
         history.forget(id);
         let message = format!("load \"{label}\" ended in this moment", label = label.as_str());
-        return Err(Error::new(ErrorKind::Conflict, 1002, message).with_hint("run the statement again"));
+        let error = Error::new(ErrorKind::Conflict, 1002, message).with_hint("run the statement again");
+        return refused(context, &insert.once, error);
+    }
+    if let Some(open) = &open {
+        insert.once = with_kept_token(insert.once, open)?;
     }
     let prepared = match prepare(&insert, planned, open.as_deref(), &attempt).await {
         Ok(prepared) => prepared,
@@ -88,10 +97,60 @@ pub(crate) async fn run(
         let (done, all) = (open.covered_count(), open.units.len());
         context.warn(format!("load '{}' goes on: {done} of {all} units were staged before", label.as_str()));
     }
-    let load = Load { id, label, is_new: open.is_none(), attempt };
+    let load = Load { id, label, attempt };
+    if open.is_none()
+        && let Err(error) = load.open(context, &insert, &prepared.units).await
+    {
+        history.forget(id);
+        // Another session may have opened the same load, and even have finished it.
+        return refused(context, &insert.once, error);
+    }
     match load.execute(context, insert, prepared).await {
         Ok(()) => Ok(Rows::none()),
         Err(error) => Err(stopped(context, id, error).await),
+    }
+}
+
+/// The answer to a statement whose step was refused: the same statement may have done everything meanwhile.
+fn refused(context: &StatementContext, once: &Once, error: Error) -> Result<Rows, Error> {
+    settled(Err(error), Some(once), &context.database.catalog, &context.progress).map(|()| Rows::none())
+}
+
+/// The open load that a statement goes on with.
+pub(crate) fn open_of(context: &StatementContext, once: &Once) -> Option<Arc<StagedLoad>> {
+    let open = context.database.catalog.snapshot().load_labelled(once.database, once.label.as_ref()?)?;
+    (open.fingerprint == once.fingerprint && open.table == once.table).then_some(open)
+}
+
+/// Publishes a load all of whose units are staged, whatever has become of its files.
+pub(crate) async fn finish(
+    context: &Arc<StatementContext>,
+    once: &Once,
+    open: &StagedLoad,
+) -> Result<Rows, Error> {
+    let once = with_kept_token(once.clone(), open)?;
+    let attempt = begin(context, open.id, &open.label).await?;
+    context.warn(format!("load '{}' goes on: all units were staged before", open.label.as_str()));
+    let load = Load { id: open.id, label: open.label.clone(), attempt };
+    match load.publish(context, &once).await {
+        Ok(()) => Ok(Rows::none()),
+        Err(error) => Err(stopped(context, open.id, error).await),
+    }
+}
+
+/// The names a load is published under: its token is the one it was opened with.
+fn with_kept_token(once: Once, open: &StagedLoad) -> Result<Once, Error> {
+    let Some(kept) = open.input.as_ref().and_then(|input| input.token.as_deref()) else { return Ok(once) };
+    match once.token_text.as_deref() {
+        Some(given) if given != kept => {
+            let label = open.label.as_str();
+            let message = format!(
+                "load \"{label}\" was opened with insert_deduplication_token \"{kept}\", not \"{given}\""
+            );
+            Err(Error::new(ErrorKind::AlreadyExists, 36, message)
+                .with_hint(format!("give the same token, or none; CANCEL LOAD '{label}' gives the load up")))
+        }
+        _ => Ok(Once { token: Some(of_token(kept)), token_text: Some(kept.to_owned()), ..once }),
     }
 }
 
@@ -109,11 +168,6 @@ fn check_same(open: &StagedLoad, insert: &StagedInsert<'_>) -> Result<(), Error>
     Err(Error::new(ErrorKind::AlreadyExists, 36, message).with_hint(format!(
         "finish it with RESUME LOAD '{label}', give it up with CANCEL LOAD '{label}', or choose another label"
     )))
-}
-
-fn at_work(label: &Label, query_id: &str) -> Error {
-    let message = format!("load \"{}\" is being run by query {query_id}", label.as_str());
-    Error::new(ErrorKind::Conflict, 1002, message).with_hint("wait for it; system.loads shows how far it is")
 }
 
 /// What an attempt is going to do.
@@ -134,7 +188,9 @@ async fn prepare(
 ) -> Result<Prepared, Error> {
     let units = match open {
         Some(load) => thaw(load, insert.source.files())?,
-        None => insert.source.units(UNIT_BYTES).await?,
+        // Given up since this statement found it open.
+        None if insert.units.is_empty() => insert.source.units(UNIT_BYTES).await?,
+        None => insert.units.clone(),
     };
     let covered = |unit: &Unit| open.is_some_and(|load| load.is_covered(unit.id.0));
     let left: Vec<Unit> = units.iter().enumerate().map(unit_of).filter(|unit| !covered(unit)).collect();
@@ -167,7 +223,6 @@ fn keeps_streams(plan: &dyn ExecutionPlan, streams: usize) -> bool {
 struct Load {
     id: LoadId,
     label: Label,
-    is_new: bool,
     attempt: Arc<LoadAttempt>,
 }
 
@@ -178,9 +233,6 @@ impl Load {
         insert: StagedInsert<'_>,
         prepared: Prepared,
     ) -> Result<(), Error> {
-        if self.is_new {
-            self.open(context, &insert, &prepared.units).await?;
-        }
         context.progress.watch(&prepared.physical);
         let once = insert.once.clone();
         let inputs = (0..insert.sinks)
@@ -201,7 +253,8 @@ impl Load {
             .into_iter()
             .enumerate()
             .map(|(stream, input)| write_units(input, Arc::clone(&staging), stream));
-        // All of them, also after an error: nothing is added once the statement has been answered.
+        // All of them, also after an error: the answer says what is staged. A statement that is given up is answered at
+        // once; a sink that is just committing then still adds its units, which a later statement waits for.
         let written = futures::future::join_all(sinks).await;
         let failed: Vec<Error> = written.into_iter().filter_map(Result::err).collect();
         let cause = failed.iter().find(|error| error.kind != ErrorKind::Cancelled).or(failed.first());
@@ -231,6 +284,7 @@ impl Load {
             statement: masked(insert.text).into(),
             files,
             units,
+            input: Some(Arc::new(input_of(context, &insert.source, insert.once.token_text.as_deref()))),
         };
         commit_ops(context, vec![open]).await.map(drop)
     }
@@ -256,7 +310,9 @@ impl Load {
     async fn publish(&self, context: &Arc<StatementContext>, once: &Once) -> Result<(), Error> {
         let database = &context.database;
         let staged = database.catalog.snapshot().load(self.id);
-        let staged = staged.ok_or_else(|| given_up(&self.label))?;
+        let Some(staged) = staged else {
+            return settled(Err(given_up(&self.label)), Some(once), &database.catalog, &context.progress);
+        };
         let mut ops = vec![Op::StagePublish { load: self.id }];
         ops.extend(once.ops(staged.rows()));
         context.progress.begin_commit()?;
@@ -267,6 +323,8 @@ impl Load {
             // Another statement took the token meanwhile, with the same rows: these are not needed.
             commit_ops(context, vec![Op::StageAbort { load: self.id }]).await?;
             end = LoadEnd::Cancelled;
+        } else if context.progress.already_loaded().is_none() {
+            log_published(context, &staged);
         }
         database.loads.ended(staged, end, context.now_ms(), None);
         database.wake.notify_waiters();
@@ -274,82 +332,19 @@ impl Load {
     }
 }
 
-fn given_up(label: &Label) -> Error {
-    let message = format!("load \"{}\" was given up, or its table was dropped or emptied", label.as_str());
-    Error::new(ErrorKind::Conflict, 1002, message)
-}
-
-async fn commit_ops(context: &Arc<StatementContext>, ops: Vec<Op>) -> Result<Seq, Error> {
-    let (catalog, host) = (&context.database.catalog, &context.database.host);
-    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &context.profile).await
-}
-
-/// What to say of a load that did not come to its end. One that will not get further by itself, and of which nothing is
-/// staged, is no use to anyone: its label is freed.
-async fn stopped(context: &Arc<StatementContext>, id: LoadId, error: Error) -> Error {
-    let database = &context.database;
-    let Some(open) = database.catalog.snapshot().load(id) else {
-        database.loads.forget(id);
-        return error;
-    };
-    let needs_change = matches!(
-        error.kind,
-        ErrorKind::BadInput | ErrorKind::Syntax | ErrorKind::UnknownObject | ErrorKind::Unsupported
-    );
-    if needs_change
-        && open.covered_count() == 0
-        && commit_ops(context, vec![Op::StageAbort { load: id }]).await.is_ok()
-    {
-        database.loads.ended(open, LoadEnd::Failed, context.now_ms(), Some(error.clone()));
-        return error;
-    }
-    database.loads.failed(id, &error);
-    let (label, done, all) = (open.label.as_str(), open.covered_count(), open.units.len());
-    let stays = format!(
-        "load '{label}' stays open with {done} of {all} units staged: run the same statement again, or \
-         RESUME LOAD '{label}', to go on; CANCEL LOAD '{label}' gives it up"
-    );
-    let hint = match &error.hint {
-        Some(hint) => format!("{hint}; {stays}"),
-        None => stays,
-    };
-    error.with_hint(hint)
-}
-
-/// Gives an open load up: its parts are collected, its label is free.
-///
-/// # Errors
-/// There is no open load of that label.
-pub(crate) async fn cancel(
-    context: &Arc<StatementContext>,
-    database: DatabaseId,
-    label: &Label,
-) -> Result<(), Error> {
-    let history = &context.database.loads;
-    let open = context.database.catalog.snapshot().load_labelled(database, label);
-    let open = open.ok_or_else(|| not_open(context, database, label))?;
-    if let Some(running) = history.attempted(open.id).running() {
-        running.progress.cancel();
-    }
-    commit_ops(context, vec![Op::StageAbort { load: open.id }]).await?;
-    history.ended(open, LoadEnd::Cancelled, context.now_ms(), None);
-    context.database.wake.notify_waiters();
-    Ok(())
-}
-
-/// No open load has this label.
-pub(crate) fn not_open(context: &StatementContext, database: DatabaseId, label: &Label) -> Error {
-    let name = context.snapshot.state().database_name(database);
-    let label_text = label.as_str();
-    match context.snapshot.label(database, label) {
-        Some(done) => {
-            let message =
-                format!("load \"{label_text}\" of database \"{name}\" is finished: {} rows", done.rows);
-            Error::new(ErrorKind::Conflict, 36, message)
-        }
-        None => {
-            let message = format!("database \"{name}\" has no open load \"{label_text}\"");
-            Error::new(ErrorKind::UnknownObject, 36, message).with_hint("system.loads lists the loads")
-        }
+/// One event for each part. The parts of a statement are written side by side, so they share its time.
+fn log_published(context: &StatementContext, staged: &StagedLoad) {
+    let snapshot = context.database.catalog.snapshot();
+    let Some(state) = snapshot.table_by_id(staged.table) else { return };
+    for part in staged.parts() {
+        // Only the published one has its block numbers, and so its name.
+        let named = committed_part(&state, part.id);
+        let part = named.as_ref().unwrap_or(part);
+        context.database.part_log.push(PartEvent {
+            duration: context.profile.elapsed(),
+            memory_peak: context.memory.peak(),
+            query_id: context.query_id.clone(),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &state.def, part, context.now_ms())
+        });
     }
 }

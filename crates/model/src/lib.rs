@@ -20,7 +20,7 @@ pub use ids::{ColumnId, DatabaseId, Label, LoadId, PartId, Seq, TableId, TxnId, 
 pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError, TableKeys};
-pub use staged::{StagedFile, StagedUnit};
+pub use staged::{StagedFile, StagedInput, StagedUnit};
 pub use table_def::{ColumnDef, DefaultKind, KeptClause, TableDef, TableEngine};
 pub use units::{ByteSize, RowCount};
 pub use value::Value;

@@ -14,6 +14,19 @@ pub struct StagedFile {
     pub version: Option<Arc<str>>,
 }
 
+/// What decides the rows of a load beside its files, as it was when the load was opened.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StagedInput {
+    pub format: Arc<str>,
+    /// Names and types of the files' columns, in the order of `*`.
+    pub columns: Vec<(Arc<str>, Arc<str>)>,
+    /// Where the statement's names without a database lie.
+    pub current_database: Arc<str>,
+    pub token: Option<Arc<str>>,
+    /// Names and values of settings that are not as they are by default.
+    pub settings: Vec<(Arc<str>, Arc<str>)>,
+}
+
 /// A piece of one file, loaded wholly or not at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StagedUnit {

@@ -111,6 +111,37 @@ static SESSION: LazyLock<SettingTable> = LazyLock::new(|| {
 static TABLE: LazyLock<SettingTable> =
     LazyLock::new(|| SettingTable::new("table setting", table::TABLE.to_vec()));
 
+/// Families of settings that decide which rows a reader makes of a file.
+const DECIDING_FAMILIES: &[&str] = &["input_format_", "format_", "schema_inference_"];
+
+/// Settings of no such family that do, or that change what a literal means.
+const DECIDING: &[&str] = &[
+    "session_timezone",
+    "date_time_input_format",
+    "bool_true_representation",
+    "bool_false_representation",
+    "insert_null_as_default",
+    "s3_skip_empty_files",
+    "s3_ignore_file_doesnt_exist",
+];
+
+/// Settings of these families that decide about speed alone.
+const NOT_DECIDING: &[&str] = &[
+    "input_format_parquet_filter_push_down",
+    "schema_inference_use_cache_for_s3",
+    "schema_inference_use_cache_for_file",
+];
+
+impl SettingDef {
+    /// Whether the same INSERT puts in other rows under another value.
+    pub fn decides_rows(&self) -> bool {
+        let in_family = DECIDING_FAMILIES.iter().any(|family| self.name.starts_with(family));
+        self.effect == SettingEffect::Obeyed
+            && (in_family || DECIDING.contains(&self.name))
+            && !NOT_DECIDING.contains(&self.name)
+    }
+}
+
 /// Settings of a session and of a query.
 pub fn session_settings() -> &'static SettingTable {
     &SESSION
@@ -288,6 +319,27 @@ impl Settings {
         self.changed.iter().map(|(name, value)| (*name, value))
     }
 
+    /// Those of them that decide which rows an INSERT puts in, where they are not as by default.
+    pub fn deciding_rows(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let differs = |name: &str, value: &SettingValue| {
+            let def = self.table.get(name).filter(|def| def.decides_rows());
+            def.is_some_and(|def| *value != SettingValue::default_of(def))
+        };
+        let deciding = self.changed().filter(move |(name, value)| differs(name, value));
+        deciding.map(|(name, value)| (name, value.to_string()))
+    }
+
+    /// These settings, but the ones that decide rows are as [`Settings::deciding_rows`] gave them.
+    ///
+    /// # Errors
+    /// As [`Settings::apply`], of a setting another version knew.
+    pub fn deciding_as<'a>(&self, kept: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Settings> {
+        let mut settings = self.clone();
+        settings.changed.retain(|name, _| !self.table.get(name).is_some_and(SettingDef::decides_rows));
+        kept.into_iter().try_for_each(|(name, value)| settings.set(name, value).map(drop))?;
+        Ok(settings)
+    }
+
     /// Every setting with its current value, for `system.settings`.
     pub fn iter(&self) -> impl Iterator<Item = (&'static SettingDef, SettingValue)> + '_ {
         self.table.iter().map(|def| (def, self.get(def.name)))
@@ -377,6 +429,29 @@ mod tests {
         assert_eq!(settings.set("enable_positional_arguments", "1").unwrap(), None);
         let e = settings.set("enable_positional_arguments", "0").unwrap_err();
         assert_eq!((e.code.number(), settings.get_bool("enable_positional_arguments")), (48, true));
+    }
+
+    #[test]
+    fn settings_that_decide_rows_are_kept_and_put_back() {
+        let mut then = Settings::session();
+        for (name, value) in [
+            ("session_timezone", "Asia/Tokyo"),
+            ("format_csv_delimiter", ";"),
+            ("input_format_null_as_default", "1"),
+            ("schema_inference_use_cache_for_s3", "0"),
+            ("max_threads", "3"),
+        ] {
+            then.set(name, value).unwrap();
+        }
+        let kept: Vec<(&str, String)> = then.deciding_rows().collect();
+        let expected = [("format_csv_delimiter", ";"), ("session_timezone", "Asia/Tokyo")];
+        assert_eq!(kept, expected.map(|(name, value)| (name, value.to_owned())));
+        let mut now = Settings::session();
+        now.set("input_format_csv_skip_first_lines", "2").unwrap();
+        now.set("max_threads", "5").unwrap();
+        let resumed = now.deciding_as(kept.iter().map(|(name, value)| (*name, value.as_str()))).unwrap();
+        assert_eq!(resumed.deciding_rows().collect::<Vec<_>>(), kept);
+        assert_eq!(resumed.get_u64("max_threads"), 5);
     }
 
     #[test]

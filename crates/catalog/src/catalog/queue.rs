@@ -152,8 +152,10 @@ pub(crate) fn bytes_of(transaction: &Transaction) -> u64 {
         Op::StageAdd { parts, units, .. } => {
             parts.iter().map(of_part).sum::<u64>() + 64 + 8 * count(units.len())
         }
-        Op::StageOpen { files, units, statement, .. } => {
-            count(statement.len()) + 64 * count(units.len()) + files.iter().map(of_file).sum::<u64>()
+        Op::StageOpen { files, units, statement, input, .. } => {
+            let columns = input.as_ref().map_or(0, |input| input.columns.len() + input.settings.len());
+            let few = count(statement.len()) + 128 * count(columns);
+            few + 64 * count(units.len()) + files.iter().map(of_file).sum::<u64>()
         }
         Op::CreateTable(_) | Op::AlterTable(_) => 16 << 10,
         Op::ForgetParts { parts, .. } => 64 + 24 * count(parts.len()),

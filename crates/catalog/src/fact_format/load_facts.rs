@@ -22,9 +22,10 @@ pub(super) fn write_load(fields: &mut FieldWriter, load: &StagedLoad) {
             statement: &load.statement,
             files: &load.files,
             units: &load.units,
+            input: load.input.as_deref(),
         },
     );
-    // 10 to 15 are left to what a load may be opened with later.
+    // 11 to 15 are left to what a load may be opened with later.
     fields.uint(16, load.opened_ms);
     fields.uint(17, load.changed_ms);
     fields.bytes(18, &packed(load.covered()));

@@ -3,7 +3,9 @@
 //! Invariant: what is written is read back equal; an absent list, number or text is told from an empty one. Must not
 //! know: where in a record or checkpoint the fields stand.
 
-use model::{DatabaseId, Label, LoadId, SealedPart, StagedFile, StagedUnit, TableId};
+use std::sync::Arc;
+
+use model::{DatabaseId, Label, LoadId, SealedPart, StagedFile, StagedInput, StagedUnit, TableId};
 
 use super::VERSION;
 use super::fields::{Field, FieldReader, FieldWriter, FormatError, put_varint};
@@ -11,7 +13,7 @@ use super::part_fields::{read_part, write_part};
 use crate::loads::OpenedLoad;
 use crate::op::Op;
 
-/// What a load is opened with: fields 1 to 9. A checkpoint goes on after them.
+/// What a load is opened with: fields 1 to 10. A checkpoint goes on after them.
 pub struct OpenedFields<'a> {
     pub load: LoadId,
     pub database: DatabaseId,
@@ -22,6 +24,7 @@ pub struct OpenedFields<'a> {
     pub statement: &'a str,
     pub files: &'a [StagedFile],
     pub units: &'a [StagedUnit],
+    pub input: Option<&'a StagedInput>,
 }
 
 pub fn write_opened(fields: &mut FieldWriter, opened: &OpenedFields<'_>) {
@@ -34,6 +37,24 @@ pub fn write_opened(fields: &mut FieldWriter, opened: &OpenedFields<'_>) {
     fields.text(7, opened.statement);
     opened.files.iter().for_each(|file| fields.nested(8, |inner| write_file(inner, file)));
     opened.units.iter().for_each(|unit| fields.nested(9, |inner| write_unit(inner, unit)));
+    if let Some(input) = opened.input {
+        fields.nested(10, |inner| write_input(inner, input));
+    }
+}
+
+fn write_input(fields: &mut FieldWriter, input: &StagedInput) {
+    fields.text(1, &input.format);
+    input.columns.iter().for_each(|column| fields.nested(2, |inner| write_pair(inner, column)));
+    fields.text(3, &input.current_database);
+    if let Some(token) = &input.token {
+        fields.bytes(4, token.as_bytes());
+    }
+    input.settings.iter().for_each(|setting| fields.nested(5, |inner| write_pair(inner, setting)));
+}
+
+fn write_pair(fields: &mut FieldWriter, (name, value): &(Arc<str>, Arc<str>)) {
+    fields.text(1, name);
+    fields.text(2, value);
 }
 
 fn write_file(fields: &mut FieldWriter, file: &StagedFile) {
@@ -85,6 +106,7 @@ pub struct OpenedReader {
     statement: String,
     files: Vec<StagedFile>,
     units: Vec<StagedUnit>,
+    input: Option<Arc<StagedInput>>,
 }
 
 impl OpenedReader {
@@ -103,6 +125,7 @@ impl OpenedReader {
             7 => field.text()?.clone_into(&mut self.statement),
             8 => self.files.push(read_file(field.nested("file of a load")?)?),
             9 => self.units.push(read_unit(field.nested("unit of a load")?)?),
+            10 => self.input = Some(Arc::new(read_input(field.nested("input of a load")?)?)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -119,6 +142,7 @@ impl OpenedReader {
             statement: self.statement.into(),
             files: self.files,
             units: self.units,
+            input: self.input,
         })
     }
 }
@@ -134,6 +158,33 @@ fn read_file(mut fields: FieldReader<'_>) -> Result<StagedFile, FormatError> {
         }
     }
     Ok(file)
+}
+
+fn read_input(mut fields: FieldReader<'_>) -> Result<StagedInput, FormatError> {
+    let mut input = StagedInput::default();
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => input.format = field.text()?.into(),
+            2 => input.columns.push(read_pair(field.nested("column of a load")?)?),
+            3 => input.current_database = field.text()?.into(),
+            4 => input.token = Some(field.text()?.into()),
+            5 => input.settings.push(read_pair(field.nested("setting of a load")?)?),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(input)
+}
+
+fn read_pair(mut fields: FieldReader<'_>) -> Result<(Arc<str>, Arc<str>), FormatError> {
+    let (mut name, mut value) = ("".into(), "".into());
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => name = field.text()?.into(),
+            2 => value = field.text()?.into(),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok((name, value))
 }
 
 fn read_unit(mut fields: FieldReader<'_>) -> Result<StagedUnit, FormatError> {
@@ -182,6 +233,7 @@ pub(super) fn read_open(bytes: &[u8]) -> Result<Op, FormatError> {
         statement: opened.statement,
         files: opened.files,
         units: opened.units,
+        input: opened.input,
     })
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, KeptClause, LoadId, PartDescriptor,
-    PartLocation, PartitionValue, SortOrder, StagedFile, StagedUnit, TableDef, TableEngine, Value,
+    PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine,
+    Value,
 };
 use proptest::prelude::*;
 
@@ -311,8 +312,18 @@ proptest! {
         ),
         numbers in any::<(u128, u32, u64)>(),
         statement in text(),
+        input in prop::option::of((text(), prop::collection::vec((text(), text()), 0..3), prop::option::of(text()))),
         part in descriptor(),
     ) {
+        let input = input.map(|(format, pairs, token)| {
+            Arc::new(StagedInput {
+                current_database: Arc::clone(&format),
+                format,
+                columns: pairs.clone(),
+                token,
+                settings: pairs,
+            })
+        });
         let load = LoadId::from_bytes([7; 16]);
         let numbered = units.iter().map(|unit| unit.0).collect();
         let opened = Op::StageOpen {
@@ -328,6 +339,7 @@ proptest! {
                 .into_iter()
                 .map(|(file, row_groups, bytes, rows)| StagedUnit { file, row_groups, bytes, rows })
                 .collect(),
+            input,
         };
         let parts = vec![SealedPart::attest_durable(part)];
         let ops = vec![opened, Op::StageAdd { load, units: numbered, parts, rows: numbers.2 }];

@@ -99,6 +99,33 @@ fn every_argument_of_a_source_but_its_credentials_is_part_of_the_statement() {
 }
 
 #[test]
+fn settings_that_decide_rows_are_part_of_the_statement() {
+    let of = |text: &str, settings: &str| {
+        once(&format!("INSERT INTO t SETTINGS insert_label = 'l'{settings} {text}"))
+    };
+    for text in ["VALUES ('2020-01-01 00:00:00')", "SELECT * FROM file('a.csv')", "FORMAT CSV\n1\n"] {
+        let first = of(text, "").fingerprint;
+        assert_eq!(of(text, ", max_threads = 3, session_timezone = ''").fingerprint, first, "{text}");
+        assert_ne!(of(text, ", session_timezone = 'Asia/Tokyo'").fingerprint, first, "{text}");
+        assert_ne!(of(text, ", format_csv_delimiter = ';'").fingerprint, first, "{text}");
+    }
+}
+
+#[test]
+fn values_with_subqueries_depend_on_the_current_database() {
+    let of = |database: &str, values: &str| {
+        let text = format!("INSERT INTO t WITH LABEL l VALUES {values}");
+        let parsed = sql::parse_one(&text).unwrap();
+        let sql::Statement::Insert(insert) = &parsed.statement else { panic!("{text} is no INSERT") };
+        let def = table(TableEngine::MergeTree, "0");
+        let claim = Claim::of(&Settings::session(), insert, &def, database, &text).unwrap().unwrap();
+        claim.once().fingerprint
+    };
+    assert_eq!(of("a", "(1, 'select')"), of("b", "(1, 'select')"));
+    assert_ne!(of("a", "((SELECT max(x) FROM u))"), of("b", "((SELECT max(x) FROM u))"));
+}
+
+#[test]
 fn literals_are_part_of_the_statement() {
     let values = |values: &str| once(&format!("INSERT INTO t WITH LABEL l VALUES {values}")).fingerprint;
     assert_eq!(values("(1, 'a')"), values("( 1,'a' )"));

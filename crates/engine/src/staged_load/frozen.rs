@@ -1,15 +1,108 @@
 //! A listing frozen into a load, and found again when the load goes on.
 //!
-//! Pure. Invariant: a unit is only read from the file it was cut from, in the same version. Must not know: who reads.
+//! Invariant: a unit is only read from the file it was cut from, in the same version, and the files mean what they meant
+//! when the load was opened. Must not know: who reads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::StagedLoad;
-use model::{StagedFile, StagedUnit};
-use sources::{SourceFile, SourceUnit};
+use model::{StagedFile, StagedInput, StagedUnit};
+use sources::{ObjectTable, SourceFile, SourceUnit};
 
+use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::load_source::UNIT_BYTES;
+use crate::resolve::KnownSource;
+
+/// What a load freezes is one record: half of what a record of the log may have.
+const FROZEN_BYTES_MAX: usize = 16 << 20;
+
+/// The units of a load that is to be opened, or none for one that is open: its own are frozen. `None`, with a warning, if
+/// they are too many to freeze.
+pub(crate) async fn units_to_stage(
+    context: &StatementContext,
+    source: &ObjectTable,
+    open: Option<&StagedLoad>,
+) -> Result<Option<Vec<SourceUnit>>, Error> {
+    if open.is_some() {
+        return Ok(Some(Vec::new()));
+    }
+    let units = source.units(UNIT_BYTES).await?;
+    if frozen_bytes(source.files(), &units) <= FROZEN_BYTES_MAX {
+        return Ok(Some(units));
+    }
+    let (files, count) = (source.files().len(), units.len());
+    context.warn(format!(
+        "a load of {files} files and {count} units is too large to be resumable: its label is kept when all of it is \
+         loaded; load fewer files at a time to have it go on after an error"
+    ));
+    Ok(None)
+}
+
+/// Bytes the lists will about have in the log, rather too many: a varint has 5 bytes at most, or 10 for a `u64`.
+fn frozen_bytes(files: &[Arc<SourceFile>], units: &[SourceUnit]) -> usize {
+    let version = |file: &SourceFile| file.etag.as_ref().map_or(40, String::len);
+    let of_files: usize = files.iter().map(|file| 24 + file.path.len() + version(file)).sum();
+    let row_groups = |unit: &SourceUnit| unit.row_groups.as_ref().map_or(0, |groups| 8 + 5 * groups.len());
+    of_files + units.iter().map(|unit| 32 + row_groups(unit)).sum::<usize>()
+}
+
+/// What decides the rows of a load beside its files.
+pub(crate) fn input_of(context: &StatementContext, source: &ObjectTable, token: Option<&str>) -> StagedInput {
+    let settings = context.settings.deciding_rows();
+    StagedInput {
+        format: source.format().name().into(),
+        columns: columns_of(source),
+        current_database: context.current_database.as_str().into(),
+        token: token.map(Arc::from),
+        settings: settings.map(|(name, value)| (name.into(), value.into())).collect(),
+    }
+}
+
+fn columns_of(source: &ObjectTable) -> Vec<(Arc<str>, Arc<str>)> {
+    let column = |(name, column_type): &(String, model::ColumnType)| {
+        (Arc::from(name.as_str()), Arc::from(column_type.to_string()))
+    };
+    source.columns().iter().map(column).collect()
+}
+
+/// Format and columns as the load found them.
+///
+/// # Errors
+/// A type that this program does not know.
+pub(crate) fn known_source(load: &StagedLoad) -> Result<Option<KnownSource>, Error> {
+    let Some(input) = &load.input else { return Ok(None) };
+    let column = |(name, type_name): &(Arc<str>, Arc<str>)| {
+        let parsed = model::type_name::parse(type_name).map_err(|error| {
+            let label = load.label.as_str();
+            let message = format!("column \"{name}\" of load \"{label}\" has type {type_name}: {error}");
+            Error::new(ErrorKind::Unsupported, 50, message)
+        })?;
+        Ok((name.to_string(), parsed))
+    };
+    let columns = input.columns.iter().map(column).collect::<Result<Vec<_>, Error>>()?;
+    Ok(Some(KnownSource { format: input.format.to_string(), columns }))
+}
+
+/// Refuses a source that is not what it was when the load was opened.
+pub(crate) fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<(), Error> {
+    let Some(input) = &load.input else { return Ok(()) };
+    if *input.format == *source.format().name() && input.columns == columns_of(source) {
+        return Ok(());
+    }
+    let shown = |format: &str, columns: &[(Arc<str>, Arc<str>)]| {
+        let columns: Vec<String> = columns.iter().map(|(name, shown)| format!("{name} {shown}")).collect();
+        format!("{format} ({})", columns.join(", "))
+    };
+    let then = shown(&input.format, &input.columns);
+    let now = shown(source.format().name(), &columns_of(source));
+    let message = format!(
+        "the files of load \"{}\" were read as {then} when it was opened, and are now {now}",
+        load.label.as_str()
+    );
+    Err(Error::new(ErrorKind::Conflict, 117, message).with_hint("run the statement again"))
+}
 
 /// Files and units as the catalog keeps them.
 ///

@@ -114,19 +114,27 @@ async fn run(mut input: SendableRecordBatchStream, staging: &Staging, stream: us
 /// Commits that these units are in these parts. Blocks for one fsync.
 fn stage(staging: &Staging, units: Vec<u32>, parts: Vec<SealedPart>, rows: u64) -> Result<(), Error> {
     let table = &staging.target.table;
+    // Looked at as late as can be: people were told what is staged.
+    if staging.attempt.progress.is_given_up() {
+        discard(staging, &parts);
+        return Err(Error::cancelled());
+    }
     let op = Op::StageAdd { load: staging.load, units, parts: parts.clone(), rows };
     let read_seq = table.catalog.snapshot().seq();
-    let profile = &staging.target.profile;
-    let committed = commit(&table.catalog, &table.host, read_seq, Vec::new(), vec![op], profile);
+    let committed = commit(&table.catalog, &table.host, read_seq, Vec::new(), vec![op], None);
     if let Err(error) = &committed
         && error.kind != ErrorKind::OutcomeUnknown
     {
-        for part in &parts {
-            // Best effort: a file that stays is an orphan, and orphans are collected at open.
-            let _ = table.store.delete(part.descriptor());
-        }
+        discard(staging, &parts);
     }
     committed.map(drop)
+}
+
+fn discard(staging: &Staging, parts: &[SealedPart]) {
+    for part in parts {
+        // Best effort: a file that stays is an orphan, and orphans are collected at open.
+        let _ = staging.target.table.store.delete(part.descriptor());
+    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
         statement: "INSERT".into(),
         files: staged_files,
         units: staged_units,
+        input: None,
     };
     (files, units, StagedLoad::new(load, Seq(1), 0))
 }
@@ -45,6 +46,30 @@ fn units_are_found_where_their_files_are_now() {
     let moved = [file("0", 1, None), Arc::clone(&files[1]), Arc::clone(&files[0])];
     let expected = vec![unit(2, Some(vec![0, 1])), unit(2, Some(vec![2])), unit(1, None)];
     assert_eq!(thaw(&load, &moved).unwrap(), expected, "new files are not looked at");
+}
+
+#[test]
+fn the_columns_of_a_load_are_those_it_was_opened_with() {
+    let (_, _, mut load) = frozen();
+    assert!(known_source(&load).unwrap().is_none(), "opened by an earlier program");
+    let columns =
+        vec![("b c".into(), "Array(Nullable(String))".into()), ("a".into(), "Decimal(9, 2)".into())];
+    load.input = Some(Arc::new(StagedInput { format: "CSV".into(), columns, ..StagedInput::default() }));
+    let known = known_source(&load).unwrap().unwrap();
+    let shown: Vec<String> = known.columns.iter().map(|(name, shown)| format!("{name}: {shown}")).collect();
+    assert_eq!(
+        (known.format.as_str(), shown.join("; ").as_str()),
+        ("CSV", "b c: Array(Nullable(String)); a: Decimal(9, 2)")
+    );
+}
+
+#[test]
+fn a_listing_of_very_many_files_is_too_large_to_freeze() {
+    let (files, units, _) = frozen();
+    assert!(frozen_bytes(&files, &units) < 1000);
+    let many = vec![Arc::clone(&files[0]); 400_000];
+    let of_many: Vec<SourceUnit> = (0..400_000).map(|file| unit(file, None)).collect();
+    assert!(frozen_bytes(&many, &of_many) > FROZEN_BYTES_MAX);
 }
 
 #[test]
