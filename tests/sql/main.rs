@@ -31,7 +31,7 @@ impl AsyncDB for Connection {
         let outcome = self.session.execute(Request::new(sql)).await.map_err(failed)?;
         let (columns, schema, has_result) =
             (outcome.schema.fields().len(), Arc::clone(&outcome.schema), outcome.has_result());
-        let format_settings = std::sync::Arc::clone(&outcome.format_settings);
+        let format_settings = Arc::clone(&outcome.format_settings);
         let batches = outcome.collect().await.map_err(failed)?;
         if !has_result {
             return Ok(DBOutput::StatementComplete(0));

@@ -96,7 +96,10 @@ impl StatementContext {
 
     /// What an expression of this statement alone is compiled with.
     pub(crate) fn statement_state(&self) -> Result<SessionState, Error> {
-        Ok(self.session_state()?.build())
+        let mut state = self.session_state()?.build();
+        // Expressions compiled by themselves see the options only of a state that has begun.
+        state.mark_start_execution();
+        Ok(state)
     }
 
     /// `session_timezone`, UTC unless set.
@@ -139,7 +142,11 @@ impl StatementContext {
 
     /// The same statement under the settings, and in the database, it was first run with.
     pub(crate) fn as_first_run(&self, settings: Settings, database: &str) -> Arc<StatementContext> {
-        Arc::new(StatementContext { settings, current_database: database.to_owned(), ..self.again() })
+        Arc::new(StatementContext {
+            settings: Arc::new(settings),
+            current_database: database.to_owned(),
+            ..self.again()
+        })
     }
 
     fn again(&self) -> StatementContext {

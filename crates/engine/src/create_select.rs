@@ -58,7 +58,7 @@ impl Created {
         let (database, table) = (&self.context.database, self.def.id);
         let (catalog, ops) = (&database.catalog, vec![Op::DropTable { table }]);
         let read_seq = catalog.snapshot().seq();
-        let dropped = commit(catalog, &database.host, read_seq, Vec::new(), ops, &self.context.profile);
+        let dropped = commit(catalog, &database.host, read_seq, Vec::new(), ops, Some(&self.context.profile));
         match dropped {
             // Somebody else dropped it before.
             Err(error) if error.kind != ErrorKind::UnknownObject => {

@@ -333,7 +333,10 @@ pub(crate) async fn insert_select(
         Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
         Named::Resumed(once) => Some(once.clone()),
     };
-    let open = once.as_ref().and_then(|once| staged_load::open_of(context, once));
+    let open = match &once {
+        Some(once) => staged_load::open_of(context, once, text)?,
+        None => None,
+    };
     let known = match (&once, &open) {
         // Nothing is left to read: not even the listing.
         (Some(once), Some(open)) if open.is_complete() => {

@@ -65,7 +65,7 @@ pub(crate) async fn run(
     let (catalog, history) = (&context.database.catalog, &context.database.loads);
     let found = catalog.snapshot().load_labelled(insert.once.database, &label);
     if let Some(open) = &found {
-        check_same(open, &insert)?;
+        check_same(open, &insert.once, insert.text)?;
         check_source(open, &insert.source)?;
     }
     let random = &context.database.host.random;
@@ -117,9 +117,20 @@ fn refused(context: &StatementContext, once: &Once, error: Error) -> Result<Rows
 }
 
 /// The open load that a statement goes on with.
-pub(crate) fn open_of(context: &StatementContext, once: &Once) -> Option<Arc<StagedLoad>> {
-    let open = context.database.catalog.snapshot().load_labelled(once.database, once.label.as_ref()?)?;
-    (open.fingerprint == once.fingerprint && open.table == once.table).then_some(open)
+///
+/// # Errors
+/// The label belongs to another statement's load.
+pub(crate) fn open_of(
+    context: &StatementContext,
+    once: &Once,
+    text: &str,
+) -> Result<Option<Arc<StagedLoad>>, Error> {
+    let Some(label) = &once.label else { return Ok(None) };
+    let Some(open) = context.database.catalog.snapshot().load_labelled(once.database, label) else {
+        return Ok(None);
+    };
+    check_same(&open, once, text)?;
+    Ok(Some(open))
 }
 
 /// Publishes a load all of whose units are staged, whatever has become of its files.
@@ -155,15 +166,15 @@ fn with_kept_token(once: Once, open: &StagedLoad) -> Result<Once, Error> {
 }
 
 /// The open load of a label must be this statement's.
-fn check_same(open: &StagedLoad, insert: &StagedInsert<'_>) -> Result<(), Error> {
+fn check_same(open: &StagedLoad, once: &Once, text: &str) -> Result<(), Error> {
     let label = open.label.as_str();
-    if open.fingerprint == insert.once.fingerprint && open.table == insert.table.def.id {
+    if open.fingerprint == once.fingerprint && open.table == once.table {
         return Ok(());
     }
     let message = format!(
         "label \"{label}\" belongs to an unfinished load of another statement ({}), not to this one ({})",
         open.statement.trim(),
-        masked(insert.text).trim()
+        masked(text).trim()
     );
     Err(Error::new(ErrorKind::AlreadyExists, 36, message).with_hint(format!(
         "finish it with RESUME LOAD '{label}', give it up with CANCEL LOAD '{label}', or choose another label"

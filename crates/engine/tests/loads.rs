@@ -24,7 +24,8 @@ async fn texts(session: &Session, sql: &str) -> Vec<String> {
 /// Runs a test with a database and a folder of two files: the second has two partitions.
 fn with_files<F: Future<Output = ()>>(test: impl FnOnce(Arc<Database>, tempfile::TempDir) -> F) {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "1.csv", "a,b\n1,x\n");
+    // Longer than the second, or it would be read last.
+    write(folder.path(), "1.csv", "a,b\n1,xxxxxxxx\n");
     write(folder.path(), "2.csv", "a,b\n2,y\n3,z\n");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -55,7 +56,8 @@ const ROWS: &str = "SELECT concat(toString(a), b) FROM t ORDER BY a";
 /// Stops in the second file, and says how to go on.
 async fn stop(session: &Session, folder: &Path) {
     let stopped = run(session, &load(folder, ", max_partitions_per_insert_block = 1")).await.unwrap_err();
-    assert!(stopped.hint.unwrap().contains("1 of 2 units staged"));
+    let hint = stopped.hint.unwrap();
+    assert!(hint.contains("1 of 2 units staged"), "{hint}");
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn files_that_come_meanwhile_do_not_change_the_columns() {
         // The first of the listing decides the order of the columns, and this one has them the other way round.
         write(folder.path(), "0.csv", "b,a\nq,9\n");
         run(&session, &load(folder.path(), "")).await.unwrap();
-        assert_eq!(texts(&session, ROWS).await, ["1x", "2y", "3z"]);
+        assert_eq!(texts(&session, ROWS).await, ["1xxxxxxxx", "2y", "3z"]);
     });
 }
 
@@ -87,6 +89,6 @@ fn another_session_goes_on_under_the_settings_of_the_first() {
         assert!(other.message.contains("belongs to an unfinished load"), "{other}");
         run(&second, "SET format_csv_delimiter = ','").await.unwrap();
         run(&second, &load(folder.path(), "")).await.unwrap();
-        assert_eq!(texts(&second, ROWS).await, ["1x", "2y", "3z"]);
+        assert_eq!(texts(&second, ROWS).await, ["1xxxxxxxx", "2y", "3z"]);
     });
 }

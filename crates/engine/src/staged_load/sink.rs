@@ -3,6 +3,7 @@
 //! Invariant: a part holds rows of units that are staged together with it, and no others. Parts that are not staged are
 //! deleted, unless it is not known whether they are.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use catalog::Op;
@@ -34,26 +35,37 @@ pub(crate) struct Staging {
 /// Units read and not staged yet.
 #[derive(Default)]
 struct Pending {
-    units: Vec<u32>,
-    bytes: u64,
-    /// Rows the units have.
-    rows_ended: u64,
+    /// In the order in which their rows come.
+    ends: Vec<UnitEnd>,
     /// Rows the sink has taken.
     rows_taken: u64,
 }
 
 impl Pending {
-    fn add(&mut self, ends: Vec<UnitEnd>) {
-        for end in ends {
-            self.units.push(end.unit);
-            self.bytes += end.bytes;
-            self.rows_ended += end.rows;
+    /// How many of the units the sink holds wholly, if it holds nothing else: a stream may be ahead of its sink.
+    fn whole(&self) -> Option<usize> {
+        let mut rows = 0;
+        let mut found = (self.rows_taken == 0).then_some(0);
+        for (position, end) in self.ends.iter().enumerate() {
+            rows += end.rows;
+            match rows.cmp(&self.rows_taken) {
+                Ordering::Less => {}
+                Ordering::Equal => found = Some(position + 1),
+                Ordering::Greater => break,
+            }
         }
+        found
     }
 
-    /// Whether the sink holds these units wholly and nothing else.
-    fn is_whole(&self) -> bool {
-        self.rows_ended == self.rows_taken
+    /// Stored bytes of the first units.
+    fn bytes(&self, units: usize) -> u64 {
+        self.ends.iter().take(units).map(|end| end.bytes).sum()
+    }
+
+    /// Takes the first units, which are all that the sink holds, out.
+    fn take(&mut self, units: usize) -> (Vec<u32>, u64) {
+        let taken = self.ends.drain(..units.min(self.ends.len())).map(|end| end.unit).collect();
+        (taken, std::mem::take(&mut self.rows_taken))
     }
 }
 
@@ -86,13 +98,14 @@ async fn run(mut input: SendableRecordBatchStream, staging: &Staging, stream: us
         let read = batch.transpose().map_err(Error::from);
         let read = read.and_then(|batch| batch.map(|batch| target.conform.apply(&batch)).transpose());
         // Units that ended before this batch was handed on: their rows are in the sink, those of the batch are not.
-        pending.add(staging.ends.take(stream));
+        pending.ends.extend(staging.ends.take(stream));
         let goes_on = matches!(read, Ok(Some(_)));
-        let due = !goes_on || pending.bytes >= staging.stage_bytes_min;
-        if due && pending.is_whole() && !pending.units.is_empty() {
-            let staged = std::mem::take(&mut pending);
+        let whole = pending.whole().filter(|units| *units > 0);
+        let due = |units: &usize| !goes_on || pending.bytes(*units) >= staging.stage_bytes_min;
+        if let Some(whole) = whole.filter(due) {
+            let (units, rows) = pending.take(whole);
             let parts = sink.cut().map_err(Error::from);
-            let done = parts.and_then(|parts| stage(staging, staged.units, parts, staged.rows_taken));
+            let done = parts.and_then(|parts| stage(staging, units, parts, rows));
             // What could not be read is the reason for everything after it.
             if read.is_ok() {
                 done?;
@@ -104,10 +117,10 @@ async fn run(mut input: SendableRecordBatchStream, staging: &Staging, stream: us
         sink.write(batch)?;
         staging.attempt.progress.add_written(rows, bytes);
     }
-    if pending.is_whole() && pending.units.is_empty() {
+    if pending.rows_taken == 0 && pending.ends.is_empty() {
         return Ok(());
     }
-    let (taken, ended) = (pending.rows_taken, pending.rows_ended);
+    let (taken, ended) = (pending.rows_taken, pending.ends.iter().map(|end| end.rows).sum::<u64>());
     Err(Error::internal(format!("a sink took {taken} rows of units that have {ended}")))
 }
 
@@ -143,12 +156,17 @@ mod tests {
 
     #[test]
     fn a_cut_waits_until_the_sink_holds_whole_units() {
+        let end = |unit, rows| UnitEnd { unit, rows, bytes: 100 };
         let mut pending = Pending::default();
-        assert!(pending.is_whole());
-        pending.rows_taken += 10;
-        assert!(!pending.is_whole(), "in the middle of a unit");
-        pending.add(vec![UnitEnd { unit: 4, rows: 10, bytes: 100 }, UnitEnd { unit: 6, rows: 0, bytes: 1 }]);
-        assert!(pending.is_whole());
-        assert_eq!((pending.units.as_slice(), pending.bytes), ([4, 6].as_slice(), 101));
+        assert_eq!(pending.whole(), Some(0));
+        pending.rows_taken = 10;
+        assert_eq!(pending.whole(), None, "in the middle of a unit");
+        // The stream has read one unit more than the sink has taken.
+        pending.ends = vec![end(4, 10), end(6, 0), end(7, 5)];
+        assert_eq!((pending.whole(), pending.bytes(2)), (Some(2), 200));
+        assert_eq!(pending.take(2), (vec![4, 6], 10));
+        assert_eq!((pending.whole(), pending.ends.len()), (Some(0), 1));
+        pending.rows_taken = 5;
+        assert_eq!(pending.take(1), (vec![7], 5));
     }
 }
