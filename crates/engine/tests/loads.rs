@@ -1,5 +1,6 @@
 //! Loads that go on, from outside: files that come and go between two attempts, other sessions, given-up statements.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::disallowed_methods, reason = "the files of a source are fixtures, not data of the database")]
 
 use std::fs;
 use std::path::Path;
