@@ -1,10 +1,15 @@
 //! Loads that go on, from outside: files that come and go between two attempts, other sessions, given-up statements.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![expect(clippy::disallowed_methods, reason = "the files of a source are fixtures, not data of the database")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files of a source are fixtures, not data of the database"
+)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::{AsArray, RecordBatch};
 use engine::{Config, Database, Error, Request, Session};
@@ -91,5 +96,28 @@ fn another_session_goes_on_under_the_settings_of_the_first() {
         run(&second, "SET format_csv_delimiter = ','").await.unwrap();
         run(&second, &load(folder.path(), "")).await.unwrap();
         assert_eq!(texts(&second, ROWS).await, ["1xxxxxxxx", "2y", "3z"]);
+    });
+}
+
+#[test]
+fn a_reader_sees_all_of_a_load_or_nothing() {
+    with_files(|database, _folder| async move {
+        let (writer, reader) = (database.session(), database.session());
+        run(&writer, "CREATE TABLE n (a UInt64) ENGINE = MergeTree ORDER BY a").await.unwrap();
+        let done = AtomicBool::new(false);
+        let mut seen = BTreeSet::new();
+        let load = async {
+            let rows = "INSERT INTO n SELECT number FROM numbers(300000) SETTINGS min_insert_block_size_rows = 20000";
+            run(&writer, rows).await.unwrap();
+            done.store(true, Ordering::Release);
+        };
+        let poll = async {
+            while !done.load(Ordering::Acquire) {
+                seen.extend(texts(&reader, "SELECT toString(count()) FROM n").await);
+            }
+            seen.extend(texts(&reader, "SELECT toString(count()) FROM n").await);
+        };
+        futures::join!(load, poll);
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["0", "300000"]);
     });
 }
