@@ -8,6 +8,8 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use bytes::Bytes;
 use catalog::{Op, Precondition, TableState};
+use datafusion::common::stats::Precision;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
@@ -24,7 +26,6 @@ use crate::error::{Error, ErrorKind, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::insert_rows::{Batches, format_rows, value_rows};
-use crate::insert_shape::InsertShape;
 use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
@@ -69,13 +70,13 @@ pub(crate) async fn run(
             let shape =
                 context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
             let rows = value_rows(context, &shape, &text[range.clone()], body).await?;
-            insert_batches(context, &table, &shape, claim, rows).await
+            insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Format { name, data } => {
             let shape =
                 context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
             let rows = format_rows(context, &shape, name, &text[data.clone()], body)?;
-            insert_batches(context, &table, &shape, claim, rows).await
+            insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Select(query) => {
             let select = InsertSelect { table: &table, columns, query, text };
@@ -111,15 +112,18 @@ async fn repeats(
     Ok(true)
 }
 
+/// A table, and how rows become rows of it.
+type Destination<'a> = (&'a mergetree::Table, &'a Arc<Conform>);
+
 /// Small statements go into the log, larger ones through a sink.
 async fn insert_batches(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
-    shape: &InsertShape,
+    into: Destination<'_>,
     claim: Option<Arc<Claim>>,
     mut rows: Batches,
 ) -> Result<Rows, Error> {
-    let conform = &shape.conform;
+    let (handle, conform) = into;
     let (mut held, mut bytes) = (Vec::new(), 0);
     let mut in_memory = Gathered::new(&context.memory);
     while let Some(batch) = rows.next().await {
@@ -138,7 +142,7 @@ async fn insert_batches(
         held.push(batch);
         if bytes > INLINE_BYTES_MAX {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
-            return write_parts(context, table, shape, claim, rest).await;
+            return write_parts(context, table, into, claim, rest).await;
         }
     }
     let mut batches = in_memory.into_batches();
@@ -149,22 +153,21 @@ async fn insert_batches(
     if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
         // Defaults made much of little.
         let all = futures::stream::iter(held.into_iter().map(Ok)).boxed();
-        return write_parts(context, table, shape, claim, all).await;
+        return write_parts(context, table, into, claim, all).await;
     }
-    store_small(context, table, &shape.table, claim.as_deref(), batches).await
+    store_small(context, table, handle, claim.as_deref(), batches).await
 }
 
 /// Rows that are too many for the log.
 async fn write_parts(
     context: &Arc<StatementContext>,
     table: &Arc<TableState>,
-    shape: &InsertShape,
+    (handle, conform): Destination<'_>,
     claim: Option<Arc<Claim>>,
     rows: Batches,
 ) -> Result<Rows, Error> {
     wait_for_merges(context, table).await?;
-    let handle = mergetree::Table::clone(&shape.table);
-    let target = sink_target(context, handle, Arc::clone(&shape.conform), claim)?;
+    let target = sink_target(context, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
     let schema = Arc::new(arrow::datatypes::Schema::empty());
     let rows = rows.map(|batch| batch.map_err(into_datafusion));
     let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
@@ -372,8 +375,13 @@ pub(crate) async fn insert_select(
         Named::Resumed(_) => return Err(Error::internal("a load that is no plain scan was staged")),
     };
     read_by_units(&mut planned, sinks).await?;
-    let target = sink_target(context, handle, conform, claim)?;
     let physical = planned.physical().await?;
+    if has_few_rows(physical.as_ref()) {
+        let schema = physical.schema();
+        let rows = crate::query::stream_of(context, &planned.state, physical, schema)?;
+        return insert_batches(context, table, (&handle, &conform), claim, rows).await;
+    }
+    let target = sink_target(context, handle, conform, claim)?;
     let sink = SinkExec::new(physical, Arc::clone(&target));
     let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
     context.progress.watch(&plan);
@@ -383,6 +391,15 @@ pub(crate) async fn insert_select(
     }
     context.database.wake.notify_waiters();
     Ok(Rows::none())
+}
+
+/// A plan of so few rows, as far as it knows beforehand, is no load.
+const FEW_ROWS: usize = 8192;
+
+/// Whether a plan knows that it gives few rows: they may go into the log as those of VALUES do.
+fn has_few_rows(plan: &dyn ExecutionPlan) -> bool {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
+    statistics.is_ok_and(|known| matches!(known.num_rows, Precision::Exact(rows) if rows <= FEW_ROWS))
 }
 
 /// Engines without parts: Null counts, Memory keeps.
