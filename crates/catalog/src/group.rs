@@ -1,9 +1,9 @@
 //! Transactions that wait together become one record: who joins, and what is written.
 //!
-//! Each is admitted by itself against everything before it, those of its own group among them, so a bad one fails alone.
-//! Rows that statements of a group put into one table are stored as one op: the envelope of a transaction is longer than
-//! a row. Invariant: the state a group gives is the state that replaying its stored transactions gives.
-//! Pure: no clock, no lock, no log.
+//! Each is admitted by itself against everything before it, those of its own group among them, so a bad one fails
+//! alone. Rows that neighbouring statements of a group put into one table, for one version of its columns, are stored
+//! as one op: the envelope of a transaction is longer than a row. Invariant: the state a group gives is the state
+//! that replaying its stored transactions gives. Pure: no clock, no lock, no log.
 
 use std::mem;
 

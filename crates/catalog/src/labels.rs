@@ -1,8 +1,9 @@
 //! Labels and tokens: how a repeated statement is recognised.
 //!
-//! One store serves both: labels are kept per database by their text, tokens per table by their hash. Invariant: a key
-//! lives [`LABEL_AGE_MAX_MS`] or until its scope has [`LABELS_MAX`] newer ones. Age is counted between records, never
-//! against a clock, so that replay forgets the same keys.
+//! One store serves both: labels are kept per database by their text, tokens per table by their hash. Invariant: a
+//! key lives until its scope gets another one after [`LABEL_AGE_MAX_MS`], has [`LABELS_MAX`] newer ones, or is
+//! dropped; tokens go with a TRUNCATE, too. Age is counted between records, never against a clock, so that replay
+//! forgets the same keys.
 
 use imbl::OrdMap;
 use model::{DatabaseId, Label, Seq, TableId};

@@ -1,6 +1,7 @@
 //! Runs one statement for a person: answer, progress, warnings, closing line; ctrl-C cancels it.
 //!
-//! Invariant: when `run` returns, the statement has ended and nothing of it is left on the screen but its answer.
+//! Invariant: when `run` returns, the statement has ended, unless it was asked twice to stop, and nothing of it is
+//! left on the screen but its answer.
 
 use std::io;
 use std::sync::Arc;

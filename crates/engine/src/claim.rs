@@ -1,8 +1,8 @@
 //! What an INSERT claims before it is written: its label, its token, and a fingerprint that grows while its data pass.
 //!
-//! Invariant: a claim is complete when the last byte and the last row of the statement have passed; what is asked before
-//! is about the names alone. A statement without label, token or window has no claim and pays nothing.
-//! Must not know: how rows are read or written.
+//! Invariant: a claim is complete when the last byte and the last row of the statement have passed, that of an INSERT
+//! SELECT with a name from the start; what is asked of others before is about the names alone. A statement without
+//! label, token or window has no claim and pays nothing. Must not know: how rows are read or written.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ pub struct Config {
     pub memory_bytes_max: Option<u64>,
     /// Worker threads; `None` takes the number of cores.
     pub threads: Option<usize>,
-    /// Merges, collection and checkpoints run in the background.
+    /// Merges, flushes, collection and checkpoints run in the background.
     pub background: bool,
     /// Concurrent merges (`background_pool_size`).
     pub background_pool_size: usize,

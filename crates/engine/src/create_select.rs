@@ -1,7 +1,9 @@
 //! CREATE TABLE, and filling it from a SELECT.
 //!
 //! Invariant: a table that could not be filled is not left behind empty, whether its SELECT failed, ran out of time
-//! or was given up; what is removed is the table that was created here, whatever has its name by then.
+//! or was given up; what is removed is the table that was created here, whatever has its name by then. Left is a
+//! table that may be filled because the outcome is not known, one that a crash leaves, and one whose removal fails,
+//! of which is warned.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! What a statement is recognised by when it comes again: a hash of its text and data, or of its rows.
 //!
-//! Both are XXH3 of 128 bits and are kept in the log, so their layout does not change: a repetition must be recognised by
-//! the next version, too. Invariant: space, comments and SETTINGS do not matter, nor how a body was cut into pieces; for
-//! rows, neither order, batches nor threads matter, but how often each row comes does.
+//! Both are XXH3 of 128 bits and are kept in the log, so their layout does not change: a repetition must be
+//! recognised by the next version, too. Invariant: space and comments do not matter, nor settings that do not decide
+//! rows, nor how a body was cut into pieces; for rows, neither order, batches nor threads matter, but how often each
+//! row comes does.
 
 use arrow::array::RecordBatch;
 use arrow::row::{RowConverter, SortField};

@@ -1,7 +1,7 @@
 //! INSERT: rows from text, from a body, or from a query, into a table.
 //!
-//! Invariant: one statement is one transaction. The one place that chooses between inline rows in the log, parts of a
-//! sink, and a load over units.
+//! Invariant: the rows of a statement become visible by one transaction. The one place that chooses between inline rows
+//! in the log, parts of a sink, a load over units, and a staged load.
 
 use std::sync::Arc;
 

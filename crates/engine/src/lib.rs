@@ -11,8 +11,9 @@
 //! 8. `provider` makes scans of parts, pruned by their bounds, beside the inline rows;
 //! 9. batches flow on the computing threads into the answer's stream;
 //! 10. for an INSERT, `conform` casts rows to the table and either one inline op is committed,
-//! 11. or `exec` runs `CommitExec <- SinkExec <- .. <- UnitScanExec`: parts sealed, then one transaction;
-//! 12. `background` is woken: merges, collection, checkpoints.
+//! 11. or `exec` runs `CommitExec <- SinkExec <- .. <- UnitScanExec`: parts sealed, then one transaction; a load with a
+//!     label commits parts unit by unit, unseen, and publishes them at the end (`staged_load`);
+//! 12. `background` is woken: merges, flushes, collection, checkpoints.
 //!
 //! Invariant: no DataFusion type crosses this boundary.
 

@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::part_log::{PartEvent, PartEventKind, committed_part};
 
-/// Memory of one background merge; the bound for a hundred parts.
+/// Memory of one background merge: a hundred parts of a gigabyte together fit in.
 const MERGE_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.

@@ -1,7 +1,7 @@
 //! Opening and closing a database.
 //!
 //! Invariant: after `open` returns, everything acknowledged before is there, half-written files are gone, and
-//! background work runs. `close` waits for what runs and leaves nothing behind in a temporary folder.
+//! background work runs. `close` waits a bounded time for what runs, and removes a temporary folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! What the sinks of one statement share.
 //!
-//! Invariant: one target is one statement; its uncommitted parts are committed together or deleted together.
+//! Invariant: one target is one statement; its uncommitted parts are committed together or deleted together. The
+//! sinks of a staged load keep their parts themselves.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! The way of a transaction into the log: alone or in a group, by the caller's thread or by one that does nothing else.
 //!
-//! Whoever holds the writer leads: it takes everybody who waits, makes one record of them, and answers each when the
-//! record is durable and visible. Invariant: nobody is answered before that, not even who was refused because of a
-//! transaction of the same group; one record is written at a time.
+//! Whoever holds the writer leads: it takes those who wait, up to a number of bytes, makes one record of them (or one
+//! of each, if they might not fit), and answers each when its record is durable and visible. Invariant: nobody is
+//! answered before that, not even who was refused because of a transaction of the same group; one record is written
+//! at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,8 @@
 //! The transactions that wait for the next record.
 //!
-//! One record is written at a time; whatever comes meanwhile waits here and is the next one. Invariant: first come, first
-//! served; a bounded number of bytes waits. Must not know: states, the log.
+//! One record is written at a time; whatever comes meanwhile waits here and is the next one. Invariant: first come,
+//! first served; of what is submitted a bounded number of bytes waits, and who commits by itself is one thread each.
+//! Must not know: states, the log.
 
 use std::collections::VecDeque;
 use std::time::Duration;

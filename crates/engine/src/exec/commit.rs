@@ -1,7 +1,7 @@
 //! CommitExec: waits for every sink, then makes all their parts visible in one transaction, or none.
 //!
-//! Invariant: exactly one commit, after the last row of the last partition. An error, or a stream dropped before, commits
-//! nothing, and the uncommitted parts are deleted.
+//! Invariant: at most one commit, after the last row of the last partition; an explained INSERT has none. An error,
+//! or a stream dropped before, commits nothing, and the uncommitted parts are deleted.
 
 use std::fmt;
 use std::sync::Arc;

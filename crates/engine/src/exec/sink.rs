@@ -2,7 +2,7 @@
 //!
 //! Invariant: parts are durable and uncommitted when their row comes out. Each partition works on a thread
 //! of its own, because sorting and encoding are CPU work; the input is polled there too, so a row is decoded, sorted
-//! and encoded by one thread. Must not know: the catalog.
+//! and encoded by one thread. Must not know: how parts are committed.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The tree of a profile as text, and what its spans add up to.
+
 use std::sync::Arc;
 use std::time::Duration;
 

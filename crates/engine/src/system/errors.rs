@@ -1,4 +1,4 @@
-//! `system.errors`: the error numbers this server can answer with.
+//! `system.errors`: the error numbers this program can answer with.
 
 use super::SystemTable;
 use super::rows::Cell;

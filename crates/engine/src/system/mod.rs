@@ -1,4 +1,4 @@
-//! System tables: live state of the process as rows, one file a table.
+//! System tables: live state of the process as rows, one file a table or a family of them.
 //!
 //! Invariant: a system table is made when a statement names it and does not change while the statement runs.
 
