@@ -345,7 +345,7 @@ pub(crate) async fn insert_select(
         (Some(once), Some(open)) if open.is_complete() => {
             return Box::pin(staged_load::finish(context, once, open)).await;
         }
-        (_, Some(open)) => known_source(open)?,
+        (_, Some(open)) => known_source(open),
         _ => None,
     };
     let mut planned = plan(context, query, known.as_ref()).await?;

@@ -106,6 +106,12 @@ fn hidden_ranges(text: &str, in_doubt: bool) -> Vec<Range<usize>> {
             match (shown, argument.value) {
                 (Showing::Credential, [first, .., last]) => hidden.push(first.start..last.end),
                 (Showing::Credential, [only]) => hidden.push(only.start..only.end),
+                // A heredoc, which lexemes do not know: all of the argument.
+                (Showing::Unclear, value @ [first, .., last])
+                    if in_doubt && value.iter().any(|lexeme| lexeme.text == "$") =>
+                {
+                    hidden.push(first.start..last.end);
+                }
                 (Showing::Unclear, value) if in_doubt => {
                     let secret =
                         value.iter().filter(|lexeme| is_literal(lexeme) && !is_harmless(lexeme.text));
@@ -176,10 +182,11 @@ fn is_literal(lexeme: &Lexeme<'_>) -> bool {
 /// Formats, compressions and structures help to read a log and are no secrets.
 fn is_harmless(quoted: &str) -> bool {
     let inside = unquoted(quoted);
-    inside == "auto"
+    inside.eq_ignore_ascii_case("auto")
         || formats::FormatKind::parse(inside).is_some()
         || Compression::by_name(inside).is_ok()
         || structure::parse(&sql::escape::unquote_text(quoted)).is_ok()
+        || structure::parse(inside).is_ok()
 }
 
 /// The rows of a VALUES text, each with its parentheses.
@@ -293,6 +300,12 @@ mod tests {
             ),
             ("INSERT INTO url (a, b)", ""),
             ("s3('u', 'key', 'sec", "s3('u', '[HIDDEN]', '[HIDDEN]'"),
+            ("s3('u', 'CSV', 'AKIA', 'SECRET')", "s3('u', 'CSV', '[HIDDEN]', '[HIDDEN]')"),
+            ("s3('u', $$key$$, $$secret$$)", "s3('u', '[HIDDEN]', '[HIDDEN]')"),
+            (
+                "url(headers('Authorization' = 'Bearer T'), 'u')",
+                "url(headers('[HIDDEN]' = '[HIDDEN]'), '[HIDDEN]')",
+            ),
         ] {
             assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
         }

@@ -187,7 +187,13 @@ fn write_tuple(f: &mut fmt::Formatter<'_>, elements: &[TupleElement]) -> fmt::Re
             f.write_str(", ")?;
         }
         if let Some(name) = &element.name {
-            write!(f, "{name} ")?;
+            let is_bare = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+            match (is_bare, name.contains('`')) {
+                (true, _) => write!(f, "{name} ")?,
+                (false, false) => write!(f, "`{name}` ")?,
+                // Names have no escapes.
+                (false, true) => write!(f, "\"{name}\" ")?,
+            }
         }
         write!(f, "{}", element.column_type)?;
     }

@@ -385,6 +385,7 @@ mod tests {
             "Map(String, Array(Int8))",
             "Tuple(Int8, String)",
             "Tuple(a Int8, b Nullable(String))",
+            "Tuple(`Content-Type` String, \"a`b\" Int8)",
             "Nothing",
         ] {
             assert_eq!(parse(name).map(|t| t.to_string()), Ok(name.to_owned()));

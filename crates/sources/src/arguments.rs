@@ -192,8 +192,10 @@ pub fn showing(function: &str, arguments: &[SeenArgument<'_>], is_whole: bool) -
         Slot::Url | Slot::NoSign | Slot::Format | Slot::Structure | Slot::Compression => Showing::Shown,
     };
     let of_position = |at: usize| match at.checked_sub(skipped).and_then(|at| slots.get(at)) {
-        _ if at < leading => Showing::Shown,
-        slot => slot.map_or(Showing::Unclear, of_slot),
+        _ if at < leading && arguments.get(at).is_some_and(|(_, text)| text.is_some()) => Showing::Shown,
+        // Only a guess by position: a key in the wrong place would be shown.
+        None | Some(Slot::Format | Slot::Structure | Slot::Compression) => Showing::Unclear,
+        Some(slot) => of_slot(slot),
     };
     let of_name = |name: &str| named_slot(name, "1").map_or(Showing::Unclear, |slot| of_slot(&slot));
     let shown =

@@ -67,22 +67,15 @@ fn columns_of(source: &ObjectTable) -> Vec<(Arc<str>, Arc<str>)> {
     source.columns().iter().map(column).collect()
 }
 
-/// Format and columns as the load found them.
-///
-/// # Errors
-/// A type that this program does not know.
-pub(crate) fn known_source(load: &StagedLoad) -> Result<Option<KnownSource>, Error> {
-    let Some(input) = &load.input else { return Ok(None) };
+/// Format and columns as the load found them. With a type that cannot be read back they are inferred again, and
+/// [`check_source`] tells whether they are the same.
+pub(crate) fn known_source(load: &StagedLoad) -> Option<KnownSource> {
+    let input = load.input.as_ref()?;
     let column = |(name, type_name): &(Arc<str>, Arc<str>)| {
-        let parsed = model::type_name::parse(type_name).map_err(|error| {
-            let label = load.label.as_str();
-            let message = format!("column \"{name}\" of load \"{label}\" has type {type_name}: {error}");
-            Error::new(ErrorKind::Unsupported, 50, message)
-        })?;
-        Ok((name.to_string(), parsed))
+        Some((name.to_string(), model::type_name::parse(type_name).ok()?))
     };
-    let columns = input.columns.iter().map(column).collect::<Result<Vec<_>, Error>>()?;
-    Ok(Some(KnownSource { format: input.format.to_string(), columns }))
+    let columns = input.columns.iter().map(column).collect::<Option<Vec<_>>>()?;
+    Some(KnownSource { format: input.format.to_string(), columns })
 }
 
 /// Refuses a source that is not what it was when the load was opened.

@@ -137,7 +137,17 @@ fn a_log_may_show_what_is_no_credential() {
     let texts = |all: &[&'static str]| all.iter().map(|text| (None, Some(*text))).collect::<Vec<_>>();
     let some = |all: &[Showing]| Some(all.to_vec());
     assert_eq!(of("S3", &texts(&["u", "k", "s"])), some(&[Shown, Credential, Credential]));
-    assert_eq!(of("s3", &texts(&["u", "CSV", "a Int8", "gzip"])), some(&[Shown; 4]));
+    let guessed = some(&[Shown, Unclear, Unclear, Unclear]);
+    assert_eq!(
+        of("s3", &texts(&["u", "CSV", "a Int8", "gzip"])),
+        guessed,
+        "a key may stand in a wrong place"
+    );
+    assert_eq!(
+        of("url", &[(None, None), (None, Some("u"))]),
+        some(&[Unclear, Unclear]),
+        "a call comes first"
+    );
     assert_eq!(
         of("s3Cluster", &texts(&["default", "u", "k", "s"])),
         some(&[Shown, Shown, Credential, Credential])

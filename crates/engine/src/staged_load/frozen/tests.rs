@@ -51,16 +51,23 @@ fn units_are_found_where_their_files_are_now() {
 #[test]
 fn the_columns_of_a_load_are_those_it_was_opened_with() {
     let (_, _, mut load) = frozen();
-    assert!(known_source(&load).unwrap().is_none(), "opened by an earlier program");
+    assert!(known_source(&load).is_none(), "opened by an earlier program");
     let columns =
         vec![("b c".into(), "Array(Nullable(String))".into()), ("a".into(), "Decimal(9, 2)".into())];
     load.input = Some(Arc::new(StagedInput { format: "CSV".into(), columns, ..StagedInput::default() }));
-    let known = known_source(&load).unwrap().unwrap();
+    let known = known_source(&load).unwrap();
     let shown: Vec<String> = known.columns.iter().map(|(name, shown)| format!("{name}: {shown}")).collect();
     assert_eq!(
         (known.format.as_str(), shown.join("; ").as_str()),
         ("CSV", "b c: Array(Nullable(String)); a: Decimal(9, 2)")
     );
+    let columns = vec![("headers".into(), "Tuple(`Content-Type` String)".into())];
+    load.input = Some(Arc::new(StagedInput { columns, ..StagedInput::default() }));
+    let known = known_source(&load).unwrap();
+    assert_eq!(known.columns[0].1.to_string(), "Tuple(`Content-Type` String)");
+    let columns = vec![("x".into(), "TypeOfTheFuture(1)".into())];
+    load.input = Some(Arc::new(StagedInput { columns, ..StagedInput::default() }));
+    assert!(known_source(&load).is_none(), "inferred again");
 }
 
 #[test]
