@@ -130,7 +130,7 @@ fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
     for table in database.flushing.choose(&tables, now) {
         match flush_table(database, table) {
             Ok(()) => flushed = true,
-            // What it says is in the part log.
+            // Tried again later; until then its rows are in the log, and readable.
             Err(_) => database.flushing.rest(table, database.host.clock.monotonic() + AFTER_ERROR),
         }
     }
