@@ -13,7 +13,8 @@ use crate::listing::SourceFile;
 use crate::location::UserFiles;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
-use crate::stores::{Store, StoreCache};
+use crate::store::Store;
+use crate::stores::StoreCache;
 
 #[derive(Clone, Debug)]
 pub struct SourceEnv {

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::listing::SourceFile;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
-use crate::stores::Store;
+use crate::store::Store;
 
 /// Ranges nearer than this are one request: on any network a round trip costs more than these bytes.
 const GAP_BYTES_MAX: u64 = 256 << 10;

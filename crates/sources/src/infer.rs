@@ -18,7 +18,7 @@ use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge};
 use crate::parquet_types;
 use crate::settings::InferenceMode;
-use crate::stores::Store;
+use crate::store::Store;
 
 /// Files looked at together.
 const FILES_AT_ONCE: usize = 32;

@@ -16,6 +16,7 @@ pub mod arguments;
 pub mod location;
 pub mod glob;
 mod store_errors;
+pub mod store;
 pub mod stores;
 pub mod listing;
 mod fetch;

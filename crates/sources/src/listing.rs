@@ -14,7 +14,7 @@ use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::glob::Glob;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
-use crate::stores::{ListedObject, Store};
+use crate::store::{ListedObject, Store};
 
 /// Requests of one listing in flight.
 const LISTING_REQUESTS_MAX: usize = 16;

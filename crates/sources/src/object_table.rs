@@ -27,7 +27,7 @@ use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
 use crate::prune::RowGroupFilter;
 use crate::split::{Cuttable, SourceUnit, cut};
-use crate::stores::Store;
+use crate::store::Store;
 use crate::text_stream::{self, TextRead};
 use crate::virtual_columns::VirtualColumn;
 

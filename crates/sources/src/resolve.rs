@@ -20,7 +20,8 @@ use crate::listing::{Listing, SourceFile, list};
 use crate::location::{BucketLocation, Location, file_location, s3_location};
 use crate::object_table::{ObjectSource, ObjectTable};
 use crate::settings::InferenceMode;
-use crate::stores::{RetryPolicy, Store};
+use crate::store::Store;
+use crate::stores::RetryPolicy;
 use crate::structure;
 
 /// A listing of this many times fewer keys than braces stand for is worth a word.
