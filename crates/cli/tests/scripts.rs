@@ -79,6 +79,11 @@ fn a_load_equals_what_other_readers_see() {
 }
 
 #[test]
+fn odd_and_broken_files_are_read_or_refused() {
+    run_with_binary("json", "oracle/odd_files.py", &[]);
+}
+
+#[test]
 fn the_sql_tests_expect_what_clickhouse_answers() {
     if !python_has("chdb") {
         let _ = writeln!(std::io::stderr(), "oracle/check.py skipped: the Python package chdb is not there");

@@ -3,12 +3,15 @@
 //! Invariant: a failed statement leaves no trace in the session. A statement runs on the computing threads, whatever
 //! thread asked for it, and stops when nobody reads its answer any more.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use formats::FormatKind;
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use host::guarded::message_of;
 use parking_lot::Mutex;
 use sql::{InsertSource, Output, ParsedStatement, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -264,7 +267,8 @@ fn pump(
     let runtimes = context.database.runtimes.clone();
     let task = runtimes.spawn_cpu("result", async move {
         let (mut result_rows, mut failed) = (0, None);
-        while let Some(batch) = rows.next().await {
+        // A panic must not look like the end of the rows.
+        while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
             match &batch {
                 Ok(batch) => result_rows += batch.num_rows() as u64,
                 Err(error) => failed = Some(error.clone()),
@@ -287,6 +291,11 @@ fn pump(
             Some((batch, (receiver, guard)))
         });
     batches.boxed()
+}
+
+fn broke(panic: Box<dyn Any + Send>) -> Option<Result<RecordBatch, Error>> {
+    let message = message_of(panic.as_ref());
+    Some(Err(Error::internal(format!("the statement broke: {message}"))))
 }
 
 /// The sender notices a dropped receiver only at its next batch; a long computation is stopped at once.

@@ -14,11 +14,13 @@ pub mod faults;
 pub mod runtimes;
 pub mod process;
 pub mod machine;
+pub mod guarded;
 pub mod sim;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, DiskFile, DiskRead, create_dir_all_synced, read_all, replace_file};
 pub use faults::{FaultAction, Faults};
+pub use guarded::guarded;
 pub use machine::Host;
 pub use memory::{MemoryBudget, MemoryGrant, MemoryRefused};
 pub use random::{Random, SystemRandom};

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use host::guarded;
 use parking_lot::Mutex;
 use parquet::DecodeResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader, RowGroupMetaData,
 };
 
 use crate::error::{Result, SourceError};
@@ -154,10 +155,56 @@ async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> {
     } else {
         reader.get(start..start + u64::from(length)).await?
     };
-    ParquetMetaDataReader::decode_metadata(&metadata).map_err(|error| {
+    let broken = |error: String| {
         SourceError::corrupt(path, format!("the footer of \"{path}\" cannot be read: {error}"))
             .with_range(start..bytes)
-    })
+    };
+    let footer = guarded(|| ParquetMetaDataReader::decode_metadata(&metadata))
+        .map_err(broken)?
+        .map_err(|error| broken(error.to_string()))?;
+    check(&footer, bytes).map_err(broken)?;
+    Ok(footer)
+}
+
+/// Rows of all row groups. The file's own count is not used: some writers leave it 0.
+pub(crate) fn rows(footer: &ParquetMetaData) -> u64 {
+    let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(0);
+    footer.row_groups().iter().map(rows).sum()
+}
+
+/// What the decoder takes for granted: chunks inside the file, as many values as rows.
+fn check(footer: &ParquetMetaData, file_bytes: u64) -> std::result::Result<(), String> {
+    for (number, group) in footer.row_groups().iter().enumerate() {
+        let rows = group.num_rows();
+        if rows < 0 {
+            return Err(format!("row group {number} claims {rows} rows"));
+        }
+        for column in group.columns() {
+            let name = column.column_path().string();
+            let start = match column.dictionary_page_offset() {
+                Some(offset) if offset > 0 => offset.min(column.data_page_offset()),
+                _ => column.data_page_offset(),
+            };
+            let end = u64::try_from(start)
+                .ok()
+                .zip(u64::try_from(column.compressed_size()).ok())
+                .and_then(|(start, length)| start.checked_add(length));
+            if end.is_none_or(|end| end > file_bytes) {
+                return Err(format!(
+                    "row group {number} puts column \"{name}\" at byte {start} with {} bytes, outside of the file",
+                    column.compressed_size()
+                ));
+            }
+            let repeated = column.column_descr().max_rep_level() > 0;
+            if !repeated && column.num_values() != rows {
+                return Err(format!(
+                    "row group {number} has {rows} rows and {} values of column \"{name}\"",
+                    column.num_values()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tells a cut file from one that never was Parquet.

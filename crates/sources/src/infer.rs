@@ -14,6 +14,7 @@ use crate::cache::{SchemaEntry, SchemaKey};
 use crate::compression::{Compression, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::footer;
 use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge};
 use crate::parquet_types;
@@ -117,8 +118,7 @@ impl Inference<'_> {
         file: &Arc<SourceFile>,
     ) -> Result<(Vec<(String, ColumnType)>, Option<u64>)> {
         let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
-        let rows = u64::try_from(footer.file_metadata().num_rows()).ok();
-        Ok((parquet_types::columns(&footer, &file.path)?, rows))
+        Ok((parquet_types::columns(&footer, &file.path)?, Some(footer::rows(&footer))))
     }
 
     async fn text_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {

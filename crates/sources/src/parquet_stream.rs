@@ -13,7 +13,7 @@ use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};
-use host::{MemoryBudget, MemoryGrant};
+use host::{MemoryBudget, MemoryGrant, guarded};
 use parquet::DecodeResult;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -151,7 +151,9 @@ impl Stream {
     async fn next(mut self) -> Result<Option<(RecordBatch, Stream)>> {
         loop {
             if let Some((reader, _)) = &mut self.current {
-                match reader.next() {
+                // The decoder asserts what a broken file does not keep.
+                let decoded = guarded(|| reader.next()).map_err(|panic| self.decode_error(&panic))?;
+                match decoded {
                     Some(Ok(batch)) => {
                         self.read.reader.progress.add_rows(batch.num_rows());
                         let batch = self.output(&batch)?;
@@ -254,13 +256,17 @@ impl Stream {
             }
             builder = builder.with_row_selection(rows.clone());
         }
-        let mut decoder = builder.build().map_err(|error| self.decode_error(&error.to_string()))?;
-        // Asked before it has any byte, the decoder says what it needs.
-        match decoder.try_next_reader().map_err(|error| self.decode_error(&error.to_string()))? {
-            DecodeResult::NeedsData(ranges) => Ok(Opened::Needs(decoder, ranges)),
-            DecodeResult::Data(reader) => Ok(Opened::Ready(reader)),
-            DecodeResult::Finished => Ok(Opened::Empty),
-        }
+        let opened = guarded(move || {
+            let mut decoder = builder.build()?;
+            // Asked before it has any byte, the decoder says what it needs.
+            Ok(match decoder.try_next_reader()? {
+                DecodeResult::NeedsData(ranges) => Opened::Needs(decoder, ranges),
+                DecodeResult::Data(reader) => Opened::Ready(reader),
+                DecodeResult::Finished => Opened::Empty,
+            })
+        });
+        let opened = opened.map_err(|panic| self.decode_error(&panic))?;
+        opened.map_err(|error: ParquetError| self.decode_error(&error.to_string()))
     }
 
     fn output(&self, decoded: &RecordBatch) -> Result<RecordBatch> {
@@ -311,8 +317,11 @@ async fn opened(
 ) -> Result<Option<ParquetRecordBatchReader>> {
     let broken = |error: ParquetError| decode_error(reader, &error.to_string());
     loop {
-        decoder.push_ranges(ranges, data).map_err(broken)?;
-        match decoder.try_next_reader().map_err(broken)? {
+        let step = guarded(|| {
+            decoder.push_ranges(ranges, data)?;
+            decoder.try_next_reader()
+        });
+        match step.map_err(|panic| decode_error(reader, &panic))?.map_err(broken)? {
             DecodeResult::Data(rows) => return Ok(Some(rows)),
             DecodeResult::Finished => return Ok(None),
             DecodeResult::NeedsData(more) => {

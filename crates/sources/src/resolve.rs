@@ -13,6 +13,7 @@ use crate::compression::{Compression, MAGIC_BYTES, opened};
 use crate::credentials::Credentials;
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::footer;
 use crate::format;
 use crate::glob::Glob;
 use crate::infer::{Inference, Inferred, no_files};
@@ -183,7 +184,7 @@ impl Found<'_> {
         let mut rows = 0_u64;
         for file in self.files {
             let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
-            rows = rows.saturating_add(u64::try_from(footer.file_metadata().num_rows()).unwrap_or(0));
+            rows = rows.saturating_add(footer::rows(&footer));
         }
         Ok(Some(rows))
     }

@@ -10,6 +10,8 @@ mod fixture;
 mod globs;
 #[path = "reading/parquet.rs"]
 mod parquet_files;
+#[path = "reading/broken_parquet.rs"]
+mod broken_parquet;
 #[path = "reading/faults.rs"]
 mod faults;
 #[path = "reading/inference.rs"]

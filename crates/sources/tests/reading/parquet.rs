@@ -62,7 +62,7 @@ fn uncompressed(columns: Vec<(&str, ArrayRef)>) -> Bytes {
     written(columns, WriterProperties::builder().set_dictionary_enabled(false).build())
 }
 
-fn written(columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> Bytes {
+pub(crate) fn written(columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> Bytes {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
