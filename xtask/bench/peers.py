@@ -80,10 +80,10 @@ def chdb(path, statements):
 class Endpoint:
     """`gristmill s3-endpoint` over a folder, for as long as the `with` lasts."""
 
-    def __init__(self, binary, folder):
-        self.child = subprocess.Popen(
-            [binary, "s3-endpoint", "--path", folder, "--port", "0"], stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, binary, folder, latency_ms=0):
+        command = [binary, "s3-endpoint", "--path", folder, "--port", "0"]
+        command += ["--latency-ms", str(latency_ms)] if latency_ms else []
+        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.url = self.child.stdout.readline().split(" ")[0].strip()
 
     def __enter__(self):

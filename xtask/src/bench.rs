@@ -12,10 +12,10 @@ use crate::run::Step;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Which one: load, query, insert, open
-    #[arg(value_parser = ["load", "query", "insert", "open"])]
+    /// Which one: load, query, insert, open, read
+    #[arg(value_parser = ["load", "query", "insert", "open", "read"])]
     what: String,
-    /// Rows of posts; of `open`: commits whose latency is plotted
+    /// Rows of posts; of `read`: rows of its narrow files; of `open`: commits whose latency is plotted
     #[arg(long, default_value_t = 1_000_000)]
     rows: u64,
     /// Rounds; medians are reported

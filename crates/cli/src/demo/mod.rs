@@ -17,7 +17,7 @@ use engine::{Error, FormatKind};
 use host::{Host, Runtimes};
 use model::{ByteSize, RowCount};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Serving};
 use crate::failure::Failure;
 use crate::generate::{self, PostsArgs, Written};
 use crate::local::open_temporary;
@@ -72,7 +72,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let bucket = tempfile::tempdir()?;
     host.disk.create_dir_all(&bucket.path().join("demo"))?;
-    let endpoint = Endpoint::start(bucket.path(), 0, None, host, runtimes)?;
+    let endpoint = Endpoint::start(bucket.path(), Serving::default(), host, runtimes)?;
     let database = open_temporary()?;
     let runner = Runner::new(&database, host, FormatKind::PrettyCompact, true);
     let mut story = Story { runner, host: host.clone(), runtimes: runtimes.clone(), steps: Vec::new() };

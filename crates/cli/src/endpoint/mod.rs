@@ -11,6 +11,7 @@ mod service;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use host::{Host, Runtimes};
@@ -42,6 +43,9 @@ pub(crate) struct EndpointArgs {
     /// Buckets to create
     #[arg(long)]
     bucket: Vec<String>,
+    /// Milliseconds to wait before every answer, as a distant store does
+    #[arg(long, default_value_t = 0)]
+    latency_ms: u64,
 }
 
 /// Access key and secret key.
@@ -49,6 +53,17 @@ pub(crate) struct EndpointArgs {
 pub(crate) struct KeyPair {
     pub(crate) access: String,
     pub(crate) secret: String,
+}
+
+/// How to serve.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Serving {
+    /// 0 takes a free one.
+    pub(crate) port: u16,
+    /// Without a pair every request is served, signed or not.
+    pub(crate) keys: Option<KeyPair>,
+    /// Before every answer.
+    pub(crate) latency: Duration,
 }
 
 /// A running endpoint; it stops when this is dropped.
@@ -59,17 +74,17 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Serves `root` on the loopback address until dropped. Without a key pair every request is served, signed or not.
+    /// Serves `root` on the loopback address until dropped.
     pub(crate) fn start(
         root: &Path,
-        port: u16,
-        keys: Option<KeyPair>,
+        serving: Serving,
         host: &Host,
         runtimes: &Runtimes,
     ) -> Result<Endpoint, Failure> {
         let root = std::path::absolute(root)?;
         let folders = Folders::new(root, host.clone(), runtimes.clone())?;
         let mut builder = S3ServiceBuilder::new(folders);
+        let Serving { port, keys, latency } = serving;
         let open = keys.is_none();
         if let Some(keys) = keys {
             builder.set_auth(SimpleAuth::from_single(keys.access, keys.secret));
@@ -81,7 +96,7 @@ impl Endpoint {
         let (stop, stopped) = watch::channel(());
         let _inside = runtimes.io().enter();
         let listener = TcpListener::from_std(listener)?;
-        let door = Door { service: builder.build(), open };
+        let door = Door { service: builder.build(), open, latency };
         runtimes.spawn_io("s3 listener", accept(listener, door, runtimes.clone(), stopped));
         Ok(Endpoint { address, _stop: stop })
     }
@@ -96,7 +111,8 @@ impl Endpoint {
 pub(crate) fn run(args: &EndpointArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let keys = args.access_key.clone().zip(args.secret_key.clone());
     let keys = keys.map(|(access, secret)| KeyPair { access, secret });
-    let endpoint = Endpoint::start(&args.path, args.port, keys, host, runtimes)?;
+    let latency = Duration::from_millis(args.latency_ms);
+    let endpoint = Endpoint::start(&args.path, Serving { port: args.port, keys, latency }, host, runtimes)?;
     for bucket in &args.bucket {
         host.disk.create_dir_all(&std::path::absolute(args.path.join(bucket))?)?;
     }
@@ -105,11 +121,12 @@ pub(crate) fn run(args: &EndpointArgs, host: &Host, runtimes: &Runtimes) -> Resu
     Ok(())
 }
 
-/// The S3 service and whether it asks for signatures.
+/// The S3 service and whether it asks for signatures; how far away it seems.
 #[derive(Clone)]
 struct Door {
     service: S3Service,
     open: bool,
+    latency: Duration,
 }
 
 async fn accept(listener: TcpListener, door: Door, runtimes: Runtimes, mut stopped: watch::Receiver<()>) {
@@ -132,8 +149,13 @@ async fn serve(stream: TcpStream, door: Door, mut stopped: watch::Receiver<()>) 
             // Nobody can check a signature whose secret is unknown; an open door does not ask for one.
             request.headers_mut().remove(AUTHORIZATION);
         }
-        let service = door.service.clone();
-        async move { service.call(request.map(s3s::Body::from)).await }
+        let (service, latency) = (door.service.clone(), door.latency);
+        async move {
+            if !latency.is_zero() {
+                tokio::time::sleep(latency).await;
+            }
+            service.call(request.map(s3s::Body::from)).await
+        }
     });
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
     tokio::select! {

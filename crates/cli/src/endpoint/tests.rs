@@ -18,7 +18,8 @@ fn start(keys: Option<KeyPair>) -> World {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let (host, runtimes) = (Host::system(1 << 30).unwrap(), Runtimes::new(1, 2).unwrap());
-    let endpoint = Endpoint::start(folder.path(), 0, keys, &host, &runtimes).unwrap();
+    let endpoint =
+        Endpoint::start(folder.path(), Serving { keys, ..Serving::default() }, &host, &runtimes).unwrap();
     World { folder, endpoint, runtimes }
 }
 
