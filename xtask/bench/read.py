@@ -16,10 +16,10 @@ import report
 NARROW = (
     "toUInt32(number) AS id, toUInt16(number % 1000) AS shop, toInt32(number * 7919 % 100003) AS item,"
     " toFloat64(number % 9973) / 8 AS price, toDate('2024-01-01') + number % 700 AS day,"
-    " toDateTime('2024-01-01 00:00:00', 'UTC') + number AS at, concat('user', toString(number * 31 % 50021)) AS name,"
+    " toDateTime('2024-01-01 00:00:00', 'UTC') + number AS made, concat('user', toString(number * 31 % 50021)) AS name,"
     " ['new', 'paid', 'sent', 'back'][number % 4 + 1] AS state, number % 3 = 0 AS big"
 )
-ALL_NARROW = "count(), sum(id), sum(shop), sum(item), sum(price), max(day), max(at), max(name), min(state), sum(big)"
+ALL_NARROW = "count(), sum(id), sum(shop), sum(item), sum(price), max(day), max(made), max(name), min(state), sum(big)"
 WIDE_COLUMNS = 100
 WIDE = ", ".join(
     f"toInt64(number * {i + 3} % 1000003) AS n{i}" if i % 4 else f"concat('v{i} ', toString(number * {i + 1} % 977)) AS n{i}"
