@@ -123,7 +123,7 @@ def duckdb(args):
     for kind in kinds(args.rows):
         reader = {"Parquet": "read_parquet", "CSVWithNames": "read_csv", "JSONEachRow": "read_json"}[kind.form]
         path = f"{bucket}/bench/read/{kind.folder}/*.{kind.suffix}"
-            asked = kind.asked.replace("count()", "count(*)").replace("sum(big)", "sum(big::INT)")
+        asked = kind.asked.replace("count()", "count(*)").replace("sum(big)", "sum(big::INT)")
         asked = asked.replace("max(made)", "max(made)::VARCHAR")
         seconds = []
         for _ in range(args.rounds):
