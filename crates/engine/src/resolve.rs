@@ -65,6 +65,7 @@ pub(crate) async fn resolve_source(
         settings: Arc::new(source_settings(context).bounded()),
         user_files: user_files(&context.database.config),
         environment: context.database.sources.environment.clone(),
+        collections: Arc::default(),
         progress: Arc::clone(&context.progress.source),
         memory: context.memory.clone(),
         now_ms: context.now_ms(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use host::MemoryBudget;
 
 use crate::cache::SchemaCache;
+use crate::collections::NamedCollections;
 use crate::credentials::S3Environment;
 use crate::fetch::FileReader;
 use crate::listing::SourceFile;
@@ -25,6 +26,8 @@ pub struct SourceEnv {
     pub settings: Arc<SourceSettings>,
     pub user_files: UserFiles,
     pub environment: S3Environment,
+    /// What a bare word as first argument may stand for.
+    pub collections: Arc<NamedCollections>,
     /// The statement's budget: buffers of fetched bytes are granted from it.
     pub memory: MemoryBudget,
     /// The statement's counters.

@@ -10,6 +10,7 @@ pub mod error;
 pub mod settings;
 pub mod progress;
 pub mod credentials;
+pub mod collections;
 pub mod compression;
 pub mod format;
 pub mod arguments;
@@ -41,6 +42,7 @@ pub mod resolve;
 
 pub use arguments::{Argument, ArgumentValue, SourceCall};
 pub use cache::{SchemaCache, SchemaCacheRow, SchemaEntry, SchemaKey};
+pub use collections::NamedCollections;
 pub use credentials::{AccessKey, S3Environment, Secret};
 pub use env::SourceEnv;
 pub use error::{Result, SourceError, SourceErrorKind};

@@ -40,6 +40,7 @@ impl Fixture {
             settings: Arc::new(settings.bounded()),
             user_files: UserFiles { root: "/nonexistent".into(), anywhere: true },
             environment: S3Environment::default(),
+            collections: Arc::default(),
             memory: MemoryBudget::new(1 << 30),
             progress: Arc::new(ReadProgress::default()),
             now_ms: 1,
