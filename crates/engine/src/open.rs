@@ -81,7 +81,7 @@ impl Database {
             sources: SourceCaches {
                 stores: Arc::new(sources::StoreCache::new(runtimes.clone())),
                 schemas: Arc::new(sources::SchemaCache::default()),
-                environment: sources::S3Environment::read(|name| std::env::var(name).ok()),
+                environment: sources::S3Environment::of_machine(),
             },
             closing: CancellationToken::new(),
             wake: Arc::default(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use formats::FormatSettings;
-use sources::{InferenceMode, ReadMethod, SourceSettings};
+use sources::{AzureRules, InferenceMode, ReadMethod, SourceSettings, WebPolicy};
 use sql::Settings;
 
 use crate::context::StatementContext;
@@ -74,6 +74,13 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         retry_attempts: given("s3_retry_attempts", defaults.retry_attempts),
         connect_timeout: Duration::from_millis(settings.get_u64("s3_connect_timeout_ms").max(1)),
         request_timeout: Duration::from_millis(settings.get_u64("s3_request_timeout_ms").max(1)),
+        redirects_max: number("s3_max_redirects"),
+        presigned_query_in_key: settings.get_bool("compatibility_s3_presigned_url_query_in_path"),
+        glob_expansion_max: settings.get_u64("glob_expansion_max_elements"),
+        skip_missing_pages: settings.get_bool("http_skip_not_found_url_for_globs"),
+        skip_empty_pages: settings.get_bool("engine_url_skip_empty_files"),
+        web: web_policy(settings),
+        azure: azure_rules(settings),
         validate_etag: settings.get_bool("s3_validate_etag_on_read"),
         ignore_missing: settings.get_bool("s3_ignore_file_doesnt_exist"),
         throw_on_zero_files: settings.get_bool("s3_throw_on_zero_files_match"),
@@ -86,6 +93,44 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
         format: FormatSettings::clone(&format_settings(settings)),
         ..defaults
+    }
+}
+
+/// As long as never: a day.
+const NO_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What `url()` obeys.
+fn web_policy(settings: &Settings) -> WebPolicy {
+    let defaults = WebPolicy::default();
+    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let redirects = "max_http_get_redirects";
+    // A time of 0 is none, as in ClickHouse.
+    let seconds = |name: &str, none: Duration| match settings.get_f64(name) {
+        given if given > 0.0 => Duration::try_from_secs_f64(given).unwrap_or(none),
+        _ => none,
+    };
+    WebPolicy {
+        tries: number("http_max_tries").max(1),
+        connect_timeout: seconds("http_connection_timeout", NO_TIMEOUT),
+        receive_timeout: seconds("http_receive_timeout", NO_TIMEOUT),
+        backoff_min: Duration::from_millis(settings.get_u64("http_retry_initial_backoff_ms").max(1)),
+        backoff_max: Duration::from_millis(settings.get_u64("http_retry_max_backoff_ms").max(1)),
+        redirects_max: if settings.is_changed(redirects) {
+            number(redirects)
+        } else {
+            defaults.redirects_max
+        },
+    }
+}
+
+/// What listings of `azureBlobStorage()` obey.
+fn azure_rules(settings: &Settings) -> AzureRules {
+    AzureRules {
+        list_page_keys: usize::try_from(settings.get_u64("azure_list_object_keys_size"))
+            .unwrap_or(usize::MAX),
+        ignore_missing: settings.get_bool("azure_ignore_file_doesnt_exist"),
+        throw_on_zero_files: settings.get_bool("azure_throw_on_zero_files_match"),
+        skip_empty_files: settings.get_bool("azure_skip_empty_files"),
     }
 }
 

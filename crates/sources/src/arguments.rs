@@ -1,13 +1,17 @@
-//! Arguments of `s3(...)`, `s3Cluster(...)` and `file(...)`, as a statement spells them.
+//! Arguments of `s3(...)`, `gcs(...)`, `azureBlobStorage(...)`, `url(...)` and `file(...)`, as a statement spells them.
 //!
-//! Invariant: which position means what follows ClickHouse's table exactly; the reading chosen is kept in words so
-//! that EXPLAIN can say it. Nothing here prints a secret. Must not know: what a URL means.
+//! Invariant: the reading chosen is kept in words so that EXPLAIN can say it; nothing here prints a secret, and an
+//! argument that is not understood is an error. Must not know: what a URL means.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::collections::NamedCollections;
 use crate::credentials::{AccessKey, GivenCredentials, Secret};
 use crate::error::{Result, SourceError, code};
-use crate::format;
+use crate::showing::shown_address;
+pub use crate::showing::{SeenArgument, Showing, showing};
+use crate::signatures::{Family, Function, Slot, function};
 
 /// A call of a table function, with constants for arguments.
 #[derive(Clone, PartialEq)]
@@ -37,52 +41,30 @@ pub enum ArgumentValue {
 }
 
 /// The arguments sorted out.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ObjectArguments {
-    /// URL of `s3`, path of `file`.
+    pub family: Family,
+    /// URL of `s3` and `url`, path of `file`, account URL or connection string of `azureBlobStorage`.
     pub url: String,
+    /// Of `azureBlobStorage`.
+    pub container: String,
+    /// Of `azureBlobStorage`.
+    pub blob_path: String,
+    /// For Azure the id is the account's name.
     pub credentials: GivenCredentials,
     /// `None` is `auto`, here and below.
     pub format: Option<String>,
     pub structure: Option<String>,
     pub compression: Option<String>,
+    /// Sent with every request; values may be tokens.
+    pub headers: Vec<(String, Secret)>,
+    pub partition_strategy: Option<String>,
+    pub partition_columns_in_data_file: Option<bool>,
+    pub storage_class: Option<String>,
     /// The reading of the positions that was chosen: `(url, format, structure)`.
     pub reading: String,
-}
-
-const S3_SIGNATURES: &str = "s3(url), s3(url, NOSIGN), s3(url, format), s3(url, format, structure), \
-    s3(url, format, structure, compression), s3(url, access_key_id, secret_access_key), \
-    s3(url, access_key_id, secret_access_key, session_token), \
-    s3(url, access_key_id, secret_access_key[, session_token], format[, structure[, compression]]), \
-    s3(url, NOSIGN, format[, structure[, compression]])";
-const FILE_SIGNATURES: &str = "file(path[, format[, structure[, compression]]])";
-
-/// Meaning of one position.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Slot {
-    Url,
-    NoSign,
-    KeyId,
-    KeySecret,
-    Token,
-    Format,
-    Structure,
-    Compression,
-}
-
-impl Slot {
-    fn name(self) -> &'static str {
-        match self {
-            Slot::Url => "url",
-            Slot::NoSign => "NOSIGN",
-            Slot::KeyId => "access_key_id",
-            Slot::KeySecret => "secret_access_key",
-            Slot::Token => "session_token",
-            Slot::Format => "format",
-            Slot::Structure => "structure",
-            Slot::Compression => "compression_method",
-        }
-    }
+    /// What the user should know about arguments that were accepted.
+    pub notes: Vec<String>,
 }
 
 impl ArgumentValue {
@@ -95,13 +77,22 @@ impl ArgumentValue {
 }
 
 impl Argument {
-    fn shown(&self, secret: bool) -> String {
+    fn shown(&self, family: Option<Family>, secret: bool) -> String {
         let value = match &self.value {
             _ if secret => "'[HIDDEN]'".to_owned(),
-            ArgumentValue::Text(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+            ArgumentValue::Text(text) => {
+                let text = family.map_or_else(|| text.clone(), |family| shown_address(family, text));
+                format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+            }
             ArgumentValue::Number(text) | ArgumentValue::Word(text) => text.clone(),
             // Headers carry tokens.
-            ArgumentValue::Call { name, .. } => format!("{name}('[HIDDEN]')"),
+            ArgumentValue::Call { name, arguments } => {
+                let hidden = arguments.iter().map(|one| match &one.name {
+                    Some(name) => format!("'{name}' = '[HIDDEN]'"),
+                    None => "'[HIDDEN]'".to_owned(),
+                });
+                format!("{name}({})", hidden.collect::<Vec<_>>().join(", "))
+            }
         };
         match &self.name {
             Some(name) => format!("{name} = {value}"),
@@ -110,97 +101,55 @@ impl Argument {
     }
 }
 
+/// Storage classes an object can be read from at once.
+const STORAGE_CLASSES: &[&str] = &[
+    "STANDARD",
+    "REDUCED_REDUNDANCY",
+    "STANDARD_IA",
+    "ONEZONE_IA",
+    "INTELLIGENT_TIERING",
+    "GLACIER_IR",
+    "EXPRESS_ONEZONE",
+];
+
 impl SourceCall {
-    /// Sorts the arguments of `s3`, `s3Cluster` or `file`.
-    pub fn object_arguments(&self) -> Result<ObjectArguments> {
-        let mut arguments = self.arguments.as_slice();
-        match self.function.to_ascii_lowercase().as_str() {
-            "s3" => {}
-            "s3cluster" => arguments = without_cluster(arguments)?,
-            "file" => return object_arguments(&self.function, arguments, file_slots),
-            "gcs" | "url" | "azureblobstorage" | "hdfs" | "iceberg" | "deltalake" | "urlcluster"
-            | "filecluster" => {
-                return Err(SourceError::unsupported(format!(
-                    "table function \"{}\" is not supported yet; s3, s3Cluster and file are",
-                    self.function
-                )));
-            }
-            _ => {
-                return Err(SourceError::bad_arguments(format!(
-                    "unknown table function \"{}\"",
-                    self.function
-                )));
-            }
-        }
-        object_arguments(&self.function, arguments, s3_slots)
+    /// Sorts the arguments; a bare word in the first place names one of the collections.
+    ///
+    /// # Errors
+    /// Every argument that is not understood; a wrong count lists all signatures.
+    pub fn object_arguments(&self, collections: &NamedCollections) -> Result<ObjectArguments> {
+        let name = self.function.as_str();
+        let Some(function) = function(name) else { return Err(unknown_function(name)) };
+        let arguments = match function.has_cluster {
+            true => without_cluster(name, function.family, &self.arguments)?,
+            false => self.arguments.as_slice(),
+        };
+        Sorting::new(name, function).sort(arguments, collections)
     }
 
     /// The call as it may be shown: secrets are `[HIDDEN]`.
     pub fn masked(&self) -> String {
-        let skipped = usize::from(self.function.eq_ignore_ascii_case("s3Cluster"));
+        let Some(Function { family, has_cluster }) = function(&self.function) else {
+            return format!("{}([HIDDEN])", self.function);
+        };
+        let skipped = usize::from(has_cluster);
         let positional: Vec<&Argument> =
             self.arguments.iter().skip(skipped).filter(|argument| argument.name.is_none()).collect();
         let texts: Option<Vec<&str>> = positional.iter().map(|argument| argument.value.text()).collect();
-        let slots = texts.and_then(|texts| s3_slots(&texts)).unwrap_or_default();
-        let secret = |i: usize, argument: &Argument| {
-            let slot = i.checked_sub(skipped).and_then(|i| slots.get(i));
-            let name = argument.name.as_deref().unwrap_or_default();
-            matches!(slot, Some(Slot::KeySecret | Slot::Token))
-                || ["secret_access_key", "session_token"].contains(&name)
-        };
-        let shown: Vec<String> = self
-            .arguments
-            .iter()
-            .enumerate()
-            .map(|(i, argument)| argument.shown(secret(i, argument)))
-            .collect();
-        format!("{}({})", self.function, shown.join(", "))
+        let without_calls: Vec<&str> =
+            positional.iter().filter_map(|argument| argument.value.text()).collect();
+        let slots = family.slots(&texts.unwrap_or(without_calls));
+        let shown = self.arguments.iter().enumerate().map(|(i, argument)| {
+            let slot = match &argument.name {
+                Some(name) => family.named_slot(&name.to_ascii_lowercase()),
+                None => i.checked_sub(skipped).and_then(|i| slots.as_ref()?.get(i).copied()),
+            };
+            // Of a call that no signature fits, nothing behind the address is known to be harmless.
+            let is_unclear = slots.is_none() && argument.name.is_none() && i > skipped;
+            argument.shown(Some(family), is_unclear || slot.is_some_and(Slot::is_secret))
+        });
+        format!("{}({})", self.function, shown.collect::<Vec<_>>().join(", "))
     }
-}
-
-/// Whether a log may show an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Showing {
-    Shown,
-    /// An access key, its secret or a session token.
-    Credential,
-    /// Nothing we know: a function that is not read yet, or a mistake.
-    Unclear,
-}
-
-/// An argument as a log sees it: name, and text of a value that is one literal, word or number.
-pub type SeenArgument<'a> = (Option<&'a str>, Option<&'a str>);
-
-/// Which arguments of a table function may be shown; `None` for a function that takes no credentials. `is_whole` is
-/// false when more arguments may follow.
-pub fn showing(function: &str, arguments: &[SeenArgument<'_>], is_whole: bool) -> Option<Vec<Showing>> {
-    let function = function.to_ascii_lowercase();
-    // Leading positions that are never credentials.
-    let leading = match function.as_str() {
-        "s3" | "gcs" | "oss" | "url" => 1,
-        "s3cluster" | "urlcluster" => 2,
-        "azureblobstorage" => 0,
-        _ => return None,
-    };
-    let skipped = usize::from(function == "s3cluster");
-    let positional = arguments.iter().skip(skipped).filter(|(name, _)| name.is_none());
-    let texts: Option<Vec<&str>> = positional.map(|(_, text)| *text).collect();
-    let texts = texts.filter(|_| is_whole && function.starts_with("s3"));
-    let slots = texts.and_then(|texts| s3_slots(&texts)).unwrap_or_default();
-    let of_slot = |slot: &Slot| match slot {
-        Slot::KeyId | Slot::KeySecret | Slot::Token => Showing::Credential,
-        Slot::Url | Slot::NoSign | Slot::Format | Slot::Structure | Slot::Compression => Showing::Shown,
-    };
-    let of_position = |at: usize| match at.checked_sub(skipped).and_then(|at| slots.get(at)) {
-        _ if at < leading && arguments.get(at).is_some_and(|(_, text)| text.is_some()) => Showing::Shown,
-        // Only a guess by position: a key in the wrong place would be shown.
-        None | Some(Slot::Format | Slot::Structure | Slot::Compression) => Showing::Unclear,
-        Some(slot) => of_slot(slot),
-    };
-    let of_name = |name: &str| named_slot(name, "1").map_or(Showing::Unclear, |slot| of_slot(&slot));
-    let shown =
-        arguments.iter().enumerate().map(|(at, (name, _))| name.map_or_else(|| of_position(at), of_name));
-    Some(shown.collect())
 }
 
 impl fmt::Debug for SourceCall {
@@ -209,10 +158,54 @@ impl fmt::Debug for SourceCall {
     }
 }
 
-fn without_cluster(arguments: &[Argument]) -> Result<&[Argument]> {
-    let Some((cluster, rest)) = arguments.split_first() else {
-        return Err(wrong_count("s3Cluster", 0));
-    };
+impl ObjectArguments {
+    fn new(family: Family) -> Self {
+        ObjectArguments {
+            family,
+            url: String::new(),
+            container: String::new(),
+            blob_path: String::new(),
+            credentials: GivenCredentials::default(),
+            format: None,
+            structure: None,
+            compression: None,
+            headers: Vec::new(),
+            partition_strategy: None,
+            partition_columns_in_data_file: None,
+            storage_class: None,
+            reading: String::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The URL as it may be shown.
+    pub fn shown_url(&self) -> String {
+        shown_address(self.family, &self.url)
+    }
+}
+
+impl fmt::Debug for ObjectArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectArguments")
+            .field("url", &self.shown_url())
+            .field("credentials", &self.credentials)
+            .field("headers", &self.headers)
+            .field("reading", &self.reading)
+            .finish_non_exhaustive()
+    }
+}
+
+fn unknown_function(name: &str) -> SourceError {
+    match name.to_ascii_lowercase().as_str() {
+        "hdfs" | "hdfscluster" | "iceberg" | "deltalake" | "hudi" => SourceError::unsupported(format!(
+            "table function \"{name}\" is not supported yet; s3, gcs, azureBlobStorage, url and file are"
+        )),
+        _ => SourceError::bad_arguments(format!("unknown table function \"{name}\"")),
+    }
+}
+
+fn without_cluster<'a>(name: &str, family: Family, arguments: &'a [Argument]) -> Result<&'a [Argument]> {
+    let Some((cluster, rest)) = arguments.split_first() else { return Err(wrong_count(name, family, 0)) };
     match cluster.value.text() {
         Some("default") if cluster.name.is_none() => Ok(rest),
         other => Err(SourceError::bad_arguments(format!(
@@ -222,140 +215,245 @@ fn without_cluster(arguments: &[Argument]) -> Result<&[Argument]> {
     }
 }
 
-fn wrong_count(function: &str, count: usize) -> SourceError {
-    let signatures = if function.eq_ignore_ascii_case("file") { FILE_SIGNATURES } else { S3_SIGNATURES };
-    SourceError::bad_arguments(format!(
-        "table function \"{function}\" cannot be called with {count} arguments"
-    ))
-    .with_code(code::NUMBER_OF_ARGUMENTS_DOESNT_MATCH)
-    .with_hint(format!("it is one of {signatures}"))
+fn wrong_count(name: &str, family: Family, count: usize) -> SourceError {
+    SourceError::bad_arguments(format!("table function \"{name}\" cannot be called with {count} arguments"))
+        .with_code(code::NUMBER_OF_ARGUMENTS_DOESNT_MATCH)
+        .with_hint(format!("{name} takes one of {}", family.signatures()))
 }
 
-fn object_arguments(
-    function: &str,
-    arguments: &[Argument],
-    slots_of: fn(&[&str]) -> Option<Vec<Slot>>,
-) -> Result<ObjectArguments> {
-    let mut positional = Vec::new();
-    let mut named: Vec<(&str, &str)> = Vec::new();
-    for argument in arguments {
-        let Some(text) = argument.value.text() else {
-            let ArgumentValue::Call { name, .. } = &argument.value else { continue };
-            return Err(SourceError::unsupported(format!(
-                "\"{name}()\" in {function}() is not supported yet"
-            )));
-        };
-        match &argument.name {
-            Some(name) => named.push((name, text)),
-            None if named.is_empty() => positional.push((text, &argument.value)),
-            None => {
-                return Err(SourceError::bad_arguments(format!(
-                    "positional argument '{text}' of {function}() stands after a named one"
-                )));
-            }
-        }
-    }
-    if matches!(positional.first(), Some((_, ArgumentValue::Word(_)))) {
-        return Err(SourceError::unsupported(format!(
-            "named collections in {function}() are not supported yet; give the URL as a string"
-        )));
-    }
-    let texts: Vec<&str> = positional.iter().map(|(text, _)| *text).collect();
-    let slots = match (texts.len(), named.iter().any(|(name, _)| *name == "url")) {
-        (0, true) => Vec::new(),
-        (count, _) => slots_of(&texts).ok_or_else(|| wrong_count(function, count))?,
-    };
-    let mut parsed = ObjectArguments {
-        reading: format!("({})", slots.iter().map(|slot| slot.name()).collect::<Vec<_>>().join(", ")),
-        ..ObjectArguments::default()
-    };
-    let mut key = KeyParts::default();
-    for (slot, text) in slots.into_iter().zip(texts) {
-        fill(slot, text, &mut parsed, &mut key);
-    }
-    for (name, text) in named {
-        let slot = named_slot(name, text).ok_or_else(|| {
-            SourceError::bad_arguments(format!("unknown or unsupported argument \"{name}\" of {function}()"))
-        })?;
-        fill(slot, text, &mut parsed, &mut key);
-    }
-    if let Some(given) = key.credentials()? {
-        parsed.credentials = given;
-    }
-    Ok(parsed)
-}
-
-#[derive(Default)]
-struct KeyParts {
+/// Arguments on their way into [`ObjectArguments`].
+struct Sorting<'a> {
+    name: &'a str,
+    function: Function,
+    sorted: ObjectArguments,
+    file_name: Option<String>,
     id: Option<String>,
     secret: Option<Secret>,
     token: Option<Secret>,
 }
 
-impl KeyParts {
-    fn credentials(self) -> Result<Option<GivenCredentials>> {
-        match (self.id, self.secret, self.token) {
-            (None, None, None) => Ok(None),
-            (Some(id), Some(secret), session_token) => {
-                Ok(Some(GivenCredentials::Key(AccessKey { id, secret, session_token })))
-            }
-            _ => {
-                Err(SourceError::bad_arguments("access_key_id and secret_access_key must be given together"))
+impl<'a> Sorting<'a> {
+    fn new(name: &'a str, function: Function) -> Self {
+        let sorted = ObjectArguments::new(function.family);
+        Sorting { name, function, sorted, file_name: None, id: None, secret: None, token: None }
+    }
+
+    fn wrong(&self, problem: impl fmt::Display) -> SourceError {
+        SourceError::bad_arguments(format!("{}(): {problem}", self.name))
+    }
+
+    fn sort(mut self, arguments: &[Argument], collections: &NamedCollections) -> Result<ObjectArguments> {
+        let family = self.function.family;
+        let mut positional = Vec::new();
+        let mut named: Vec<(&str, &str)> = Vec::new();
+        for argument in arguments {
+            match (&argument.value, argument.name.as_deref()) {
+                (ArgumentValue::Call { name, arguments }, None) => self.call(name, arguments)?,
+                (ArgumentValue::Call { name, .. }, Some(argument)) => {
+                    return Err(self.wrong(format!("\"{argument}\" cannot be a call of {name}()")));
+                }
+                (value, Some(name)) => named.push((name, value.text().unwrap_or_default())),
+                (value, None) if named.is_empty() => {
+                    positional.push((value.text().unwrap_or_default(), value))
+                }
+                (..) => {
+                    return Err(self.wrong("a positional argument stands after a named one"));
+                }
             }
         }
+        let collection = match positional.first() {
+            Some((word, ArgumentValue::Word(_))) => Some(self.collection(word, collections)?),
+            _ => None,
+        };
+        if let Some(values) = collection {
+            if positional.len() > 1 {
+                return Err(self.wrong("arguments behind a named collection are written name = value"));
+            }
+            for (name, text) in values {
+                self.named(name, text)?;
+            }
+        } else if !positional.is_empty()
+            || !named.iter().any(|(name, _)| family.named_slot(name) == Some(Slot::Url))
+        {
+            let texts: Vec<&str> = positional.iter().map(|(text, _)| *text).collect();
+            let slots = family.slots(&texts).ok_or_else(|| wrong_count(self.name, family, texts.len()))?;
+            self.sorted.reading =
+                format!("({})", slots.iter().map(|slot| slot.name()).collect::<Vec<_>>().join(", "));
+            for (slot, text) in slots.into_iter().zip(texts) {
+                self.fill(slot, text)?;
+            }
+        }
+        let mut names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0].eq_ignore_ascii_case(pair[1])) {
+            return Err(self.wrong(format!("argument \"{}\" is given twice", twice[0])));
+        }
+        for (name, text) in named {
+            self.named(name, text)?;
+        }
+        self.finish()
     }
-}
 
-fn named_slot(name: &str, text: &str) -> Option<Slot> {
-    Some(match name {
-        "url" | "path" => Slot::Url,
-        "access_key_id" => Slot::KeyId,
-        "secret_access_key" => Slot::KeySecret,
-        "session_token" => Slot::Token,
-        "format" => Slot::Format,
-        "structure" => Slot::Structure,
-        "compression_method" | "compression" => Slot::Compression,
-        "no_sign_request" if matches!(text, "1" | "true") => Slot::NoSign,
-        _ => return None,
-    })
-}
-
-fn fill(slot: Slot, text: &str, parsed: &mut ObjectArguments, key: &mut KeyParts) {
-    let unless_auto = || (!text.eq_ignore_ascii_case("auto")).then(|| text.to_owned());
-    match slot {
-        Slot::Url => parsed.url = text.to_owned(),
-        Slot::NoSign => parsed.credentials = GivenCredentials::NoSign,
-        Slot::KeyId => key.id = Some(text.to_owned()),
-        Slot::KeySecret => key.secret = Some(Secret::new(text)),
-        Slot::Token => key.token = (!text.is_empty()).then(|| Secret::new(text)),
-        Slot::Format => parsed.format = unless_auto(),
-        Slot::Structure => parsed.structure = unless_auto(),
-        Slot::Compression => parsed.compression = unless_auto(),
+    fn collection<'c>(
+        &mut self,
+        word: &str,
+        collections: &'c NamedCollections,
+    ) -> Result<&'c BTreeMap<String, String>> {
+        let found = collections.get(word).ok_or_else(|| {
+            self.wrong(format!("named collection \"{word}\" does not exist"))
+                .with_code(code::NAMED_COLLECTION_DOESNT_EXIST)
+                .with_hint("a URL or a path is written in quotes; CREATE NAMED COLLECTION makes a collection")
+        })?;
+        self.sorted.reading = format!("(named collection {word})");
+        Ok(found)
     }
-}
 
-/// ClickHouse's rule: the count, NOSIGN and the places of format names decide.
-fn s3_slots(texts: &[&str]) -> Option<Vec<Slot>> {
-    use Slot::{Compression, Format, KeyId, KeySecret, NoSign, Structure, Token, Url};
-    let is_format = |i: usize| texts.get(i).is_some_and(|text| format::is_name_or_auto(text));
-    let tail = [Format, Structure, Compression];
-    let no_sign = texts.get(1).is_some_and(|text| text.eq_ignore_ascii_case("NOSIGN"));
-    let (head, rest): (&[Slot], usize) = match (texts.len(), no_sign) {
-        (1, _) => (&[Url], 0),
-        (count @ 2..=5, true) => (&[Url, NoSign], count - 2),
-        (2, _) => (&[Url], 1),
-        (count @ (3 | 4), _) if is_format(1) => (&[Url], count - 1),
-        (3, _) => (&[Url, KeyId, KeySecret], 0),
-        (count @ 4..=6, _) if is_format(3) => (&[Url, KeyId, KeySecret], count - 3),
-        (count @ 4..=7, _) => (&[Url, KeyId, KeySecret, Token], count - 4),
-        _ => return None,
-    };
-    Some(head.iter().chain(tail.iter().take(rest)).copied().collect())
-}
+    fn call(&mut self, call: &str, arguments: &[Argument]) -> Result<()> {
+        let takes_headers = matches!(self.function.family, Family::S3 | Family::Url);
+        match call.to_ascii_lowercase().as_str() {
+            "headers" if takes_headers => {}
+            "headers" => return Err(self.wrong("headers() can be given to s3, gcs and url only")),
+            "extra_credentials" => {
+                return Err(SourceError::unsupported(format!(
+                    "extra_credentials() in {}() is not supported: roles are not assumed yet; give an access key with \
+                     its session_token instead, as `aws sts assume-role` prints them",
+                    self.name
+                )));
+            }
+            _ => return Err(self.wrong(format!("\"{call}()\" is not known here; headers() is"))),
+        }
+        for argument in arguments {
+            let (Some(name), Some(value)) = (&argument.name, argument.value.text()) else {
+                return Err(self.wrong("headers() takes 'name' = 'value' pairs"));
+            };
+            let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+            if name.is_empty() || !name.bytes().all(is_token) {
+                return Err(self.wrong(format!("\"{name}\" is no name of an HTTP header")));
+            }
+            if value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
+                return Err(self.wrong(format!("the value of header \"{name}\" has a control character")));
+            }
+            if ["host", "range", "content-length", "transfer-encoding"]
+                .contains(&name.to_ascii_lowercase().as_str())
+            {
+                return Err(self.wrong(format!("header \"{name}\" is set by us and cannot be given")));
+            }
+            self.sorted.headers.push((name.clone(), Secret::new(value)));
+        }
+        Ok(())
+    }
 
-fn file_slots(texts: &[&str]) -> Option<Vec<Slot>> {
-    let all = [Slot::Url, Slot::Format, Slot::Structure, Slot::Compression];
-    (1..=all.len()).contains(&texts.len()).then(|| all[..texts.len()].to_vec())
+    fn named(&mut self, name: &str, text: &str) -> Result<()> {
+        let family = self.function.family;
+        let slot = family.named_slot(&name.to_ascii_lowercase()).ok_or_else(|| {
+            self.wrong(format!("unknown argument \"{name}\""))
+                .with_hint(format!("known are {}", family.names()))
+        })?;
+        self.fill(slot, text)
+    }
+
+    fn flag(&self, name: &str, text: &str) -> Result<bool> {
+        match text.to_ascii_lowercase().as_str() {
+            "1" | "true" => Ok(true),
+            "0" | "false" => Ok(false),
+            _ => Err(self.wrong(format!("\"{name}\" is 0 or 1"))),
+        }
+    }
+
+    fn fill(&mut self, slot: Slot, text: &str) -> Result<()> {
+        let unless_auto = || (!text.eq_ignore_ascii_case("auto")).then(|| text.to_owned());
+        match slot {
+            Slot::Url => self.sorted.url = text.to_owned(),
+            Slot::FileName => self.file_name = Some(text.to_owned()),
+            Slot::Container => self.sorted.container = text.to_owned(),
+            Slot::BlobPath => self.sorted.blob_path = text.to_owned(),
+            Slot::NoSign if text.eq_ignore_ascii_case("NOSIGN") || self.flag("no_sign_request", text)? => {
+                self.sorted.credentials = GivenCredentials::NoSign;
+            }
+            Slot::NoSign => {}
+            Slot::UseEnvironment => match (self.flag(slot.name(), text)?, self.function.has_cluster) {
+                (true, true) => {
+                    return Err(self.wrong("use_environment_credentials = 1 is not allowed for a cluster"));
+                }
+                (true, false) => {}
+                (false, _) => self.sorted.credentials = GivenCredentials::NoSign,
+            },
+            Slot::KeyId | Slot::AccountName => self.id = Some(text.to_owned()),
+            Slot::KeySecret | Slot::AccountKey => self.secret = Some(Secret::new(text)),
+            Slot::Token => self.token = (!text.is_empty()).then(|| Secret::new(text)),
+            Slot::ExpirationWindow => {
+                text.parse::<u64>().map_err(|_| self.wrong(format!("\"{}\" is a number", slot.name())))?;
+                self.sorted
+                    .notes
+                    .push(format!("{} has no effect: credentials here do not expire", slot.name()));
+            }
+            Slot::Format => self.sorted.format = unless_auto(),
+            Slot::Structure => self.sorted.structure = unless_auto(),
+            Slot::Compression => self.sorted.compression = unless_auto(),
+            Slot::PartitionStrategy => self.sorted.partition_strategy = self.strategy(text)?,
+            Slot::PartitionColumnsInFile => {
+                self.sorted.partition_columns_in_data_file = Some(self.flag(slot.name(), text)?);
+            }
+            Slot::StorageClass => self.sorted.storage_class = Some(self.storage_class(text)?),
+            Slot::Method if text.eq_ignore_ascii_case("GET") => {}
+            Slot::Method => {
+                return Err(SourceError::unsupported(format!(
+                    "{}(): only method GET is supported",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn strategy(&self, text: &str) -> Result<Option<String>> {
+        match text.to_ascii_lowercase().as_str() {
+            known @ ("hive" | "wildcard") => Ok(Some(known.to_owned())),
+            "auto" | "none" => Ok(None),
+            _ => Err(self.wrong("\"partition_strategy\" is 'hive' or 'wildcard'")),
+        }
+    }
+
+    fn storage_class(&self, text: &str) -> Result<String> {
+        let class = text.to_ascii_uppercase();
+        if STORAGE_CLASSES.contains(&class.as_str()) {
+            return Ok(class);
+        }
+        let known = STORAGE_CLASSES.join(", ");
+        let hint = format!("objects of archival classes cannot be read at once; known are {known}");
+        Err(self.wrong(format!("storage class \"{text}\" is not supported")).with_hint(hint))
+    }
+
+    fn finish(mut self) -> Result<ObjectArguments> {
+        if let Some(file_name) = &self.file_name {
+            let url = self.sorted.url.trim_end_matches('/');
+            self.sorted.url = format!("{url}/{}", file_name.trim_start_matches('/'));
+        }
+        if self.sorted.url.is_empty() {
+            let missing = if self.function.family == Family::File { "path" } else { "url" };
+            return Err(self.wrong(format!("no \"{missing}\" is given")));
+        }
+        let names = match self.function.family {
+            Family::Azure => "account_name and account_key",
+            _ => "access_key_id and secret_access_key",
+        };
+        match (self.id.take(), self.secret.take(), self.token.take()) {
+            (None, None, None) => {}
+            // Azure: an account named beside a URL with a signature.
+            (Some(_), None, None) if self.function.family == Family::Azure => {}
+            // An empty pair is how a collection says "nobody".
+            (Some(id), Some(secret), None) if id.is_empty() && secret.reveal().is_empty() => {
+                self.sorted.credentials = GivenCredentials::NoSign;
+            }
+            (Some(id), Some(secret), session_token) => {
+                if self.sorted.credentials != GivenCredentials::NoSign {
+                    self.sorted.credentials = GivenCredentials::Key(AccessKey { id, secret, session_token });
+                }
+            }
+            _ => return Err(self.wrong(format!("{names} must be given together"))),
+        }
+        Ok(self.sorted)
+    }
 }
 
 #[cfg(test)]

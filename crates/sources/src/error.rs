@@ -60,13 +60,16 @@ pub mod code {
     pub const NOT_IMPLEMENTED: u16 = 48;
     pub const TYPE_MISMATCH: u16 = 53;
     pub const UNKNOWN_FORMAT: u16 = 73;
+    pub const RECEIVED_ERROR_FROM_REMOTE_IO_SERVER: u16 = 86;
     pub const FILE_DOESNT_EXIST: u16 = 107;
     pub const INCORRECT_DATA: u16 = 117;
     pub const MEMORY_LIMIT_EXCEEDED: u16 = 241;
     pub const CANNOT_DECOMPRESS: u16 = 271;
     pub const DATABASE_ACCESS_DENIED: u16 = 291;
+    pub const UNACCEPTABLE_URL: u16 = 491;
     pub const S3_ERROR: u16 = 499;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u16 = 636;
+    pub const NAMED_COLLECTION_DOESNT_EXIST: u16 = 669;
     pub const CANNOT_DETECT_FORMAT: u16 = 715;
 }
 

@@ -27,6 +27,53 @@ pub enum InferenceMode {
     SampledUnion,
 }
 
+/// How often and how long a page is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct WebPolicy {
+    /// `http_max_tries`, the first one counted.
+    pub tries: usize,
+    pub connect_timeout: Duration,
+    /// A connection may be silent for so long.
+    pub receive_timeout: Duration,
+    pub backoff_min: Duration,
+    pub backoff_max: Duration,
+    pub redirects_max: usize,
+}
+
+impl Default for WebPolicy {
+    /// ClickHouse's numbers, but for redirects: it follows none, and data sites redirect.
+    fn default() -> Self {
+        WebPolicy {
+            tries: 10,
+            connect_timeout: Duration::from_secs(1),
+            receive_timeout: Duration::from_secs(30),
+            backoff_min: Duration::from_millis(100),
+            backoff_max: Duration::from_secs(10),
+            redirects_max: 10,
+        }
+    }
+}
+
+/// What `azure_*` settings say where `s3_*` settings say something else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AzureRules {
+    pub list_page_keys: usize,
+    pub ignore_missing: bool,
+    pub throw_on_zero_files: bool,
+    pub skip_empty_files: bool,
+}
+
+impl Default for AzureRules {
+    fn default() -> Self {
+        AzureRules {
+            list_page_keys: 1000,
+            ignore_missing: false,
+            throw_on_zero_files: false,
+            skip_empty_files: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct SourceSettings {
     /// Streams that decode at the same time.
@@ -48,6 +95,18 @@ pub struct SourceSettings {
     /// No retry starts later than this after the first attempt of a request.
     pub retry_timeout: Duration,
     pub validate_etag: bool,
+    /// Redirects that a request to a store follows.
+    pub redirects_max: usize,
+    /// The query string of a presigned URL is a part of the key.
+    pub presigned_query_in_key: bool,
+    /// Pages that the braces of a URL of `url()` may stand for.
+    pub glob_expansion_max: u64,
+    /// A page among several that does not exist is passed over.
+    pub skip_missing_pages: bool,
+    /// A page without bytes is passed over.
+    pub skip_empty_pages: bool,
+    pub web: WebPolicy,
+    pub azure: AzureRules,
     /// An exact key that is missing is an error unless this is set.
     pub ignore_missing: bool,
     pub throw_on_zero_files: bool,
@@ -88,6 +147,13 @@ impl Default for SourceSettings {
             request_timeout: Duration::from_millis(30_000),
             retry_timeout: Duration::from_secs(120),
             validate_etag: true,
+            redirects_max: 10,
+            presigned_query_in_key: false,
+            glob_expansion_max: 1000,
+            skip_missing_pages: true,
+            skip_empty_pages: false,
+            web: WebPolicy::default(),
+            azure: AzureRules::default(),
             ignore_missing: false,
             throw_on_zero_files: false,
             skip_empty_files: true,
@@ -116,6 +182,19 @@ impl SourceSettings {
         self.max_footers = self.max_footers.max(1);
         self.inference_bytes_max = self.inference_bytes_max.max(32 << 10);
         self
+    }
+
+    /// The same settings with Azure's rules of listing.
+    pub(crate) fn for_azure(&self) -> Self {
+        let AzureRules { list_page_keys, ignore_missing, throw_on_zero_files, skip_empty_files } = self.azure;
+        let list_page_keys = list_page_keys.clamp(1, 5000);
+        SourceSettings {
+            list_page_keys,
+            ignore_missing,
+            throw_on_zero_files,
+            skip_empty_files,
+            ..self.clone()
+        }
     }
 
     /// Whether bytes may be fetched before they are asked for.

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use host::Runtimes;
-use object_store::aws::AmazonS3;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::store_errors::{read_error, store_error};
+use crate::web_store::WebPages;
 
 /// An object as a listing or a HEAD describes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,10 +36,15 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// A client of one bucket, or of the local file system.
+/// A client of one bucket or container, of pages, or of the local file system.
 pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
-    pub(crate) bucket: Option<Arc<AmazonS3>>,
+    /// Lists; a bucket or a container.
+    pub(crate) bucket: Option<Arc<dyn PaginatedListStore>>,
+    /// Of `url()`: keys are numbers of pages.
+    pub(crate) pages: Option<Arc<WebPages>>,
+    /// `?versionId=`.
+    pub(crate) version: Option<String>,
     /// What a key is shown with in front: `bucket/`, or `/`.
     pub(crate) prefix: String,
     /// What tells this store from any other in caches: endpoint and bucket.
@@ -56,7 +61,10 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// The name shown for a key: `bucket/key` or an absolute path.
     pub fn shown(&self, key: &str) -> String {
-        format!("{}{key}", self.prefix)
+        match self.pages.as_ref().and_then(|pages| pages.page(key)) {
+            Some(page) => page.shown.clone(),
+            None => format!("{}{key}", self.prefix),
+        }
     }
 
     pub(crate) fn identity(&self) -> &str {
@@ -64,7 +72,7 @@ impl Store {
     }
 
     pub(crate) fn is_local(&self) -> bool {
-        self.bucket.is_none()
+        self.bucket.is_none() && self.pages.is_none()
     }
 
     pub(crate) fn runtimes(&self) -> &Runtimes {
@@ -75,13 +83,16 @@ impl Store {
     pub async fn head(&self, key: &str) -> Result<ListedObject> {
         let (objects, path) = (Arc::clone(&self.objects), self.path(key)?);
         let asked = path.clone();
-        let answer = self.on_io("source head", async move { objects.head(&asked).await }).await?;
+        let options = GetOptions { head: true, version: self.version.clone(), ..GetOptions::default() };
+        let answer =
+            self.on_io("source head", async move { objects.get_opts(&asked, options).await }).await?;
         match answer {
-            Ok(meta) => Ok(info(meta)),
+            Ok(answer) => Ok(info(answer.meta)),
             // A HEAD's refusal has no body; a GET's says why.
             Err(error) if self.bucket.is_some() => {
                 let objects = Arc::clone(&self.objects);
-                let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+                let range = Some(GetRange::Bounded(0..1));
+                let options = GetOptions { range, version: self.version.clone(), ..GetOptions::default() };
                 let told =
                     self.on_io("source head", async move { objects.get_opts(&path, options).await }).await?;
                 Err(read_error(&told.err().unwrap_or(error), &self.shown(key), None))
@@ -111,6 +122,7 @@ impl Store {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: etag.map(str::to_owned),
+            version: self.version.clone(),
             ..GetOptions::default()
         };
         let answer = self

@@ -13,6 +13,9 @@ const FOREIGN_TEXT_MAX: usize = 400;
 
 /// An error of reading `shown` (`bucket/key` or a path).
 pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option<Range<u64>>) -> SourceError {
+    if let Some(ours) = SourceError::find(error) {
+        return ours.clone().with_file(shown);
+    }
     let answer = answer_of(error);
     let bucket = shown.split('/').next().unwrap_or(shown);
     let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
@@ -36,6 +39,9 @@ pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option
 
 /// An error of listing `prefix` in a bucket.
 pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &str) -> SourceError {
+    if let Some(ours) = SourceError::find(error) {
+        return ours.clone();
+    }
     let answer = answer_of(error);
     let built = match (answer.s3_code.as_deref(), answer.http_status) {
         (Some("NoSuchBucket"), _) | (None, Some(404)) => no_bucket(bucket),

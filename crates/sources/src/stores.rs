@@ -1,4 +1,4 @@
-//! Clients of object stores: one per endpoint, bucket and credential.
+//! Clients of object stores: one per endpoint, bucket or container, and credential; and of pages.
 //!
 //! Invariant: a client is made once and shared; errors hold no secret. Must not know: requests, formats, patterns.
 
@@ -8,15 +8,21 @@ use std::time::Duration;
 
 use host::Runtimes;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::azure::{MicrosoftAzure, MicrosoftAzureBuilder};
+use object_store::list::PaginatedListStore;
 use object_store::local::LocalFileSystem;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use parking_lot::Mutex;
 
-use crate::credentials::Credentials;
+use crate::connector::{GuardedConnector, header_map};
+use crate::credentials::{Credentials, Secret};
 use crate::error::{Result, SourceError};
-use crate::location::BucketLocation;
-use crate::settings::SourceSettings;
+use crate::hosts::HostFilter;
+use crate::location::{BucketLocation, ContainerLocation};
+use crate::settings::{SourceSettings, WebPolicy};
 use crate::store::Store;
+use crate::web_location::WebPage;
+use crate::web_store::WebPages;
 
 /// First wait before a retry and the longest one; waits double, with jitter.
 const BACKOFF_MIN: Duration = Duration::from_millis(25);
@@ -29,6 +35,7 @@ pub struct RetryPolicy {
     pub connect_timeout: Duration,
     pub request_timeout: Duration,
     pub retry_timeout: Duration,
+    pub redirects_max: usize,
 }
 
 impl From<&SourceSettings> for RetryPolicy {
@@ -38,40 +45,65 @@ impl From<&SourceSettings> for RetryPolicy {
             connect_timeout: settings.connect_timeout,
             request_timeout: settings.request_timeout,
             retry_timeout: settings.retry_timeout,
+            redirects_max: settings.redirects_max,
         }
     }
 }
 
+/// What a client was made for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Bucket(BucketLocation),
+    Container(ContainerLocation),
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct StoreKey {
-    bucket: BucketLocation,
+    place: Place,
     credentials: Credentials,
     policy: RetryPolicy,
 }
 
+/// Clients kept; statements with headers or versions of their own could otherwise leave one behind each.
+const STORES_MAX: usize = 1000;
+
 /// All clients of a server.
 pub struct StoreCache {
     runtimes: Runtimes,
-    buckets: Mutex<HashMap<StoreKey, Arc<Store>>>,
+    hosts: Arc<HostFilter>,
+    stores: Mutex<HashMap<StoreKey, Arc<Store>>>,
     local: Arc<Store>,
 }
 
 impl std::fmt::Debug for StoreCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoreCache").field("buckets", &self.buckets.lock().len()).finish_non_exhaustive()
+        f.debug_struct("StoreCache").field("stores", &self.stores.lock().len()).finish_non_exhaustive()
     }
 }
 
 impl StoreCache {
+    /// Clients that may talk to any host.
     pub fn new(runtimes: Runtimes) -> Self {
+        Self::with_hosts(runtimes, HostFilter::default())
+    }
+
+    /// Clients that talk only to hosts the filter lets through.
+    pub fn with_hosts(runtimes: Runtimes, hosts: HostFilter) -> Self {
         let local = Store {
             objects: Arc::new(LocalFileSystem::new()),
             bucket: None,
+            pages: None,
+            version: None,
             prefix: "/".to_owned(),
             identity: "file:".to_owned(),
             runtimes: runtimes.clone(),
         };
-        StoreCache { runtimes, buckets: Mutex::default(), local: Arc::new(local) }
+        StoreCache { runtimes, hosts: Arc::new(hosts), stores: Mutex::default(), local: Arc::new(local) }
+    }
+
+    /// Which hosts may be talked to.
+    pub fn hosts(&self) -> &HostFilter {
+        &self.hosts
     }
 
     /// The local file system; keys are absolute paths without their leading `/`.
@@ -86,39 +118,121 @@ impl StoreCache {
         credentials: &Credentials,
         policy: RetryPolicy,
     ) -> Result<Arc<Store>> {
-        let key = StoreKey { bucket: bucket.clone(), credentials: credentials.clone(), policy };
-        let mut buckets = self.buckets.lock();
-        if let Some(found) = buckets.get(&key) {
+        let key = StoreKey { place: Place::Bucket(bucket.clone()), credentials: credentials.clone(), policy };
+        self.kept(key, || {
+            let client = Arc::new(s3_client(bucket, credentials, policy, &self.connector(policy))?);
+            Ok(Store {
+                objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
+                bucket: Some(client as Arc<dyn PaginatedListStore>),
+                pages: None,
+                version: bucket.version.clone(),
+                prefix: format!("{}/", bucket.bucket),
+                identity: format!("{}/{}", bucket.endpoint, bucket.bucket),
+                runtimes: self.runtimes.clone(),
+            })
+        })
+    }
+
+    /// The client of an Azure container, made on first use.
+    pub fn container(
+        &self,
+        container: &ContainerLocation,
+        credentials: &Credentials,
+        policy: RetryPolicy,
+    ) -> Result<Arc<Store>> {
+        let key =
+            StoreKey { place: Place::Container(container.clone()), credentials: credentials.clone(), policy };
+        self.kept(key, || {
+            let client = Arc::new(azure_client(container, credentials, policy, &self.connector(policy))?);
+            Ok(Store {
+                objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
+                bucket: Some(client as Arc<dyn PaginatedListStore>),
+                pages: None,
+                version: None,
+                prefix: format!("{}/", container.container),
+                identity: format!("{}/{}", container.endpoint, container.container),
+                runtimes: self.runtimes.clone(),
+            })
+        })
+    }
+
+    /// The pages of one call; they are looked at anew in every statement.
+    pub fn pages(
+        &self,
+        pages: Vec<WebPage>,
+        headers: &[(String, Secret)],
+        policy: WebPolicy,
+    ) -> Result<Arc<Store>> {
+        let connector = GuardedConnector {
+            hosts: Arc::clone(&self.hosts),
+            connect_timeout: policy.connect_timeout,
+            request_timeout: None,
+            read_timeout: policy.receive_timeout,
+            redirects_max: policy.redirects_max,
+        };
+        let client = connector.client(http::HeaderMap::new()).map_err(|_| {
+            SourceError::bad_arguments("no HTTP client can be made: the system's certificates cannot be read")
+        })?;
+        let urls: Vec<&str> = pages.iter().map(|page| page.url.as_str()).collect();
+        let identity = format!("url:{}", urls.join("\n"));
+        let pages =
+            Arc::new(WebPages::new(client, Arc::clone(&self.hosts), header_map(headers)?, pages, policy));
+        Ok(Arc::new(Store {
+            objects: Arc::clone(&pages) as Arc<dyn ObjectStore>,
+            bucket: None,
+            pages: Some(pages),
+            version: None,
+            prefix: String::new(),
+            identity,
+            runtimes: self.runtimes.clone(),
+        }))
+    }
+
+    fn kept(&self, key: StoreKey, make: impl FnOnce() -> Result<Store>) -> Result<Arc<Store>> {
+        let mut stores = self.stores.lock();
+        if let Some(found) = stores.get(&key) {
             return Ok(Arc::clone(found));
         }
-        let client = Arc::new(client(&key)?);
-        let store = Arc::new(Store {
-            objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
-            bucket: Some(client),
-            prefix: format!("{}/", bucket.bucket),
-            identity: format!("{}/{}", bucket.endpoint, bucket.bucket),
-            runtimes: self.runtimes.clone(),
-        });
-        buckets.insert(key, Arc::clone(&store));
+        let store = Arc::new(make()?);
+        if stores.len() >= STORES_MAX {
+            stores.clear();
+        }
+        stores.insert(key, Arc::clone(&store));
         Ok(store)
+    }
+
+    fn connector(&self, policy: RetryPolicy) -> GuardedConnector {
+        GuardedConnector {
+            hosts: Arc::clone(&self.hosts),
+            connect_timeout: policy.connect_timeout,
+            request_timeout: Some(policy.request_timeout),
+            read_timeout: policy.request_timeout,
+            redirects_max: policy.redirects_max,
+        }
     }
 }
 
-fn client(key: &StoreKey) -> Result<AmazonS3> {
-    let StoreKey { bucket, credentials, policy } = key;
-    let options = ClientOptions::new()
-        .with_allow_http(true)
-        .with_connect_timeout(policy.connect_timeout)
-        .with_timeout(policy.request_timeout);
+fn retries(policy: RetryPolicy) -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: BACKOFF_MIN, max_backoff: BACKOFF_MAX, base: 2.0 };
-    let retry = RetryConfig { backoff, max_retries: policy.attempts, retry_timeout: policy.retry_timeout };
+    RetryConfig { backoff, max_retries: policy.attempts, retry_timeout: policy.retry_timeout }
+}
+
+fn s3_client(
+    bucket: &BucketLocation,
+    credentials: &Credentials,
+    policy: RetryPolicy,
+    connector: &GuardedConnector,
+) -> Result<AmazonS3> {
+    let options =
+        ClientOptions::new().with_allow_http(true).with_default_headers(header_map(&bucket.headers)?);
     let mut builder = AmazonS3Builder::new()
         .with_endpoint(&bucket.endpoint)
         .with_bucket_name(&bucket.bucket)
         .with_virtual_hosted_style_request(bucket.virtual_host)
         .with_region(bucket.region.as_deref().unwrap_or("us-east-1"))
+        .with_http_connector(connector.clone())
         .with_client_options(options)
-        .with_retry(retry);
+        .with_retry(retries(policy));
     builder = match credentials.key() {
         None => builder.with_skip_signature(true),
         Some(key) => {
@@ -129,11 +243,38 @@ fn client(key: &StoreKey) -> Result<AmazonS3> {
             }
         }
     };
+    builder.build().map_err(|_| no_client(&bucket.endpoint, &bucket.bucket))
+}
+
+fn azure_client(
+    container: &ContainerLocation,
+    credentials: &Credentials,
+    policy: RetryPolicy,
+    connector: &GuardedConnector,
+) -> Result<MicrosoftAzure> {
+    let builder = MicrosoftAzureBuilder::new()
+        .with_endpoint(container.endpoint.clone())
+        .with_account(&container.account)
+        .with_container_name(&container.container)
+        .with_http_connector(connector.clone())
+        .with_client_options(ClientOptions::new().with_allow_http(true))
+        .with_retry(retries(policy));
+    let builder = match (&container.signature, credentials.key()) {
+        (_, Some(key)) => builder.with_access_key(key.secret.reveal()),
+        (Some(signature), None) => {
+            let pairs = url::form_urlencoded::parse(signature.reveal().as_bytes()).into_owned();
+            builder.with_sas_authorization(pairs.collect::<Vec<_>>())
+        }
+        // The builder wants some credential even when nothing is signed.
+        (None, None) => builder.with_skip_signature(true).with_bearer_token_authorization(""),
+    };
     builder.build().map_err(|_| {
-        // The builder's own text could repeat a key.
-        SourceError::bad_arguments(format!(
-            "no client can be made for \"{}/{}\"",
-            bucket.endpoint, bucket.bucket
-        ))
+        no_client(&container.endpoint, &container.container)
+            .with_hint("an account key is base64, as the Azure portal shows it")
     })
+}
+
+/// The builder's own text could repeat a key.
+fn no_client(endpoint: &str, name: &str) -> SourceError {
+    SourceError::bad_arguments(format!("no client can be made for \"{endpoint}/{name}\""))
 }

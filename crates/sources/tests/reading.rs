@@ -18,3 +18,5 @@ mod faults;
 mod inference;
 #[path = "reading/files.rs"]
 mod files;
+#[path = "reading/web.rs"]
+mod web;

@@ -21,7 +21,7 @@ fn reading(arguments: &[&str]) -> String {
         .iter()
         .map(|argument| if *argument == "NOSIGN" { word(argument) } else { text(argument) })
         .collect();
-    match call("s3", arguments).object_arguments() {
+    match call("s3", arguments).object_arguments(&NamedCollections::default()) {
         Ok(parsed) => parsed.reading,
         Err(error) => error.code().to_string(),
     }
@@ -57,7 +57,7 @@ fn positions_are_told_apart_as_clickhouse_does() {
             "(url, access_key_id, secret_access_key, session_token, format, structure, compression_method)",
         ),
         (&[], "42"),
-        (&["u", "2", "3", "4", "5", "6", "7", "8"], "42"),
+        (&["u", "2", "3", "4", "5", "6", "7", "8", "9", "10"], "42"),
     ] {
         assert_eq!(reading(arguments), expected, "{arguments:?}");
     }
@@ -66,41 +66,214 @@ fn positions_are_told_apart_as_clickhouse_does() {
 #[test]
 fn named_arguments_follow_positional_ones() {
     let parsed = call("s3", vec![text("u"), named("format", "CSV"), named("structure", "auto")])
-        .object_arguments()
+        .object_arguments(&NamedCollections::default())
         .unwrap();
     assert_eq!((parsed.format.as_deref(), parsed.structure), (Some("CSV"), None));
-    let error = call("s3", vec![named("format", "CSV"), text("u")]).object_arguments().unwrap_err();
+    let error = call("s3", vec![named("format", "CSV"), text("u")])
+        .object_arguments(&NamedCollections::default())
+        .unwrap_err();
     assert_eq!(error.code(), code::BAD_ARGUMENTS);
-    let error = call("s3", vec![text("u"), named("colour", "red")]).object_arguments().unwrap_err();
+    let error = call("s3", vec![text("u"), named("colour", "red")])
+        .object_arguments(&NamedCollections::default())
+        .unwrap_err();
     assert!(error.to_string().contains("colour"), "{error}");
-    let error = call("s3", vec![text("u"), named("access_key_id", "k")]).object_arguments().unwrap_err();
+    let error = call("s3", vec![text("u"), named("access_key_id", "k")])
+        .object_arguments(&NamedCollections::default())
+        .unwrap_err();
     assert!(error.to_string().contains("together"), "{error}");
+}
+
+fn sorted(function: &str, arguments: Vec<Argument>) -> Result<ObjectArguments> {
+    call(function, arguments).object_arguments(&NamedCollections::default())
+}
+
+fn inner_call(name: &str, arguments: Vec<Argument>) -> Argument {
+    Argument { name: None, value: ArgumentValue::Call { name: name.to_owned(), arguments } }
+}
+
+#[test]
+fn headers_are_kept_and_never_shown() {
+    let with = |name: &str, value: &str| {
+        vec![text("u"), inner_call("headers", vec![named(name, value)]), text("CSV")]
+    };
+    let parsed = sorted("s3", with("Authorization", "s3cr3t")).unwrap();
+    assert_eq!(parsed.headers, [("Authorization".to_owned(), Secret::new("s3cr3t"))]);
+    assert_eq!(parsed.reading, "(url, format)", "headers() takes no place");
+    assert!(!format!("{parsed:?}").contains("s3cr3t"));
+    let masked = call("url", with("X-Key", "s3cr3t")).masked();
+    assert_eq!(masked, "url('u', headers('X-Key' = '[HIDDEN]'), 'CSV')");
+    for (name, value) in [("", "v"), ("a b", "v"), ("Host", "v"), ("range", "v"), ("X", "s3cr3t\r\nY: z")] {
+        let error = sorted("s3", with(name, value)).unwrap_err();
+        assert_eq!(error.code(), code::BAD_ARGUMENTS, "{name}");
+        assert!(!error.to_string().contains("s3cr3t"), "{error}");
+    }
+    assert!(sorted("file", with("X", "v")).is_err());
 }
 
 #[test]
 fn what_we_do_not_do_is_refused_by_name() {
-    let headers = Argument {
-        name: None,
-        value: ArgumentValue::Call {
-            name: "headers".to_owned(),
-            arguments: vec![named("Authorization", "x")],
-        },
-    };
-    for (arguments, word) in
-        [(vec![text("u"), headers], "headers()"), (vec![word("my_collection")], "collection")]
-    {
-        let error = call("s3", arguments).object_arguments().unwrap_err();
-        assert_eq!(error.code(), code::NOT_IMPLEMENTED);
+    let role = inner_call("extra_credentials", vec![named("role_arn", "arn:aws:iam::1:role/r")]);
+    let error = sorted("s3", vec![text("u"), role]).unwrap_err();
+    assert_eq!(error.code(), code::NOT_IMPLEMENTED);
+    assert!(
+        error.to_string().contains("extra_credentials()") && error.to_string().contains("session_token"),
+        "{error}"
+    );
+    assert_eq!(sorted("hdfs", vec![text("u")]).unwrap_err().code(), code::NOT_IMPLEMENTED);
+    assert_eq!(
+        sorted("url", vec![text("u"), named("method", "PUT")]).unwrap_err().code(),
+        code::NOT_IMPLEMENTED
+    );
+    for (name, value, word) in [
+        ("storage_class_name", "GLACIER", "archival"),
+        ("storage_class_name", "DEEP_ARCHIVE", "DEEP_ARCHIVE"),
+        ("partition_strategy", "random", "'hive' or 'wildcard'"),
+        ("partition_columns_in_data_file", "maybe", "0 or 1"),
+        ("no_sign_request", "perhaps", "0 or 1"),
+        ("expiration_window_seconds", "soon", "number"),
+    ] {
+        let error = sorted("s3", vec![text("u"), named(name, value)]).unwrap_err();
+        assert_eq!(error.code(), code::BAD_ARGUMENTS, "{name}");
         assert!(error.to_string().contains(word), "{error}");
     }
-    assert_eq!(call("gcs", vec![text("u")]).object_arguments().unwrap_err().code(), code::NOT_IMPLEMENTED);
+    let error = sorted("s3", vec![text("u"), named("format", "CSV"), named("FORMAT", "TSV")]).unwrap_err();
+    assert!(error.to_string().contains("twice"), "{error}");
+    let error = sorted("s3", vec![]).unwrap_err();
+    assert!(error.to_string().contains("(url, access_key_id, secret_access_key, session_token)"), "{error}");
+}
+
+#[test]
+fn arguments_of_writing_and_of_credentials() {
+    let parsed = sorted(
+        "s3",
+        vec![
+            text("u"),
+            text("CSV"),
+            named("partition_strategy", "hive"),
+            named("partition_columns_in_data_file", "0"),
+            named("storage_class_name", "standard_ia"),
+            named("expiration_window_seconds", "60"),
+            named("use_environment_credentials", "0"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(parsed.partition_strategy.as_deref(), Some("hive"));
+    assert_eq!(parsed.partition_columns_in_data_file, Some(false));
+    assert_eq!(parsed.storage_class.as_deref(), Some("STANDARD_IA"));
+    assert_eq!(parsed.credentials, GivenCredentials::NoSign, "not even the environment's");
+    assert!(parsed.notes[0].contains("expiration_window_seconds"), "{:?}", parsed.notes);
+    let positional = ["u", "NOSIGN", "CSV", "auto", "auto", "hive", "1"].map(text).to_vec();
+    let parsed = sorted("gcs", positional).unwrap();
+    assert_eq!(parsed.partition_strategy.as_deref(), Some("hive"));
+    assert_eq!(parsed.partition_columns_in_data_file, Some(true));
+    let cluster = vec![text("default"), text("u"), named("use_environment_credentials", "1")];
+    assert!(sorted("s3Cluster", cluster).is_err());
+}
+
+#[test]
+fn a_collection_gives_arguments_and_the_call_overrides_them() {
+    let of = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let collections = NamedCollections(BTreeMap::from([
+        (
+            "mine".to_owned(),
+            of(&[
+                ("url", "http://h/b/"),
+                ("access_key_id", "id"),
+                ("secret_access_key", "s3cr3t"),
+                ("format", "CSV"),
+            ]),
+        ),
+        ("azure".to_owned(), of(&[("connection_string", "AccountName=n;AccountKey=k"), ("container", "c")])),
+        ("odd".to_owned(), of(&[("url", "u"), ("colour", "s3cr3t")])),
+    ]));
+    let sorted =
+        |function: &str, arguments: Vec<Argument>| call(function, arguments).object_arguments(&collections);
+    let parsed =
+        sorted("s3", vec![word("mine"), named("filename", "a/1.tsv"), named("format", "TSV")]).unwrap();
+    assert_eq!((parsed.url.as_str(), parsed.format.as_deref()), ("http://h/b/a/1.tsv", Some("TSV")));
+    assert!(matches!(&parsed.credentials, GivenCredentials::Key(key) if key.id == "id"));
+    assert_eq!(parsed.reading, "(named collection mine)");
+    let parsed = sorted("azureBlobStorage", vec![word("azure"), named("blob_path", "x/*.csv")]).unwrap();
+    assert_eq!((parsed.container.as_str(), parsed.blob_path.as_str()), ("c", "x/*.csv"));
+    let parsed = sorted("s3Cluster", vec![word("default"), word("mine"), named("filename", "k")]).unwrap();
+    assert_eq!(parsed.url, "http://h/b/k");
+    let error = sorted("s3", vec![word("none")]).unwrap_err();
+    assert_eq!(error.code(), code::NAMED_COLLECTION_DOESNT_EXIST);
+    for (arguments, words) in [
+        (vec![word("odd")], "\"colour\""),
+        (vec![word("mine"), text("CSV")], "name = value"),
+        (vec![word("mine"), named("nonsense", "1")], "\"nonsense\""),
+    ] {
+        let error = sorted("s3", arguments).unwrap_err();
+        assert!(error.to_string().contains(words) && !error.to_string().contains("s3cr3t"), "{error}");
+    }
+    // A collection for a store is no collection for a page.
+    assert!(sorted("url", vec![word("mine")]).is_err());
+}
+
+#[test]
+fn other_functions_have_their_own_arguments() {
+    let parsed = sorted(
+        "azureBlobStorage",
+        ["https://n.x", "c", "p/*.csv", "n", "key", "CSV", "gzip", "a Int8"].map(text).to_vec(),
+    )
+    .unwrap();
+    assert_eq!((parsed.container.as_str(), parsed.blob_path.as_str()), ("c", "p/*.csv"));
+    assert_eq!((parsed.compression.as_deref(), parsed.structure.as_deref()), (Some("gzip"), Some("a Int8")));
+    let parsed =
+        sorted("urlCluster", ["default", "http://h/x", "CSV", "a Int8", "auto"].map(text).to_vec()).unwrap();
+    assert_eq!((parsed.url.as_str(), parsed.compression), ("http://h/x", None));
+    assert_eq!(sorted("azureBlobStorage", vec![text("c"), text("b")]).unwrap_err().code(), 42);
+    assert_eq!(sorted("url", vec![]).unwrap_err().code(), 42);
+}
+
+#[test]
+fn secrets_of_all_functions_are_masked() {
+    for (function, arguments, expected) in [
+        (
+            "azureBlobStorage",
+            vec![text("AccountName=n;AccountKey=s3cr3t"), text("c"), text("p")],
+            "azureBlobStorage('AccountName=n;AccountKey=[HIDDEN]', 'c', 'p')",
+        ),
+        (
+            "azureBlobStorage",
+            vec![text("https://n.x"), text("c"), text("p"), text("n"), text("s3cr3t")],
+            "azureBlobStorage('https://n.x', 'c', 'p', 'n', '[HIDDEN]')",
+        ),
+        (
+            "azureBlobStorageCluster",
+            vec![text("default"), word("coll"), named("account_key", "s3cr3t")],
+            "azureBlobStorageCluster('default', coll, account_key = '[HIDDEN]')",
+        ),
+        ("url", vec![text("http://u:s3cr3t@h/x")], "url('http://[HIDDEN]@h/x')"),
+        (
+            "gcs",
+            vec![text("https://h/b/k?X-Goog-Signature=s3cr3t")],
+            "gcs('https://h/b/k?X-Goog-Signature=[HIDDEN]')",
+        ),
+        (
+            "s3",
+            vec![named("SECRET_ACCESS_KEY", "s3cr3t"), named("url", "u")],
+            "s3(SECRET_ACCESS_KEY = '[HIDDEN]', url = 'u')",
+        ),
+        ("gcs", vec![text("u"), text("id"), text("s3cr3t")], "gcs('u', 'id', '[HIDDEN]')"),
+        ("nonsense", vec![text("s3cr3t")], "nonsense([HIDDEN])"),
+    ] {
+        assert_eq!(call(function, arguments).masked(), expected);
+    }
+    let too_many = vec![text("s3cr3t"); 12];
+    assert_eq!(call("s3", too_many).masked().matches("s3cr3t").count(), 1, "only the address is known");
 }
 
 #[test]
 fn a_cluster_of_one() {
-    let parsed = call("s3Cluster", vec![text("default"), text("u"), text("CSV")]).object_arguments().unwrap();
+    let parsed = call("s3Cluster", vec![text("default"), text("u"), text("CSV")])
+        .object_arguments(&NamedCollections::default())
+        .unwrap();
     assert_eq!(parsed.reading, "(url, format)");
-    let error = call("s3Cluster", vec![text("other"), text("u")]).object_arguments().unwrap_err();
+    let error = call("s3Cluster", vec![text("other"), text("u")])
+        .object_arguments(&NamedCollections::default())
+        .unwrap_err();
     assert!(error.to_string().contains("other"), "{error}");
 }
 
@@ -113,19 +286,19 @@ fn secrets_are_masked_wherever_they_stand() {
     assert_eq!(by_name.masked(), "s3('u', access_key_id = 'id', secret_access_key = '[HIDDEN]')");
     let cluster = call("s3Cluster", vec![text("default"), text("u"), text("id"), text("secret")]);
     assert_eq!(format!("{cluster:?}"), "s3Cluster('default', 'u', 'id', '[HIDDEN]')");
-    let parsed = format!("{:?}", positional.object_arguments().unwrap());
+    let parsed = format!("{:?}", positional.object_arguments(&NamedCollections::default()).unwrap());
     assert!(!parsed.contains("se'cret") && !parsed.contains("t0k3n"), "{parsed}");
 }
 
 #[test]
 fn file_takes_a_path_and_no_keys() {
     let parsed = call("file", vec![text("x.csv"), text("CSV"), text("a Int8"), text("none")])
-        .object_arguments()
+        .object_arguments(&NamedCollections::default())
         .unwrap();
     assert_eq!((parsed.url.as_str(), parsed.compression.as_deref()), ("x.csv", Some("none")));
     let many = vec![text("a"), text("b"), text("c"), text("d"), text("e")];
     assert_eq!(
-        call("file", many).object_arguments().unwrap_err().code(),
+        call("file", many).object_arguments(&NamedCollections::default()).unwrap_err().code(),
         code::NUMBER_OF_ARGUMENTS_DOESNT_MATCH
     );
 }

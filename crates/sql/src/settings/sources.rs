@@ -1,6 +1,6 @@
 //! Settings of reading and writing files and object storage.
 
-use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Text, Threads, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Seconds, Text, Threads, UInt64};
 
 super::settings! { SOURCES:
 max_download_threads            Threads, "4", Obeyed, "Ranged requests at one time for one file.";
@@ -20,7 +20,8 @@ s3_retry_attempts               UInt64, "500", Obeyed, "Times a failed request i
 s3_max_single_read_retries      UInt64, "4", NoEffect, "Times a broken body is resumed; s3_retry_attempts counts these too.";
 s3_request_timeout_ms           Milliseconds, "30000", Obeyed, "Time a request may be silent.";
 s3_connect_timeout_ms           Milliseconds, "1000", Obeyed, "Time to make a connection.";
-s3_max_redirects                UInt64, "10", NoEffect, "Redirects that are followed.";
+s3_max_redirects                UInt64, "10", Obeyed, "Redirects that a request to a store follows.";
+compatibility_s3_presigned_url_query_in_path Bool, "0", Obeyed, "Whether the query string of a presigned URL is a part of the key.";
 s3_slow_all_threads_after_retryable_error Bool, "0", NoEffect, "Whether one refusal slows every thread.";
 s3_validate_etag_on_read        Bool, "1", Obeyed, "Whether a file that changes while it is read is an error.";
 s3_truncate_on_insert           Bool, "0", NoEffect, "Whether writing replaces an object.";
@@ -46,8 +47,19 @@ schema_inference_make_columns_nullable Text, "3", Obeyed, "Whether inferred colu
 column_names_for_schema_inference Text, "", Refused, "Names of columns of formats without names.";
 use_structure_from_insertion_table_in_table_functions UInt64, "2", NoEffect, "Whether the target's types are used; files' are.";
 engine_file_skip_empty_files    Bool, "0", NoEffect, "Whether empty local files are passed over; s3_skip_empty_files decides.";
-max_http_get_redirects          UInt64, "0", NoEffect, "Redirects that are followed.";
-http_max_tries                  UInt64, "10", NoEffect, "Times a URL is tried.";
+max_http_get_redirects          UInt64, "0", Obeyed, "Redirects that url() follows; 10 unless it is set.";
+http_max_tries                  UInt64, "10", Obeyed, "Times a URL is tried.";
+http_retry_initial_backoff_ms   Milliseconds, "100", Obeyed, "First wait before a URL is tried again; waits double.";
+http_retry_max_backoff_ms       Milliseconds, "10000", Obeyed, "Longest wait before a URL is tried again.";
+http_connection_timeout         Seconds, "1", Obeyed, "Time to connect to the server of a URL.";
+http_receive_timeout            Seconds, "30", Obeyed, "Time the server of a URL may be silent.";
+http_skip_not_found_url_for_globs Bool, "1", Obeyed, "Whether one of several URLs that does not exist is passed over.";
+glob_expansion_max_elements     UInt64, "1000", Obeyed, "URLs that the braces of url() may stand for.";
+engine_url_skip_empty_files     Bool, "0", Obeyed, "Whether URLs without content are passed over.";
+azure_list_object_keys_size     UInt64, "1000", Obeyed, "Blobs asked for in one page of a listing.";
+azure_ignore_file_doesnt_exist  Bool, "0", Obeyed, "Whether a missing blob reads as no rows.";
+azure_throw_on_zero_files_match Bool, "0", Obeyed, "Whether a pattern that matches no blob is an error.";
+azure_skip_empty_files          Bool, "0", Obeyed, "Whether empty blobs are passed over.";
 input_format_parallel_parsing   Bool, "1", NoEffect, "Whether one text file is parsed by several threads; it is not.";
 storage_file_read_method        Text, "pread", NoEffect, "How local files are read.";
 local_filesystem_read_method    Text, "pread_threadpool", NoEffect, "How local files are read.";

@@ -1,0 +1,156 @@
+//! HTTP clients that talk only to hosts the filter lets through: before a request, on every redirect, and for each
+//! address a name resolves to. What resolves is what is connected to, so a name cannot change between check and use.
+//!
+//! Invariant: no request of this crate leaves through any other client. A proxy resolves names itself, so with users in
+//! front none is used. Must not know: buckets, retries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect;
+use url::Url;
+
+use crate::credentials::Secret;
+use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::hosts::HostFilter;
+
+/// What the region a bucket is in is called in answers that carry no body.
+const REGION_HEADER: &str = "x-amz-bucket-region";
+
+/// Makes clients; see the module.
+#[derive(Clone, Debug)]
+pub(crate) struct GuardedConnector {
+    pub hosts: Arc<HostFilter>,
+    pub connect_timeout: Duration,
+    /// Of a request with its body.
+    pub request_timeout: Option<Duration>,
+    /// Of silence.
+    pub read_timeout: Duration,
+    pub redirects_max: usize,
+}
+
+impl GuardedConnector {
+    pub(crate) fn client(&self, headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
+        let (hosts, redirects_max) = (Arc::clone(&self.hosts), self.redirects_max);
+        let redirects = redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > redirects_max {
+                let problem = match redirects_max {
+                    0 => "the server redirects, and no redirect is followed".to_owned(),
+                    most => format!("more than {most} redirects"),
+                };
+                let error = SourceError::new(SourceErrorKind::Unavailable, problem)
+                    .with_hint("s3_max_redirects and max_http_get_redirects limit them");
+                return attempt.error(error);
+            }
+            match hosts.check(attempt.url()) {
+                Ok(()) => attempt.follow(),
+                Err(error) => attempt.error(error),
+            }
+        });
+        let mut builder = reqwest::Client::builder();
+        if let Some(timeout) = self.request_timeout {
+            builder = builder.timeout(timeout);
+        }
+        let builder = builder
+            .default_headers(headers)
+            .connect_timeout(self.connect_timeout)
+            .read_timeout(self.read_timeout)
+            .dns_resolver(Arc::new(GuardedResolver(Arc::clone(&self.hosts))))
+            .redirect(redirects);
+        match self.hosts.faces_users() {
+            true => builder.no_proxy().build(),
+            false => builder.build(),
+        }
+    }
+}
+
+impl HttpConnector for GuardedConnector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let headers = options.get_default_headers().cloned().unwrap_or_default();
+        let client = self.client(headers).map_err(|error| object_store::Error::Generic {
+            store: "HTTP",
+            source: Box::new(error.without_url()),
+        })?;
+        Ok(HttpClient::new(GuardedService { client, hosts: Arc::clone(&self.hosts) }))
+    }
+}
+
+/// Requests of one client.
+#[derive(Clone, Debug)]
+struct GuardedService {
+    client: reqwest::Client,
+    hosts: Arc<HostFilter>,
+}
+
+#[async_trait::async_trait]
+impl HttpService for GuardedService {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let unknown = |error: SourceError| HttpError::new(HttpErrorKind::Unknown, error);
+        let url = Url::parse(&request.uri().to_string())
+            .map_err(|_| unknown(SourceError::bad_arguments("a URL of a request cannot be parsed")))?;
+        self.hosts.check(&url).map_err(unknown)?;
+        match HttpService::call(&self.client, request).await {
+            Ok(answer) => Ok(with_region(answer)),
+            // Refused by us: trying again changes nothing.
+            Err(error) => match SourceError::find(&error).cloned() {
+                Some(ours) => Err(unknown(ours)),
+                None => Err(error),
+            },
+        }
+    }
+}
+
+/// A redirect to another region comes without a place to go to, or (to a HEAD) without a body: made into the error it
+/// is, with the region in it.
+fn with_region(answer: HttpResponse) -> HttpResponse {
+    let region = answer.headers().get(REGION_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let is_elsewhere =
+        answer.status() == StatusCode::MOVED_PERMANENTLY || answer.status() == StatusCode::TEMPORARY_REDIRECT;
+    match region {
+        Some(region) if is_elsewhere && region.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') => {
+            let body = format!("<Error><Code>PermanentRedirect</Code><Region>{region}</Region></Error>");
+            let (mut parts, _) = answer.into_parts();
+            parts.status = StatusCode::BAD_REQUEST;
+            parts.headers.remove(http::header::CONTENT_LENGTH);
+            HttpResponse::from_parts(parts, HttpResponseBody::from(body))
+        }
+        _ => answer,
+    }
+}
+
+/// Resolves by the system, and passes on only addresses that may be talked to.
+#[derive(Debug)]
+struct GuardedResolver(Arc<HostFilter>);
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let hosts = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            for address in &found {
+                hosts.check_address(name.as_str(), address.ip())?;
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Headers of a call as a client sends them.
+pub(crate) fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let wrong = || SourceError::bad_arguments(format!("header \"{name}\" cannot be sent"));
+        let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        map.append(key, value);
+    }
+    Ok(map)
+}
