@@ -5,16 +5,29 @@
 
 use std::io;
 
-use async_compression::tokio::bufread::{GzipDecoder, Lz4Decoder, ZstdDecoder};
+use async_compression::tokio::bufread::{
+    BrotliDecoder, BzDecoder, GzipDecoder, Lz4Decoder, XzDecoder, ZlibDecoder, ZstdDecoder,
+};
+use async_compression::zstd::DParameter;
 use bytes::{Bytes, BytesMut};
 use futures::stream::{BoxStream, StreamExt};
+use host::{MemoryBudget, MemoryGrant, Runtimes};
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt};
+use tokio::sync::mpsc;
 use tokio_util::io::StreamReader;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::snappy;
 
 /// Bytes of one decompressed chunk.
 const CHUNK_BYTES: usize = 1 << 20;
+/// Decompressed chunks that wait for the parser: enough that neither waits for the other's scheduling.
+const CHUNKS_AHEAD: usize = 4;
+/// Largest zstd window, as a power of two: 128 MiB, which is what ClickHouse and the `zstd` tool read unasked.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+/// Memory of one xz decoder where no budget says less; the largest preset needs 65 MiB.
+const XZ_BYTES_MAX: u64 = 1 << 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Compression {
@@ -22,6 +35,14 @@ pub enum Compression {
     Gzip,
     Zstd,
     Lz4,
+    /// Also the older `.lzma` files.
+    Xz,
+    Bzip2,
+    Brotli,
+    /// Hadoop's blocks, or frames.
+    Snappy,
+    /// What ClickHouse calls so: zlib's format.
+    Deflate,
 }
 
 /// What the first bytes of a file say.
@@ -34,7 +55,7 @@ pub enum Magic {
 }
 
 /// First bytes to look at.
-pub const MAGIC_BYTES: u64 = 8;
+pub const MAGIC_BYTES: u64 = 16;
 
 impl Compression {
     /// An argument of a table function.
@@ -44,13 +65,15 @@ impl Compression {
             "gzip" | "gz" => Compression::Gzip,
             "zstd" | "zst" => Compression::Zstd,
             "lz4" => Compression::Lz4,
-            other @ ("br" | "brotli" | "xz" | "lzma" | "bz2" | "snappy" | "deflate") => {
-                return Err(SourceError::unsupported(format!(
-                    "compression method \"{other}\" is not supported yet"
-                ))
-                .with_hint("none, gzip, zstd and lz4 are"));
+            "xz" | "lzma" => Compression::Xz,
+            "bz2" => Compression::Bzip2,
+            "br" | "brotli" => Compression::Brotli,
+            "snappy" => Compression::Snappy,
+            "deflate" => Compression::Deflate,
+            _ => {
+                return Err(SourceError::bad_arguments(format!("unknown compression method \"{name}\""))
+                    .with_hint("auto, none, gzip, zstd, lz4, xz, bz2, br, snappy and deflate are known"));
             }
-            _ => return Err(SourceError::bad_arguments(format!("unknown compression method \"{name}\""))),
         })
     }
 
@@ -60,6 +83,11 @@ impl Compression {
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
             Compression::Lz4 => "lz4",
+            Compression::Xz => "xz",
+            Compression::Bzip2 => "bz2",
+            Compression::Brotli => "brotli",
+            Compression::Snappy => "snappy",
+            Compression::Deflate => "deflate",
         }
     }
 
@@ -71,6 +99,12 @@ impl Compression {
             (".zst", Compression::Zstd),
             (".zstd", Compression::Zstd),
             (".lz4", Compression::Lz4),
+            (".xz", Compression::Xz),
+            (".lzma", Compression::Xz),
+            (".bz2", Compression::Bzip2),
+            (".br", Compression::Brotli),
+            (".snappy", Compression::Snappy),
+            (".deflate", Compression::Deflate),
         ];
         suffixes
             .iter()
@@ -81,13 +115,14 @@ impl Compression {
 
 /// What a file is by its first bytes; `None` for text and for anything unknown.
 pub fn magic(first: &[u8]) -> Option<Magic> {
-    let known: [(&[u8], Magic); 10] = [
+    let known: [(&[u8], Magic); 11] = [
         (b"PAR1", Magic::Parquet),
         (b"\x1f\x8b", Magic::Compressed(Compression::Gzip)),
         (b"\x28\xb5\x2f\xfd", Magic::Compressed(Compression::Zstd)),
         (b"\x04\x22\x4d\x18", Magic::Compressed(Compression::Lz4)),
-        (b"\xfd7zXZ\x00", Magic::Foreign("xz")),
-        (b"BZh", Magic::Foreign("bz2")),
+        (b"\xfd7zXZ\x00", Magic::Compressed(Compression::Xz)),
+        (b"BZh", Magic::Compressed(Compression::Bzip2)),
+        (snappy::FRAMED_MAGIC, Magic::Compressed(Compression::Snappy)),
         (b"ORC", Magic::Foreign("ORC")),
         (b"ARROW1", Magic::Foreign("Arrow")),
         (b"Obj\x01", Magic::Foreign("Avro")),
@@ -99,13 +134,157 @@ pub fn magic(first: &[u8]) -> Option<Magic> {
 /// A stream of chunks as they are stored.
 pub(crate) type ByteStream = BoxStream<'static, Result<Bytes>>;
 
-/// The stream without its compression.
-pub(crate) fn decompressed(stored: ByteStream, compression: Compression, path: &str) -> ByteStream {
-    if compression == Compression::None {
-        return stored;
+/// Where decompression runs when it is to run beside the parser, and whose memory it uses.
+#[derive(Clone)]
+pub(crate) struct DecodeTask {
+    pub runtimes: Runtimes,
+    pub memory: MemoryBudget,
+}
+
+/// The stream without its compression, which its first bytes tell unless `said`. With a `task` it is decompressed
+/// there, a few chunks ahead of whoever reads; dropping the stream ends the task.
+pub(crate) fn opened(
+    stored: ByteStream,
+    said: Option<Compression>,
+    path: &str,
+    task: Option<DecodeTask>,
+) -> ByteStream {
+    let path = path.to_owned();
+    let opened = async move {
+        let mut stored = stored;
+        let first = stored.next().await;
+        let first_bytes = match &first {
+            Some(Ok(first)) => first.clone(),
+            _ => Bytes::new(),
+        };
+        let compression = said.unwrap_or_else(|| by_first_bytes(&first_bytes, &path));
+        let stored = futures::stream::iter(first).chain(stored).boxed();
+        if compression == Compression::None {
+            return stored;
+        }
+        match decompressed(stored, compression, &path, &first_bytes, task) {
+            Ok(stream) => stream,
+            Err(error) => futures::stream::iter([Err(error)]).boxed(),
+        }
+    };
+    futures::stream::once(opened).flatten().boxed()
+}
+
+/// Magic bytes win. Without any, the suffix counts for methods that have none, and for a skippable frame, which zstd
+/// and lz4 share.
+fn by_first_bytes(first: &[u8], path: &str) -> Compression {
+    match magic(first) {
+        Some(Magic::Compressed(compression)) => compression,
+        Some(_) => Compression::None,
+        None if first.is_empty() => Compression::None,
+        None => {
+            let said = Compression::by_suffix(path).0;
+            let skippable = first.len() >= 4 && first[0] & 0xf0 == 0x50 && first[1..4] == [0x2a, 0x4d, 0x18];
+            // The older .lzma has no magic bytes, and its first byte is the common 0x5d, the letter `]`.
+            let nameless = match said {
+                Compression::Brotli | Compression::Snappy | Compression::Deflate => true,
+                Compression::Xz => path.ends_with(".lzma") && first[0] == 0x5d,
+                _ => false,
+            };
+            if skippable || nameless { said } else { Compression::None }
+        }
     }
+}
+
+fn decompressed(
+    stored: ByteStream,
+    compression: Compression,
+    path: &str,
+    first: &[u8],
+    task: Option<DecodeTask>,
+) -> Result<ByteStream> {
+    if compression == Compression::Brotli && first.first().is_some_and(|byte| byte & 0x7f == 0x11) {
+        let message = format!(
+            "\"{path}\" is brotli with a window above 16 MiB, which is no standard brotli and is not read"
+        );
+        return Err(SourceError::new(SourceErrorKind::Corrupt, message)
+            .with_file(path)
+            .with_code(code::CANNOT_DECOMPRESS)
+            .with_hint("compress the file without --large_window"));
+    }
+    let xz_bytes_max =
+        task.as_ref().map_or(XZ_BYTES_MAX, |task| task.memory.available().clamp(16 << 20, XZ_BYTES_MAX));
+    let decoded = match compression {
+        Compression::Snappy => unsnapped(stored, path),
+        _ => decoded(stored, compression, xz_bytes_max, path),
+    };
+    let Some(task) = task else { return Ok(decoded) };
+    let bytes = decoder_bytes(compression, first);
+    let chunks = u64::try_from(CHUNK_BYTES * CHUNKS_AHEAD).unwrap_or(u64::MAX);
+    let grant = task.memory.try_grant("decompression", bytes.saturating_add(chunks)).map_err(|refused| {
+        SourceError::new(SourceErrorKind::Memory, format!("\"{path}\" cannot be decompressed: {refused}"))
+            .with_file(path)
+            .with_hint("raise max_memory_usage, or lower max_threads so that fewer files are read at a time")
+    })?;
+    Ok(on_its_own(decoded, &task.runtimes, grant))
+}
+
+/// Memory of a decoder beside its output: its window, and tables.
+fn decoder_bytes(compression: Compression, first: &[u8]) -> u64 {
+    match compression {
+        Compression::None => 0,
+        Compression::Gzip | Compression::Deflate => 64 << 10,
+        Compression::Lz4 => 8 << 20,
+        Compression::Snappy => 2 << 20,
+        Compression::Bzip2 => 4 << 20,
+        Compression::Xz | Compression::Brotli => 16 << 20,
+        Compression::Zstd => zstd_window(first).unwrap_or(8 << 20).min(1 << ZSTD_WINDOW_LOG_MAX) + (1 << 20),
+    }
+}
+
+/// The window that the header of a zstd frame asks for (RFC 8878, 3.1.1.1.2); `None` for a frame of one segment, whose
+/// window is its content.
+fn zstd_window(first: &[u8]) -> Option<u64> {
+    let descriptor = first.get(4)?;
+    if !first.starts_with(b"\x28\xb5\x2f\xfd") || descriptor & 0x20 != 0 {
+        return None;
+    }
+    let window = first.get(5)?;
+    let base = 1_u64 << (10 + (window >> 3));
+    Some(base + base / 8 * u64::from(window & 7))
+}
+
+/// Decompresses in a task, at most [`CHUNKS_AHEAD`] chunks ahead. `grant` is held until the stream is dropped.
+fn on_its_own(mut decoded: ByteStream, runtimes: &Runtimes, grant: MemoryGrant) -> ByteStream {
+    let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+    let work = async move {
+        while let Some(chunk) = decoded.next().await {
+            let failed = chunk.is_err();
+            if sender.send(chunk).await.is_err() || failed {
+                return true;
+            }
+        }
+        true
+    };
+    let task = AbortOnDropHandle::new(runtimes.spawn_cpu("source decompression", work));
+    let state = (receiver, Some(task), grant);
+    futures::stream::try_unfold(state, |(mut receiver, task, grant)| async move {
+        if let Some(chunk) = receiver.recv().await {
+            return Ok(Some((chunk?, (receiver, task, grant))));
+        }
+        // A task that was stopped has not sent everything: what is missing must not look like the end of the file.
+        match task {
+            None => Ok(None),
+            Some(task) => match task.await {
+                Ok(_) => Ok(None),
+                Err(_) => Err(SourceError::new(
+                    SourceErrorKind::Unavailable,
+                    "decompression was stopped: the database is shutting down",
+                )),
+            },
+        }
+    })
+    .boxed()
+}
+
+fn decoded(stored: ByteStream, compression: Compression, xz_bytes_max: u64, path: &str) -> ByteStream {
     let reader = StreamReader::new(stored.map(|chunk| chunk.map_err(io::Error::other)));
-    let state = (decoder(reader, compression), path.to_owned(), None);
+    let state = (decoder(reader, compression, xz_bytes_max), path.to_owned(), None);
     futures::stream::try_unfold(state, move |(mut decoder, path, mut failed)| async move {
         if let Some(error) = failed {
             return Err(decode_error(&error, compression, &path));
@@ -128,56 +307,61 @@ pub(crate) fn decompressed(stored: ByteStream, compression: Compression, path: &
     .boxed()
 }
 
-/// The stream without its compression, which its first bytes tell unless `said`.
-pub(crate) fn opened(stored: ByteStream, said: Option<Compression>, path: &str) -> ByteStream {
-    let path = path.to_owned();
-    let opened = async move {
-        let mut stored = stored;
-        let first = stored.next().await;
-        let compression = said.unwrap_or_else(|| match &first {
-            Some(Ok(first)) => by_first_bytes(first, &path),
-            _ => Compression::None,
-        });
-        decompressed(futures::stream::iter(first).chain(stored).boxed(), compression, &path)
-    };
-    futures::stream::once(opened).flatten().boxed()
+/// Stored bytes given to the snappy decoder at once: they may become several times as many.
+const SNAPPY_STEP: usize = 256 << 10;
+
+fn unsnapped(stored: ByteStream, path: &str) -> ByteStream {
+    let state = (stored, snappy::Decoder::default(), Bytes::new(), path.to_owned(), false);
+    futures::stream::try_unfold(state, |(mut stored, mut decoder, mut waiting, path, mut ended)| async move {
+        let mut out = Vec::new();
+        while out.is_empty() && !ended {
+            let step = waiting.split_to(SNAPPY_STEP.min(waiting.len()));
+            let done = match step.is_empty() {
+                false => decoder.decode(&step, &mut out),
+                true => match stored.next().await {
+                    Some(chunk) => {
+                        waiting = chunk?;
+                        Ok(())
+                    }
+                    None => {
+                        ended = true;
+                        decoder.finish()
+                    }
+                },
+            };
+            done.map_err(|error| decode_error(&error, Compression::Snappy, &path))?;
+        }
+        Ok((!out.is_empty()).then(|| (Bytes::from(out), (stored, decoder, waiting, path, ended))))
+    })
+    .boxed()
 }
 
-/// Magic bytes win. Without any the suffix counts only for a stream that starts with a skippable frame, which zstd
-/// and lz4 share: everything else compressed has magic bytes.
-fn by_first_bytes(first: &[u8], path: &str) -> Compression {
-    match magic(first) {
-        Some(Magic::Compressed(compression)) => compression,
-        Some(_) => Compression::None,
-        None => {
-            let skippable = first.len() >= 4 && first[0] & 0xf0 == 0x50 && first[1..4] == [0x2a, 0x4d, 0x18];
-            if skippable { Compression::by_suffix(path).0 } else { Compression::None }
-        }
-    }
+/// A file may be several streams, one after the other: parallel compressors and `cat` make such files.
+macro_rules! of_many_members {
+    ($decoder:expr) => {{
+        let mut decoder = $decoder;
+        decoder.multiple_members(true);
+        Box::new(decoder)
+    }};
 }
 
 fn decoder(
     reader: impl AsyncBufRead + Send + Unpin + 'static,
     compression: Compression,
+    xz_bytes_max: u64,
 ) -> Box<dyn AsyncRead + Send + Unpin> {
     match compression {
-        Compression::None => Box::new(reader),
-        // A file may be several streams, one after the other: parallel compressors and `cat` make such files.
-        Compression::Gzip => {
-            let mut decoder = GzipDecoder::new(reader);
-            decoder.multiple_members(true);
-            Box::new(decoder)
-        }
+        Compression::None | Compression::Snappy => Box::new(reader),
+        Compression::Gzip => of_many_members!(GzipDecoder::new(reader)),
+        Compression::Deflate => of_many_members!(ZlibDecoder::new(reader)),
         Compression::Zstd => {
-            let mut decoder = ZstdDecoder::new(reader);
-            decoder.multiple_members(true);
-            Box::new(decoder)
+            let window = DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX);
+            of_many_members!(ZstdDecoder::with_params(reader, &[window]))
         }
-        Compression::Lz4 => {
-            let mut decoder = Lz4Decoder::new(reader);
-            decoder.multiple_members(true);
-            Box::new(decoder)
-        }
+        Compression::Lz4 => of_many_members!(Lz4Decoder::new(reader)),
+        Compression::Xz => of_many_members!(XzDecoder::with_mem_limit(reader, xz_bytes_max)),
+        Compression::Bzip2 => of_many_members!(BzDecoder::new(reader)),
+        Compression::Brotli => of_many_members!(BrotliDecoder::new(reader)),
     }
 }
 
@@ -187,32 +371,30 @@ fn decode_error(error: &io::Error, compression: Compression, path: &str) -> Sour
         return inner.clone();
     }
     let name = compression.name();
-    let message = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("\"{path}\" is cut: it ends inside a {name} stream"),
-        _ => format!("\"{path}\" cannot be decompressed as {name}: {error}"),
+    let said = error.to_string();
+    let limit = match compression {
+        Compression::Zstd if said.contains("too much memory") => Some("its window is larger than 128 MiB"),
+        Compression::Xz if said.contains("memory limit") => {
+            Some("its dictionary needs more memory than is left (max_memory_usage), 1 GiB at most")
+        }
+        _ => None,
+    };
+    if let Some(limit) = limit {
+        let message = format!("\"{path}\" cannot be decompressed as {name}: {limit}");
+        return SourceError::new(SourceErrorKind::Memory, message)
+            .with_file(path)
+            .with_code(code::CANNOT_DECOMPRESS)
+            .with_hint("compress the file with a smaller window");
+    }
+    // The zlib decoder's word for input that ends too early.
+    let is_cut = error.kind() == io::ErrorKind::UnexpectedEof
+        || compression == Compression::Deflate && said.contains("BufError");
+    let message = match is_cut {
+        true => format!("\"{path}\" is cut: it ends inside a {name} stream"),
+        false => format!("\"{path}\" cannot be decompressed as {name}: {said}"),
     };
     SourceError::new(SourceErrorKind::Corrupt, message).with_file(path).with_code(code::CANNOT_DECOMPRESS)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_suffixes() {
-        assert_eq!(Compression::by_name("GZ").unwrap(), Compression::Gzip);
-        assert_eq!(Compression::by_name("xz").unwrap_err().code(), code::NOT_IMPLEMENTED);
-        assert_eq!(Compression::by_name("rar").unwrap_err().code(), code::BAD_ARGUMENTS);
-        assert_eq!(Compression::by_suffix("a.csv.zst"), (Compression::Zstd, "a.csv"));
-        assert_eq!(Compression::by_suffix("a.csv"), (Compression::None, "a.csv"));
-    }
-
-    #[test]
-    fn first_bytes() {
-        assert_eq!(magic(b"PAR1...."), Some(Magic::Parquet));
-        assert_eq!(magic(&[0x1f, 0x8b, 8]), Some(Magic::Compressed(Compression::Gzip)));
-        assert_eq!(magic(b"BZh91AY"), Some(Magic::Foreign("bz2")));
-        assert_eq!(magic(b"a,b,c"), None);
-        assert_eq!(magic(b""), None);
-    }
-}
+mod tests;

@@ -64,6 +64,7 @@ pub mod code {
     pub const FILE_DOESNT_EXIST: u16 = 107;
     pub const INCORRECT_DATA: u16 = 117;
     pub const MEMORY_LIMIT_EXCEEDED: u16 = 241;
+    pub const CANNOT_COMPRESS: u16 = 270;
     pub const CANNOT_DECOMPRESS: u16 = 271;
     pub const DATABASE_ACCESS_DENIED: u16 = 291;
     pub const UNACCEPTABLE_URL: u16 = 491;

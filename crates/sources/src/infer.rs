@@ -150,7 +150,7 @@ impl Inference<'_> {
         let until = bytes.min(file.bytes);
         let whole = until == file.bytes;
         let stored = reader.get(0..until).await?;
-        let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), self.compression, &file.path);
+        let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), self.compression, &file.path, None);
         let mut sample = BytesMut::new();
         let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
         while let Some(chunk) = chunks.next().await {

@@ -14,7 +14,7 @@ use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::compression::{ByteStream, Compression, opened};
+use crate::compression::{ByteStream, Compression, DecodeTask, opened};
 use crate::error::{Result, SourceError, SourceErrorKind, format_code};
 use crate::fetch::FileReader;
 use crate::parquet_stream::BatchStream;
@@ -111,7 +111,8 @@ pub(crate) fn read(read: TextRead) -> Result<BatchStream> {
     let rows = new_reader(read.format, parsed_schema(&read), &settings.format)
         .map_err(|error| bad_row(&read.reader.file.path, &error))?;
     let stored = stored(read.reader.clone(), read.memory.clone());
-    let chunks = opened(stored, read.compression, &read.reader.file.path);
+    let task = DecodeTask { runtimes: read.reader.store.runtimes().clone(), memory: read.memory.clone() };
+    let chunks = opened(stored, read.compression, &read.reader.file.path, Some(task));
     let parsing =
         Parsing { read, chunks, rows, rest: BytesMut::new(), parsed: VecDeque::new(), ended: false };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
