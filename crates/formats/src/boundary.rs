@@ -1,90 +1,237 @@
-//! Where records end, for cutting a file into ranges that can be read on their own.
+//! Where records end, for cutting a file into pieces that can be read on their own.
 //!
-//! Invariant: a cut is a position at which a reader started with `ReaderStart::Middle` sees whole records only.
+//! A line end inside a quoted cell is no record's end, and whether a byte stands inside quotes depends on every byte
+//! before it. So a file is scanned once, in order, with the few states a splitter has, which is many times faster than
+//! reading its values; nothing is guessed.
+//! Invariant: of a file that its splitter reads without an error, the rows of the pieces are the rows of the file,
+//! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
 use crate::kind::FormatKind;
 use crate::reader::is_csv;
-use crate::scan::{ItemEnd, find_any, string_end};
+use crate::scan::find_any;
+use crate::settings::FormatSettings;
 
-/// Whether a line end is always a record end, so that a cut may be found from anywhere in the file.
-pub fn lines_are_records(kind: FormatKind) -> bool {
-    use FormatKind as F;
-    matches!(
-        kind,
-        F::TabSeparated
-            | F::TabSeparatedWithNames
-            | F::TabSeparatedWithNamesAndTypes
-            | F::TabSeparatedRaw
+/// Scans a file from its first byte and says where records end.
+#[derive(Clone, Debug)]
+pub struct RecordBoundaries {
+    syntax: Syntax,
+}
+
+#[derive(Clone, Debug)]
+enum Syntax {
+    Lines,
+    /// A line end behind a backslash belongs to the cell.
+    EscapedLines {
+        escaped: bool,
+    },
+    Csv(CsvScan),
+    Json(JsonScan),
+}
+
+impl RecordBoundaries {
+    /// `None`: files of this kind, read with these settings, cannot be cut.
+    pub fn new(kind: FormatKind, settings: &FormatSettings) -> Option<Self> {
+        use FormatKind as F;
+        let syntax = match kind {
+            F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
+                Syntax::EscapedLines { escaped: false }
+            }
+            F::TabSeparatedRaw
             | F::TabSeparatedRawWithNames
             | F::TabSeparatedRawWithNamesAndTypes
-            | F::LineAsString
-    )
-}
-
-/// End of the last complete record in `bytes`, which begin at a record; `None` when no record ends in them or the
-/// format cannot be cut. For JSONEachRow a record ends at a line end outside of objects.
-pub fn record_boundary(kind: FormatKind, bytes: &[u8]) -> Option<usize> {
-    if lines_are_records(kind) {
-        return bytes.iter().rposition(|b| *b == b'\n').map(|at| at + 1);
+            | F::LineAsString => Syntax::Lines,
+            F::JsonEachRow => Syntax::Json(JsonScan { array_is_rows: true, ..JsonScan::default() }),
+            F::JsonCompactEachRow
+            | F::JsonCompactEachRowWithNames
+            | F::JsonCompactEachRowWithNamesAndTypes => Syntax::Json(JsonScan::default()),
+            // Lines that are skipped may hold anything, an open quote too.
+            _ if is_csv(kind) && settings.csv_skip_first_lines == 0 => Syntax::Csv(CsvScan::new(settings)?),
+            _ => return None,
+        };
+        Some(Self { syntax })
     }
-    if is_csv(kind) {
-        return csv_boundary(bytes);
-    }
-    (kind == FormatKind::JsonEachRow || kind == FormatKind::JsonCompactEachRow)
-        .then(|| json_boundary(bytes))?
-}
 
-fn csv_boundary(bytes: &[u8]) -> Option<usize> {
-    let (mut at, mut boundary, mut quoted) = (0, None, false);
-    while let Some(offset) = find_any(&bytes[at..], [b'"', b'\n']) {
-        at += offset;
-        // Doubled quotes toggle twice; a quote inside a bare cell is no CSV that can be cut without reading it.
-        if bytes[at] == b'"' {
-            quoted = !quoted;
-        } else if !quoted {
-            boundary = Some(at + 1);
+    /// Takes the next bytes of the file; gives the end of the last record that ends in them. A byte order mark must be
+    /// left out.
+    pub fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        match &mut self.syntax {
+            Syntax::Lines => bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1),
+            Syntax::EscapedLines { escaped } => escaped_lines(bytes, escaped),
+            Syntax::Csv(scan) => scan.advance(bytes),
+            Syntax::Json(scan) => scan.advance(bytes),
         }
-        at += 1;
     }
-    boundary
 }
 
-fn json_boundary(bytes: &[u8]) -> Option<usize> {
-    let (mut at, mut boundary, mut depth) = (0, None, 0_u64);
-    while let Some(offset) = find_any(&bytes[at..], [b'"', b'\n', b'{', b'}', b'[', b']']) {
-        at += offset;
-        match bytes[at] {
-            b'"' => match string_end(bytes, at, b'"', false) {
-                ItemEnd::At(end) => {
-                    at = end;
-                    continue;
+/// The last line end that is not escaped is found from behind: escapes are pairs, so a line end counts if the
+/// backslashes right before it are even in number.
+fn escaped_lines(bytes: &[u8], escaped: &mut bool) -> Option<usize> {
+    let was_escaped = std::mem::take(escaped);
+    // Whether the byte at `at` is the second of a pair that began before it.
+    let is_escaped = |at: usize| {
+        let backslashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        (backslashes % 2 == 1) != (backslashes == at && was_escaped)
+    };
+    *escaped = is_escaped(bytes.len());
+    let mut until = bytes.len();
+    loop {
+        let at = bytes[..until].iter().rposition(|byte| *byte == b'\n')?;
+        if !is_escaped(at) {
+            return Some(at + 1);
+        }
+        until = at;
+    }
+}
+
+/// CSV as its splitter reads it: a quote opens a cell only where the cell begins, blanks aside; anywhere else in a
+/// bare cell it is a character.
+#[derive(Clone, Debug)]
+struct CsvScan {
+    delimiter: u8,
+    quotes: [u8; 2],
+    trim: bool,
+    state: CsvState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum CsvState {
+    /// Only blanks since a cell began.
+    CellStart,
+    /// In a bare cell, or behind a quoted one.
+    Bare,
+    Quoted(u8),
+    /// Behind a quote in a quoted cell: it closes the cell, or is the first of two.
+    QuoteInQuoted(u8),
+}
+
+impl CsvScan {
+    fn new(settings: &FormatSettings) -> Option<Self> {
+        let delimiter = settings.csv_delimiter;
+        // A quote that is switched off is looked for as the one that is on: the same byte twice.
+        let quotes = match (settings.csv_double_quotes, settings.csv_single_quotes) {
+            (true, true) => [b'"', b'\''],
+            (true, false) => [b'"', b'"'],
+            (false, true) => [b'\'', b'\''],
+            (false, false) => [b'\n', b'\n'],
+        };
+        let is_plain = !quotes.contains(&delimiter) && !matches!(delimiter, b'\n' | b'\r' | b'"' | b'\'');
+        is_plain.then_some(Self {
+            delimiter,
+            quotes,
+            trim: settings.csv_trim_whitespace,
+            state: CsvState::CellStart,
+        })
+    }
+
+    /// The state behind bare text that begins in `before`: only its last bytes matter.
+    fn behind_bare(&self, text: &[u8], before: CsvState) -> CsvState {
+        let is_blank = |byte: &u8| self.trim && matches!(byte, b' ' | b'\t') && *byte != self.delimiter;
+        match text.iter().rev().find(|byte| !is_blank(byte)) {
+            Some(byte) if *byte == self.delimiter || *byte == b'\n' => CsvState::CellStart,
+            Some(_) => CsvState::Bare,
+            None => before,
+        }
+    }
+
+    fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        let (mut at, mut boundary) = (0, None);
+        while at < bytes.len() {
+            match self.state {
+                CsvState::Quoted(quote) => match find_any(&bytes[at..], [quote]) {
+                    None => return boundary,
+                    Some(offset) => {
+                        at += offset + 1;
+                        self.state = CsvState::QuoteInQuoted(quote);
+                    }
+                },
+                CsvState::QuoteInQuoted(quote) if bytes[at] == quote => {
+                    at += 1;
+                    self.state = CsvState::Quoted(quote);
                 }
-                ItemEnd::Open => return boundary,
-            },
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => boundary = Some(at + 1),
-            _ => {}
+                CsvState::QuoteInQuoted(_) => self.state = CsvState::Bare,
+                before @ (CsvState::CellStart | CsvState::Bare) => {
+                    let [first, second] = self.quotes;
+                    let rest = &bytes[at..];
+                    let end = find_any(rest, [first, second, b'\n']).unwrap_or(rest.len());
+                    self.state = self.behind_bare(&rest[..end], before);
+                    at += end;
+                    match bytes.get(at) {
+                        None => {}
+                        Some(b'\n') => {
+                            self.state = CsvState::CellStart;
+                            boundary = Some(at + 1);
+                        }
+                        Some(quote) if self.state == CsvState::CellStart => {
+                            self.state = CsvState::Quoted(*quote);
+                        }
+                        Some(_) => self.state = CsvState::Bare,
+                    }
+                    at += 1;
+                }
+            }
         }
-        at += 1;
+        boundary
     }
-    boundary
+}
+
+/// JSON: a record ends at a line end outside of brackets and strings.
+#[derive(Clone, Default, Debug)]
+struct JsonScan {
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+    /// The byte before is part of a bare value, in which a quote is a character, as for the splitter.
+    in_bare: bool,
+    started: bool,
+    /// A first `[` stands around all rows, and such a file has no boundaries.
+    array_is_rows: bool,
+    in_array: bool,
+}
+
+impl JsonScan {
+    fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        let (mut at, mut boundary) = (0, None);
+        while at < bytes.len() && !self.in_array {
+            let rest = &bytes[at..];
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+                continue;
+            }
+            if self.in_string {
+                let Some(offset) = find_any(rest, [b'"', b'\\']) else { return boundary };
+                self.in_string = rest[offset] == b'\\';
+                self.escaped = self.in_string;
+                at += offset + 1;
+                continue;
+            }
+            let found = find_any(rest, [b'"', b'\n', b'{', b'}', b'[', b']']);
+            let end = found.unwrap_or(rest.len());
+            if let Some(last) = rest[..end].last() {
+                self.in_bare = !matches!(last, b',' | b':' | b';' | b' ' | b'\t' | b'\r');
+            }
+            at += end + 1;
+            let Some(byte) = rest.get(end) else { return boundary };
+            // Inside of a nested value the splitter takes every quote for the start of a string.
+            if *byte == b'"' && self.in_bare && self.depth < 2 {
+                continue;
+            }
+            self.in_bare = false;
+            match byte {
+                b'"' => self.in_string = true,
+                b'[' if self.array_is_rows && !self.started => self.in_array = true,
+                b'{' | b'[' => {
+                    self.started = true;
+                    self.depth += 1;
+                }
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ if self.depth == 0 => boundary = Some(at),
+                _ => {}
+            }
+        }
+        boundary
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cuts_fall_between_records() {
-        for (kind, text, cut) in [
-            (FormatKind::Csv, "1,a\n2,\"x\ny\"\n3,\"z\n", Some(12)),
-            (FormatKind::Csv, "\"a\"\"\n\",1", None),
-            (FormatKind::TabSeparated, "1\t2\n3\t4", Some(4)),
-            (FormatKind::JsonEachRow, "{\"a\":\"}\\\"\n\"}\n{\"a\":{\n}}\n{", Some(23)),
-            (FormatKind::Values, "(1)\n(2)", None),
-        ] {
-            assert_eq!(record_boundary(kind, text.as_bytes()), cut, "{text}");
-        }
-    }
-}
+mod tests;

@@ -272,6 +272,11 @@ impl SplitRows for TsvRows {
             return Ok(RowEnd::Row((end + 1).min(bytes.len())));
         }
     }
+
+    fn start_in_the_middle(&mut self) {
+        // The check for Windows line ends is of the file's first row alone.
+        self.rows = 1;
+    }
 }
 
 /// Splitter of LineAsString: every line is one cell.

@@ -35,7 +35,7 @@ pub mod infer;
 
 pub mod writer;
 
-pub use boundary::{lines_are_records, record_boundary};
+pub use boundary::RecordBoundaries;
 pub use builder::{CellError, TypedColumnBuilder, parse_value};
 pub use cell::{Cell, TextForm};
 pub use error::{FormatError, ValueError};
@@ -43,6 +43,6 @@ pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
 pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, types_of};
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings};
-pub use split::RowReader;
+pub use split::{Header, RowReader};
 pub use text::{ColumnText, NULL_SIGN, Style};
 pub use writer::{OutputStats, RowWriter, new_writer};

@@ -17,7 +17,7 @@ use crate::json_rows::{JsonObjects, ListRows};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::scan::find_any;
 use crate::settings::FormatSettings;
-use crate::split::{RowEnd, RowReader, SplitError, SplitRows};
+use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
 
 /// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
 const RUN_CELLS: usize = 4096;
@@ -29,8 +29,9 @@ const BLOCK_BYTES_MAX: usize = 32 << 20;
 pub enum ReaderStart {
     /// At the first byte: header rows and lines to skip are ahead.
     File,
-    /// At a record in the middle; `columns` are the names of the file's columns if it has its own order.
-    Middle { columns: Option<Vec<String>> },
+    /// At a record in the middle; `columns` are the names of the file's columns if it has its own order, as
+    /// [`RowReader::header`] of a reader from its start tells, and `position` is the byte the record starts at.
+    Middle { columns: Option<Vec<String>>, position: u64 },
 }
 
 /// A reader of `kind` from the start of a file. The schema's fields carry our types; batches have that schema.
@@ -158,10 +159,12 @@ struct Reader<S> {
     rows_max: usize,
     block_bytes: usize,
     position: u64,
+    /// What the header called the cells, if it did.
+    columns: Option<Vec<String>>,
 }
 
 fn reader<S: SplitRows + 'static>(
-    rows: S,
+    mut rows: S,
     mut block: Block,
     kind: FormatKind,
     settings: &FormatSettings,
@@ -176,10 +179,13 @@ fn reader<S: SplitRows + 'static>(
         HeaderRows::Names | HeaderRows::NamesAndTypes => Ahead::Names,
     };
     let skip_lines = if csv { settings.csv_skip_first_lines } else { settings.tsv_skip_first_lines };
+    let mut position = 0;
     let ahead = match start {
         ReaderStart::File if skip_lines > 0 && (csv || tsv) => Ahead::Lines(skip_lines),
         ReaderStart::File => header,
-        ReaderStart::Middle { columns } => {
+        ReaderStart::Middle { columns, position: first } => {
+            position = *first;
+            rows.start_in_the_middle();
             if let Some(columns) = columns {
                 block.map_names(columns, settings.skip_unknown_fields)?;
             }
@@ -199,7 +205,8 @@ fn reader<S: SplitRows + 'static>(
         trailing_delimiter: csv,
         rows_max: settings.block_rows_max,
         block_bytes: 0,
-        position: 0,
+        position,
+        columns: None,
     }))
 }
 
@@ -284,7 +291,11 @@ impl<S: SplitRows> Reader<S> {
     }
 
     fn name_cells(&mut self, names: &[String]) -> Result<(), FormatError> {
-        if self.use_header { self.block.map_names(names, self.skip_unknown) } else { Ok(()) }
+        if !self.use_header {
+            return Ok(());
+        }
+        self.columns = Some(names.to_vec());
+        self.block.map_names(names, self.skip_unknown)
     }
 
     /// Makes the cells of one row as many as the block expects, or says what is wrong.
@@ -399,6 +410,13 @@ impl<S: SplitRows> RowReader for Reader<S> {
             out.extend(self.block.finish()?);
         }
         Ok(consumed)
+    }
+
+    fn header(&self) -> Header<'_> {
+        match self.ahead {
+            Ahead::Data => Header::Read(self.columns.as_deref()),
+            _ => Header::Ahead,
+        }
     }
 }
 

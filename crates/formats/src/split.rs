@@ -49,6 +49,18 @@ pub(crate) trait SplitRows: Send {
     ) -> Result<RowEnd, SplitError> {
         self.row(bytes, at, last, cells)
     }
+
+    /// Told before the first row when rows of the file stand in front of it.
+    fn start_in_the_middle(&mut self) {}
+}
+
+/// What a reader knows of the rows ahead of the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header<'a> {
+    /// They are not all read yet, or the format is not one that is read from the middle.
+    Ahead,
+    /// The data has begun; names in the file's order, if the cells go by names.
+    Read(Option<&'a [String]>),
 }
 
 /// A row reader fed with bytes.
@@ -64,4 +76,9 @@ pub trait RowReader: Send {
         end: bool,
         out: &mut Vec<arrow::array::RecordBatch>,
     ) -> Result<usize, FormatError>;
+
+    /// What the first rows said, so that the rest can be read by readers that start in the middle.
+    fn header(&self) -> Header<'_> {
+        Header::Ahead
+    }
 }

@@ -8,8 +8,8 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use formats::{
-    FormatError, FormatKind, FormatSettings, OutputStats, TextForm, TypedColumnBuilder, infer, new_reader,
-    new_writer, record_boundary,
+    FormatError, FormatKind, FormatSettings, OutputStats, RecordBoundaries, TextForm, TypedColumnBuilder,
+    infer, new_reader, new_writer,
 };
 use model::Value;
 use model::type_arrow::to_field;
@@ -195,7 +195,8 @@ proptest! {
         for kind in [FormatKind::Csv, FormatKind::TabSeparated, FormatKind::JsonEachRow] {
             let bytes = write(kind, &batch(&rows));
             let start = &bytes[..cut.index(bytes.len())];
-            let Some(boundary) = record_boundary(kind, start) else { continue };
+            let mut boundaries = RecordBoundaries::new(kind, &FormatSettings::default()).unwrap();
+            let Some(boundary) = boundaries.advance(start) else { continue };
             let first = read(kind, &bytes[..boundary], &[usize::MAX / 4]).unwrap();
             let second = read(kind, &bytes[boundary..], &[usize::MAX / 4]).unwrap();
             prop_assert_eq!(first.num_rows() + second.num_rows(), rows.len());
@@ -213,7 +214,9 @@ proptest! {
         let whole = read_lossy(kind, &bytes);
         prop_assert_eq!(whole, read_lossy(kind, &bytes));
         let _ = infer(kind, &bytes, true, &FormatSettings::default());
-        let _ = record_boundary(kind, &bytes);
+        if let Some(mut boundaries) = RecordBoundaries::new(kind, &FormatSettings::default()) {
+            prop_assert!(boundaries.advance(&bytes).is_none_or(|end| bytes[end - 1] == b'\n'));
+        }
         for (_, name) in COLUMNS {
             for form in [TextForm::Raw, TextForm::Escaped, TextForm::Literal, TextForm::Json, TextForm::CsvDoubled(b'"')] {
                 let mut builder = TypedColumnBuilder::new(&type_name::parse(name).unwrap()).unwrap();

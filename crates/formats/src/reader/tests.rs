@@ -107,7 +107,7 @@ fn batches_are_cut_at_the_limit() {
 fn a_reader_in_the_middle_knows_the_files_columns() {
     let columns = [("a", "Int32"), ("b", "String"), ("t", "Tuple(x Int8, y Int8)")];
     let file_columns = vec!["b".to_owned(), "t.y".to_owned(), "other".to_owned(), "t.x".to_owned()];
-    let start = ReaderStart::Middle { columns: Some(file_columns) };
+    let start = ReaderStart::Middle { columns: Some(file_columns), position: 0 };
     let settings = FormatSettings::default();
     let mut reader =
         new_reader_at(FormatKind::CsvWithNames, schema(&columns), Some(&[2, 0]), &settings, &start).unwrap();
