@@ -3,6 +3,7 @@
 //! Invariant: a transaction that is admitted can be applied, and two states that are equal admit the same. Pure: no
 //! clock, no lock, no log. An op sees the ops before it in its own transaction.
 
+mod naming;
 mod staging;
 
 use std::sync::Arc;
@@ -51,6 +52,10 @@ pub enum RefusedWhy {
     /// It can be resumed or cancelled.
     #[error("label \"{label}\" of database \"{database}\" belongs to load {load}, which is not finished")]
     LoadOpen { database: String, label: String, load: LoadId },
+    #[error("named collection \"{0}\" does not exist")]
+    UnknownCollection(String),
+    #[error("named collection \"{0}\" already exists")]
+    CollectionExists(String),
     /// Published or aborted meanwhile, or never opened.
     #[error("load {0} is not open")]
     UnknownLoad(LoadId),
@@ -159,6 +164,9 @@ pub(crate) fn check_op(
         Op::StageAdd { load, units, parts, .. } => staging::check_add(state, *load, units, parts),
         Op::StagePublish { load } => staging::check_publish(state, *load),
         Op::StageAbort { load } => staging::open_load(state, *load).map(drop),
+        Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
+            naming::check_collection(state, op)
+        }
     }
 }
 

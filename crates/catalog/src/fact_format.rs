@@ -10,12 +10,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
 
+use crate::collections::Collection;
 use crate::labels::LabelState;
 use crate::loads::StagedLoad;
 use crate::op_format::VERSION;
+use crate::op_format::collection_fields::{read_collection, write_collection};
 use crate::op_format::fields::{Field, FieldReader, FieldWriter, FormatError};
 use crate::op_format::part_fields::{read_part, write_part};
-use crate::op_format::table_fields::{read_table, write_table};
+use crate::op_format::table_fields::{needs as table_needs, read_table, write_table};
 use crate::state::{DroppedTable, State, is_implicit};
 use crate::table_state::{InlineStatement, RemovedPart, TableState};
 
@@ -31,11 +33,21 @@ mod kind {
     pub(super) const TOKEN: u16 = 9;
     pub(super) const LOAD: u16 = 10;
     pub(super) const STAGED_PART: u16 = 11;
+    pub(super) const COLLECTION: u16 = 12;
 }
 
 /// The oldest format version whose readers know the fact.
 pub fn needs(fact: &Fact) -> u64 {
-    if fact.kind >= kind::TOKEN { 2 } else { 1 }
+    match fact.kind {
+        kind::TABLE | kind::DROPPED_TABLE | kind::DEFINITION => match decode(fact) {
+            Ok(Content::Table { table, .. }) => table_needs(&table.def),
+            Ok(Content::Definition(def)) => table_needs(&def),
+            _ => 1,
+        },
+        kind::TOKEN | kind::LOAD | kind::STAGED_PART => 2,
+        kind::COLLECTION => 3,
+        _ => 1,
+    }
 }
 
 /// One row of a checkpoint.
@@ -94,7 +106,10 @@ pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
     });
     let loads =
         state.loads().iter().flat_map(|load| std::iter::once(load_fact(load)).chain(part_facts(load)));
-    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads)
+    let collections = state.collections().iter().map(|(name, entries)| {
+        fact(kind::COLLECTION, Seq::ZERO, |fields| write_collection(fields, name, entries, &[]))
+    });
+    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(collections)
 }
 
 fn write_seen(fields: &mut FieldWriter, seen: &LabelState) {
@@ -181,6 +196,10 @@ pub enum Content {
         load: LoadId,
         part: PartDescriptor,
     },
+    Collection {
+        name: Arc<str>,
+        entries: Collection,
+    },
 }
 
 /// Reads one fact; an error names a kind that needs a newer program.
@@ -197,6 +216,9 @@ pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
         kind::TOKEN => read_token(fields, fact.seq),
         kind::LOAD => load_facts::read_load(fields, fact.seq).map(|load| Content::Load(Box::new(load))),
         kind::STAGED_PART => read_staged_part(fields),
+        kind::COLLECTION => {
+            read_collection(fields).map(|read| Content::Collection { name: read.name, entries: read.entries })
+        }
         unknown => Err(FormatError::UnknownKind {
             what: "checkpoint row",
             kind: unknown.into(),
@@ -230,6 +252,7 @@ impl Rebuild {
             Content::Label { database, label, state } => self.state.restore_label(database, label, state),
             Content::Token { table, token, state } => self.state.restore_token(table, token, state),
             Content::Load(load) => self.state.loads_mut().insert(*load),
+            Content::Collection { name, entries } => self.state.restore_collection(name, entries),
             Content::StagedPart { load, part } => {
                 let added = self.state.loads_mut().change(load, |load| load.add_part(Arc::new(part)));
                 added.ok_or_else(|| out_of_place(fact.kind, "its load is missing"))?;
@@ -387,6 +410,7 @@ pub fn name_of(kind: u16) -> &'static str {
         kind::TOKEN => "Token",
         kind::LOAD => "Load",
         kind::STAGED_PART => "StagedPart",
+        kind::COLLECTION => "Collection",
         _ => "unknown checkpoint row",
     }
 }

@@ -12,6 +12,7 @@ use model::{
     TableDef, TableEngine, TableId, TxnId, Value,
 };
 
+use crate::collections::{Collection, CollectionValue};
 use crate::op::{Op, Transaction};
 use crate::state::{State, default_database_id};
 use crate::table_state::TableState;
@@ -61,6 +62,7 @@ pub(crate) fn table_def(id: TableId, name: &str) -> TableDef {
         database: default_database_id(),
         name: name.into(),
         engine: TableEngine::MergeTree,
+        engine_arguments: model::EngineArguments::default(),
         schema_version: 1,
         columns: vec![column(0, "a", ColumnType::UInt64), column(1, "b", ColumnType::String.nullable())],
         next_column_id: 2,
@@ -268,7 +270,7 @@ fn definition_ops(
     };
     let Some(table) = table.filter(|_| dice.below(3) > 0) else { return create(dice) };
     let id = table.def.id;
-    match dice.below(9) {
+    match dice.below(12) {
         0 => vec![Op::CreateDatabase { id: DatabaseId::from_bytes(dice.id()), name }],
         1 => vec![Op::DropDatabase { id: database }],
         2 => vec![Op::RenameDatabase { id: database, name }],
@@ -290,7 +292,23 @@ fn definition_ops(
             def.next_column_id += 1;
             vec![Op::AlterTable(def)]
         }
+        8..=10 => vec![collection_op(dice, name)],
         _ => create(dice),
+    }
+}
+
+/// Often refused: the name is free, or the key is.
+fn collection_op(dice: &mut Dice, name: Arc<str>) -> Op {
+    let key: Arc<str> = format!("k{}", dice.below(3)).into();
+    let overridable = [None, Some(false), Some(true)].get(usize::try_from(dice.below(3)).unwrap()).copied();
+    let value =
+        CollectionValue { text: dice.below(9).to_string().into(), overridable: overridable.flatten() };
+    let entries = Collection::from([(key, value)]);
+    match dice.below(5) {
+        0 => Op::DropCollection { name },
+        1 => Op::AlterCollection { name, set: Collection::new(), deleted: entries.into_keys().collect() },
+        2 => Op::AlterCollection { name, set: entries, deleted: Vec::new() },
+        _ => Op::CreateCollection { name, entries },
     }
 }
 
@@ -332,5 +350,6 @@ pub(crate) fn check_state(state: &State) {
         }));
     }
     assert!(state.dropped_tables().all(|(_, dropped)| dropped.state.removed().next().is_some()));
+    assert!(state.collections().iter().all(|(name, entries)| !name.is_empty() && !entries.is_empty()));
     assert!(state.seq() >= Seq::ZERO);
 }

@@ -9,6 +9,7 @@ use host::{Disk, read_all};
 use model::{PartDescriptor, TableDef};
 
 use crate::checkpoint::{self, CheckpointError};
+use crate::collections::Collection;
 use crate::fact_format::{Content, decode, name_of};
 use crate::op::{Op, title};
 use crate::op_format::decode_transaction;
@@ -62,8 +63,18 @@ pub fn op_line(op: &Op) -> String {
             format!("{load} units={units:?} rows={rows} parts=[{}]", parts.join(" "))
         }
         Op::StagePublish { load } | Op::StageAbort { load } => load.to_string(),
+        Op::CreateCollection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),
+        Op::AlterCollection { name, set, deleted } => {
+            format!("{name:?} keys={:?} deleted={deleted:?}", keys_of(set))
+        }
+        Op::DropCollection { name } => format!("{name:?}"),
     };
     format!("{} {rest}", title(op))
+}
+
+/// Values may be secrets: they are not shown.
+fn keys_of(entries: &Collection) -> Vec<&str> {
+    entries.keys().map(AsRef::as_ref).collect()
 }
 
 fn table_line(def: &TableDef) -> String {
@@ -154,6 +165,7 @@ fn content_line(content: &Content) -> String {
             load.changed_ms
         ),
         Content::StagedPart { load, part } => format!("load={load} {}", part_line(part)),
+        Content::Collection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),
     }
 }
 

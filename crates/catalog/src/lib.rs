@@ -5,6 +5,7 @@
 //! never waits for a writer's disk.
 //! Must not know: SQL, the bytes of rows, the bytes of parts.
 
+pub mod collections;
 pub mod op;
 pub mod loads;
 pub mod op_format;
@@ -26,6 +27,7 @@ mod generated;
 
 pub use admit::RefusedWhy;
 pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes};
+pub use collections::{Collection, CollectionValue, Collections};
 pub use labels::{LabelState, SeenStatements};
 pub use loads::{Loads, StagedLoad};
 pub use op::{Op, Precondition, Transaction};

@@ -11,6 +11,8 @@ use model::{
     TableId, TxnId,
 };
 
+use crate::collections::Collection;
+
 /// An atomic list of ops. All of it happens, at one `Seq`, or none of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transaction {
@@ -156,6 +158,19 @@ pub enum Op {
     StageAbort {
         load: LoadId,
     },
+    CreateCollection {
+        name: Arc<str>,
+        entries: Collection,
+    },
+    /// Sets keys and takes keys away, whatever else the collection holds by then.
+    AlterCollection {
+        name: Arc<str>,
+        set: Collection,
+        deleted: Vec<Arc<str>>,
+    },
+    DropCollection {
+        name: Arc<str>,
+    },
 }
 
 impl Op {
@@ -180,7 +195,10 @@ impl Op {
             | Op::Label { .. }
             | Op::StageAdd { .. }
             | Op::StagePublish { .. }
-            | Op::StageAbort { .. } => None,
+            | Op::StageAbort { .. }
+            | Op::CreateCollection { .. }
+            | Op::AlterCollection { .. }
+            | Op::DropCollection { .. } => None,
         }
     }
 
@@ -228,5 +246,8 @@ pub fn title(op: &Op) -> &'static str {
         Op::StageAdd { .. } => "StageAdd",
         Op::StagePublish { .. } => "StagePublish",
         Op::StageAbort { .. } => "StageAbort",
+        Op::CreateCollection { .. } => "CreateCollection",
+        Op::AlterCollection { .. } => "AlterCollection",
+        Op::DropCollection { .. } => "DropCollection",
     }
 }

@@ -9,6 +9,7 @@
 //! it does not know instead of passing over it. Must not know: records, checksums, checkpoints.
 
 pub mod fields;
+pub mod collection_fields;
 pub mod part_fields;
 pub mod stage_fields;
 pub mod table_fields;
@@ -17,14 +18,15 @@ use bytes::Bytes;
 use model::{DatabaseId, Label, LoadId, PartId, SealedPart, Seq, TableId, TxnId};
 
 use crate::op::{Op, Transaction};
+use collection_fields::{read_collection, write_collection};
 use fields::{FieldReader, FieldWriter, FormatError, put_varint};
 use part_fields::{read_part, write_part};
 use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
-/// The newest format version this program writes and reads. 2 knows tokens and staged loads; what needs neither is
-/// still written for readers of 1.
-pub const VERSION: u64 = 2;
+/// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections and
+/// tables outside; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 3;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -47,6 +49,9 @@ mod kind {
     pub(super) const STAGE_ADD: u64 = 33;
     pub(super) const STAGE_PUBLISH: u64 = 35;
     pub(super) const STAGE_ABORT: u64 = 36;
+    pub(super) const CREATE_COLLECTION: u64 = 37;
+    pub(super) const ALTER_COLLECTION: u64 = 38;
+    pub(super) const DROP_COLLECTION: u64 = 39;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
@@ -86,6 +91,8 @@ fn needs(op: &Op) -> u64 {
         | Op::StageAdd { .. }
         | Op::StagePublish { .. }
         | Op::StageAbort { .. } => 2,
+        Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
+        Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
         _ => 1,
     }
 }
@@ -163,6 +170,18 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
         }
         Op::StageOpen { .. } | Op::StageAdd { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => {
             encode_stage_op(op, &mut fields)
+        }
+        Op::CreateCollection { name, entries } => {
+            write_collection(&mut fields, name, entries, &[]);
+            kind::CREATE_COLLECTION
+        }
+        Op::AlterCollection { name, set, deleted } => {
+            write_collection(&mut fields, name, set, deleted);
+            kind::ALTER_COLLECTION
+        }
+        Op::DropCollection { name } => {
+            fields.text(1, name);
+            kind::DROP_COLLECTION
         }
         of_one_table => encode_table_op(of_one_table, &mut fields),
     };
@@ -289,6 +308,17 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         kind::STAGE_ADD => stage_fields::read_add(bytes)?,
         kind::STAGE_PUBLISH => {
             Op::StagePublish { load: LoadId::from_bytes(Attributes::read("StagePublish", bytes)?.id(1)?) }
+        }
+        kind::CREATE_COLLECTION => {
+            let read = read_collection(FieldReader::new("CreateCollection", bytes))?;
+            Op::CreateCollection { name: read.name, entries: read.entries }
+        }
+        kind::ALTER_COLLECTION => {
+            let read = read_collection(FieldReader::new("AlterCollection", bytes))?;
+            Op::AlterCollection { name: read.name, set: read.entries, deleted: read.deleted }
+        }
+        kind::DROP_COLLECTION => {
+            Op::DropCollection { name: Attributes::read("DropCollection", bytes)?.text(1)?.into() }
         }
         kind::STAGE_ABORT => {
             Op::StageAbort { load: LoadId::from_bytes(Attributes::read("StageAbort", bytes)?.id(1)?) }

@@ -10,6 +10,7 @@ use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
 use thiserror::Error;
 
 use crate::blocks::{Replaced, assign};
+use crate::collections::{Collection, Collections};
 use crate::labels::{LabelState, Labels, Tokens};
 use crate::loads::{Loads, OpenedLoad, StagedLoad};
 use crate::op::Op;
@@ -73,6 +74,7 @@ pub struct State {
     labels: Labels,
     tokens: Tokens,
     loads: Loads,
+    collections: Collections,
 }
 
 impl Default for State {
@@ -87,6 +89,7 @@ impl Default for State {
             labels: Labels::default(),
             tokens: Tokens::default(),
             loads: Loads::default(),
+            collections: Collections::default(),
         };
         state.insert_database(default_database_id(), "default".into());
         state.insert_database(system_database_id(), "system".into());
@@ -154,6 +157,11 @@ impl State {
 
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// Named collections made by statements.
+    pub fn collections(&self) -> &Collections {
+        &self.collections
     }
 
     /// The loads that are open.
@@ -254,6 +262,12 @@ impl State {
             }),
             Op::StagePublish { load } => self.publish_load(*load),
             Op::StageAbort { load } => self.abort_load(*load, moment),
+            Op::CreateCollection { name, entries } => {
+                self.collections.insert(Arc::clone(name), entries.clone());
+                Some(())
+            }
+            Op::AlterCollection { name, set, deleted } => self.collections.alter(name, set, deleted),
+            Op::DropCollection { name } => self.collections.remove(name).map(drop),
         };
         done.ok_or_else(|| {
             unfit(&format!("it changes something that does not exist: {}", crate::op::title(op)))
@@ -437,6 +451,11 @@ impl State {
     /// Puts a token back from a checkpoint.
     pub fn restore_token(&mut self, table: TableId, token: u128, state: LabelState) {
         self.tokens.restore(table, token, state);
+    }
+
+    /// Puts a collection back from a checkpoint.
+    pub fn restore_collection(&mut self, name: Arc<str>, collection: Collection) {
+        self.collections.insert(name, collection);
     }
 
     /// Puts a load, or a part of one, back from a checkpoint.

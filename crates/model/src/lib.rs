@@ -21,6 +21,6 @@ pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPar
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError, TableKeys};
 pub use staged::{StagedFile, StagedInput, StagedUnit};
-pub use table_def::{ColumnDef, DefaultKind, KeptClause, TableDef, TableEngine};
+pub use table_def::{ColumnDef, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine};
 pub use units::{ByteSize, RowCount};
 pub use value::Value;

@@ -4,6 +4,7 @@
 //! column changes no expression. Must not know: how expressions are evaluated.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -22,6 +23,57 @@ pub enum TableEngine {
     Memory,
     /// Rows are counted and dropped.
     Null,
+    /// Objects in a bucket, outside.
+    S3,
+    /// The same, behind Google's XML API.
+    Gcs,
+    AzureBlobStorage,
+    /// What an HTTP server answers.
+    Url,
+    /// Local files.
+    File,
+}
+
+impl TableEngine {
+    /// Whether rows live outside: the engine's arguments say where, and the database keeps none.
+    pub fn is_external(self) -> bool {
+        match self {
+            TableEngine::S3
+            | TableEngine::Gcs
+            | TableEngine::AzureBlobStorage
+            | TableEngine::Url
+            | TableEngine::File => true,
+            TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null => false,
+        }
+    }
+}
+
+/// What stands in the parentheses behind an engine's name, as it was written. It may hold credentials, so it does not
+/// print: whoever shows it masks it first.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EngineArguments(Arc<str>);
+
+impl EngineArguments {
+    pub fn new(text: &str) -> EngineArguments {
+        EngineArguments(text.into())
+    }
+
+    /// The text, with its secrets.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for EngineArguments {
+    fn default() -> EngineArguments {
+        EngineArguments::new("")
+    }
+}
+
+impl fmt::Debug for EngineArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "" } else { "[HIDDEN]" })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +109,7 @@ pub struct TableDef {
     pub database: DatabaseId,
     pub name: Arc<str>,
     pub engine: TableEngine,
+    pub engine_arguments: EngineArguments,
     /// Counts up with every change of the columns.
     pub schema_version: u32,
     /// In the user's order.

@@ -172,6 +172,7 @@ mod tests {
             database: model::DatabaseId::from_bytes([2; 16]),
             name: "posts".into(),
             engine: TableEngine::MergeTree,
+            engine_arguments: model::EngineArguments::default(),
             schema_version: 1,
             columns: vec![column(1, "Id", "Int32"), column(2, "Creation Date", "DateTime64(3, 'UTC')")],
             next_column_id: 3,

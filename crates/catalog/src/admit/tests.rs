@@ -389,3 +389,36 @@ fn a_dropped_table_is_remembered_until_its_files_are_forgotten() {
     let again = then(&state, vec![Op::CreateTable(table_def(table_id(5), "t"))]).unwrap();
     assert_eq!(again.table(default_database_id(), "t").unwrap().def.id, table_id(5));
 }
+
+#[test]
+fn collections_are_refused() {
+    let entries = |keys: &[&str]| -> crate::collections::Collection {
+        let value = crate::collections::CollectionValue { text: "s3cr3t".into(), overridable: None };
+        keys.iter().map(|key| (Arc::from(*key), value.clone())).collect()
+    };
+    let create =
+        |name: &str, keys: &[&str]| Op::CreateCollection { name: name.into(), entries: entries(keys) };
+    let alter = |set: &[&str], deleted: &[&str]| Op::AlterCollection {
+        name: "n".into(),
+        set: entries(set),
+        deleted: deleted.iter().map(|key| Arc::from(*key)).collect(),
+    };
+    let drop = || Op::DropCollection { name: "n".into() };
+    let made = || create("n", &["a", "b"]);
+    check(vec![create("", &["a"])], "a named collection needs a name");
+    check(vec![create("n", &[])], "named collection \"n\" cannot be empty");
+    check(vec![create("n", &[""])], "named collection \"n\" cannot have a key without a name");
+    check(vec![made(), made()], "named collection \"n\" already exists");
+    check(vec![drop()], "named collection \"n\" does not exist");
+    check(vec![alter(&["a"], &[])], "named collection \"n\" does not exist");
+    check(vec![made(), alter(&[], &["c"])], "key \"c\" of named collection \"n\" does not exist");
+    check(vec![made(), alter(&[], &["a", "b"])], "named collection \"n\" cannot be empty");
+    let many: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    check(vec![made(), alter(&many, &[])], "named collection \"n\" can have 1000 keys at most");
+    let state = then(&start(), vec![made(), alter(&["c"], &["a"])]).unwrap();
+    assert_eq!(*state.collections().get("n").unwrap().as_ref(), entries(&["b", "c"]));
+    assert!(then(&state, vec![drop()]).unwrap().collections().is_empty());
+    // The name is free again in the same transaction.
+    assert!(then(&state, vec![drop(), made()]).is_ok());
+}

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, DefaultKind, KeptClause, TableDef, TableEngine, TableId,
+    ColumnDef, ColumnId, ColumnType, DatabaseId, DefaultKind, EngineArguments, KeptClause, TableDef,
+    TableEngine, TableId,
 };
 
 use super::VERSION;
@@ -16,8 +17,21 @@ const TABLE: &str = "table definition";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 3] =
-    [(1, TableEngine::MergeTree), (2, TableEngine::Memory), (3, TableEngine::Null)];
+const ENGINES: [(u64, TableEngine); 8] = [
+    (1, TableEngine::MergeTree),
+    (2, TableEngine::Memory),
+    (3, TableEngine::Null),
+    (4, TableEngine::S3),
+    (5, TableEngine::Gcs),
+    (6, TableEngine::AzureBlobStorage),
+    (7, TableEngine::Url),
+    (8, TableEngine::File),
+];
+
+/// The oldest format version whose readers know the definition.
+pub fn needs(def: &TableDef) -> u64 {
+    if def.engine.is_external() { 3 } else { 1 }
+}
 
 const DEFAULT_KINDS: [(u64, DefaultKind); 4] = [
     (1, DefaultKind::Default),
@@ -53,6 +67,7 @@ pub fn write_table(fields: &mut FieldWriter, def: &TableDef) {
         .iter()
         .for_each(|clause| fields.nested(13, |inner| write_pair(inner, &clause.keyword, &clause.text)));
     fields.text(14, &def.comment);
+    fields.text(15, def.engine_arguments.text());
 }
 
 fn write_pair(fields: &mut FieldWriter, first: &str, second: &str) {
@@ -142,6 +157,7 @@ pub fn read_table(mut fields: FieldReader<'_>) -> Result<TableDef, FormatError> 
                 def.kept.push(KeptClause { keyword, text });
             }
             14 => def.comment = field.text()?.into(),
+            15 => def.engine_arguments = EngineArguments::new(field.text()?),
             _ => field.skip(VERSION)?,
         }
     }
@@ -158,6 +174,7 @@ fn blank() -> TableDef {
         database: DatabaseId::from_bytes([0; 16]),
         name: "".into(),
         engine: TableEngine::MergeTree,
+        engine_arguments: EngineArguments::default(),
         schema_version: 0,
         columns: Vec::new(),
         next_column_id: 0,

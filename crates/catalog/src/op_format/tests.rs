@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, KeptClause, LoadId, PartDescriptor,
-    PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine,
-    Value,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, KeptClause, LoadId,
+    PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef,
+    TableEngine, Value,
 };
 use proptest::prelude::*;
 
 use super::*;
+use crate::collections::{Collection, CollectionValue};
 use crate::generated::{inline_rows, part, sealed, stage_open, table_def};
 
 fn hex(bytes: &[u8]) -> String {
@@ -81,6 +82,37 @@ fn every_op_of_version_2() -> Vec<Op> {
     ]
 }
 
+/// As [`every_op`], of what version 3 added.
+fn every_op_of_version_3() -> Vec<Op> {
+    let value = |text: &str, overridable| CollectionValue { text: text.into(), overridable };
+    let entries: Collection = [
+        ("url".into(), value("http://host/bucket/", None)),
+        ("access_key_id".into(), value("AKIA", Some(true))),
+        ("secret_access_key".into(), value("", Some(false))),
+    ]
+    .into();
+    let mut outside = table_def(table_id(), "outside");
+    (outside.engine, outside.order_by, outside.primary_key_len) = (TableEngine::Gcs, Vec::new(), 0);
+    outside.engine_arguments = EngineArguments::new("'http://host/bucket/x', 'AKIA', 'it\\'s', CSV");
+    vec![
+        Op::CreateCollection { name: "mine".into(), entries: entries.clone() },
+        Op::AlterCollection { name: "mine".into(), set: entries, deleted: vec!["a".into(), "b".into()] },
+        Op::DropCollection { name: "mine".into() },
+        Op::CreateTable(outside.clone()),
+        Op::AlterTable(outside),
+    ]
+}
+
+#[test]
+fn bytes_of_version_3_do_not_change() {
+    for (op, expected) in every_op_of_version_3().into_iter().zip(include_str!("version_3.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_3.hex").lines().count(), every_op_of_version_3().len());
+}
+
 #[test]
 fn bytes_of_version_1_do_not_change() {
     for (op, expected) in every_op().into_iter().zip(include_str!("version_1.hex").lines()) {
@@ -115,11 +147,12 @@ fn only_what_is_new_asks_for_a_new_reader() {
     let new: Vec<u8> = every_op_of_version_2().into_iter().map(|op| needs(vec![op])).collect();
     assert_eq!(new, [1, 2, 2, 2, 2, 2]);
     assert_eq!(needs([every_op(), every_op_of_version_2()].concat()), 2);
+    assert!(every_op_of_version_3().into_iter().all(|op| needs(vec![op]) == 3));
 }
 
 #[test]
 fn every_op_is_read_back() {
-    let ops = [every_op(), every_op_of_version_2()].concat();
+    let ops = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -136,19 +169,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 3;
+    bytes[0] = 4;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 2; version 3 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 3; version 4 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 2; version 3 is needed"
+        "op of kind 99 (unnamed) is not known to format version 3; version 4 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 3, and this program reads up to version 2"
+        "transaction needs format version 4, and this program reads up to version 3"
     );
 }
 
@@ -262,8 +295,8 @@ fn column() -> impl Strategy<Value = ColumnDef> {
 
 fn definition() -> impl Strategy<Value = TableDef> {
     let texts = || prop::collection::vec(text(), 0..3);
-    let engines = [TableEngine::MergeTree, TableEngine::Memory, TableEngine::Null];
-    let names = (any::<[u8; 16]>(), any::<[u8; 16]>(), text(), text());
+    let engines = [TableEngine::MergeTree, TableEngine::Memory, TableEngine::Null, TableEngine::Url];
+    let names = (any::<[u8; 16]>(), any::<[u8; 16]>(), text(), text(), text());
     let keys = (texts(), texts(), prop::collection::btree_map(text(), text(), 0..3));
     let kept = prop::collection::vec((text(), text()), 0..2);
     let columns = prop::collection::vec(column(), 0..4);
@@ -274,6 +307,7 @@ fn definition() -> impl Strategy<Value = TableDef> {
             name: names.2,
             comment: names.3,
             engine,
+            engine_arguments: EngineArguments::new(&names.4),
             schema_version: numbers[0],
             next_column_id: numbers[1],
             sort_key_version: numbers[2],
@@ -354,6 +388,7 @@ proptest! {
         let _ = read_table(FieldReader::new("table", &bytes));
         let _ = stage_fields::read_open(&bytes);
         let _ = stage_fields::read_add(&bytes);
+        let _ = read_collection(FieldReader::new("collection", &bytes));
     }
 
     #[test]

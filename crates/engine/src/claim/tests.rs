@@ -12,6 +12,7 @@ fn table(engine: TableEngine, window: &str) -> TableDef {
         database: DatabaseId::from_bytes([1; 16]),
         name: "t".into(),
         engine,
+        engine_arguments: model::EngineArguments::default(),
         schema_version: 1,
         columns: Vec::new(),
         next_column_id: 1,

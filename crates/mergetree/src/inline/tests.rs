@@ -26,6 +26,7 @@ fn table(types: &[&str]) -> TableDef {
         database: DatabaseId::from_bytes([1; 16]),
         name: "t".into(),
         engine: TableEngine::MergeTree,
+        engine_arguments: model::EngineArguments::default(),
         schema_version: 1,
         columns: columns.collect(),
         next_column_id: 10_000,

@@ -70,6 +70,7 @@ pub(crate) fn definition(types: &[&str], key: &[u32]) -> TableDef {
         database: default_database_id(),
         name: "t".into(),
         engine: TableEngine::MergeTree,
+        engine_arguments: model::EngineArguments::default(),
         schema_version: 1,
         next_column_id: columns.len() as u32 + 1,
         columns,

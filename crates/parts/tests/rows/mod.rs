@@ -44,6 +44,7 @@ pub(crate) fn table() -> Arc<TableDef> {
         database: DatabaseId::from_bytes([1; 16]),
         name: "posts".into(),
         engine: TableEngine::MergeTree,
+        engine_arguments: model::EngineArguments::default(),
         schema_version: 1,
         columns,
         next_column_id: 10,
