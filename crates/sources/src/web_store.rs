@@ -147,7 +147,7 @@ impl WebPages {
             .bytes_stream()
             .map(move |chunk| chunk.map_err(|error| broken(&name, &error.without_url())));
         let mut chunks = match coding {
-            Some(coding) => opened(Box::pin(body), Some(coding), &page.shown),
+            Some(coding) => opened(Box::pin(body), Some(coding), &page.shown, None),
             None => Box::pin(body),
         };
         let mut spool = Spool::default();
