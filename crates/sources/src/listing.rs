@@ -77,8 +77,15 @@ pub async fn list(
     let keys_seen = objects.len();
     let mut listing = Listing { keys_seen, ..Listing::default() };
     let mut seen = HashSet::new();
+    let folders = folders(&objects);
     for object in objects {
-        if object.key.ends_with('/') || !glob.matches(&object.key) || !seen.insert(object.key.clone()) {
+        // The client drops the `/` at the end of a folder's name.
+        let is_folder = object.bytes == 0 && folders.contains(&object.key);
+        if is_folder
+            || object.key.ends_with('/')
+            || !glob.matches(&object.key)
+            || !seen.insert(object.key.clone())
+        {
             continue;
         }
         if object.bytes == 0 && settings.skip_empty_files {
@@ -91,6 +98,18 @@ pub async fn list(
         return Err(SourceError::new(SourceErrorKind::NotFound, "the pattern matches no file"));
     }
     Ok(listing)
+}
+
+/// What stands in front of a `/` in any key, where an empty object lists that could be a folder.
+fn folders(objects: &[ListedObject]) -> HashSet<String> {
+    if objects.iter().all(|object| object.bytes > 0) {
+        return HashSet::new();
+    }
+    let parents = |object: &ListedObject| {
+        let ends: Vec<usize> = object.key.match_indices('/').map(|(at, _)| at).collect();
+        ends.into_iter().map(|at| object.key[..at].to_owned()).collect::<Vec<_>>()
+    };
+    objects.iter().flat_map(parents).collect()
 }
 
 async fn exact(

@@ -121,7 +121,9 @@ fn file_location(path: &str, files: &UserFiles) -> Result<Location> {
     }
     let absolute = plain_path(&files.root.join(path));
     let root = plain_path(&files.root);
-    if !files.anywhere && !absolute.starts_with(&root) {
+    // Inside braces it cannot be told what `..` leaves.
+    let climbs = || path.contains('{') && path.split(['/', '{', '}', ',']).any(|piece| piece == "..");
+    if !files.anywhere && (!absolute.starts_with(&root) || climbs()) {
         return Err(SourceError::bad_arguments(format!(
             "file \"{path}\" is not inside \"{}\"",
             root.display()

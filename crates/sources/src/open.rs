@@ -3,6 +3,7 @@
 //! Invariant: a repair (another region, no signature) is told in a note, and nothing is repaired twice. Must not know:
 //! formats, columns.
 
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -10,10 +11,10 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::arguments::ObjectArguments;
 use crate::credentials::{Credentials, S3Environment};
 use crate::env::SourceEnv;
-use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::glob::Glob;
 use crate::listing::{Listing, SourceFile, list};
-use crate::location::{BucketLocation, Location, location};
+use crate::location::{BucketLocation, Location, UserFiles, location};
 use crate::settings::SourceSettings;
 use crate::store::Store;
 use crate::stores::RetryPolicy;
@@ -93,6 +94,9 @@ pub(crate) async fn open_and_list(
         Location::Local { pattern } => {
             let store = env.stores.local();
             let listing = list(&store, &Glob::parse(&pattern), &env.settings, &env.progress).await?;
+            if !env.user_files.anywhere {
+                stay_inside(&store, &listing, &env.user_files).await?;
+            }
             Ok(Opened { store, listing })
         }
         Location::S3 { bucket, pattern } => {
@@ -117,6 +121,30 @@ pub(crate) async fn open_and_list(
             let listing = look(&store, pages, &env.settings, env).await?;
             Ok(Opened { store, listing })
         }
+    }
+}
+
+/// Links inside the folder of user files may lead out of it: what is read is what they lead to.
+async fn stay_inside(store: &Arc<Store>, listing: &Listing, files: &UserFiles) -> Result<()> {
+    let paths: Vec<String> = listing.files.iter().map(|file| file.path.clone()).collect();
+    let root = files.root.clone();
+    let outside = store.runtimes().spawn_blocking("source links", move || {
+        let root = root.canonicalize().unwrap_or(root);
+        let is_outside =
+            |path: &String| !FilePath::new(path).canonicalize().is_ok_and(|real| real.starts_with(&root));
+        paths.into_iter().find(is_outside)
+    });
+    let outside = outside.await.map_err(|_| {
+        SourceError::new(SourceErrorKind::Unavailable, "the worker threads are shutting down")
+    })?;
+    match outside {
+        None => Ok(()),
+        Some(path) => Err(SourceError::bad_arguments(format!(
+            "file \"{path}\" is a link to somewhere outside of \"{}\"",
+            files.root.display()
+        ))
+        .with_code(code::DATABASE_ACCESS_DENIED)
+        .with_hint("copy the file into the folder")),
     }
 }
 

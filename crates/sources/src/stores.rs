@@ -3,6 +3,7 @@
 //! Invariant: a client is made once and shared; errors hold no secret. Must not know: requests, formats, patterns.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -173,8 +174,7 @@ impl StoreCache {
         let client = connector.client(http::HeaderMap::new()).map_err(|_| {
             SourceError::bad_arguments("no HTTP client can be made: the system's certificates cannot be read")
         })?;
-        let urls: Vec<&str> = pages.iter().map(|page| page.url.as_str()).collect();
-        let identity = format!("url:{}", urls.join("\n"));
+        let identity = pages_identity(&pages);
         let pages =
             Arc::new(WebPages::new(client, Arc::clone(&self.hosts), header_map(headers)?, pages, policy));
         Ok(Arc::new(Store {
@@ -210,6 +210,14 @@ impl StoreCache {
             redirects_max: policy.redirects_max,
         }
     }
+}
+
+/// Tells pages apart without repeating query strings, which may be secrets: caches show it.
+fn pages_identity(pages: &[WebPage]) -> String {
+    let mut hasher = DefaultHasher::new();
+    pages.iter().for_each(|page| page.url.hash(&mut hasher));
+    let first = pages.first().map_or("", |page| page.shown.as_str());
+    format!("{first}#{:016x}", hasher.finish())
 }
 
 fn retries(policy: RetryPolicy) -> RetryConfig {

@@ -20,3 +20,5 @@ mod inference;
 mod files;
 #[path = "reading/web.rs"]
 mod web;
+#[path = "reading/stores.rs"]
+mod stores;

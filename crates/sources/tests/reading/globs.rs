@@ -25,6 +25,14 @@ fn vectors_and_their_requests() {
         ("b/a/{0..10000}{0..10000}.csv", &["a/10.csv"], (1, 0, 0)),
         ("b/a/{1,b/}*.csv", &["a/1.csv", "a/10.csv", "a/b/3.csv"], (2, 0, 0)),
         ("b/none/*", &[], (1, 0, 0)),
+        ("b/a/{1,1,10,1}.csv", &["a/1.csv", "a/10.csv"], (0, 2, 0)),
+        ("b/a/{1,?}.csv", &["a/1.csv", "a/2.csv"], (1, 0, 0)),
+        ("b/a/{2..1}.csv", &["a/1.csv", "a/2.csv"], (1, 0, 0)),
+        ("b/a/{01..10}.csv", &["a/10.csv"], (1, 0, 0)),
+        ("b/{a,a/b}/*.csv", &["a/1.csv", "a/10.csv", "a/2.csv", "a/b/3.csv"], (1, 0, 0)),
+        ("b/a/1.csv", &["a/1.csv"], (0, 1, 0)),
+        ("b/**", &["a/1.csv", "a/10.csv", "a/2.csv", "a/b/3.csv"], (1, 0, 0)),
+        ("b/*", &[], (1, 0, 0)),
     ] {
         fixture.server.forget_arrived();
         assert_eq!(fixture.keys(pattern).unwrap(), keys, "{pattern}");
@@ -75,4 +83,36 @@ fn too_many_braces_are_worth_a_word() {
     let fixture = fixture();
     let table = fixture.s3("b/a/{0..10000}{0..10000}.csv", &["CSV", "a String"]).unwrap();
     assert!(table.notes().iter().any(|note| note.contains("100020001 keys")), "{:?}", table.notes());
+}
+
+#[test]
+fn folders_are_no_files() {
+    let mut fixture = fixture();
+    for key in ["f/", "f/deep/", "f/deep/1.csv", "f/2.csv"] {
+        fixture.server.put("b", key, if key.ends_with('/') { "" } else { "x\n" });
+    }
+    for skip_empty_files in [true, false] {
+        fixture.settings(|settings| settings.skip_empty_files = skip_empty_files);
+        assert_eq!(fixture.keys("b/f/**").unwrap(), ["f/2.csv", "f/deep/1.csv"]);
+        assert_eq!(fixture.keys("b/f/*").unwrap(), ["f/2.csv"]);
+    }
+}
+
+#[test]
+fn keys_are_literal_after_decoding() {
+    let fixture = fixture();
+    for key in ["odd/a b.csv", "odd/a+b.csv", "odd/100%.csv", "odd/ü.csv"] {
+        fixture.server.put("b", key, "x\n");
+    }
+    for (pattern, key) in [
+        ("b/odd/a%20b.csv", "odd/a b.csv"),
+        ("b/odd/a b.csv", "odd/a b.csv"),
+        ("b/odd/a+b.csv", "odd/a+b.csv"),
+        ("b/odd/100%.csv", "odd/100%.csv"),
+        ("b/odd/100%25.csv", "odd/100%.csv"),
+        ("b/odd/%C3%BC.csv", "odd/ü.csv"),
+        ("b/odd/1?0%.csv", "odd/100%.csv"),
+    ] {
+        assert_eq!(fixture.keys(pattern).unwrap(), [key], "{pattern}");
+    }
 }

@@ -17,18 +17,20 @@ use crate::fixture::Fixture;
 
 /// How a page answers.
 #[derive(Clone, Default)]
-struct Page {
-    content: Vec<u8>,
-    gives_ranges: bool,
+pub(crate) struct Page {
+    pub(crate) content: Vec<u8>,
+    pub(crate) gives_ranges: bool,
     /// Of `content`, as it is sent.
-    encoding: Option<&'static str>,
-    location: Option<String>,
-    etag: Option<&'static str>,
+    pub(crate) encoding: Option<&'static str>,
+    pub(crate) location: Option<String>,
+    pub(crate) etag: Option<&'static str>,
     /// Failures before the first good answer.
-    failures: usize,
-    status: Option<u16>,
+    pub(crate) failures: usize,
+    pub(crate) status: Option<u16>,
     /// Answers only to who knows this `X-Key`.
-    key: Option<&'static str>,
+    pub(crate) key: Option<&'static str>,
+    /// Answers only to signatures for this region.
+    pub(crate) region: Option<&'static str>,
 }
 
 #[derive(Default)]
@@ -36,16 +38,18 @@ struct State {
     pages: BTreeMap<String, Page>,
     /// Path and range.
     arrived: Vec<(String, Option<String>)>,
+    /// Method, query and authorization.
+    signed: Vec<(String, String, String)>,
 }
 
 /// A web server in memory. Stricter than a real one: a range that ends behind the page is no range.
-struct WebServer {
+pub(crate) struct WebServer {
     state: Arc<Mutex<State>>,
     address: String,
 }
 
 impl WebServer {
-    fn start(runtimes: &Runtimes) -> WebServer {
+    pub(crate) fn start(runtimes: &Runtimes) -> WebServer {
         let state: Arc<Mutex<State>> = Arc::default();
         let listener = runtimes.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -65,12 +69,17 @@ impl WebServer {
         WebServer { state, address }
     }
 
-    fn put(&self, path: &str, page: Page) {
+    pub(crate) fn put(&self, path: &str, page: Page) {
         self.state.lock().unwrap().pages.insert(path.to_owned(), page);
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// Method, query and authorization of what arrived.
+    pub(crate) fn signed(&self) -> Vec<(String, String, String)> {
+        std::mem::take(&mut self.state.lock().unwrap().signed)
     }
 
     fn arrived(&self) -> Vec<(String, Option<String>)> {
@@ -83,6 +92,9 @@ fn answer(request: &Request<Incoming>, state: &Mutex<State>) -> Response<Body> {
     let (path, range) = (request.uri().path().to_owned(), header("range"));
     let mut state = state.lock().unwrap();
     state.arrived.push((path.clone(), range.clone()));
+    let authorization = header("authorization").unwrap_or_default();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    state.signed.push((request.method().to_string(), query, authorization.clone()));
     let status = |status: u16| Response::builder().status(StatusCode::from_u16(status).unwrap());
     let Some(page) = state.pages.get_mut(&path) else { return status(404).body(Body::empty()).unwrap() };
     if page.failures > 0 {
@@ -94,6 +106,9 @@ fn answer(request: &Request<Incoming>, state: &Mutex<State>) -> Response<Body> {
     }
     if let Some(code) = page.status {
         return status(code).body(Body::from("s3cr3t of the server".to_owned())).unwrap();
+    }
+    if let Some(region) = page.region.filter(|region| !authorization.contains(&format!("/{region}/s3/"))) {
+        return status(301).header("x-amz-bucket-region", region).body(Body::empty()).unwrap();
     }
     if page.key.is_some() && header("x-key").as_deref() != page.key {
         return status(403).body(Body::empty()).unwrap();
@@ -307,7 +322,7 @@ fn with_users_in_front_a_page_of_this_machine_is_not_asked_for() {
         assert_eq!(error.unwrap_err().code(), 491, "{host}");
     }
     assert!(server.arrived().is_empty());
-    with(&mut fixture, Some(&[server.address.clone()]));
+    with(&mut fixture, Some(std::slice::from_ref(&server.address)));
     assert_eq!(read(&fixture, &server.url("/a.csv")).unwrap().len(), 1, "the operator named it");
     for elsewhere in ["http://169.254.169.254/latest", "http://localhost/x", "ftp://127.0.0.1/x"] {
         server.put("/away.csv", Page { location: Some(elsewhere.to_owned()), ..Page::default() });
