@@ -207,6 +207,7 @@ impl From<sources::SourceError> for Error {
         let kind = match error.kind() {
             Kind::BadArguments | Kind::BadValue | Kind::Corrupt | Kind::NoStructure => ErrorKind::BadInput,
             Kind::NotFound => ErrorKind::UnknownObject,
+            Kind::Exists => ErrorKind::AlreadyExists,
             Kind::Denied => ErrorKind::Denied,
             Kind::Unavailable | Kind::Changed => ErrorKind::Unavailable,
             Kind::Unsupported => ErrorKind::Unsupported,

@@ -67,6 +67,10 @@ uuid_id!(
     /// One bulk load over all its attempts.
     LoadId
 );
+uuid_id!(
+    /// One INSERT that writes objects outside of the database.
+    ExportId
+);
 
 /// A column of one table. Never reused within the table, also after DROP COLUMN. Written as the Parquet field id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

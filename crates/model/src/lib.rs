@@ -12,11 +12,13 @@ pub mod partition;
 pub mod part;
 pub mod row_expr;
 pub mod staged;
+pub mod export;
 pub mod table_def;
 pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, TupleElement};
-pub use ids::{ColumnId, DatabaseId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
+pub use export::{ExportCredentials, ExportObject, ExportStore};
+pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
 pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError, TableKeys};

@@ -15,6 +15,8 @@ pub enum SourceErrorKind {
     BadArguments,
     /// Bucket, key or file does not exist: fix the name.
     NotFound,
+    /// What is to be written is there already: allow replacing it, or write elsewhere.
+    Exists,
     /// Not allowed: fix the credentials or use NOSIGN.
     Denied,
     /// The network or the store failed after all retries: try again later.
@@ -37,7 +39,7 @@ impl SourceErrorKind {
     /// ClickHouse's error code when nothing more exact is known.
     fn default_code(self) -> u16 {
         match self {
-            SourceErrorKind::BadArguments => code::BAD_ARGUMENTS,
+            SourceErrorKind::BadArguments | SourceErrorKind::Exists => code::BAD_ARGUMENTS,
             SourceErrorKind::NotFound | SourceErrorKind::Denied | SourceErrorKind::Unavailable => {
                 code::S3_ERROR
             }
@@ -60,16 +62,19 @@ pub mod code {
     pub const NOT_IMPLEMENTED: u16 = 48;
     pub const TYPE_MISMATCH: u16 = 53;
     pub const UNKNOWN_FORMAT: u16 = 73;
+    pub const CANNOT_WRITE_FILE: u16 = 75;
     pub const RECEIVED_ERROR_FROM_REMOTE_IO_SERVER: u16 = 86;
     pub const FILE_DOESNT_EXIST: u16 = 107;
     pub const INCORRECT_DATA: u16 = 117;
     pub const MEMORY_LIMIT_EXCEEDED: u16 = 241;
+    pub const TOO_MANY_PARTS: u16 = 252;
     pub const CANNOT_COMPRESS: u16 = 270;
     pub const CANNOT_DECOMPRESS: u16 = 271;
     pub const DATABASE_ACCESS_DENIED: u16 = 291;
     pub const UNACCEPTABLE_URL: u16 = 491;
     pub const S3_ERROR: u16 = 499;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u16 = 636;
+    pub const CANNOT_APPEND_TO_FILE: u16 = 641;
     pub const NAMED_COLLECTION_DOESNT_EXIST: u16 = 669;
     pub const CANNOT_DETECT_FORMAT: u16 = 715;
 }

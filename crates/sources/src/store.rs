@@ -12,6 +12,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use host::Runtimes;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 use tokio_util::task::AbortOnDropHandle;
@@ -41,6 +42,8 @@ pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// Lists; a bucket or a container.
     pub(crate) bucket: Option<Arc<dyn PaginatedListStore>>,
+    /// The same client for uploads in parts; `None` where there are none.
+    pub(crate) uploads: Option<Arc<dyn MultipartStore>>,
     /// Of `url()`: keys are numbers of pages.
     pub(crate) pages: Option<Arc<WebPages>>,
     /// `?versionId=`.
@@ -159,13 +162,13 @@ impl Store {
     }
 
     /// The same, addressed exactly: keys are not escaped here, the client does it.
-    fn path(&self, key: &str) -> Result<Path> {
+    pub(crate) fn path(&self, key: &str) -> Result<Path> {
         Path::parse(key).map_err(|error| {
             SourceError::bad_arguments(format!("key \"{}\" cannot be addressed: {error}", self.shown(key)))
         })
     }
 
-    async fn on_io<F>(&self, name: &'static str, task: F) -> Result<F::Output>
+    pub(crate) async fn on_io<F>(&self, name: &'static str, task: F) -> Result<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {

@@ -51,6 +51,27 @@ pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &st
     built.with_answer(answer)
 }
 
+/// An error of writing `shown` (`bucket/key`).
+pub(crate) fn write_error(error: &object_store::Error, shown: &str) -> SourceError {
+    let answer = answer_of(error);
+    let bucket = shown.split('/').next().unwrap_or(shown);
+    let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
+        (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (_, Some("NoSuchUpload"), _) | (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
+            SourceError::new(SourceErrorKind::NotFound, format!("the upload of \"{shown}\" does not exist"))
+        }
+        (object_store::Error::AlreadyExists { .. }, ..) | (_, _, Some(409 | 412)) => {
+            SourceError::new(SourceErrorKind::Exists, format!("object \"{shown}\" already exists"))
+        }
+        _ if denied(error, &answer) => {
+            SourceError::new(SourceErrorKind::Denied, format!("writing \"{shown}\" was denied"))
+                .with_hint("give credentials that may write to the bucket")
+        }
+        _ => unavailable(error, &answer, &format!("writing \"{shown}\"")),
+    };
+    built.with_file(shown).with_answer(answer)
+}
+
 fn no_bucket(bucket: &str) -> SourceError {
     SourceError::new(SourceErrorKind::NotFound, format!("bucket \"{bucket}\" does not exist"))
 }

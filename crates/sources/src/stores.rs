@@ -93,6 +93,7 @@ impl StoreCache {
         let local = Store {
             objects: Arc::new(LocalFileSystem::new()),
             bucket: None,
+            uploads: None,
             pages: None,
             version: None,
             prefix: "/".to_owned(),
@@ -124,7 +125,8 @@ impl StoreCache {
             let client = Arc::new(s3_client(bucket, credentials, policy, &self.connector(policy))?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
-                bucket: Some(client as Arc<dyn PaginatedListStore>),
+                bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
+                uploads: Some(client),
                 pages: None,
                 version: bucket.version.clone(),
                 prefix: format!("{}/", bucket.bucket),
@@ -147,7 +149,8 @@ impl StoreCache {
             let client = Arc::new(azure_client(container, credentials, policy, &self.connector(policy))?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
-                bucket: Some(client as Arc<dyn PaginatedListStore>),
+                bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
+                uploads: Some(client),
                 pages: None,
                 version: None,
                 prefix: format!("{}/", container.container),
@@ -180,6 +183,7 @@ impl StoreCache {
         Ok(Arc::new(Store {
             objects: Arc::clone(&pages) as Arc<dyn ObjectStore>,
             bucket: None,
+            uploads: None,
             pages: Some(pages),
             version: None,
             prefix: String::new(),

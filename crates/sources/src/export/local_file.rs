@@ -1,0 +1,81 @@
+//! One local file while it is written: a temporary one in the folder it will be in.
+//!
+//! Invariant: nobody sees a byte under the final name before it is renamed, which others do. Must not know: rows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use host::{Disk, DiskFile, create_dir_all_synced};
+use model::export::{ExportObject, ExportStore};
+
+use crate::error::Result;
+use crate::export::destination::{file_error, temporary_of};
+
+/// Bytes copied at a time of a file that is appended to.
+const COPY_BYTES: u64 = 4 << 20;
+
+pub(super) struct LocalFile {
+    disk: Arc<dyn Disk>,
+    path: String,
+    temporary: PathBuf,
+    file: Option<Box<dyn DiskFile>>,
+    bytes: u64,
+}
+
+impl LocalFile {
+    /// Nothing is on the disk yet: the names are to be written down first.
+    pub(super) fn new(disk: Arc<dyn Disk>, path: String, id: &str) -> LocalFile {
+        let temporary = temporary_of(&path, id);
+        LocalFile { disk, path, temporary, file: None, bytes: 0 }
+    }
+
+    pub(super) fn object(&self, place: &Arc<ExportStore>) -> ExportObject {
+        ExportObject {
+            store: Arc::clone(place),
+            key: self.path.as_str().into(),
+            upload: self.temporary.to_string_lossy().into(),
+            parts: Vec::new(),
+            bytes: self.bytes,
+        }
+    }
+
+    /// Makes the temporary file. `appends`: it begins with what the file has, so that renaming it is an append that
+    /// happens wholly or not at all. Answers whether it has any bytes already.
+    pub(super) fn begin(&mut self, appends: bool) -> Result<bool> {
+        let failed = |error: std::io::Error| file_error(&self.temporary, "created", &error);
+        if let Some(folder) = self.temporary.parent() {
+            create_dir_all_synced(self.disk.as_ref(), folder).map_err(failed)?;
+        }
+        let mut file = self.disk.create(&self.temporary).map_err(failed)?;
+        if appends {
+            self.bytes = copy(self.disk.as_ref(), Path::new(&self.path), file.as_mut())
+                .map_err(|error| file_error(Path::new(&self.path), "copied", &error))?;
+        }
+        self.file = Some(file);
+        Ok(self.bytes > 0)
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.append(bytes).map_err(|error| file_error(&self.temporary, "written", &error))?;
+        self.bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// The bytes are durable under the temporary name.
+    pub(super) fn seal(&mut self) -> Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        file.sync_data().map_err(|error| file_error(&self.temporary, "synced", &error))
+    }
+}
+
+fn copy(disk: &dyn Disk, from: &Path, to: &mut dyn DiskFile) -> std::io::Result<u64> {
+    let source = disk.open_read(from)?;
+    let (bytes, mut at) = (source.len()?, 0);
+    while at < bytes {
+        let piece = usize::try_from((bytes - at).min(COPY_BYTES)).unwrap_or(usize::MAX);
+        to.append(&source.read_bytes(at, piece)?)?;
+        at += u64::try_from(piece).unwrap_or(u64::MAX);
+    }
+    Ok(bytes)
+}
