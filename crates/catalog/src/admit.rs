@@ -8,7 +8,7 @@ mod staging;
 
 use std::sync::Arc;
 
-use model::{DatabaseId, LoadId, PartDescriptor, TableDef, TableEngine, TableId};
+use model::{DatabaseId, ExportId, LoadId, PartDescriptor, TableDef, TableEngine, TableId};
 use thiserror::Error;
 
 use crate::blocks::Replaced;
@@ -167,7 +167,24 @@ pub(crate) fn check_op(
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
             naming::check_collection(state, op)
         }
+        Op::ExportOpen { export, .. } => match state.exports().get(*export) {
+            Some(open) if open.is_committed => Err(export_over(*export, "is committed")),
+            _ => Ok(()),
+        },
+        Op::ExportCommit { export, .. } => match state.exports().get(*export) {
+            Some(open) if !open.is_committed => Ok(()),
+            Some(_) => Err(export_over(*export, "is committed")),
+            None => Err(export_over(*export, "is not open")),
+        },
+        Op::ExportEnd { export } => match state.exports().get(*export) {
+            Some(_) => Ok(()),
+            None => Err(export_over(*export, "is not open")),
+        },
     }
+}
+
+fn export_over(export: ExportId, how: &str) -> RefusedWhy {
+    RefusedWhy::Invalid(format!("export {export} {how}"))
 }
 
 fn table_of(state: &State, id: TableId) -> Result<&Arc<TableState>, RefusedWhy> {

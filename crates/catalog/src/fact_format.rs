@@ -11,6 +11,7 @@ use bytes::Bytes;
 use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
 
 use crate::collections::Collection;
+use crate::exports::ExportState;
 use crate::labels::LabelState;
 use crate::loads::StagedLoad;
 use crate::op_format::VERSION;
@@ -34,6 +35,8 @@ mod kind {
     pub(super) const LOAD: u16 = 10;
     pub(super) const STAGED_PART: u16 = 11;
     pub(super) const COLLECTION: u16 = 12;
+    // 13 to 19 are left to definitions.
+    pub(super) const EXPORT: u16 = 20;
 }
 
 /// The oldest format version whose readers know the fact.
@@ -45,7 +48,7 @@ pub fn needs(fact: &Fact) -> u64 {
             _ => 1,
         },
         kind::TOKEN | kind::LOAD | kind::STAGED_PART => 2,
-        kind::COLLECTION => 3,
+        kind::COLLECTION | kind::EXPORT => 3,
         _ => 1,
     }
 }
@@ -109,7 +112,11 @@ pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
     let collections = state.collections().iter().map(|(name, entries)| {
         fact(kind::COLLECTION, Seq::ZERO, |fields| write_collection(fields, name, entries, &[]))
     });
-    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(collections)
+    let exports = state.exports().iter().map(|export| {
+        fact(kind::EXPORT, export.opened, |fields| load_facts::write_export_state(fields, export))
+    });
+    let named = collections.chain(exports);
+    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(named)
 }
 
 fn write_seen(fields: &mut FieldWriter, seen: &LabelState) {
@@ -192,6 +199,7 @@ pub enum Content {
     },
     /// A load without its parts, which follow it.
     Load(Box<StagedLoad>),
+    Export(ExportState),
     StagedPart {
         load: LoadId,
         part: PartDescriptor,
@@ -219,6 +227,7 @@ pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
         kind::COLLECTION => {
             read_collection(fields).map(|read| Content::Collection { name: read.name, entries: read.entries })
         }
+        kind::EXPORT => load_facts::read_export_state(fields, fact.seq).map(Content::Export),
         unknown => Err(FormatError::UnknownKind {
             what: "checkpoint row",
             kind: unknown.into(),
@@ -253,6 +262,7 @@ impl Rebuild {
             Content::Token { table, token, state } => self.state.restore_token(table, token, state),
             Content::Load(load) => self.state.loads_mut().insert(*load),
             Content::Collection { name, entries } => self.state.restore_collection(name, entries),
+            Content::Export(export) => self.state.exports_mut().restore(export),
             Content::StagedPart { load, part } => {
                 let added = self.state.loads_mut().change(load, |load| load.add_part(Arc::new(part)));
                 added.ok_or_else(|| out_of_place(fact.kind, "its load is missing"))?;
@@ -411,6 +421,7 @@ pub fn name_of(kind: u16) -> &'static str {
         kind::LOAD => "Load",
         kind::STAGED_PART => "StagedPart",
         kind::COLLECTION => "Collection",
+        kind::EXPORT => "Export",
         _ => "unknown checkpoint row",
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, Label, LoadId, PartDescriptor,
-    PartId, PartLocation, PartitionValue, SealedPart, Seq, SortOrder, StagedFile, StagedInput, StagedUnit,
-    TableDef, TableEngine, TableId, TxnId, Value,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, ExportCredentials, ExportId,
+    ExportObject, ExportStore, Label, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue,
+    SealedPart, Seq, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine, TableId, TxnId,
+    Value,
 };
 
 use crate::collections::{Collection, CollectionValue};
@@ -224,6 +225,40 @@ pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64)
     }
 }
 
+/// An export that is opened, goes on, is committed or ends.
+fn export_ops(dice: &mut Dice, state: &State) -> Vec<Op> {
+    let open: Vec<_> = state.exports().iter().cloned().collect();
+    let objects = vec![export_object(dice.below(2) > 0)];
+    let query_id: Arc<str> = "q".into();
+    let Some(export) = dice.pick(&open).map(|export| export.id) else {
+        return vec![Op::ExportOpen { export: ExportId::from_bytes(dice.id()), query_id, objects }];
+    };
+    match dice.below(4) {
+        0 => vec![Op::ExportOpen { export, query_id, objects }],
+        1 | 2 => vec![Op::ExportCommit { export, objects, rows: dice.below(9) }],
+        _ => vec![Op::ExportEnd { export }],
+    }
+}
+
+/// An object of a bucket whose parts are there, or a file.
+pub(crate) fn export_object(in_bucket: bool) -> ExportObject {
+    let store = ExportStore {
+        endpoint: "http://h".into(),
+        bucket: "b".into(),
+        virtual_host: true,
+        region: Some("eu".into()),
+        credentials: ExportCredentials::Statement,
+    };
+    let (key, upload) = if in_bucket { ("k.csv", "u-1") } else { ("/f/k.csv", "/f/.k.csv.tmp") };
+    ExportObject {
+        store: Arc::new(if in_bucket { store } else { ExportStore::files() }),
+        key: key.into(),
+        upload: upload.into(),
+        parts: if in_bucket { vec!["e1".into(), "".into()] } else { Vec::new() },
+        bytes: 12,
+    }
+}
+
 fn new_part(dice: &mut Dice, table: &TableState) -> Op {
     let partition = dice.below(3);
     let fresh = part(PartId::from_bytes(dice.id()), table.def.id, partition);
@@ -270,7 +305,8 @@ fn definition_ops(
     };
     let Some(table) = table.filter(|_| dice.below(3) > 0) else { return create(dice) };
     let id = table.def.id;
-    match dice.below(12) {
+    match dice.below(14) {
+        12 | 13 => export_ops(dice, state),
         0 => vec![Op::CreateDatabase { id: DatabaseId::from_bytes(dice.id()), name }],
         1 => vec![Op::DropDatabase { id: database }],
         2 => vec![Op::RenameDatabase { id: database, name }],

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use host::{Disk, read_all};
-use model::{PartDescriptor, TableDef};
+use model::{ExportObject, PartDescriptor, TableDef};
 
 use crate::checkpoint::{self, CheckpointError};
 use crate::collections::Collection;
@@ -68,6 +68,13 @@ pub fn op_line(op: &Op) -> String {
             format!("{name:?} keys={:?} deleted={deleted:?}", keys_of(set))
         }
         Op::DropCollection { name } => format!("{name:?}"),
+        Op::ExportOpen { export, query_id, objects } => {
+            format!("{export} query_id={query_id:?} objects=[{}]", objects_line(objects))
+        }
+        Op::ExportCommit { export, objects, rows } => {
+            format!("{export} rows={rows} objects=[{}]", objects_line(objects))
+        }
+        Op::ExportEnd { export } => export.to_string(),
     };
     format!("{} {rest}", title(op))
 }
@@ -125,6 +132,11 @@ pub fn checkpoint_lines(disk: &dyn Disk, path: &Path) -> Result<Vec<String>, Che
     Ok(lines)
 }
 
+fn objects_line(objects: &[ExportObject]) -> String {
+    let shown: Vec<String> = objects.iter().map(|object| format!("{:?}", object.shown())).collect();
+    shown.join(" ")
+}
+
 fn content_line(content: &Content) -> String {
     match content {
         Content::Database { id, name } => format!("{id} {name:?}"),
@@ -163,6 +175,15 @@ fn content_line(content: &Content) -> String {
             load.rows(),
             load.opened_ms,
             load.changed_ms
+        ),
+        Content::Export(export) => format!(
+            "{} query_id={:?} committed={} rows={} opened_ms={} objects=[{}]",
+            export.id,
+            export.query_id,
+            export.is_committed,
+            export.rows,
+            export.opened_ms,
+            objects_line(&export.objects)
         ),
         Content::StagedPart { load, part } => format!("load={load} {}", part_line(part)),
         Content::Collection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),

@@ -8,6 +8,7 @@
 pub mod collections;
 pub mod op;
 pub mod loads;
+pub mod exports;
 pub mod op_format;
 pub mod labels;
 pub mod table_state;
@@ -28,6 +29,7 @@ mod generated;
 pub use admit::RefusedWhy;
 pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes};
 pub use collections::{Collection, CollectionValue, Collections};
+pub use exports::{ExportState, Exports};
 pub use labels::{LabelState, SeenStatements};
 pub use loads::{Loads, StagedLoad};
 pub use op::{Op, Precondition, Transaction};

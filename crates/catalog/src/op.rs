@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{
-    DatabaseId, Label, LoadId, PartId, SealedPart, Seq, StagedFile, StagedInput, StagedUnit, TableDef,
-    TableId, TxnId,
+    DatabaseId, ExportId, ExportObject, Label, LoadId, PartId, SealedPart, Seq, StagedFile, StagedInput,
+    StagedUnit, TableDef, TableId, TxnId,
 };
 
 use crate::collections::Collection;
@@ -171,6 +171,23 @@ pub enum Op {
     DropCollection {
         name: Arc<str>,
     },
+    /// These objects outside of the database are being written, and are to be aborted unless the export is committed.
+    /// The first ones open the export.
+    ExportOpen {
+        export: ExportId,
+        query_id: Arc<str>,
+        objects: Vec<ExportObject>,
+    },
+    /// The objects are written, all of them; from now on they are to be completed.
+    ExportCommit {
+        export: ExportId,
+        objects: Vec<ExportObject>,
+        rows: u64,
+    },
+    /// Every object was completed, or every one aborted.
+    ExportEnd {
+        export: ExportId,
+    },
 }
 
 impl Op {
@@ -198,7 +215,10 @@ impl Op {
             | Op::StageAbort { .. }
             | Op::CreateCollection { .. }
             | Op::AlterCollection { .. }
-            | Op::DropCollection { .. } => None,
+            | Op::DropCollection { .. }
+            | Op::ExportOpen { .. }
+            | Op::ExportCommit { .. }
+            | Op::ExportEnd { .. } => None,
         }
     }
 
@@ -219,6 +239,7 @@ impl Op {
                 | Op::StageOpen { .. }
                 | Op::StageAdd { .. }
                 | Op::StageAbort { .. }
+                | Op::ExportOpen { .. }
         )
     }
 }
@@ -249,5 +270,8 @@ pub fn title(op: &Op) -> &'static str {
         Op::CreateCollection { .. } => "CreateCollection",
         Op::AlterCollection { .. } => "AlterCollection",
         Op::DropCollection { .. } => "DropCollection",
+        Op::ExportOpen { .. } => "ExportOpen",
+        Op::ExportCommit { .. } => "ExportCommit",
+        Op::ExportEnd { .. } => "ExportEnd",
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod fields;
 pub mod collection_fields;
+pub mod export_fields;
 pub mod part_fields;
 pub mod stage_fields;
 pub mod table_fields;
@@ -24,8 +25,8 @@ use part_fields::{read_part, write_part};
 use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
-/// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections and
-/// tables outside; what needs none of them is still written for readers of 1.
+/// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
+/// tables outside and exports; what needs none of them is still written for readers of 1.
 pub const VERSION: u64 = 3;
 
 mod kind {
@@ -52,6 +53,9 @@ mod kind {
     pub(super) const CREATE_COLLECTION: u64 = 37;
     pub(super) const ALTER_COLLECTION: u64 = 38;
     pub(super) const DROP_COLLECTION: u64 = 39;
+    pub(super) const EXPORT_OPEN: u64 = 42;
+    pub(super) const EXPORT_COMMIT: u64 = 43;
+    pub(super) const EXPORT_END: u64 = 44;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
@@ -93,6 +97,7 @@ fn needs(op: &Op) -> u64 {
         | Op::StageAbort { .. } => 2,
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
         Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
+        Op::ExportOpen { .. } | Op::ExportCommit { .. } | Op::ExportEnd { .. } => 3,
         _ => 1,
     }
 }
@@ -182,6 +187,18 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
         Op::DropCollection { name } => {
             fields.text(1, name);
             kind::DROP_COLLECTION
+        }
+        Op::ExportOpen { export, query_id, objects } => {
+            export_fields::write_export(&mut fields, *export, query_id, objects, 0);
+            kind::EXPORT_OPEN
+        }
+        Op::ExportCommit { export, objects, rows } => {
+            export_fields::write_export(&mut fields, *export, "", objects, *rows);
+            kind::EXPORT_COMMIT
+        }
+        Op::ExportEnd { export } => {
+            fields.id(1, export.as_bytes());
+            kind::EXPORT_END
         }
         of_one_table => encode_table_op(of_one_table, &mut fields),
     };
@@ -323,6 +340,9 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         kind::STAGE_ABORT => {
             Op::StageAbort { load: LoadId::from_bytes(Attributes::read("StageAbort", bytes)?.id(1)?) }
         }
+        kind::EXPORT_OPEN => export_fields::read_open(bytes)?,
+        kind::EXPORT_COMMIT => export_fields::read_commit(bytes)?,
+        kind::EXPORT_END => export_fields::read_end(bytes)?,
         _ => {
             let reserved = RESERVED.iter().find(|(kind, _)| *kind == op_kind);
             return Err(FormatError::UnknownKind {

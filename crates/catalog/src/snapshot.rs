@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use model::{DatabaseId, Label, LoadId, Seq, TableId};
 
+use crate::exports::ExportState;
 use crate::labels::LabelState;
 use crate::loads::StagedLoad;
 use crate::pins::{Pin, Pins};
@@ -80,6 +81,11 @@ impl Snapshot {
 
     pub fn token(&self, table: TableId, token: u128) -> Option<LabelState> {
         self.state.token(table, token).copied()
+    }
+
+    /// Exports that are not over, by id.
+    pub fn exports(&self) -> impl Iterator<Item = &Arc<ExportState>> {
+        self.state.exports().iter()
     }
 
     /// Open loads by id.

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::blocks::{Replaced, assign};
 use crate::collections::{Collection, Collections};
+use crate::exports::Exports;
 use crate::labels::{LabelState, Labels, Tokens};
 use crate::loads::{Loads, OpenedLoad, StagedLoad};
 use crate::op::Op;
@@ -75,6 +76,7 @@ pub struct State {
     tokens: Tokens,
     loads: Loads,
     collections: Collections,
+    exports: Exports,
 }
 
 impl Default for State {
@@ -90,6 +92,7 @@ impl Default for State {
             tokens: Tokens::default(),
             loads: Loads::default(),
             collections: Collections::default(),
+            exports: Exports::default(),
         };
         state.insert_database(default_database_id(), "default".into());
         state.insert_database(system_database_id(), "system".into());
@@ -167,6 +170,11 @@ impl State {
     /// The loads that are open.
     pub fn loads(&self) -> &Loads {
         &self.loads
+    }
+
+    /// Exports that are not over.
+    pub fn exports(&self) -> &Exports {
+        &self.exports
     }
 
     /// `db.t` of a live or dropped table, its id otherwise: for messages.
@@ -268,6 +276,12 @@ impl State {
             }
             Op::AlterCollection { name, set, deleted } => self.collections.alter(name, set, deleted),
             Op::DropCollection { name } => self.collections.remove(name).map(drop),
+            Op::ExportOpen { export, query_id, objects } => {
+                self.exports.open(*export, query_id, objects, (moment.seq, moment.at_ms));
+                Some(())
+            }
+            Op::ExportCommit { export, objects, rows } => self.exports.commit(*export, objects, *rows),
+            Op::ExportEnd { export } => self.exports.end(*export),
         };
         done.ok_or_else(|| {
             unfit(&format!("it changes something that does not exist: {}", crate::op::title(op)))
@@ -461,6 +475,11 @@ impl State {
     /// Puts a load, or a part of one, back from a checkpoint.
     pub fn loads_mut(&mut self) -> &mut Loads {
         &mut self.loads
+    }
+
+    /// Puts an export back from a checkpoint.
+    pub fn exports_mut(&mut self) -> &mut Exports {
+        &mut self.exports
     }
 }
 

@@ -1,11 +1,13 @@
-//! What a checkpoint keeps of an open load, its parts aside.
+//! What a checkpoint keeps of an open load, its parts aside, and of an export.
 //!
 //! Invariant: what is written is read back equal. Must not know: other facts.
 
 use model::Seq;
 
+use crate::exports::ExportState;
 use crate::loads::StagedLoad;
 use crate::op_format::VERSION;
+use crate::op_format::export_fields::{ExportReader, write_export};
 use crate::op_format::fields::{FieldReader, FieldWriter, FormatError};
 use crate::op_format::stage_fields::{OpenedFields, OpenedReader, packed, read_packed, write_opened};
 
@@ -48,4 +50,28 @@ pub(super) fn read_load(mut fields: FieldReader<'_>, opened: Seq) -> Result<Stag
     let mut load = StagedLoad::new(reader.finish(&fields)?, opened, opened_ms);
     load.cover(covered, rows, changed_ms);
     Ok(load)
+}
+
+pub(super) fn write_export_state(fields: &mut FieldWriter, export: &ExportState) {
+    write_export(fields, export.id, &export.query_id, &export.objects, export.rows);
+    fields.uint(16, export.is_committed.into());
+    fields.uint(17, export.opened_ms);
+}
+
+pub(super) fn read_export_state(
+    mut fields: FieldReader<'_>,
+    opened: Seq,
+) -> Result<ExportState, FormatError> {
+    let (mut reader, mut is_committed, mut opened_ms) = (ExportReader::default(), false, 0);
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            16 => is_committed = field.uint()? != 0,
+            17 => opened_ms = field.uint()?,
+            _ if reader.take(&field)? => {}
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let id = reader.id(&fields)?;
+    let ExportReader { query_id, objects, rows, .. } = reader;
+    Ok(ExportState { id, query_id, objects, is_committed, rows, opened, opened_ms })
 }

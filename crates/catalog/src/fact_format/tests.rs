@@ -18,7 +18,8 @@ fn rebuilt(state: &State) -> State {
 
 #[test]
 fn histories_replay_and_rebuild_to_equal_states() {
-    let (mut admitted, mut refused, mut staged, mut collections) = (0, 0, 0, 0);
+    let (mut admitted, mut refused, mut staged) = (0, 0, 0);
+    let (mut collections, mut exported) = (0, 0);
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let (mut state, mut replayed) = (State::default(), State::default());
@@ -41,20 +42,13 @@ fn histories_replay_and_rebuild_to_equal_states() {
         staged += state.loads().iter().filter(|load| load.part_count() > 0).count();
         let needed = facts(&state).map(|fact| needs(&fact)).max().unwrap_or(1);
         let new = state.loads().iter().count() + state.tokens().iter().count() > 0;
-        let named = !state.collections().is_empty();
-        collections += state.collections().len();
-        assert_eq!(
-            needed,
-            if named {
-                3
-            } else if new {
-                2
-            } else {
-                1
-            }
-        );
+        let (named, exports) = (state.collections().len(), state.exports().iter().count());
+        collections += named;
+        exported += exports;
+        assert_eq!(needed, if named + exports > 0 { 3 } else { 1 + u64::from(new) });
     }
     assert!(collections > 10, "{collections} collections at the end");
+    assert!(exported > 5, "{exported} exports half way at the end");
     assert!(staged > 10, "{staged} loads half way at the end");
     assert!(
         admitted > 3000 && refused > 100,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, KeptClause, LoadId,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, KeptClause, LoadId,
     PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef,
     TableEngine, Value,
 };
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collections::{Collection, CollectionValue};
-use crate::generated::{inline_rows, part, sealed, stage_open, table_def};
+use crate::generated::{export_object, inline_rows, part, sealed, stage_open, table_def};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -94,12 +94,17 @@ fn every_op_of_version_3() -> Vec<Op> {
     let mut outside = table_def(table_id(), "outside");
     (outside.engine, outside.order_by, outside.primary_key_len) = (TableEngine::Gcs, Vec::new(), 0);
     outside.engine_arguments = EngineArguments::new("'http://host/bucket/x', 'AKIA', 'it\\'s', CSV");
+    let export = ExportId::from_bytes([0x88; 16]);
+    let objects = vec![export_object(true), export_object(false)];
     vec![
         Op::CreateCollection { name: "mine".into(), entries: entries.clone() },
         Op::AlterCollection { name: "mine".into(), set: entries, deleted: vec!["a".into(), "b".into()] },
         Op::DropCollection { name: "mine".into() },
         Op::CreateTable(outside.clone()),
         Op::AlterTable(outside),
+        Op::ExportOpen { export, query_id: "q1".into(), objects: objects.clone() },
+        Op::ExportCommit { export, objects, rows: 300 },
+        Op::ExportEnd { export },
     ]
 }
 
