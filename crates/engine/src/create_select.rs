@@ -26,6 +26,7 @@ pub(crate) async fn run(
     let mut created = Created { context: Arc::clone(context), def, is_settled: false };
     let insert = Insert {
         target: InsertTarget::Table(create.name.clone()),
+        partition_by: None,
         columns: None,
         label: None,
         source: InsertSource::Select(query.as_ref().clone()),

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::exports::RunningExports;
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
@@ -40,6 +41,7 @@ pub struct Database {
     pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
     pub(crate) loads: LoadHistory,
+    pub(crate) exports: RunningExports,
     pub(crate) merges: Arc<Merges>,
     pub(crate) part_log: Arc<PartLog>,
     /// Object store clients and inferred schemas, shared by all sessions.

@@ -8,7 +8,7 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use model::ByteSize;
-use sql::{Explain, ExplainKind, Insert, InsertSource, Query, Statement};
+use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
 use crate::context::StatementContext;
 use crate::error::Error;
@@ -17,6 +17,7 @@ use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::profile::State;
 use crate::query::{PlannedQuery, plan};
 use crate::request::Rows;
+use crate::resolve::source_call;
 use crate::show::lines;
 
 /// StarRocks' words.
@@ -61,7 +62,13 @@ async fn plan_lines(
     let optimized = planned.state.optimize(&planned.logical)?;
     let mut out = Vec::new();
     if let Some(insert) = target {
-        out.push(format!("Insert: {:?}", insert.target));
+        out.push(match &insert.target {
+            InsertTarget::Table(_) => format!("Insert: {:?}", insert.target),
+            InsertTarget::Function(function) => {
+                let call = sql::table_function_call(function)?;
+                format!("Insert: FUNCTION {}", source_call(&call).masked())
+            }
+        });
     }
     out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
     out.push(String::new());

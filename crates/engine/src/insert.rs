@@ -48,8 +48,12 @@ pub(crate) async fn run(
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let InsertTarget::Table(name) = &insert.target else {
-        return Err(Error::unsupported("INSERT INTO FUNCTION"));
+    let name = match &insert.target {
+        InsertTarget::Table(name) => name,
+        InsertTarget::Function(function) => {
+            let call = sql::table_function_call(function)?;
+            return Box::pin(crate::export::run(context, insert, &call, text, body)).await;
+        }
     };
     if context.resolve(name).0 == crate::schemas_name::SYSTEM {
         return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
@@ -90,7 +94,7 @@ pub(crate) async fn run(
 
 /// Whether the statement itself took its names before, as of its snapshot. Asked before a row is read; what is taken
 /// in the meantime the commit finds out.
-async fn repeats(
+pub(crate) async fn repeats(
     context: &StatementContext,
     claim: &Claim,
     body: &mut Option<BodyStream>,

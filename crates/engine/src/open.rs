@@ -22,6 +22,7 @@ use crate::background;
 use crate::config::Config;
 use crate::database::{Database, SourceCaches};
 use crate::error::{Error, ErrorKind};
+use crate::exports::{self, RunningExports};
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
@@ -76,6 +77,7 @@ impl Database {
             flushing: Flushing::new(memory),
             processes: Processes::default(),
             loads: LoadHistory::default(),
+            exports: RunningExports::default(),
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
             sources: SourceCaches {
@@ -95,6 +97,7 @@ impl Database {
             base_state,
             temporary,
         });
+        exports::finish_leftovers(&database);
         if database.config.background {
             background::start(&database);
         }
@@ -118,7 +121,7 @@ impl Database {
             let _ = tokio::time::timeout(CLOSE_PATIENCE, task).await;
         }
         // Sinks stop at their next batch; until then they hold the log.
-        let works = |name: &String| matches!(name.as_str(), "statement" | "sink" | "optimize");
+        let works = |name: &String| matches!(name.as_str(), "statement" | "sink" | "optimize" | "export");
         let ended = async {
             while self.runtimes.running().iter().any(works) {
                 tokio::time::sleep(CLOSE_POLL).await;

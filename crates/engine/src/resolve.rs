@@ -59,7 +59,24 @@ pub(crate) async fn resolve_source(
     call: &sql::TableFunctionCall,
     known: Option<&KnownSource>,
 ) -> Result<ObjectTable, Error> {
-    let env = SourceEnv {
+    let env = source_env(context);
+    let mut call = source_call(call);
+    if let Some(known) = known {
+        // As if the statement said it.
+        let format = ArgumentValue::Text(known.format.clone());
+        call.arguments.push(Argument { name: Some("format".to_owned()), value: format });
+    }
+    Ok(resolve(&call, &env, known.map(|known| known.columns.clone())).await?)
+}
+
+/// A call as `sources` takes it.
+pub(crate) fn source_call(call: &sql::TableFunctionCall) -> SourceCall {
+    SourceCall { function: call.name.clone(), arguments: call.arguments.iter().map(argument).collect() }
+}
+
+/// What a statement brings along for reading and writing outside.
+pub(crate) fn source_env(context: &StatementContext) -> SourceEnv {
+    SourceEnv {
         stores: Arc::clone(&context.database.sources.stores),
         schema_cache: Arc::clone(&context.database.sources.schemas),
         settings: Arc::new(source_settings(context).bounded()),
@@ -69,15 +86,7 @@ pub(crate) async fn resolve_source(
         progress: Arc::clone(&context.progress.source),
         memory: context.memory.clone(),
         now_ms: context.now_ms(),
-    };
-    let mut arguments: Vec<Argument> = call.arguments.iter().map(argument).collect();
-    if let Some(known) = known {
-        // As if the statement said it.
-        let format = ArgumentValue::Text(known.format.clone());
-        arguments.push(Argument { name: Some("format".to_owned()), value: format });
     }
-    let call = SourceCall { function: call.name.clone(), arguments };
-    Ok(resolve(&call, &env, known.map(|known| known.columns.clone())).await?)
 }
 
 /// Where `file()` may read.

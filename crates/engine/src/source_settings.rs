@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use formats::FormatSettings;
+use sources::export::{ExportSettings, PartSizes};
 use sources::{AzureRules, InferenceMode, ReadMethod, SourceSettings, WebPolicy};
 use sql::Settings;
 
@@ -131,6 +132,41 @@ fn azure_rules(settings: &Settings) -> AzureRules {
         ignore_missing: settings.get_bool("azure_ignore_file_doesnt_exist"),
         throw_on_zero_files: settings.get_bool("azure_throw_on_zero_files_match"),
         skip_empty_files: settings.get_bool("azure_skip_empty_files"),
+    }
+}
+
+/// What writing objects obeys.
+pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
+    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let defaults = ExportSettings::default();
+    let delayed_objects_max = match number("max_insert_delayed_streams_for_parallel_write") {
+        0 => defaults.delayed_objects_max,
+        given => given,
+    };
+    let inflight_parts_max = match settings.get_bool("s3_allow_parallel_part_upload") {
+        true => number("s3_max_inflight_parts_for_one_file").max(1),
+        false => 1,
+    };
+    let partitions_max = match settings.get_bool("throw_on_max_partitions_per_insert_block") {
+        true => settings.get_u64("max_partitions_per_insert_block"),
+        false => 0,
+    };
+    ExportSettings {
+        truncate: settings.get_bool("s3_truncate_on_insert"),
+        create_new: settings.get_bool("s3_create_new_file_on_insert"),
+        file_truncate: settings.get_bool("engine_file_truncate_on_insert"),
+        file_create_new: settings.get_bool("engine_file_allow_create_multiple_files"),
+        part_sizes: PartSizes {
+            single_bytes_max: settings.get_u64("s3_max_single_part_upload_size"),
+            part_bytes_min: settings.get_u64("s3_min_upload_part_size"),
+            part_bytes_max: settings.get_u64("s3_max_upload_part_size"),
+            multiply_factor: settings.get_u64("s3_upload_part_size_multiply_factor"),
+            multiply_parts: settings.get_u64("s3_upload_part_size_multiply_parts_count_threshold"),
+        },
+        inflight_parts_max,
+        delayed_objects_max,
+        partitions_max,
+        ..defaults
     }
 }
 

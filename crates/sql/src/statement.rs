@@ -133,6 +133,8 @@ pub struct Outfile {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insert {
     pub target: InsertTarget,
+    /// Of INSERT INTO FUNCTION.
+    pub partition_by: Option<Box<ast::Expr>>,
     /// `None`: all columns that take values.
     pub columns: Option<Vec<String>>,
     /// WITH LABEL, as written.

@@ -20,6 +20,7 @@ pub(crate) mod rows;
 mod columns;
 mod databases;
 mod errors;
+mod exports;
 mod formats;
 mod functions;
 pub(crate) mod loads;
@@ -48,6 +49,7 @@ pub(crate) const NAMES: &[&str] = &[
     "columns",
     "databases",
     "errors",
+    "exports",
     "formats",
     "functions",
     "load_files",
@@ -71,6 +73,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "columns" => columns::TABLE,
         "databases" => databases::TABLE,
         "errors" => errors::TABLE,
+        "exports" => exports::TABLE,
         "formats" => formats::TABLE,
         "functions" => functions::TABLE,
         "load_files" => loads::FILES,

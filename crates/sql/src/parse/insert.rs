@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{ErrorCode, Result, SqlError};
@@ -12,6 +13,7 @@ use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statem
 /// What stands before the body of an INSERT.
 pub(crate) struct InsertHead {
     target: InsertTarget,
+    partition_by: Option<Box<Expr>>,
     columns: Option<Vec<String>>,
     label: Option<String>,
     infile: Option<(String, Option<String>)>,
@@ -36,8 +38,12 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     } else {
         InsertTarget::Table(head.table_name()?)
     };
+    let mut partition_by = None;
     if head.words(&["PARTITION", "BY"]) {
-        return Err(head.refuse("PARTITION BY of INSERT INTO FUNCTION"));
+        if !matches!(target, InsertTarget::Function(_)) {
+            return Err(head.refuse("PARTITION BY of INSERT into a table"));
+        }
+        partition_by = Some(Box::new(head.expression()?));
     }
     let mut listed = columns_if_any(head)?;
     let label = label(head)?;
@@ -58,7 +64,7 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
             settings.extend(head.settings()?);
         }
     }
-    Ok((InsertHead { target, columns: listed, label, infile }, settings))
+    Ok((InsertHead { target, partition_by, columns: listed, label, infile }, settings))
 }
 
 /// `WITH LABEL name`. A CTE may be called `label`, too; the scanner tells them apart by what follows.
@@ -101,6 +107,7 @@ fn columns(head: &mut Head<'_>) -> Result<Vec<String>> {
 fn finish(head: InsertHead, source: InsertSource) -> Statement {
     Statement::Insert(Box::new(Insert {
         target: head.target,
+        partition_by: head.partition_by,
         columns: head.columns,
         label: head.label,
         source,

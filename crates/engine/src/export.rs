@@ -1,0 +1,233 @@
+//! INSERT INTO FUNCTION: rows into objects and files outside of the database.
+//!
+//! Invariant: the objects of a statement become visible together, after one record, or (a single small object without a
+//! name) by one PUT; a statement that fails leaves nothing. A label is committed in the record of its objects, so a
+//! repetition writes nothing. Must not know: requests, how objects are cut.
+
+mod partitions;
+mod job;
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use model::type_arrow::{from_field, to_field};
+use model::{ColumnDef, ColumnId, ColumnType, ExportId, Label, TableDef, TableEngine, TableId};
+use sources::Destination;
+use sources::export::ExportNames;
+use sql::{Insert, InsertSource, TableFunctionCall};
+
+use crate::claim::Claim;
+use crate::conform::Conform;
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::exports::finish_waiting;
+use crate::fingerprint::of_token;
+use crate::insert::repeats;
+use crate::insert_rows::{Batches, format_rows, value_rows};
+use crate::insert_shape::InsertShape;
+use crate::once::Once;
+use crate::query::{plan, stream_of};
+use crate::request::{BodyStream, Rows};
+use crate::resolve::{source_call, source_env};
+use crate::source_settings::export_settings;
+
+use job::ExportJob;
+use partitions::Partitions;
+
+/// Runs an INSERT whose target is `function`.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    function: &TableFunctionCall,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let call = source_call(function);
+    let settings = export_settings(&context.settings);
+    let disk = Arc::clone(&context.database.host.disk);
+    let is_partitioned = insert.partition_by.is_some();
+    let destination = Destination::new(&call, &source_env(context), disk, settings, is_partitioned)?;
+    let destination = Arc::new(destination);
+    let target = target_id(insert, &destination);
+    let insert = &with_token_as_label(context, insert);
+    finish_waiting_elsewhere(context, &destination).await?;
+    let mut body = body;
+    // A label is about the statement's text: asked before anything is read.
+    let claim_def = table_def(target, &destination, Vec::new());
+    let claim =
+        Claim::of(&context.settings, insert, &claim_def, &context.current_database, text)?.map(Arc::new);
+    if let Some(claim) = &claim {
+        body = body.map(|body| claim.watch(body));
+        if repeats(context, claim, &mut body).await? {
+            return Ok(Rows::none());
+        }
+    }
+    let Incoming { def, conform, rows } = incoming(context, insert, &destination, target, text, body).await?;
+    let partitions = Partitions::new(context, insert, &def, &destination)?;
+    let export = ExportId::from_random_bytes(random_bytes(context));
+    // Tokens are names of tables; a function's was made a label.
+    let once = |claim: &Arc<Claim>| Once { token: None, ..claim.once() };
+    let names = ExportNames {
+        file_id: file_id(context, claim.as_deref()),
+        temporary_id: export.to_string(),
+        is_named: claim.is_some(),
+    };
+    let job = ExportJob {
+        context: Arc::clone(context),
+        destination,
+        conform: Arc::new(conform),
+        partitions,
+        rows,
+        names,
+        export,
+        once: claim.map(|claim| Box::new(move || once(&claim)) as Box<dyn Fn() -> Once + Send + Sync>),
+    };
+    job.run().await?;
+    Ok(Rows::none())
+}
+
+/// Blocking records are not written on the threads of queries.
+async fn finish_waiting_elsewhere(
+    context: &Arc<StatementContext>,
+    destination: &Arc<Destination>,
+) -> Result<(), Error> {
+    let waits = |place: &model::ExportStore| destination.can_finish(place);
+    let snapshot = context.database.catalog.snapshot();
+    if !snapshot.exports().any(|export| export.objects.iter().any(|object| waits(&object.store))) {
+        return Ok(());
+    }
+    let (database, destination) = (Arc::clone(&context.database), Arc::clone(destination));
+    let handle = context.database.runtimes.cpu().clone();
+    let work = move || handle.block_on(finish_waiting(&database, &destination));
+    let ended = context.database.runtimes.spawn_thread("export", work)?;
+    ended.await.map_err(|_| Error::internal("an export ended early"))?
+}
+
+/// Rows on their way, and what they become.
+struct Incoming {
+    def: Arc<TableDef>,
+    conform: Conform,
+    rows: Batches,
+}
+
+async fn incoming(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    destination: &Destination,
+    target: TableId,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Incoming, Error> {
+    let given = destination.structure.clone();
+    let columns = insert.columns.as_deref();
+    if let InsertSource::Select(query) = &insert.source {
+        let planned = plan(context, query, None).await?;
+        let found = || -> Result<Vec<(String, ColumnType)>, Error> {
+            let schema = planned.result_schema()?;
+            Ok(schema.fields().iter().map(|field| (field.name().clone(), from_field(field))).collect())
+        };
+        let def = Arc::new(table_def(target, destination, given.map_or_else(found, Ok)?));
+        let physical = planned.physical().await?;
+        let schema = planned.labelled(&physical.schema());
+        let defaults = vec![None; def.columns.len()];
+        let conform = Conform::new(&def, columns, schema.fields().len(), &defaults)?
+            .with_null_as_default(context.settings.get_bool("insert_null_as_default"));
+        let rows = stream_of(context, &planned.state, physical, schema)?;
+        return Ok(Incoming { def, conform, rows });
+    }
+    let structure = given.ok_or_else(|| {
+        let message = format!("the columns of \"{}\" are not known", destination.shown());
+        Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
+    })?;
+    let def = Arc::new(table_def(target, destination, structure));
+    let (table, _) = context.database.tables.compile(&def)?;
+    let defaults = vec![None; def.columns.len()];
+    let shape = InsertShape::new(table, columns, &defaults)?;
+    let rows = match &insert.source {
+        InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
+        InsertSource::Format { name, data } => format_rows(context, &shape, name, &text[data.clone()], body)?,
+        InsertSource::Infile { .. } => {
+            return Err(Error::unsupported("INSERT INTO FUNCTION ... FROM INFILE")
+                .with_hint("use INSERT INTO FUNCTION ... SELECT * FROM file('path')"));
+        }
+        InsertSource::Select(_) => return Err(Error::internal("a SELECT was read as rows")),
+    };
+    let conform =
+        Conform::new(&def, columns, shape.width(), &defaults)?.with_native(Arc::clone(&shape.reader));
+    Ok(Incoming { def, conform, rows })
+}
+
+/// The columns of an output as a table, for all that knows rows only as rows of one.
+fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, ColumnType)>) -> TableDef {
+    let column = |(at, (name, column_type)): (usize, (String, ColumnType))| ColumnDef {
+        id: ColumnId(u32::try_from(at + 1).unwrap_or(u32::MAX)),
+        name: name.into(),
+        column_type,
+        default: None,
+        comment: "".into(),
+        codec: None,
+    };
+    let columns: Vec<ColumnDef> = structure.into_iter().enumerate().map(column).collect();
+    TableDef {
+        id,
+        database: catalog::default_database_id(),
+        name: destination.shown().into(),
+        engine: TableEngine::MergeTree,
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        columns,
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: std::collections::BTreeMap::new(),
+        kept: Vec::new(),
+        comment: "".into(),
+    }
+}
+
+/// Stands for the target in the fingerprint of a statement: where and how it writes, not with which key.
+fn target_id(insert: &Insert, destination: &Destination) -> TableId {
+    let partition_by = insert.partition_by.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (format, compression) = (destination.format.name(), destination.compression.name());
+    let text = format!("export {} {format} {compression} {partition_by}", destination.shown());
+    TableId::from_bytes(of_token(&text).to_le_bytes())
+}
+
+/// A token names an INSERT into a table, and a function is none: it is kept as a label nobody writes by hand.
+fn with_token_as_label(context: &StatementContext, insert: &Insert) -> Insert {
+    let token = context.settings.get_text("insert_deduplication_token");
+    let has_label = insert.label.is_some() || !context.settings.get_text("insert_label").is_empty();
+    let mut insert = insert.clone();
+    if !token.is_empty() && !has_label {
+        insert.label = Some(format!("export-token-{:032x}", of_token(&token)));
+    }
+    insert
+}
+
+/// The name of files that have none of their own: the same for the same label, so a repetition writes the same keys.
+fn file_id(context: &StatementContext, claim: Option<&Claim>) -> String {
+    let label = claim.and_then(|claim| claim.once().label);
+    let of_label = label.as_ref().map(Label::as_str).map(of_token);
+    let number = of_label.map(|hash| u64::try_from(hash >> 65).unwrap_or(u64::MAX));
+    let random = host::random::u64(context.database.host.random.as_ref()) & ((1 << 22) - 1);
+    // As snowflake ids are: 41 bits of milliseconds, then what tells statements of one millisecond apart.
+    number.unwrap_or(((context.now_ms() << 22) | random) & (u64::MAX >> 1)).to_string()
+}
+
+fn random_bytes(context: &StatementContext) -> [u8; 16] {
+    host::random::uuid_bytes(context.database.host.random.as_ref())
+}
+
+/// What is written of `def`, without the marks that only parts have.
+fn written_schema(def: &TableDef, columns: &[usize]) -> SchemaRef {
+    let field = |at: &usize| def.columns.get(*at).map(|column| to_field(&column.name, &column.column_type));
+    Arc::new(Schema::new(columns.iter().filter_map(field).collect::<Vec<_>>()))
+}
+
+/// Those columns of a batch.
+fn projected(batch: &RecordBatch, schema: &SchemaRef, columns: &[usize]) -> Result<RecordBatch, Error> {
+    let arrays = columns.iter().map(|at| Arc::clone(batch.column(*at))).collect();
+    RecordBatch::try_new(Arc::clone(schema), arrays).map_err(|e| Error::internal(e.to_string()))
+}

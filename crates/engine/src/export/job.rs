@@ -1,0 +1,202 @@
+//! One export from its first row to its end, on a thread of its own: encoding is computing, and the journal blocks.
+//!
+//! Invariant: the record of the objects is durable before the first is completed; without it everything begun is
+//! aborted, also when the statement is cancelled. Must not know: how rows are cut into partitions, requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use catalog::{Catalog, Op};
+use futures::StreamExt;
+use host::Host;
+use model::{ExportId, ExportObject};
+use sources::export::{Export, ExportJournal, ExportNames, Reachable, Sealed, finish};
+use sources::{Destination, SourceError, SourceErrorKind};
+
+use super::partitions::Partitions;
+use crate::commit::commit;
+use crate::conform::Conform;
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::exports;
+use crate::insert_rows::Batches;
+use crate::once::{Once, settled};
+
+pub(super) struct ExportJob {
+    pub context: Arc<StatementContext>,
+    pub destination: Arc<Destination>,
+    pub conform: Arc<Conform>,
+    pub partitions: Partitions,
+    pub rows: Batches,
+    pub names: ExportNames,
+    pub export: ExportId,
+    /// What the statement is known by, once all of its data have passed.
+    pub once: Option<Box<dyn Fn() -> Once + Send + Sync>>,
+}
+
+/// Remembers in the log what was begun.
+struct LogJournal {
+    catalog: Arc<Catalog>,
+    host: Host,
+    export: ExportId,
+    query_id: Arc<str>,
+    is_open: AtomicBool,
+}
+
+impl ExportJournal for LogJournal {
+    fn opened(&self, objects: &[ExportObject]) -> Result<(), SourceError> {
+        let (export, query_id, objects) = (self.export, Arc::clone(&self.query_id), objects.to_vec());
+        let op = Op::ExportOpen { export, query_id, objects };
+        let read_seq = self.catalog.snapshot().seq();
+        // Set before: a record whose outcome is not known may be there.
+        self.is_open.store(true, Ordering::Release);
+        commit(&self.catalog, &self.host, read_seq, Vec::new(), vec![op], None).map(drop).map_err(|error| {
+            let message =
+                format!("the objects of an INSERT could not be noted in the log: {}", error.message);
+            SourceError::new(SourceErrorKind::Unavailable, message)
+        })
+    }
+}
+
+impl ExportJob {
+    pub(super) async fn run(self) -> Result<(), Error> {
+        let runtimes = self.context.database.runtimes.clone();
+        let handle = runtimes.cpu().clone();
+        let ended = runtimes.spawn_thread("export", move || handle.block_on(self.write()))?;
+        ended.await.map_err(|_| Error::internal("an export ended early"))?
+    }
+
+    async fn write(mut self) -> Result<(), Error> {
+        let context = Arc::clone(&self.context);
+        let database = &context.database;
+        let _working = database.exports.begin(self.export);
+        let journal = Arc::new(LogJournal {
+            catalog: Arc::clone(&database.catalog),
+            host: database.host.clone(),
+            export: self.export,
+            query_id: context.query_id.as_str().into(),
+            is_open: AtomicBool::new(false),
+        });
+        let schema = Arc::clone(&self.partitions.schema);
+        let destination = Arc::clone(&self.destination);
+        let known = Arc::clone(&journal) as Arc<dyn ExportJournal>;
+        let mut export = Export::new(destination, schema, known, self.names.clone());
+        let stopped = context.progress.cancellation().clone();
+        let written = tokio::select! {
+            biased;
+            () = stopped.cancelled() => Err(Error::cancelled()),
+            written = self.write_rows(&mut export) => written,
+        };
+        let committed = match written {
+            Ok((sealed, rows)) => self.commit(sealed, rows).await,
+            Err(error) => Err(Failed::undone(error)),
+        };
+        match committed {
+            Ok(Ended::Done) => {}
+            Ok(Ended::Undone) => self.abort(export, &journal).await,
+            Err(Failed { error, is_undone: true }) => {
+                context.progress.undo_written();
+                self.abort(export, &journal).await;
+                return Err(error);
+            }
+            Err(Failed { error, is_undone: false }) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Every row in its object; nothing is visible yet.
+    async fn write_rows(&mut self, export: &mut Export) -> Result<(Sealed, u64), Error> {
+        let mut rows = 0;
+        while let Some(batch) = self.rows.next().await {
+            let batch = self.conform.apply(&batch?)?;
+            let count = batch.num_rows() as u64;
+            for (partition, piece) in self.partitions.split(&batch)? {
+                let bytes = export.write(partition.as_ref(), &piece).await?;
+                self.context.progress.add_written(piece.num_rows() as u64, bytes);
+            }
+            rows += count;
+        }
+        Ok((export.seal().await?, rows))
+    }
+
+    async fn commit(&self, sealed: Sealed, rows: u64) -> Result<Ended, Failed> {
+        let (context, undone) = (&self.context, Failed::undone);
+        if context.rolls_back {
+            return Ok(Ended::Undone);
+        }
+        context.progress.begin_commit().map_err(undone)?;
+        let objects = match sealed {
+            Sealed::Whole { object, replaces } => {
+                return object
+                    .put(replaces)
+                    .await
+                    .map(|()| Ended::Done)
+                    .map_err(|error| undone(error.into()));
+            }
+            Sealed::Staged(objects) => objects,
+        };
+        let once = self.once.as_ref().map(|once| once());
+        let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
+        if objects.is_empty() && ops.is_empty() {
+            return Ok(Ended::Done);
+        }
+        if !objects.is_empty() {
+            let written = objects.iter().map(|(_, object)| object.clone()).collect();
+            ops.push(Op::ExportCommit { export: self.export, objects: written, rows });
+        }
+        let (catalog, host) = (&context.database.catalog, &context.database.host);
+        let committed =
+            commit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, Some(&context.profile));
+        if let Err(error) = &committed {
+            let is_undone = error.kind != ErrorKind::OutcomeUnknown;
+            return match settled(committed, once.as_ref(), catalog, &context.progress) {
+                // Somebody ran the same statement under the same label meanwhile.
+                Ok(()) => Ok(Ended::Undone),
+                Err(error) => Err(Failed { error, is_undone }),
+            };
+        }
+        self.complete(objects).await.map_err(|error| Failed { error, is_undone: false })
+    }
+
+    /// What cannot be completed now is completed later, by the record.
+    async fn complete(&self, objects: Vec<Reachable>) -> Result<Ended, Error> {
+        let database = &self.context.database;
+        let count = objects.len();
+        finish::complete(&database.host.disk, objects).await.map_err(|error| {
+            let message = format!("the INSERT is committed, and not all of its {count} object(s) could be completed yet: {error}");
+            Error::new(ErrorKind::Unavailable, i32::from(error.code()), message)
+                .with_hint("the next start of the database, or the next INSERT with credentials for the bucket, completes them; system.exports shows what is left")
+        })?;
+        if count > 0 {
+            // What is complete may be completed again: the record that says so is not worth an error.
+            let _ = exports::end(&database.catalog, &database.host, self.export);
+        }
+        Ok(Ended::Done)
+    }
+
+    /// What cannot be aborted now is aborted later, by the record.
+    async fn abort(&self, export: Export, journal: &LogJournal) {
+        let aborted = export.abort().await;
+        if aborted.is_ok() && journal.is_open.load(Ordering::Acquire) {
+            let _ = exports::end(&journal.catalog, &journal.host, self.export);
+        }
+    }
+}
+
+enum Ended {
+    Done,
+    /// On purpose: everything begun is to be aborted.
+    Undone,
+}
+
+struct Failed {
+    error: Error,
+    /// Nothing of it will become visible.
+    is_undone: bool,
+}
+
+impl Failed {
+    fn undone(error: Error) -> Failed {
+        Failed { error, is_undone: true }
+    }
+}

@@ -1,0 +1,118 @@
+//! Exports of this process and of those before it: who works on which, and what a crash left to be done.
+//!
+//! Invariant: an export that nobody works on is completed if it is committed and aborted if not, as soon as there are
+//! credentials for it: those of the environment at open, those of a statement when one brings them. Its record goes when
+//! it is done. Must not know: how objects are written.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use catalog::{Catalog, ExportState, Op};
+use host::Host;
+use model::{ExportId, ExportStore};
+use parking_lot::Mutex;
+use sources::SourceSettings;
+use sources::export::finish::{abort, complete, store_without_statement};
+use sources::export::{Destination, Reachable};
+use sources::store::Store;
+
+use crate::commit::commit;
+use crate::database::Database;
+use crate::error::Error;
+
+/// The exports somebody in this process works on.
+#[derive(Debug, Default)]
+pub(crate) struct RunningExports {
+    running: Mutex<BTreeSet<ExportId>>,
+}
+
+/// As long as it lives, nobody else touches the export.
+pub(crate) struct Working<'a> {
+    exports: &'a RunningExports,
+    export: ExportId,
+}
+
+impl RunningExports {
+    /// `None` if somebody works on it already.
+    pub(crate) fn begin(&self, export: ExportId) -> Option<Working<'_>> {
+        self.running.lock().insert(export).then_some(Working { exports: self, export })
+    }
+
+    pub(crate) fn is_running(&self, export: ExportId) -> bool {
+        self.running.lock().contains(&export)
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.exports.running.lock().remove(&self.export);
+    }
+}
+
+/// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
+pub(crate) fn finish_leftovers(database: &Arc<Database>) {
+    let left: Vec<Arc<ExportState>> = database.catalog.snapshot().exports().cloned().collect();
+    if left.is_empty() {
+        return;
+    }
+    let (finishing, handle) = (Arc::clone(database), database.runtimes.cpu().clone());
+    let work = move || {
+        for export in left {
+            let settings = SourceSettings::default().bounded();
+            let caches = &finishing.sources;
+            let store_of = |place: &ExportStore| {
+                store_without_statement(place, &caches.stores, &caches.environment, &settings)
+            };
+            // Best effort: what fails is tried again at the next open.
+            let _ = handle.block_on(finish(&finishing, &export, &store_of));
+        }
+    };
+    // Without a thread it is the next open's to do, too.
+    let _ended = database.runtimes.spawn_thread("export", work);
+}
+
+/// Finishes what waits for the credentials that a statement has just brought.
+pub(crate) async fn finish_waiting(database: &Database, destination: &Destination) -> Result<(), Error> {
+    let waiting: Vec<Arc<ExportState>> = database.catalog.snapshot().exports().cloned().collect();
+    for export in waiting {
+        if export.objects.iter().any(|object| destination.can_finish(&object.store)) {
+            let store_of =
+                |place: &ExportStore| destination.can_finish(place).then(|| destination.store_of(place));
+            finish(database, &export, &store_of).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Blocks for the record that says it is over.
+async fn finish(
+    database: &Database,
+    export: &ExportState,
+    store_of: &(dyn Fn(&ExportStore) -> Option<sources::error::Result<Arc<Store>>> + Sync),
+) -> Result<(), Error> {
+    let Some(_working) = database.exports.begin(export.id) else { return Ok(()) };
+    let mut objects: Vec<Reachable> = Vec::new();
+    for object in &export.objects {
+        let store = match object.store.is_files() {
+            true => None,
+            false => match store_of(&object.store) {
+                Some(store) => Some(store?),
+                // Its credentials are not here; all of it waits.
+                None => return Ok(()),
+            },
+        };
+        objects.push((store, object.clone()));
+    }
+    let disk = &database.host.disk;
+    match export.is_committed {
+        true => complete(disk, objects).await?,
+        false => abort(disk, objects).await?,
+    }
+    end(&database.catalog, &database.host, export.id)
+}
+
+/// The record that an export is over. Blocks.
+pub(crate) fn end(catalog: &Catalog, host: &Host, export: ExportId) -> Result<(), Error> {
+    let read_seq = catalog.snapshot().seq();
+    commit(catalog, host, read_seq, Vec::new(), vec![Op::ExportEnd { export }], None).map(drop)
+}
