@@ -1,4 +1,4 @@
-//! Reading objects and files through the public API, against an S3 endpoint in this process.
+//! Reading and writing objects and files through the public API, against an S3 endpoint in this process.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -16,6 +16,8 @@ mod broken_parquet;
 mod faults;
 #[path = "reading/inference.rs"]
 mod inference;
+#[path = "reading/exports.rs"]
+mod exports;
 #[path = "reading/files.rs"]
 mod files;
 #[path = "reading/web.rs"]

@@ -1,7 +1,9 @@
 //! An S3 endpoint in memory for these tests: counts requests, refuses signatures, breaks answers on demand.
 //!
 //! Invariant: what is counted is what arrived, retries included. Stricter than a real one: a range behind the end of
-//! an object is an error.
+//! an object is an error, and so is completing an upload with parts that leave a gap. What it writes is in `uploads`.
+
+mod uploads;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,8 +18,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use s3s::dto::{
-    ETag, ETagCondition, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput,
-    ListObjectsV2Input, ListObjectsV2Output, Object, StreamingBlob, Timestamp,
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
+    CompleteMultipartUploadOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput, ETag,
+    ETagCondition, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, ListObjectsV2Input,
+    ListObjectsV2Output, Object, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp, UploadPartInput,
+    UploadPartOutput,
 };
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::validation::NameValidation;
@@ -32,6 +37,11 @@ pub(crate) enum Kind {
     List,
     Head,
     Get,
+    /// One object, or a part of one.
+    Put,
+    /// Begins or completes an upload.
+    Post,
+    Delete,
 }
 
 /// One request that arrived.
@@ -57,6 +67,7 @@ pub(crate) enum Fault {
 struct State {
     /// Bucket to key to content.
     buckets: BTreeMap<String, BTreeMap<String, Bytes>>,
+    uploads: uploads::Uploads,
     arrived: Vec<Arrived>,
     faults: Vec<(String, Fault, usize)>,
     refuse_signed: bool,
@@ -123,6 +134,21 @@ impl S3Server {
         self.state.lock().unwrap().refuse_signed = true;
     }
 
+    /// Keys of a bucket.
+    pub(crate) fn keys(&self, bucket: &str) -> Vec<String> {
+        let state = self.state.lock().unwrap();
+        state.buckets.get(bucket).map(|objects| objects.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    pub(crate) fn content(&self, bucket: &str, key: &str) -> Bytes {
+        self.state.lock().unwrap().buckets[bucket][key].clone()
+    }
+
+    /// Uploads that are neither completed nor aborted, as `bucket/key`.
+    pub(crate) fn open_uploads(&self) -> Vec<String> {
+        self.state.lock().unwrap().uploads.open()
+    }
+
     pub(crate) fn arrived(&self) -> Vec<Arrived> {
         self.state.lock().unwrap().arrived.clone()
     }
@@ -150,6 +176,9 @@ async fn answer(
     let kind = match (request.method(), query.contains("list-type")) {
         (_, true) => Kind::List,
         (&Method::HEAD, _) => Kind::Head,
+        (&Method::PUT, _) => Kind::Put,
+        (&Method::POST, _) => Kind::Post,
+        (&Method::DELETE, _) => Kind::Delete,
         _ => Kind::Get,
     };
     let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).map(str::to_owned);
@@ -264,6 +293,38 @@ impl S3 for Objects {
             body: Some(StreamingBlob::wrap(stream::iter([Ok::<_, std::io::Error>(body)]))),
             ..GetObjectOutput::default()
         }))
+    }
+
+    async fn put_object(&self, request: S3Request<PutObjectInput>) -> S3Result<S3Response<PutObjectOutput>> {
+        uploads::put_object(&self.0, request.input).await
+    }
+
+    async fn create_multipart_upload(
+        &self,
+        request: S3Request<CreateMultipartUploadInput>,
+    ) -> S3Result<S3Response<CreateMultipartUploadOutput>> {
+        uploads::create(&self.0, request.input)
+    }
+
+    async fn upload_part(
+        &self,
+        request: S3Request<UploadPartInput>,
+    ) -> S3Result<S3Response<UploadPartOutput>> {
+        uploads::upload_part(&self.0, request.input).await
+    }
+
+    async fn complete_multipart_upload(
+        &self,
+        request: S3Request<CompleteMultipartUploadInput>,
+    ) -> S3Result<S3Response<CompleteMultipartUploadOutput>> {
+        uploads::complete(&self.0, request.input)
+    }
+
+    async fn abort_multipart_upload(
+        &self,
+        request: S3Request<AbortMultipartUploadInput>,
+    ) -> S3Result<S3Response<AbortMultipartUploadOutput>> {
+        uploads::abort(&self.0, request.input)
     }
 
     async fn list_objects_v2(
