@@ -54,7 +54,9 @@ pub(crate) async fn run(
     finish_waiting_elsewhere(context, &destination).await?;
     let mut body = body;
     // A label is about the statement's text: asked before anything is read.
-    let claim_def = table_def(target, &destination, Vec::new());
+    let database = context.snapshot.database(&context.current_database);
+    let database = database.ok_or_else(|| Error::unknown_database(&context.current_database))?.id;
+    let claim_def = TableDef { database, ..table_def(target, &destination, Vec::new()) };
     let claim =
         Claim::of(&context.settings, insert, &claim_def, &context.current_database, text)?.map(Arc::new);
     if let Some(claim) = &claim {
