@@ -247,6 +247,7 @@ pub(crate) fn export_object(in_bucket: bool) -> ExportObject {
         bucket: "b".into(),
         virtual_host: true,
         region: Some("eu".into()),
+        account: None,
         credentials: ExportCredentials::Statement,
     };
     let (key, upload) = if in_bucket { ("k.csv", "u-1") } else { ("/f/k.csv", "/f/.k.csv.tmp") };

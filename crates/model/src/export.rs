@@ -26,6 +26,8 @@ pub struct ExportStore {
     /// The bucket is part of the host name.
     pub virtual_host: bool,
     pub region: Option<Arc<str>>,
+    /// Of an Azure container; `None` for all else.
+    pub account: Option<Arc<str>>,
     pub credentials: ExportCredentials,
 }
 
@@ -51,6 +53,7 @@ impl ExportStore {
             bucket: "".into(),
             virtual_host: false,
             region: None,
+            account: None,
             credentials: ExportCredentials::Nobody,
         }
     }

@@ -70,7 +70,12 @@ pub fn target(arguments: &ObjectArguments, env: &SourceEnv) -> Result<Target> {
     }
 }
 
-fn credentials(arguments: &ObjectArguments, bucket: &BucketLocation, env: &SourceEnv) -> Credentials {
+/// Who signs requests to a bucket.
+pub(crate) fn credentials(
+    arguments: &ObjectArguments,
+    bucket: &BucketLocation,
+    env: &SourceEnv,
+) -> Credentials {
     let url = match bucket.virtual_host {
         true => format!("{}/", bucket.endpoint),
         false => format!("{}/{}/", bucket.endpoint, bucket.bucket),

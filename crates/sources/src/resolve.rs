@@ -83,7 +83,8 @@ impl Found<'_> {
         let reader = self.env.reader(self.store, first);
         // Enough for the magic bytes behind a compression's own header.
         let stored = reader.get(0..first.bytes.min(MAGIC_BYTES * 512)).await?;
-        let mut chunks = opened(Box::pin(futures::stream::iter([Ok(stored)])), self.compression, &first.path, None);
+        let mut chunks =
+            opened(Box::pin(futures::stream::iter([Ok(stored)])), self.compression, &first.path, None);
         let content = match futures::StreamExt::next(&mut chunks).await {
             Some(chunk) => chunk?,
             None => bytes::Bytes::new(),

@@ -44,6 +44,9 @@ fn write_object(fields: &mut FieldWriter, object: &ExportObject) {
     fields.text(7, &object.upload);
     object.parts.iter().for_each(|part| fields.bytes(8, part.as_bytes()));
     fields.uint(9, object.bytes);
+    if let Some(account) = &store.account {
+        fields.bytes(10, account.as_bytes());
+    }
 }
 
 fn read_object(field: &Field<'_>) -> Result<ExportObject, FormatError> {
@@ -68,6 +71,7 @@ fn read_object(field: &Field<'_>) -> Result<ExportObject, FormatError> {
             7 => upload = field.text()?.into(),
             8 => parts.push(field.text()?.into()),
             9 => bytes = field.uint()?,
+            10 => store.account = Some(field.text()?.into()),
             _ => field.skip(VERSION)?,
         }
     }

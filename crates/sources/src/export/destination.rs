@@ -12,13 +12,16 @@ use model::ColumnType;
 use model::export::{ExportCredentials, ExportStore};
 
 use crate::arguments::{ObjectArguments, SourceCall};
+use crate::azure_location::ContainerLocation;
 use crate::compression::Compression;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, GivenCredentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy};
 use crate::export::settings::ExportSettings;
-use crate::location::{BucketLocation, Location, file_location, s3_location};
+use crate::location::{BucketLocation, Location};
+use crate::open::{credentials, locate};
+use crate::signatures::{Family, function};
 use crate::store::Store;
 use crate::stores::RetryPolicy;
 use crate::structure;
@@ -45,10 +48,7 @@ pub struct Destination {
     pub strategy: Option<PartitionStrategy>,
     /// Whether the columns of PARTITION BY are written, too, under the hive strategy.
     pub partition_columns_in_data_file: bool,
-    is_files: bool,
-    /// URL or path as given.
-    path: String,
-    credentials: Credentials,
+    arguments: ObjectArguments,
     env: SourceEnv,
     disk: Arc<dyn Disk>,
     settings: ExportSettings,
@@ -75,47 +75,51 @@ impl Destination {
         settings: ExportSettings,
         is_partitioned: bool,
     ) -> Result<Destination> {
-        let function = call.function.to_ascii_lowercase();
-        if !matches!(function.as_str(), "s3" | "gcs" | "file") {
+        let arguments = call.object_arguments(&env.collections)?;
+        let has_cluster = function(&call.function).is_some_and(|function| function.has_cluster);
+        if arguments.family == Family::Url || has_cluster {
             return Err(SourceError::unsupported(format!(
-                "INSERT INTO FUNCTION {} is not supported; s3, gcs and file are",
+                "INSERT INTO FUNCTION {} is not supported; s3, gcs, azureBlobStorage and file are",
                 call.function
             )));
         }
-        let is_files = function == "file";
-        let arguments = call.object_arguments()?;
+        refuse_storage_class(&arguments)?;
         let compression = match &arguments.compression {
             Some(name) => Compression::by_name(name)?,
-            None => Compression::by_suffix(&arguments.url).0,
+            None => Compression::by_suffix(path_of(&arguments)).0,
         };
         let destination = Destination {
             format: format_of(&arguments)?,
             compression,
             structure: arguments.structure.as_deref().map(structure::parse).transpose()?,
             strategy: None,
-            partition_columns_in_data_file: false,
-            is_files,
-            credentials: Credentials::choose(&arguments.credentials, &env.environment),
-            path: arguments.url,
+            partition_columns_in_data_file: arguments.partition_columns_in_data_file.unwrap_or(false),
+            arguments,
             env: env.clone(),
             disk,
             settings,
         };
+        let path = destination.path().to_owned();
         if !is_partitioned {
-            names::refuse_globs(&destination.path)?;
-            destination.location(&destination.path)?;
+            names::refuse_globs(&path)?;
+            destination.location(&|text| Ok(text.to_owned()))?;
             return Ok(destination);
         }
-        let strategy = PartitionStrategy::choose(None, &destination.path)?;
-        let plain = destination.path.replace(PARTITION_WILDCARD, "x");
-        names::refuse_globs(&plain)?;
-        destination.location(&plain)?;
+        let template = format!("{path} {} {}", destination.arguments.url, destination.arguments.container);
+        let strategy =
+            PartitionStrategy::choose(destination.arguments.partition_strategy.as_deref(), &template)?;
+        names::refuse_globs(&path.replace(PARTITION_WILDCARD, "x"))?;
+        destination.location(&|text| Ok(text.replace(PARTITION_WILDCARD, "x")))?;
         Ok(Destination { strategy: Some(strategy), ..destination })
     }
 
     /// The path or URL, without anything secret.
     pub fn shown(&self) -> &str {
-        &self.path
+        self.path()
+    }
+
+    fn path(&self) -> &str {
+        path_of(&self.arguments)
     }
 
     pub(super) fn disk(&self) -> &Arc<dyn Disk> {
@@ -133,26 +137,41 @@ impl Destination {
     /// The key for a partition's rows. `id` names files that have no name of their own.
     pub(super) async fn spot(&self, partition: Option<&PartitionKey>, id: &str) -> Result<Spot> {
         let location = match partition {
-            None => self.location(&self.path)?,
-            Some(PartitionKey::Value(value)) => self.location(&names::with_value(&self.path, value)?)?,
+            None | Some(PartitionKey::Columns(_)) => self.location(&|text| Ok(text.to_owned()))?,
+            Some(PartitionKey::Value(value)) => self.location(&|text| names::with_value(text, value))?,
+        };
+        let key = |pattern: String| match partition {
             Some(PartitionKey::Columns(columns)) => {
-                let key = |root: &str| names::hive_key(root, columns, id, self.format, self.compression);
-                match self.location(&self.path)? {
-                    Location::S3 { bucket, pattern } => Location::S3 { bucket, pattern: key(&pattern)? },
-                    Location::Local { pattern } => Location::Local { pattern: key(&pattern)? },
-                }
+                names::hive_key(&pattern, columns, id, self.format, self.compression)
             }
+            _ => Ok(pattern),
         };
         match location {
-            Location::Local { pattern } => self.file_spot(&format!("/{pattern}")),
-            Location::S3 { bucket, pattern } => self.bucket_spot(bucket, pattern).await,
+            Location::Local { pattern } => self.file_spot(&format!("/{}", key(pattern)?)),
+            Location::S3 { bucket, pattern } => self.bucket_spot(Bucket::S3(bucket), key(pattern)?).await,
+            Location::Azure { container, key: given, pattern } => {
+                self.bucket_spot(Bucket::Azure(container, given), key(pattern)?).await
+            }
+            Location::Web { .. } => Err(only_read()),
         }
     }
 
-    fn location(&self, path: &str) -> Result<Location> {
-        match self.is_files {
-            true => file_location(path, &self.env.user_files),
-            false => s3_location(path, &self.env.environment),
+    /// Where the call points when `{_partition_id}` is what `with` makes of it.
+    fn location(&self, with: &dyn Fn(&str) -> Result<String>) -> Result<Location> {
+        let mut arguments = self.arguments.clone();
+        match arguments.family {
+            Family::Azure => {
+                arguments.container = with(&arguments.container)?;
+                arguments.blob_path = with(&arguments.blob_path)?;
+            }
+            _ => arguments.url = with(&arguments.url)?,
+        }
+        match locate(&arguments, &self.env)? {
+            Location::S3 { bucket, .. } if bucket.version.is_some() => Err(SourceError::bad_arguments(
+                "a version of an object cannot be written; leave versionId out",
+            )),
+            Location::Web { .. } => Err(only_read()),
+            located => Ok(located),
         }
     }
 
@@ -197,21 +216,16 @@ impl Destination {
         Err(all_taken(path))
     }
 
-    async fn bucket_spot(&self, bucket: BucketLocation, key: String) -> Result<Spot> {
+    async fn bucket_spot(&self, bucket: Bucket, key: String) -> Result<Spot> {
         let (bucket, store, taken) = self.look(bucket, &key).await?;
-        let place = Arc::new(self.place(&bucket));
-        let spot = |key: String| Spot {
-            key,
-            store: Some(Arc::clone(&store)),
-            place,
-            appends: false,
-            replaces: self.settings.truncate,
-        };
-        if self.settings.truncate || !taken {
+        let (place, replaces) = (Arc::new(self.place(&bucket)), self.settings.truncate);
+        let spot =
+            |key: String| Spot { key, store: Some(Arc::clone(&store)), place, appends: false, replaces };
+        if replaces || !taken {
             return Ok(spot(key));
         }
         if !self.settings.create_new {
-            return Err(exists(&bucket.bucket, &key));
+            return Err(exists(bucket.name(), &key));
         }
         for number in 1..=NUMBERS_MAX {
             let numbered = names::numbered(&key, number);
@@ -223,70 +237,149 @@ impl Destination {
     }
 
     /// The bucket where it really is, and whether the key is taken.
-    async fn look(&self, bucket: BucketLocation, key: &str) -> Result<(BucketLocation, Arc<Store>, bool)> {
+    async fn look(&self, bucket: Bucket, key: &str) -> Result<(Bucket, Arc<Store>, bool)> {
         let store = self.store(&bucket)?;
-        match store.exists(key).await {
-            Ok(taken) => Ok((bucket, store, taken)),
-            Err(error) => match error.region().filter(|region| bucket.region.as_deref() != Some(region)) {
-                Some(region) => {
-                    let moved = BucketLocation { region: Some(region.to_owned()), ..bucket };
-                    let store = self.store(&moved)?;
-                    let taken = store.exists(key).await?;
-                    Ok((moved, store, taken))
-                }
-                // Whoever may only write is not told what is there; replacing needs no answer.
-                None if error.kind() == SourceErrorKind::Denied && self.settings.truncate => {
-                    Ok((bucket, store, true))
-                }
-                None => Err(error),
-            },
+        let error = match store.exists(key).await {
+            Ok(taken) => return Ok((bucket, store, taken)),
+            Err(error) => error,
+        };
+        match (error.region(), bucket) {
+            (Some(region), Bucket::S3(bucket)) if bucket.region.as_deref() != Some(region) => {
+                let moved = Bucket::S3(bucket.moved_to(region));
+                let store = self.store(&moved)?;
+                let taken = store.exists(key).await?;
+                Ok((moved, store, taken))
+            }
+            // Whoever may only write is not told what is there; replacing needs no answer.
+            (_, bucket) if error.kind() == SourceErrorKind::Denied && self.settings.truncate => {
+                Ok((bucket, store, true))
+            }
+            _ => Err(error),
         }
     }
 
-    fn store(&self, bucket: &BucketLocation) -> Result<Arc<Store>> {
-        self.env.stores.bucket(bucket, &self.credentials, RetryPolicy::from(self.env.settings.as_ref()))
+    fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
+        let (policy, credentials) = (RetryPolicy::from(self.env.settings.as_ref()), self.credentials(bucket));
+        match bucket {
+            Bucket::S3(bucket) => self.env.stores.bucket(bucket, &credentials, policy),
+            Bucket::Azure(container, _) => self.env.stores.container(container, &credentials, policy),
+        }
+    }
+
+    fn credentials(&self, bucket: &Bucket) -> Credentials {
+        match bucket {
+            Bucket::S3(bucket) => credentials(&self.arguments, bucket, &self.env),
+            Bucket::Azure(_, key) => Credentials::choose(key, &S3Environment::default(), ""),
+        }
+    }
+
+    /// The bucket this call writes to; one, where PARTITION BY chooses between buckets.
+    fn bucket(&self) -> Option<Bucket> {
+        match self.location(&|text| Ok(text.replace(PARTITION_WILDCARD, "x"))) {
+            Ok(Location::S3 { bucket, .. }) => Some(Bucket::S3(bucket)),
+            Ok(Location::Azure { container, key, .. }) => Some(Bucket::Azure(container, key)),
+            _ => None,
+        }
     }
 
     /// Whether this call's credentials are those that `place` waits for.
     pub fn can_finish(&self, place: &ExportStore) -> bool {
-        let Credentials::Explicit(_) = &self.credentials else { return false };
-        let ours = match self.location(&self.path.replace(PARTITION_WILDCARD, "x")) {
-            Ok(Location::S3 { bucket, .. }) => bucket,
-            _ => return false,
-        };
+        let ours = self.bucket().map(|bucket| self.place(&bucket));
         place.credentials == ExportCredentials::Statement
-            && *place.endpoint == *ours.endpoint
-            && *place.bucket == *ours.bucket
+            && ours.is_some_and(|ours| {
+                (&ours.endpoint, &ours.bucket, &ours.account, ours.credentials)
+                    == (&place.endpoint, &place.bucket, &place.account, place.credentials)
+            })
     }
 
     /// The store of `place` with this call's credentials.
     pub fn store_of(&self, place: &ExportStore) -> Result<Arc<Store>> {
-        self.store(&bucket_of(place))
+        match self.bucket() {
+            Some(Bucket::S3(bucket)) => {
+                let region = place.region.as_deref().map(str::to_owned);
+                let endpoint = place.endpoint.to_string();
+                self.store(&Bucket::S3(BucketLocation { region, endpoint, ..bucket }))
+            }
+            Some(azure) => self.store(&azure),
+            None => Err(only_read()),
+        }
     }
 
-    fn place(&self, bucket: &BucketLocation) -> ExportStore {
+    fn place(&self, bucket: &Bucket) -> ExportStore {
+        let (signs, keyed) = match (bucket, self.credentials(bucket)) {
+            (Bucket::Azure(container, _), _) if container.signature.is_some() => (true, true),
+            (_, Credentials::Explicit(_)) => (true, true),
+            (_, Credentials::Ambient(_)) => (true, false),
+            (_, Credentials::Anonymous) => (false, false),
+        };
+        let credentials = match (signs, keyed) {
+            (true, true) => ExportCredentials::Statement,
+            (true, false) => ExportCredentials::Ambient,
+            (false, _) => ExportCredentials::Nobody,
+        };
+        let (endpoint, virtual_host, region, account) = match bucket {
+            Bucket::S3(of) => (&of.endpoint, of.virtual_host, of.region.as_deref(), None),
+            Bucket::Azure(of, _) => (&of.endpoint, false, None, Some(of.account.as_str())),
+        };
         ExportStore {
-            endpoint: bucket.endpoint.as_str().into(),
-            bucket: bucket.bucket.as_str().into(),
-            virtual_host: bucket.virtual_host,
-            region: bucket.region.as_deref().map(Into::into),
-            credentials: match &self.credentials {
-                Credentials::Explicit(_) => ExportCredentials::Statement,
-                Credentials::Ambient(_) => ExportCredentials::Ambient,
-                Credentials::Anonymous => ExportCredentials::Nobody,
-            },
+            endpoint: endpoint.as_str().into(),
+            bucket: bucket.name().into(),
+            virtual_host,
+            region: region.map(Into::into),
+            account: account.map(Into::into),
+            credentials,
         }
     }
 }
 
-/// The bucket that a record names.
-pub(super) fn bucket_of(place: &ExportStore) -> BucketLocation {
-    BucketLocation {
+/// What a call writes to, when it is not files.
+enum Bucket {
+    S3(BucketLocation),
+    Azure(ContainerLocation, GivenCredentials),
+}
+
+impl Bucket {
+    fn name(&self) -> &str {
+        match self {
+            Bucket::S3(bucket) => &bucket.bucket,
+            Bucket::Azure(container, _) => &container.container,
+        }
+    }
+}
+
+fn path_of(arguments: &ObjectArguments) -> &str {
+    match arguments.family {
+        Family::Azure => &arguments.blob_path,
+        _ => &arguments.url,
+    }
+}
+
+fn only_read() -> SourceError {
+    SourceError::unsupported("writing to a URL or with a presigned one is not supported")
+        .with_hint("s3(), gcs(), azureBlobStorage() and file() can be written")
+}
+
+/// The client cannot ask for a class when it begins an upload in parts.
+fn refuse_storage_class(arguments: &ObjectArguments) -> Result<()> {
+    match &arguments.storage_class {
+        Some(class) if !class.eq_ignore_ascii_case("STANDARD") => {
+            Err(SourceError::unsupported(format!("writing with storage class \"{class}\" is not supported"))
+                .with_hint("write with STANDARD, and let a lifecycle rule of the bucket move the objects"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bucket that a record names; a container of Azure is none.
+pub(super) fn bucket_of(place: &ExportStore) -> Option<BucketLocation> {
+    place.account.is_none().then(|| BucketLocation {
         endpoint: place.endpoint.to_string(),
         bucket: place.bucket.to_string(),
         virtual_host: place.virtual_host,
         region: place.region.as_deref().map(str::to_owned),
-    }
+        version: None,
+        headers: Vec::new(),
+    })
 }
 
 fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
@@ -294,9 +387,9 @@ fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
     let format = match &arguments.format {
         Some(name) => FormatKind::parse(name).ok_or_else(|| unknown(format!("unknown format \"{name}\"")))?,
         None => {
-            let plain = Compression::by_suffix(&arguments.url).1;
+            let plain = Compression::by_suffix(path_of(arguments)).1;
             FormatKind::of_file_name(plain).ok_or_else(|| {
-                let message = format!("the name \"{}\" tells no format to write", arguments.url);
+                let message = format!("the name \"{}\" tells no format to write", path_of(arguments));
                 SourceError::bad_arguments(message)
                     .with_code(code::CANNOT_DETECT_FORMAT)
                     .with_hint("give the format as an argument")

@@ -58,12 +58,13 @@ pub fn store_without_statement(
     environment: &S3Environment,
     settings: &SourceSettings,
 ) -> Option<Result<Arc<Store>>> {
+    let bucket = bucket_of(place)?;
     let credentials = match (place.credentials, &environment.key) {
         (ExportCredentials::Nobody, _) => Credentials::Anonymous,
         (ExportCredentials::Ambient, Some(key)) => Credentials::Ambient(key.clone()),
         (ExportCredentials::Ambient, None) | (ExportCredentials::Statement, _) => return None,
     };
-    Some(stores.bucket(&bucket_of(place), &credentials, RetryPolicy::from(settings)))
+    Some(stores.bucket(&bucket, &credentials, RetryPolicy::from(settings)))
 }
 
 fn rename(disk: &dyn Disk, object: &ExportObject) -> Result<()> {
