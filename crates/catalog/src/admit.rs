@@ -167,19 +167,21 @@ pub(crate) fn check_op(
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
             naming::check_collection(state, op)
         }
-        Op::ExportOpen { export, .. } => match state.exports().get(*export) {
-            Some(open) if open.is_committed => Err(export_over(*export, "is committed")),
-            _ => Ok(()),
-        },
-        Op::ExportCommit { export, .. } => match state.exports().get(*export) {
-            Some(open) if !open.is_committed => Ok(()),
-            Some(_) => Err(export_over(*export, "is committed")),
-            None => Err(export_over(*export, "is not open")),
-        },
-        Op::ExportEnd { export } => match state.exports().get(*export) {
-            Some(_) => Ok(()),
-            None => Err(export_over(*export, "is not open")),
-        },
+        Op::ExportOpen { export, .. } => export_not_committed(state, *export, false),
+        Op::ExportCommit { export, .. } => export_not_committed(state, *export, true),
+        Op::ExportEnd { export } => {
+            let open = state.exports().get(*export).map(drop);
+            open.ok_or_else(|| export_over(*export, "is not open"))
+        }
+    }
+}
+
+/// An export may grow, or be committed once. `is_open`: it has to be there already.
+fn export_not_committed(state: &State, export: ExportId, is_open: bool) -> Result<(), RefusedWhy> {
+    match state.exports().get(export) {
+        Some(open) if open.is_committed => Err(export_over(export, "is committed")),
+        None if is_open => Err(export_over(export, "is not open")),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@ use host::Host;
 use model::{ExportId, ExportObject};
 use sources::export::{Export, ExportJournal, ExportNames, Reachable, Sealed, finish};
 use sources::{Destination, SourceError, SourceErrorKind};
+use tokio_util::sync::CancellationToken;
 
 use super::partitions::Partitions;
 use crate::commit::commit;
@@ -62,11 +63,16 @@ impl ExportJob {
     pub(super) async fn run(self) -> Result<(), Error> {
         let runtimes = self.context.database.runtimes.clone();
         let handle = runtimes.cpu().clone();
-        let ended = runtimes.spawn_thread("export", move || handle.block_on(self.write()))?;
-        ended.await.map_err(|_| Error::internal("an export ended early"))?
+        let stop = self.context.progress.cancellation().child_token();
+        // It stops at its next wait when nobody waits for it any more.
+        let guard = stop.clone().drop_guard();
+        let ended = runtimes.spawn_thread("export", move || handle.block_on(self.write(stop)))?;
+        let ended = ended.await.map_err(|_| Error::internal("an export ended early"))?;
+        guard.disarm();
+        ended
     }
 
-    async fn write(mut self) -> Result<(), Error> {
+    async fn write(mut self, stop: CancellationToken) -> Result<(), Error> {
         let context = Arc::clone(&self.context);
         let database = &context.database;
         let _working = database.exports.begin(self.export);
@@ -81,10 +87,9 @@ impl ExportJob {
         let destination = Arc::clone(&self.destination);
         let known = Arc::clone(&journal) as Arc<dyn ExportJournal>;
         let mut export = Export::new(destination, schema, known, self.names.clone());
-        let stopped = context.progress.cancellation().clone();
         let written = tokio::select! {
             biased;
-            () = stopped.cancelled() => Err(Error::cancelled()),
+            () = stop.cancelled() => Err(Error::cancelled()),
             written = self.write_rows(&mut export) => written,
         };
         let committed = match written {
