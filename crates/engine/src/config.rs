@@ -25,6 +25,11 @@ pub struct Config {
     pub allow_any_local_path: bool,
     /// Where relative paths of `file()` begin.
     pub user_files: Option<PathBuf>,
+    /// Hosts that statements may name (`remote_url_allow_hosts`): `host`, `host:port`, or with `*`; `None` is any.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Others than the owner of the machine write statements: they may read neither the machine's own ports and
+    /// metadata nor use its credentials.
+    pub faces_users: bool,
 }
 
 impl Default for Config {
@@ -41,6 +46,8 @@ impl Default for Config {
             old_parts_lifetime_ms: 480_000,
             allow_any_local_path: true,
             user_files: None,
+            allowed_hosts: None,
+            faces_users: false,
         }
     }
 }

@@ -81,7 +81,10 @@ impl Database {
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
             sources: SourceCaches {
-                stores: Arc::new(sources::StoreCache::new(runtimes.clone())),
+                stores: Arc::new(sources::StoreCache::with_hosts(
+                    runtimes.clone(),
+                    sources::HostFilter::new(config.allowed_hosts.clone(), config.faces_users)?,
+                )),
                 schemas: Arc::new(sources::SchemaCache::default()),
                 environment: sources::S3Environment::of_machine(),
             },

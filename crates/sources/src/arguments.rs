@@ -200,7 +200,8 @@ fn unknown_function(name: &str) -> SourceError {
         "hdfs" | "hdfscluster" | "iceberg" | "deltalake" | "hudi" => SourceError::unsupported(format!(
             "table function \"{name}\" is not supported yet; s3, gcs, azureBlobStorage, url and file are"
         )),
-        _ => SourceError::bad_arguments(format!("unknown table function \"{name}\"")),
+        _ => SourceError::bad_arguments(format!("unknown table function \"{name}\""))
+            .with_code(code::UNKNOWN_FUNCTION),
     }
 }
 
@@ -211,7 +212,8 @@ fn without_cluster<'a>(name: &str, family: Family, arguments: &'a [Argument]) ->
         other => Err(SourceError::bad_arguments(format!(
             "cluster \"{}\" does not exist; the only one is \"default\"",
             other.unwrap_or("?")
-        ))),
+        ))
+        .with_code(code::CLUSTER_DOESNT_EXIST)),
     }
 }
 

@@ -59,6 +59,7 @@ pub mod code {
     pub const THERE_IS_NO_COLUMN: u16 = 8;
     pub const BAD_ARGUMENTS: u16 = 36;
     pub const NUMBER_OF_ARGUMENTS_DOESNT_MATCH: u16 = 42;
+    pub const UNKNOWN_FUNCTION: u16 = 46;
     pub const NOT_IMPLEMENTED: u16 = 48;
     pub const TYPE_MISMATCH: u16 = 53;
     pub const UNKNOWN_FORMAT: u16 = 73;
@@ -76,6 +77,7 @@ pub mod code {
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u16 = 636;
     pub const CANNOT_APPEND_TO_FILE: u16 = 641;
     pub const NAMED_COLLECTION_DOESNT_EXIST: u16 = 669;
+    pub const CLUSTER_DOESNT_EXIST: u16 = 701;
     pub const CANNOT_DETECT_FORMAT: u16 = 715;
 }
 
