@@ -5,6 +5,7 @@
 //! front none is used. Must not know: buckets, retries.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -20,6 +21,8 @@ use url::Url;
 use crate::credentials::Secret;
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::hosts::HostFilter;
+
+const USER_AGENT: &str = concat!("gristmill/", env!("CARGO_PKG_VERSION"));
 
 /// What the region a bucket is in is called in answers that carry no body.
 const REGION_HEADER: &str = "x-amz-bucket-region";
@@ -62,7 +65,15 @@ impl GuardedConnector {
             .default_headers(headers)
             .connect_timeout(self.connect_timeout)
             .read_timeout(self.read_timeout)
-            .dns_resolver(Arc::new(GuardedResolver(Arc::clone(&self.hosts))))
+            .dns_resolver(Arc::new(GuardedResolver::new(Arc::clone(&self.hosts))))
+            .user_agent(USER_AGENT)
+            // Many connections carry more than many streams of one.
+            .http1_only()
+            // Ranges and lengths are of bytes as they are stored.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
             .redirect(redirects);
         match self.hosts.faces_users() {
             true => builder.no_proxy().build(),
@@ -125,18 +136,31 @@ fn with_region(answer: HttpResponse) -> HttpResponse {
     }
 }
 
-/// Resolves by the system, and passes on only addresses that may be talked to.
+/// Resolves by the system, and passes on only addresses that may be talked to, each time another one first: a store of
+/// many addresses is meant to be used at all of them.
 #[derive(Debug)]
-struct GuardedResolver(Arc<HostFilter>);
+struct GuardedResolver {
+    hosts: Arc<HostFilter>,
+    resolved: AtomicUsize,
+}
+
+impl GuardedResolver {
+    fn new(hosts: Arc<HostFilter>) -> Self {
+        GuardedResolver { hosts, resolved: AtomicUsize::new(0) }
+    }
+}
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let hosts = Arc::clone(&self.0);
+        let hosts = Arc::clone(&self.hosts);
+        let turn = self.resolved.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let mut found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             for address in &found {
                 hosts.check_address(name.as_str(), address.ip())?;
             }
+            let first = turn.checked_rem(found.len()).unwrap_or(0);
+            found.rotate_left(first);
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }

@@ -332,6 +332,21 @@ fn with_users_in_front_a_page_of_this_machine_is_not_asked_for() {
 }
 
 #[test]
+fn a_password_in_a_url_is_sent_and_not_shown() {
+    let (fixture, server) = fixture();
+    server.put("/a.csv", csv(1..2));
+    let url = |path: &str| server.url(path).replace("http://", "http://u:s3cr3t@");
+    assert_eq!(read(&fixture, &url("/a.csv")).unwrap(), ["1|v1|/a.csv|a.csv|5"]);
+    // base64 of u:s3cr3t
+    assert!(server.signed().iter().all(|(_, _, authorization)| authorization == "Basic dTpzM2NyM3Q="));
+    let error = fixture.resolve("url", &[&url("/b.csv"), STRUCTURE[0], STRUCTURE[1]]).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{error}");
+    let table = fixture.resolve("url", &[&format!("{}?token=s3cr3t", url("/a.csv")), "CSV"]).unwrap();
+    let kept = format!("{:?} {:?} {:?}", fixture.env.schema_cache.rows(), table.notes(), table.files());
+    assert!(!kept.contains("s3cr3t"), "{kept}");
+}
+
+#[test]
 fn a_presigned_url_of_a_bucket_is_one_page() {
     let (fixture, server) = fixture();
     server.put("/b/k.csv", csv(1..2));
