@@ -178,3 +178,48 @@ pub(crate) fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap> {
     }
     Ok(map)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(hosts: HostFilter, name: &str) -> std::result::Result<usize, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let resolver = GuardedResolver::new(Arc::new(hosts));
+        let answer = runtime.block_on(resolver.resolve(name.parse().unwrap()));
+        answer.map(Iterator::count).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_name_of_this_machine_is_no_address_for_users() {
+        assert!(resolved(HostFilter::default(), "localhost").is_ok_and(|count| count > 0));
+        let error = resolved(HostFilter::new(None, true).unwrap(), "localhost").unwrap_err();
+        assert!(error.contains("\"localhost\" is this machine"), "{error}");
+        let named = HostFilter::new(Some(vec!["localhost:9000".to_owned()]), true).unwrap();
+        assert!(resolved(named, "localhost").is_ok());
+    }
+
+    #[test]
+    fn a_redirect_to_a_region_becomes_an_error_that_names_it() {
+        let answer = |status: u16, region: &str| {
+            let answer = http::Response::builder().status(status).header(REGION_HEADER, region);
+            with_region(answer.body(HttpResponseBody::from("x".to_owned())).unwrap()).status().as_u16()
+        };
+        for (status, region, expected) in [
+            (301, "eu-west-3", 400),
+            (307, "eu-west-3", 400),
+            (301, "<Region>", 301),
+            (200, "eu-west-3", 200),
+            (403, "eu-west-3", 403),
+        ] {
+            assert_eq!(answer(status, region), expected, "{status} {region}");
+        }
+    }
+
+    #[test]
+    fn values_of_headers_do_not_print() {
+        let map = header_map(&[("Authorization".to_owned(), Secret::new("s3cr3t"))]).unwrap();
+        assert_eq!(map["authorization"], "s3cr3t");
+        assert!(!format!("{map:?}").contains("s3cr3t"));
+    }
+}

@@ -18,6 +18,7 @@ pub mod format;
 pub mod signatures;
 mod showing;
 pub mod arguments;
+mod sorting;
 mod url_forms;
 mod azure_location;
 pub mod web_location;

@@ -1,10 +1,12 @@
 //! How buckets and containers are asked: regions, headers, versions, Azure's signatures, and the folder of user files.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use sources::location::UserFiles;
 use sources::{
-    Argument, ArgumentValue, ObjectTable, S3Environment, SourceCall, SourceError, SourceErrorKind, resolve,
+    AccessKey, Argument, ArgumentValue, EndpointCredentials, HostFilter, ObjectTable, S3Environment, Secret,
+    SourceCall, SourceError, SourceErrorKind, StoreCache, resolve,
 };
 
 use crate::fixture::Fixture;
@@ -66,6 +68,29 @@ fn headers_go_with_every_request_and_are_signed() {
     let error = with_headers(&fixture, "s3", &server.url("/b/k.csv"), "s3cr3t").unwrap_err();
     assert_eq!(error.kind(), SourceErrorKind::Denied);
     assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{error}");
+}
+
+#[test]
+fn keys_of_the_environment_are_the_owners_and_not_the_users() {
+    let (mut fixture, server) = fixture();
+    let key = AccessKey { id: "ambient".to_owned(), secret: Secret::new("s3cr3t"), session_token: None };
+    fixture.env.environment = S3Environment { key: Some(key.clone()), ..S3Environment::default() };
+    server.put("/b/k.csv", page("7\n"));
+    let url = server.url("/b/k.csv");
+    let authorizations = |fixture: &Fixture| {
+        assert_eq!(read(fixture, "s3", &[&url, STRUCTURE[0], STRUCTURE[1]]).unwrap(), ["7|b/k.csv"]);
+        server.signed().into_iter().map(|(_, _, authorization)| authorization).collect::<Vec<_>>()
+    };
+    assert!(authorizations(&fixture).iter().all(|one| one.contains("Credential=ambient/")));
+    let host = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+    let hosts = HostFilter::new(Some(vec![host]), true).unwrap();
+    fixture.env.stores = Arc::new(StoreCache::with_hosts(fixture.runtimes.clone(), hosts));
+    assert!(authorizations(&fixture).iter().all(String::is_empty));
+    // What the operator configured for a prefix is meant for users.
+    let configured = AccessKey { id: "configured".to_owned(), ..key };
+    let endpoint = EndpointCredentials { prefix: server.url("/b/"), key: Some(configured) };
+    fixture.env.environment.endpoints = vec![endpoint];
+    assert!(authorizations(&fixture).iter().all(|one| one.contains("Credential=configured/")));
 }
 
 #[test]

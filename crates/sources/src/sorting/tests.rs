@@ -1,4 +1,5 @@
 use super::*;
+use crate::showing::{SeenArgument, Showing, showing};
 
 fn text(value: &str) -> Argument {
     Argument { name: None, value: ArgumentValue::Text(value.to_owned()) }
