@@ -46,7 +46,7 @@ pub(crate) fn resumable_source(planned: &PlannedQuery) -> Result<Option<Arc<Obje
 /// Reads a SELECT that only projects one source unit by unit; any other stays as it is.
 pub(crate) async fn read_by_units(planned: &mut PlannedQuery, sinks: usize) -> Result<(), Error> {
     let Some(source) = plain_source(planned) else { return Ok(()) };
-    let units = source.units(UNIT_BYTES).await?;
+    let units = source.shared_units(UNIT_BYTES).await?;
     source.expect(&units, None).await?;
     let plan = LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
     read_instead(planned, UnitTable::new(source, units, &plan, sinks))

@@ -70,6 +70,12 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         max_download_buffer_size: settings.get_u64("max_download_buffer_size").max(1),
         read_method,
         prefetch: settings.get_bool("remote_filesystem_read_prefetch"),
+        parallel_parsing: settings.get_bool("input_format_parallel_parsing"),
+        max_parsing_threads: number("max_parsing_threads"),
+        parsing_chunk_bytes: match settings.is_changed("min_chunk_bytes_for_parallel_parsing") {
+            true => settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
+            false => defaults.parsing_chunk_bytes,
+        },
         max_block_size: given("max_block_size", 8192).max(1),
         list_page_keys: number("s3_list_object_keys_size").clamp(1, 1000),
         retry_attempts: given("s3_retry_attempts", defaults.retry_attempts),

@@ -71,11 +71,7 @@ impl ObjectScanExec {
             Some(positions) => Arc::new(table.schema().project(positions)?),
             None => table.schema(),
         };
-        // Text is cut only between files.
-        let streams = match table.is_cut_inside_files() {
-            true => partitions,
-            false => partitions.min(files.len()),
-        };
+        let streams = table.streams(&files, partitions);
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(streams.max(1)),
@@ -146,7 +142,7 @@ impl Scan {
         let bytes: u64 = self.files.iter().map(|file| self.table.files()[*file].bytes).sum();
         let streams = u64::try_from(self.streams).unwrap_or(1).max(1);
         let target = (bytes / (streams * UNITS_PER_STREAM)).max(UNIT_BYTES_MIN);
-        let units = self.table.units_of(&self.files, target, &self.filters).await?;
+        let units = self.table.shared(self.table.units_of(&self.files, target, &self.filters).await?);
         self.table.expect(&units, self.projection.as_deref()).await?;
         Ok(Mutex::new(units.into()))
     }

@@ -13,7 +13,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DataFusionError;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use formats::FormatKind;
+use formats::{FormatKind, RecordBoundaries};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 use model::type_arrow::to_field;
@@ -26,7 +26,7 @@ use crate::pages;
 use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
 use crate::prune::RowGroupFilter;
-use crate::split::{Cuttable, SourceUnit, cut};
+use crate::split::{Cuttable, SourceUnit, cut, share, shares_of};
 use crate::store::Store;
 use crate::text_stream::{self, TextRead};
 use crate::virtual_columns::VirtualColumn;
@@ -120,8 +120,16 @@ impl ObjectTable {
         self.source.rows
     }
 
-    pub(crate) fn is_cut_inside_files(&self) -> bool {
-        self.source.format == FormatKind::Parquet
+    /// Streams that can read these files at the same time, of `wanted`.
+    pub(crate) fn streams(&self, files: &[usize], wanted: usize) -> usize {
+        if self.source.format == FormatKind::Parquet {
+            return wanted;
+        }
+        let settings = &self.source.env.settings;
+        let cuttable = RecordBoundaries::new(self.source.format, &settings.format).is_some();
+        let bytes = |file: &usize| self.source.files.get(*file).map_or(0, |file| file.bytes);
+        let of_file = |file: &usize| if cuttable { shares_of(bytes(file), settings) } else { 1 };
+        files.iter().map(of_file).fold(0_usize, usize::saturating_add).min(wanted)
     }
 
     /// Adds what these units will read to the statement's progress counters.
@@ -162,7 +170,17 @@ impl ObjectTable {
         &self.source.env
     }
 
-    /// Units of about `target_bytes`, in order.
+    /// Units of about `target_bytes`, in order, for one statement: large text files come in shares.
+    pub async fn shared_units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
+        Ok(self.shared(self.units(target_bytes).await?))
+    }
+
+    /// The same units with large text files in shares, which are good for one reading.
+    pub(crate) fn shared(&self, units: Vec<SourceUnit>) -> Vec<SourceUnit> {
+        share(units, self.source.format, &self.source.env.settings)
+    }
+
+    /// Units of about `target_bytes`, in order. They mean the same rows whenever they are read.
     pub async fn units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
         let all: Vec<usize> = (0..self.source.files.len()).collect();
         self.units_of(&all, target_bytes, &[]).await
@@ -235,7 +253,7 @@ impl ObjectTable {
         let (reader, memory) = (source.env.reader(&source.store, file), source.env.memory.clone());
         let virtual_columns = self.virtual_columns.clone();
         if source.format != FormatKind::Parquet {
-            return text_stream::read(TextRead {
+            let read = TextRead {
                 reader,
                 format: source.format,
                 compression: source.compression,
@@ -243,7 +261,8 @@ impl ObjectTable {
                 output,
                 virtual_columns,
                 memory,
-            });
+            };
+            return text_stream::read(read, unit.share.clone());
         }
         let footers = source.env.schema_cache.footers();
         let mut footer = footers.load(&reader).await?;

@@ -84,6 +84,12 @@ pub struct SourceSettings {
     pub max_download_buffer_size: u64,
     pub read_method: ReadMethod,
     pub prefetch: bool,
+    /// Several streams may parse one text file.
+    pub parallel_parsing: bool,
+    /// How many of them; 0 is `max_threads`.
+    pub max_parsing_threads: usize,
+    /// Bytes of text that one of them takes at a time.
+    pub parsing_chunk_bytes: u64,
     /// Rows of one batch.
     pub max_block_size: usize,
     /// Keys in one page of a listing.
@@ -139,6 +145,9 @@ impl Default for SourceSettings {
             max_download_buffer_size: 10 << 20,
             read_method: ReadMethod::Threadpool,
             prefetch: true,
+            parallel_parsing: true,
+            max_parsing_threads: 0,
+            parsing_chunk_bytes: 4 << 20,
             max_block_size: 65_409,
             list_page_keys: 1000,
             // ClickHouse allows 500 attempts; with waits capped at 5 s that is 40 minutes of silence.
@@ -200,5 +209,20 @@ impl SourceSettings {
     /// Whether bytes may be fetched before they are asked for.
     pub fn reads_ahead(&self) -> bool {
         self.prefetch && self.read_method == ReadMethod::Threadpool
+    }
+
+    /// Streams that may parse one text file.
+    pub(crate) fn parsing_threads(&self) -> usize {
+        match self.max_parsing_threads {
+            _ if !self.parallel_parsing => 1,
+            0 => self.max_threads,
+            count => count.min(self.max_threads),
+        }
+    }
+
+    /// Bytes of a piece of text. Pieces wait and are parsed beside each other, so large ones cost memory and small ones
+    /// make small batches.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        usize::try_from(self.parsing_chunk_bytes).unwrap_or(usize::MAX).clamp(64 << 10, 16 << 20)
     }
 }

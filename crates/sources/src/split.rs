@@ -1,13 +1,20 @@
 //! Where a source may be cut into units of work.
 //!
-//! Pure. Invariant: units cover every row once; a unit stays inside one file. Parquet is cut between row groups, text
-//! only between files. Must not know: who reads units.
+//! Pure. Invariant: units cover every row once; a unit stays inside one file. Parquet is cut between row groups; a text
+//! file is one unit, or several shares of it. Must not know: who reads units.
 
 use std::sync::Arc;
 
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::settings::SourceSettings;
+use crate::shared_text::{self, Share};
+use formats::FormatKind;
+
 /// A piece of one file, read by one stream.
+///
+/// With a [`Share`] it is no certain rows, but what the other shares of the file leave when it is read: all of them
+/// together are the file, once. Such a unit cannot be remembered beyond the statement that made it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceUnit {
     /// Position in `ObjectTable::files`.
@@ -18,6 +25,8 @@ pub struct SourceUnit {
     pub bytes: u64,
     /// Rows, where metadata tells.
     pub rows: Option<u64>,
+    /// Of a text file that several streams parse together.
+    pub share: Option<Share>,
 }
 
 /// A file to be cut.
@@ -33,13 +42,51 @@ pub(crate) fn cut(files: &[Cuttable], target_bytes: u64) -> Vec<SourceUnit> {
     let mut units = Vec::new();
     for file in files {
         match &file.row_groups {
-            None => {
-                units.push(SourceUnit { file: file.file, row_groups: None, bytes: file.bytes, rows: None })
-            }
+            None => units.push(SourceUnit {
+                file: file.file,
+                row_groups: None,
+                bytes: file.bytes,
+                rows: None,
+                share: None,
+            }),
             Some((footer, kept)) => cut_row_groups(file.file, footer, kept, target_bytes, &mut units),
         }
     }
     units
+}
+
+/// Stored bytes of a text file for which one more stream is worth while.
+const SHARE_BYTES_MIN: u64 = 4 << 20;
+
+/// Streams that may parse a text file of this size together.
+pub(crate) fn shares_of(bytes: u64, settings: &SourceSettings) -> usize {
+    let worth = usize::try_from(bytes / SHARE_BYTES_MIN).unwrap_or(usize::MAX);
+    worth.min(settings.parsing_threads()).max(1)
+}
+
+/// The same units, with large text files in shares.
+pub(crate) fn share(
+    units: Vec<SourceUnit>,
+    format: FormatKind,
+    settings: &SourceSettings,
+) -> Vec<SourceUnit> {
+    let mut shared = Vec::with_capacity(units.len());
+    for unit in units {
+        let count = shares_of(unit.bytes, settings);
+        let Some(shares) = shared_text::shares(format, &settings.format, count) else {
+            shared.push(unit);
+            continue;
+        };
+        // The remainder is counted with the first.
+        let bytes = unit.bytes / u64::try_from(count).unwrap_or(1);
+        let first = unit.bytes - bytes * (u64::try_from(count).unwrap_or(1) - 1);
+        shared.extend(shares.enumerate().map(|(index, share)| SourceUnit {
+            bytes: if index == 0 { first } else { bytes },
+            share: Some(share),
+            ..unit.clone()
+        }));
+    }
+    shared
 }
 
 fn cut_row_groups(
@@ -64,6 +111,7 @@ fn cut_row_groups(
             row_groups: Some(Vec::new()),
             bytes: 0,
             rows: Some(0),
+            share: None,
         });
         unit.bytes = unit.bytes.saturating_add(bytes);
         unit.rows = unit.rows.map(|sum| sum.saturating_add(rows));

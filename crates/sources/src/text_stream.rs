@@ -9,15 +9,16 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use bytes::{Bytes, BytesMut};
-use formats::{FormatKind, HeaderRows, RowReader, new_reader};
+use formats::{FormatKind, HeaderRows, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::compression::{ByteStream, Compression, DecodeTask, opened};
-use crate::error::{Result, SourceError, SourceErrorKind, format_code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::fetch::FileReader;
 use crate::parquet_stream::BatchStream;
+use crate::shared_text::{CutPlan, Given, Share, bad_row, bad_row_of_piece};
 use crate::virtual_columns::VirtualColumn;
 
 /// What to read of one text file.
@@ -96,26 +97,75 @@ impl Pieces {
 }
 
 struct Parsing {
-    read: TextRead,
-    chunks: ByteStream,
-    rows: Box<dyn RowReader>,
+    read: Arc<TextRead>,
+    input: Input,
     /// Bytes the reader has not consumed.
     rest: BytesMut,
     parsed: VecDeque<RecordBatch>,
     ended: bool,
+    /// The file is done when this stream is.
+    counts_file: bool,
+}
+
+enum Input {
+    /// In order, by one reader.
+    Alone { rows: Box<dyn RowReader>, chunks: ByteStream },
+    /// What other streams of the same file leave.
+    Shared(Share),
 }
 
 /// Starts reading: the first requests are sent before the stream is polled.
-pub(crate) fn read(read: TextRead) -> Result<BatchStream> {
-    let settings = Arc::clone(&read.reader.settings);
-    let rows = new_reader(read.format, parsed_schema(&read), &settings.format)
-        .map_err(|error| bad_row(&read.reader.file.path, &error))?;
-    let stored = stored(read.reader.clone(), read.memory.clone());
-    let task = DecodeTask { runtimes: read.reader.store.runtimes().clone(), memory: read.memory.clone() };
-    let chunks = opened(stored, read.compression, &read.reader.file.path, Some(task));
-    let parsing =
-        Parsing { read, chunks, rows, rest: BytesMut::new(), parsed: VecDeque::new(), ended: false };
+///
+/// With a `share` the stream gives pieces of the file, with the streams of the other shares all of it.
+pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> {
+    let read = Arc::new(read);
+    let (input, counts_file) = match share {
+        Some(share) => {
+            share.open(|| cut_plan(&read))?;
+            (Input::Shared(share), false)
+        }
+        None => {
+            let rows = row_reader(&read, &ReaderStart::File)?;
+            (Input::Alone { rows, chunks: chunks(&read) }, true)
+        }
+    };
+    let (rest, parsed) = (BytesMut::new(), VecDeque::new());
+    let parsing = Parsing { read, input, rest, parsed, ended: false, counts_file };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
+}
+
+/// The file without its compression; the first requests are sent.
+fn chunks(read: &TextRead) -> ByteStream {
+    let task = DecodeTask { runtimes: read.reader.store.runtimes().clone(), memory: read.memory.clone() };
+    opened(
+        stored(read.reader.clone(), read.memory.clone()),
+        read.compression,
+        &read.reader.file.path,
+        Some(task),
+    )
+}
+
+fn row_reader(read: &TextRead, start: &ReaderStart) -> Result<Box<dyn RowReader>> {
+    new_reader_at(read.format, parsed_schema(read), None, &read.reader.settings.format, start)
+        .map_err(|error| bad_row(&read.reader.file.path, &error))
+}
+
+fn cut_plan(read: &Arc<TextRead>) -> Result<CutPlan> {
+    let (settings, file) = (&read.reader.settings, &read.reader.file);
+    let boundaries = RecordBoundaries::new(read.format, &settings.format).ok_or_else(|| {
+        SourceError::bad_arguments(format!("{} files cannot be cut", read.format.name()))
+            .with_file(&file.path)
+    })?;
+    let maker = Arc::clone(read);
+    Ok(CutPlan {
+        chunks: chunks(read),
+        path: file.path.clone(),
+        boundaries,
+        make_reader: Box::new(move |start| row_reader(&maker, start)),
+        piece_bytes: settings.piece_bytes(),
+        runtimes: read.reader.store.runtimes().clone(),
+        memory: read.memory.clone(),
+    })
 }
 
 /// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
@@ -144,29 +194,61 @@ impl Parsing {
                 return Ok(Some((batch, self)));
             }
             if self.ended {
-                self.read.reader.progress.add_file_done();
+                if self.counts_file {
+                    self.read.reader.progress.add_file_done();
+                }
                 return Ok(None);
             }
-            match self.chunks.next().await {
-                Some(chunk) => self.parse(chunk?, false)?,
-                None => {
-                    self.parse(Bytes::new(), true)?;
-                    self.ended = true;
+            match &mut self.input {
+                Input::Alone { chunks, .. } => match chunks.next().await {
+                    Some(chunk) => self.parse(chunk?, false)?,
+                    None => {
+                        self.parse(Bytes::new(), true)?;
+                        self.ended = true;
+                    }
+                },
+                Input::Shared(share) => {
+                    let given = share.next().await?;
+                    let counts_file =
+                        matches!(&given, None | Some(Given::Rest { .. })) && share.counts_file();
+                    self.counts_file |= counts_file;
+                    self.take(given)?;
                 }
             }
         }
     }
 
+    fn take(&mut self, given: Option<Given>) -> Result<()> {
+        match given {
+            None => self.ended = true,
+            Some(Given::Rows(rows)) => self.parsed.extend(rows),
+            Some(Given::Piece(piece)) => {
+                let (columns, position) = (piece.columns.as_ref().clone(), piece.position);
+                let mut reader = row_reader(&self.read, &ReaderStart::Middle { columns, position })?;
+                let mut out = Vec::new();
+                reader
+                    .read(&piece.bytes, true, &mut out)
+                    .map_err(|error| bad_row_of_piece(&self.read.reader.file.path, position, &error))?;
+                self.parsed.extend(out);
+            }
+            Some(Given::Rest { reader, bytes, chunks }) => {
+                self.input = Input::Alone { rows: reader, chunks };
+                self.parse(bytes.freeze(), false)?;
+            }
+        }
+        Ok(())
+    }
+
     fn parse(&mut self, chunk: Bytes, end: bool) -> Result<()> {
-        let path = self.read.reader.file.path.clone();
+        let Input::Alone { rows, .. } = &mut self.input else { return Ok(()) };
+        let path = &self.read.reader.file.path;
         let mut out = Vec::new();
         if self.rest.is_empty() {
-            let consumed = self.rows.read(&chunk, end, &mut out).map_err(|error| bad_row(&path, &error))?;
+            let consumed = rows.read(&chunk, end, &mut out).map_err(|error| bad_row(path, &error))?;
             self.rest.extend_from_slice(chunk.get(consumed..).unwrap_or_default());
         } else {
             self.rest.extend_from_slice(&chunk);
-            let consumed =
-                self.rows.read(&self.rest, end, &mut out).map_err(|error| bad_row(&path, &error))?;
+            let consumed = rows.read(&self.rest, end, &mut out).map_err(|error| bad_row(path, &error))?;
             let _ = self.rest.split_to(consumed.min(self.rest.len()));
         }
         self.parsed.extend(out);
@@ -192,9 +274,4 @@ impl Parsing {
         RecordBatch::try_new_with_options(Arc::clone(&self.read.output), columns, &options)
             .map_err(|error| broken(error.to_string()))
     }
-}
-
-fn bad_row(path: &str, error: &formats::FormatError) -> SourceError {
-    let message = format!("\"{path}\" cannot be parsed: {error}");
-    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(format_code(error.code))
 }

@@ -150,6 +150,7 @@ pub(crate) fn thaw(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<S
             row_groups: unit.row_groups.as_ref().map(row_groups),
             bytes: unit.bytes,
             rows: unit.rows,
+            share: None,
         };
         if load.is_covered(number) {
             return Ok(thawed(usize::MAX));

@@ -5,7 +5,7 @@ use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Seconds, Text, Threa
 super::settings! { SOURCES:
 max_download_threads            Threads, "4", Obeyed, "Ranged requests at one time for one file.";
 max_download_buffer_size        Bytes, "10485760", Obeyed, "Bytes of one range; files over twice this are split.";
-max_parsing_threads             Threads, "0", NoEffect, "Threads that parse one text file; one does.";
+max_parsing_threads             Threads, "0", Obeyed, "Streams that parse one text file; 0 means max_threads.";
 remote_filesystem_read_method   Choice(&["read", "threadpool"]), "threadpool", Obeyed, "Whether requests run ahead.";
 remote_filesystem_read_prefetch Bool, "1", Obeyed, "Whether the next file is fetched while one is read.";
 remote_read_min_bytes_for_seek  Bytes, "4194304", NoEffect, "Gap that is read rather than skipped.";
@@ -66,7 +66,7 @@ azure_list_object_keys_size     UInt64, "1000", Obeyed, "Blobs asked for in one 
 azure_ignore_file_doesnt_exist  Bool, "0", Obeyed, "Whether a missing blob reads as no rows.";
 azure_throw_on_zero_files_match Bool, "0", Obeyed, "Whether a pattern that matches no blob is an error.";
 azure_skip_empty_files          Bool, "0", Obeyed, "Whether empty blobs are passed over.";
-input_format_parallel_parsing   Bool, "1", NoEffect, "Whether one text file is parsed by several threads; it is not.";
+input_format_parallel_parsing   Bool, "1", Obeyed, "Whether one large text file is parsed by several streams.";
 storage_file_read_method        Text, "pread", NoEffect, "How local files are read.";
 local_filesystem_read_method    Text, "pread_threadpool", NoEffect, "How local files are read.";
 max_read_buffer_size            Bytes, "1048576", NoEffect, "Bytes of a read of a local file.";

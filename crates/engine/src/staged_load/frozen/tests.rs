@@ -17,7 +17,7 @@ fn file(name: &str, bytes: u64, etag: Option<&str>) -> Arc<SourceFile> {
 }
 
 fn unit(file: usize, row_groups: Option<Vec<usize>>) -> SourceUnit {
-    SourceUnit { file, row_groups, bytes: 10, rows: Some(5) }
+    SourceUnit { file, row_groups, bytes: 10, rows: Some(5), share: None }
 }
 
 fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
