@@ -201,6 +201,9 @@ impl DisplayAs for ObjectScanExec {
             self.table.files().len(),
             columns.join(", ")
         )?;
+        if let Some(division) = self.table.text_division(&self.files, self.streams()) {
+            write!(f, ", {division}")?;
+        }
         if !self.filters.is_empty() {
             let filters: Vec<String> = self.filters.iter().map(ToString::to_string).collect();
             write!(f, ", skip_by=[{}]", filters.join(", "))?;

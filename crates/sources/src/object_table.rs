@@ -132,6 +132,25 @@ impl ObjectTable {
         files.iter().map(of_file).fold(0_usize, usize::saturating_add).min(wanted)
     }
 
+    /// How large text files are divided among streams, for EXPLAIN; `None` where there is nothing to say.
+    pub(crate) fn text_division(&self, files: &[usize], streams: usize) -> Option<String> {
+        let (format, settings) = (self.source.format, &self.source.env.settings);
+        let largest =
+            files.iter().filter_map(|file| self.source.files.get(*file)).max_by_key(|file| file.bytes)?;
+        if format == FormatKind::Parquet || shares_of(largest.bytes, settings) < 2 {
+            return None;
+        }
+        if RecordBoundaries::new(format, &settings.format).is_none() {
+            return Some(format!("not splittable: {}", format.name()));
+        }
+        // The suffix is what is known before a file is opened.
+        let compression = self.source.compression.unwrap_or_else(|| Compression::by_suffix(&largest.path).0);
+        Some(match compression {
+            Compression::None => format!("parsers={streams}"),
+            other => format!("parsers={streams} behind one decoder a file, not splittable: {}", other.name()),
+        })
+    }
+
     /// Adds what these units will read to the statement's progress counters.
     pub async fn expect(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<()> {
         let files: HashSet<usize> = units.iter().map(|unit| unit.file).collect();

@@ -2,24 +2,31 @@
 
 use std::io::Write;
 
-use async_compression::tokio::bufread::{GzipEncoder, Lz4Encoder, ZstdEncoder};
-use sources::SourceErrorKind;
+use sources::compression::Compression;
 use sources::location::UserFiles;
-use tokio::io::AsyncReadExt;
+use sources::{Encoder, SourceErrorKind};
 
 use crate::fixture::{Fixture, types};
 
 const CSV: &str = "1,one\n2,two\n3,three\n";
 
-fn compressed(fixture: &Fixture, method: &str, text: &str) -> Vec<u8> {
+/// Suffixes of the methods, and whether magic bytes tell them.
+const METHODS: [(&str, bool); 8] = [
+    ("gz", true),
+    ("zst", true),
+    ("lz4", true),
+    ("xz", true),
+    ("bz2", true),
+    ("br", false),
+    ("snappy", false),
+    ("deflate", false),
+];
+
+fn compressed(method: &str, text: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    fixture.run(async {
-        let _ = match method {
-            "gz" => GzipEncoder::new(text.as_bytes()).read_to_end(&mut out).await,
-            "zst" => ZstdEncoder::new(text.as_bytes()).read_to_end(&mut out).await,
-            _ => Lz4Encoder::new(text.as_bytes()).read_to_end(&mut out).await,
-        };
-    });
+    let mut encoder = Encoder::new(Compression::by_name(method).unwrap(), Some(1)).unwrap();
+    encoder.encode(text.as_bytes(), &mut out).unwrap();
+    encoder.finish(&mut out).unwrap();
     out
 }
 
@@ -27,28 +34,92 @@ fn compressed(fixture: &Fixture, method: &str, text: &str) -> Vec<u8> {
 fn text_in_every_compression() {
     let fixture = Fixture::new();
     let long: String = (0..200_000).map(|n| format!("{n},text of row {n}\n")).collect();
-    for method in ["gz", "zst", "lz4"] {
-        fixture.server.put("b", &format!("x.csv.{method}"), compressed(&fixture, method, &long));
-        // Magic bytes win over a name that says nothing.
-        fixture.server.put("b", &format!("plain-{method}.csv"), compressed(&fixture, method, CSV));
+    for (method, has_magic) in METHODS {
+        let (path, plain) = (format!("x.csv.{method}"), format!("plain-{method}.csv"));
+        fixture.server.put("b", &path, compressed(method, &long));
+        let table = fixture.s3(&format!("b/{path}"), &["CSV", "n Int64, s String"]).unwrap();
+        let shown = fixture.query(&table, "select count(*), sum(n), max(s) from t").unwrap();
+        assert_eq!(shown, ["200000|19999900000|text of row 99999"], "{method}");
+        // Magic bytes win over a name that says nothing; without any the argument says it.
+        fixture.server.put("b", &plain, compressed(method, CSV));
+        let said = if has_magic { "auto" } else { method };
+        let table = fixture.s3(&format!("b/{plain}"), &["CSV", "n Int64, s String", said]).unwrap();
+        assert_eq!(fixture.query(&table, "select s from t where n = 3").unwrap(), ["three"], "{method}");
     }
     fixture.server.put("b", "liar.csv.gz", CSV);
-    for path in ["b/x.csv.gz", "b/x.csv.zst", "b/x.csv.lz4"] {
-        let table = fixture.s3(path, &["CSV", "n Int64, s String"]).unwrap();
-        let shown = fixture.query(&table, "select count(*), sum(n), max(s) from t").unwrap();
-        assert_eq!(shown, ["200000|19999900000|text of row 99999"], "{path}");
+    let table = fixture.s3("b/liar.csv.gz", &["CSV", "n Int64, s String"]).unwrap();
+    assert_eq!(fixture.query(&table, "select s from t where n = 3").unwrap(), ["three"]);
+}
+
+/// Rows whose second column holds quotes and line ends, in a file that is large enough for several streams.
+fn quoted_rows(rows: u64) -> String {
+    let row = |n: u64| format!("{n},\"row \"\"{n}\"\",\n{}\n\"\n", "x".repeat(60));
+    std::iter::once("id,text\n".to_owned()).chain((0..rows).map(row)).collect()
+}
+
+#[test]
+fn one_large_file_is_read_by_several_streams_once() {
+    let mut fixture = Fixture::new();
+    let rows = 120_000;
+    let text = quoted_rows(rows);
+    fixture.settings(|settings| settings.max_download_buffer_size = 1 << 20);
+    assert!(text.len() > 8 << 20);
+    let ranges = text.len().div_ceil(1 << 20);
+    fixture.server.put("b", "large.csv", text);
+    for format in ["CSVWithNames", "CSV"] {
+        let table = fixture.s3("b/large.csv", &[format, "id Int64, text String"]).unwrap();
+        fixture.server.forget_arrived();
+        let shown =
+            fixture.query(&table, "select count(*), count(distinct id), sum(id), max(length(text)) from t");
+        assert_eq!(shown.unwrap(), ["120000|120000|7199940000|75"], "{format}");
+        assert_eq!(fixture.server.counts().2, ranges, "every range once");
+        // Units of a load, all read by one sink: in order.
+        let shares = fixture.run(table.shared_units(1 << 30)).unwrap();
+        assert_eq!(shares.len(), 2);
+        assert_eq!(shares.iter().map(|unit| unit.bytes).sum::<u64>(), table.bytes());
+        let read = fixture.rows_of(&table, &shares).unwrap();
+        let ids = read.iter().filter_map(|row| row.split('|').next()?.parse::<u64>().ok());
+        assert!(ids.eq(0..rows), "{format}");
+        assert!(fixture.rows_of(&table, &shares[..1]).unwrap_err().to_string().contains("opened twice"));
+        // Units that are remembered are whole files.
+        let lasting = fixture.run(table.units(1 << 20)).unwrap();
+        assert!(lasting.len() == 1 && lasting[0].share.is_none());
     }
-    for path in ["b/plain-gz.csv", "b/plain-zst.csv", "b/plain-lz4.csv", "b/liar.csv.gz"] {
-        let table = fixture.s3(path, &["CSV", "n Int64, s String"]).unwrap();
-        assert_eq!(fixture.query(&table, "select s from t where n = 3").unwrap(), ["three"], "{path}");
-    }
+    fixture.settings(|settings| settings.parallel_parsing = false);
+    let table = fixture.s3("b/large.csv", &["CSV", "id Int64, text String"]).unwrap();
+    assert_eq!(fixture.run(table.shared_units(1 << 20)).unwrap().len(), 1);
+    assert_eq!(fixture.query(&table, "select count(text) from t").unwrap(), ["120000"]);
+}
+
+#[test]
+fn a_query_that_has_enough_rows_stops_reading() {
+    let mut fixture = Fixture::new();
+    fixture.settings(|settings| settings.max_download_buffer_size = 256 << 10);
+    fixture.server.put("b", "large.csv", quoted_rows(240_000));
+    let table = fixture.s3("b/large.csv", &["CSVWithNames", "id Int64, text String"]).unwrap();
+    fixture.server.forget_arrived();
+    assert_eq!(fixture.query(&table, "select id from t limit 3").unwrap().len(), 3);
+    let ranges = usize::try_from(table.bytes().div_ceil(256 << 10)).unwrap();
+    assert!(fixture.server.counts().2 < ranges, "{:?} of {ranges}", fixture.server.counts());
+}
+
+#[test]
+fn a_bad_row_of_a_large_file_is_named_by_its_part() {
+    let fixture = Fixture::new();
+    let mut text = quoted_rows(120_000);
+    let at = text.len();
+    text.push_str("x,y\n");
+    fixture.server.put("b", "bad.csv", text);
+    let table = fixture.s3("b/bad.csv", &["CSVWithNames", "id Int64, text String"]).unwrap();
+    let error = fixture.query(&table, "select sum(id) from t").unwrap_err();
+    assert!(error.contains("of the part from byte ") && error.contains(&format!("byte {at})")), "{error}");
 }
 
 #[test]
 fn a_cut_stream_is_an_error_naming_the_file() {
     let fixture = Fixture::new();
-    for method in ["gz", "zst", "lz4"] {
-        let whole = compressed(&fixture, method, &"1,some text to compress\n".repeat(1000));
+    for (method, _) in METHODS {
+        let whole = compressed(method, &"1,some text to compress\n".repeat(1000));
         fixture.server.put("b", &format!("cut.csv.{method}"), whole[..whole.len() * 2 / 3].to_vec());
         let table = fixture.s3(&format!("b/cut.csv.{method}"), &["CSV", "n Int64, s String"]).unwrap();
         let error = fixture.query(&table, "select count(s) from t").unwrap_err();

@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use sources::location::UserFiles;
 use sources::{
     Argument, ArgumentValue, ObjectTable, ReadProgress, S3Environment, SchemaCache, SourceCall, SourceEnv,
-    SourceError, SourceSettings, StoreCache, VirtualColumn, resolve,
+    SourceError, SourceSettings, SourceUnit, StoreCache, VirtualColumn, resolve,
 };
 
 use crate::s3_server::S3Server;
@@ -92,10 +92,20 @@ impl Fixture {
 
     /// Rows of all units, read one after the other.
     pub(crate) fn units(&self, table: &ObjectTable, target_bytes: u64) -> Result<Vec<String>, SourceError> {
+        let units = self.run(table.units(target_bytes))?;
+        self.rows_of(table, &units)
+    }
+
+    /// Rows of these units, read one after the other.
+    pub(crate) fn rows_of(
+        &self,
+        table: &ObjectTable,
+        units: &[SourceUnit],
+    ) -> Result<Vec<String>, SourceError> {
         self.run(async {
             let mut shown = Vec::new();
-            for unit in table.units(target_bytes).await? {
-                let batches = table.scan_unit(&unit, None, &[], 1000).await?;
+            for unit in units {
+                let batches = table.scan_unit(unit, None, &[], 1000).await?;
                 let batches: Vec<RecordBatch> = futures::TryStreamExt::try_collect(batches).await?;
                 shown.extend(rows(&batches));
             }
