@@ -1,7 +1,7 @@
 //! `ObjectScanExec`: the scan of an object table as a node of the query engine.
 //!
 //! The same path as loads: units of row groups or files in one queue, taken by whichever stream is free, each opened
-//! one ahead so that its bytes arrive while the unit before it is decoded. Footers are read when the first stream
+//! ahead, of small files several, so that its bytes arrive while the unit before it is decoded. Footers are read when the first stream
 //! runs, not when the plan is made.
 //! Invariant: in one run of the plan every unit is read by one stream. Must not know: what is done with the rows.
 
@@ -33,6 +33,11 @@ use crate::split::SourceUnit;
 const UNITS_PER_STREAM: u64 = 4;
 /// Smallest unit worth its own turn.
 const UNIT_BYTES_MIN: u64 = 4 << 20;
+/// Small files a stream has opened ahead: a request takes some 30 ms whatever it brings, in which a core parses ten
+/// megabytes, so one at a time would leave it idle.
+const SMALL_UNITS_AHEAD: usize = 16;
+/// Bytes of them: what one stream has taken, no other can help with.
+const SMALL_BYTES_AHEAD: u64 = 4 << 20;
 
 pub(crate) struct ObjectScanExec {
     table: ObjectTable,
@@ -123,19 +128,20 @@ struct Scan {
 struct Reading {
     scan: Arc<Scan>,
     current: Option<BatchStream>,
-    ahead: Option<BatchStream>,
+    /// Opened units with their bytes, in order.
+    ahead: VecDeque<(u64, BatchStream)>,
     left: Option<usize>,
     metrics: BaselineMetrics,
 }
 
 impl Scan {
     /// Takes the next unit and sends its first requests.
-    async fn open(&self) -> Result<Option<BatchStream>> {
+    async fn open(&self) -> Result<Option<(u64, BatchStream)>> {
         let units = self.queue.units.get_or_try_init(|| self.cut()).await?;
         let Some(unit) = units.lock().pop_front() else { return Ok(None) };
         let opened =
             self.table.scan_unit(&unit, self.projection.as_deref(), &self.filters, self.batch_rows).await?;
-        Ok(Some(opened))
+        Ok(Some((unit.bytes, opened)))
     }
 
     async fn cut(&self) -> Result<Mutex<VecDeque<SourceUnit>>> {
@@ -155,12 +161,13 @@ impl Reading {
                 return Ok(None);
             }
             if self.current.is_none() {
-                self.current = match self.ahead.take() {
+                let next = match self.ahead.pop_front() {
                     Some(opened) => Some(opened),
                     None => self.scan.open().await?,
                 };
-                if self.current.is_some() && self.scan.table.env().settings.reads_ahead() {
-                    self.ahead = self.scan.open().await?;
+                self.current = next.map(|(_, stream)| stream);
+                if self.current.is_some() {
+                    self.open_ahead().await?;
                 }
             }
             let Some(current) = &mut self.current else { return Ok(None) };
@@ -173,6 +180,21 @@ impl Reading {
                 }
             }
         }
+    }
+
+    /// The next unit, and more while they are small. Who needs few rows asks for no more than one.
+    async fn open_ahead(&mut self) -> Result<()> {
+        if !self.scan.table.env().settings.reads_ahead() {
+            return Ok(());
+        }
+        let units_max = if self.left.is_some() { 1 } else { SMALL_UNITS_AHEAD };
+        let mut bytes: u64 = self.ahead.iter().map(|(bytes, _)| bytes).sum();
+        while self.ahead.is_empty() || self.ahead.len() < units_max && bytes < SMALL_BYTES_AHEAD {
+            let Some(opened) = self.scan.open().await? else { break };
+            bytes = bytes.saturating_add(opened.0);
+            self.ahead.push_back(opened);
+        }
+        Ok(())
     }
 
     fn limited(&mut self, batch: RecordBatch) -> RecordBatch {
@@ -264,7 +286,7 @@ impl ExecutionPlan for ObjectScanExec {
         let reading = Reading {
             scan: Arc::new(scan),
             current: None,
-            ahead: None,
+            ahead: VecDeque::new(),
             left: self.limit,
             metrics: BaselineMetrics::new(&self.metrics, partition),
         };

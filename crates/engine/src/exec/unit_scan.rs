@@ -27,6 +27,10 @@ use crate::error::{Error, into_datafusion};
 
 /// Units one partition holds: the one it reads and the one that is being fetched.
 const UNITS_OPEN: usize = 2;
+/// Small units it holds: a request takes some 30 ms whatever it brings, and a core is through with a small file sooner.
+const SMALL_UNITS_OPEN: u64 = 16;
+/// Bytes up to which small units are held: what one partition has taken, no other can help with.
+const SMALL_BYTES_OPEN: u64 = 8 << 20;
 
 pub(crate) struct UnitScanExec {
     table: Arc<ObjectTable>,
@@ -145,19 +149,27 @@ type Batch = arrow::array::RecordBatch;
 impl UnitReader {
     /// The next unit is opened while one is read: its requests are under way before its rows are wanted.
     fn batches(self) -> impl Stream<Item = Result<Batch>> + Send {
+        let open = self.units_open();
         let reader = Arc::new(self);
         let leases = futures::stream::unfold(reader, |reader| async move {
             let lease = reader.queue.lease()?;
             Some(((Arc::clone(&reader), lease), reader))
         });
-        let opened =
-            leases.map(|(reader, lease)| async move { reader.open(lease).await }).buffered(UNITS_OPEN);
+        let opened = leases.map(|(reader, lease)| async move { reader.open(lease).await }).buffered(open);
         opened
             .map(|unit| match unit {
                 Ok(stream) => stream,
                 Err(error) => futures::stream::once(async move { Err(error) }).boxed(),
             })
             .flatten()
+    }
+
+    /// How many units to have open, by their mean size.
+    fn units_open(&self) -> usize {
+        let bytes: u64 = self.units.iter().map(|unit| unit.bytes).sum();
+        let mean = bytes / u64::try_from(self.units.len().max(1)).unwrap_or(u64::MAX);
+        let small = (SMALL_BYTES_OPEN / mean.max(1)).min(SMALL_UNITS_OPEN);
+        usize::try_from(small).unwrap_or(UNITS_OPEN).max(UNITS_OPEN)
     }
 
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {
