@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, stdin};
 use crate::failure::Failure;
 use crate::runner::{Runner, Stop};
 use crate::script::{is_insert, statements};
-use crate::{shell, terminal};
+use crate::{configuration, shell, terminal};
 
 /// Bytes of standard input handed on at once.
 const BODY_CHUNK_BYTES: usize = 256 << 10;
@@ -31,6 +31,9 @@ pub(crate) struct LocalArgs {
     /// Folder of the database; without it a temporary one, removed at the end
     #[arg(long)]
     path: Option<PathBuf>,
+    /// TOML file with [named_collections.NAME] tables
+    #[arg(long)]
+    config: Option<PathBuf>,
     /// Current database
     #[arg(short, long)]
     database: Option<String>,
@@ -66,7 +69,12 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
         None if terminal::is_terminal() => FormatKind::PrettyCompact,
         None => FormatKind::TabSeparated,
     };
-    let database = Database::open(Config { root: args.path.clone(), ..Config::default() })?;
+    let configuration = args.config.as_deref().map(configuration::read).transpose()?.unwrap_or_default();
+    let database = Database::open(Config {
+        root: args.path.clone(),
+        named_collections: configuration.named_collections,
+        ..Config::default()
+    })?;
     let interactive = args.query.is_empty() && io::stdin().is_terminal();
     let runner = Runner::new(&database, host, format, args.stats || interactive);
     let ended = runtimes.block_on(async {

@@ -12,6 +12,7 @@ mod generate;
 mod endpoint;
 mod inspect;
 mod shell;
+mod configuration;
 mod docs;
 mod local;
 mod demo;

@@ -2,7 +2,10 @@
 //!
 //! Invariant: nothing here decides an on-disk format.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use catalog::Collection;
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct Config {
     /// Others than the owner of the machine write statements: they may read neither the machine's own ports and
     /// metadata nor use its credentials.
     pub faces_users: bool,
+    /// Named collections of the configuration; statements can use and not change them.
+    pub named_collections: BTreeMap<String, Collection>,
 }
 
 impl Default for Config {
@@ -48,6 +53,7 @@ impl Default for Config {
             user_files: None,
             allowed_hosts: None,
             faces_users: false,
+            named_collections: BTreeMap::new(),
         }
     }
 }

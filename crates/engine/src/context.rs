@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::memory_pool::BudgetPool;
 use crate::profile::StatementProfile;
 use crate::progress::QueryProgress;
+use crate::secrets::Secrets;
 
 /// The catalog name all our databases appear under inside a plan; people never see it.
 pub(crate) const CATALOG: &str = "gristmill";
@@ -37,11 +38,37 @@ pub(crate) struct StatementContext {
     pub profile: Arc<StatementProfile>,
     /// EXPLAIN ANALYZE: everything is done but the commit.
     pub rolls_back: bool,
+    /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
+    pub logged: Arc<str>,
 }
 
 impl StatementContext {
     pub(crate) fn warn(&self, warning: impl Into<String>) {
         self.warnings.lock().push(warning.into());
+    }
+
+    /// The credentials that the statement names: itself, by a table outside or by a collection.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let (mut secrets, mut texts) = (Secrets::of(&self.logged), vec![self.logged.to_string()]);
+        for table in self.snapshot.all_tables().filter(|table| table.def.engine.is_external()) {
+            if self.logged.contains(table.def.name.as_ref()) {
+                let name = sql::engine_name(table.def.engine);
+                let call = format!("{name}({})", table.def.engine_arguments.text());
+                secrets = secrets.and(&Secrets::of(&call));
+                texts.push(call);
+            }
+        }
+        let stored = self.snapshot.state().collections().iter();
+        let stored = stored.map(|(name, entries)| (name.as_ref(), entries.as_ref()));
+        let configured = self.database.config.named_collections.iter();
+        let configured = configured.map(|(name, entries)| (name.as_str(), entries));
+        let named = stored.chain(configured).filter(|(name, _)| texts.iter().any(|text| text.contains(name)));
+        named.fold(secrets, |secrets, (_, entries)| secrets.with_collection(entries))
+    }
+
+    /// An error as it may be shown.
+    pub(crate) fn without_secrets(&self, error: Error) -> Error {
+        self.secrets().scrub_error(error)
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -161,6 +188,7 @@ impl StatementContext {
             warnings: Arc::clone(&self.warnings),
             profile: Arc::clone(&self.profile),
             rolls_back: self.rolls_back,
+            logged: Arc::clone(&self.logged),
         }
     }
 }

@@ -12,6 +12,7 @@ use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 use crate::commit::commit;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::outside;
 use crate::query::plan;
 
 /// Commits ops of one DDL statement on a blocking thread.
@@ -87,6 +88,11 @@ pub(crate) async fn truncate(
     if_exists: bool,
 ) -> Result<(), Error> {
     let table = match context.table(name) {
+        Ok(table) if table.def.engine.is_external() => {
+            let engine = sql::engine_name(table.def.engine);
+            return Err(Error::unsupported(format!("TRUNCATE of table \"{name}\" of engine {engine}"))
+                .with_hint("DROP TABLE forgets the table and leaves its files"));
+        }
         Ok(table) => table.def.id,
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
         Err(error) => return Err(error),
@@ -154,6 +160,9 @@ pub(crate) async fn create_table(
         return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
     }
     let def = Arc::new(definition(context, create, database).await?);
+    if def.engine.is_external() {
+        outside::check(context, &def)?;
+    }
     // Compiling checks types and functions of keys and defaults before anything is durable.
     context.database.tables.compile(&def)?;
     let mut ops = Vec::with_capacity(2);
@@ -172,7 +181,12 @@ async fn definition(
         let like = context.table(like)?;
         return copy_definition(context, create, &like.def, database);
     }
-    let specs = column_specs(context, create).await?;
+    let specs = match create.engine {
+        Some(engine) if engine.is_external() && has_no_columns(create) => {
+            inferred_specs(context, create, engine).await?
+        }
+        _ => column_specs(context, create).await?,
+    };
     let columns = columns(context, &specs)?;
     let engine = match create.engine {
         Some(engine) => engine,
@@ -203,13 +217,14 @@ async fn definition(
         database,
         name: create.name.table.as_str().into(),
         engine,
+        engine_arguments: create.engine_arguments.clone(),
         schema_version: 1,
         next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
         partition_by,
         order_by,
         sort_key_version: 1,
         primary_key_len,
-        settings: table_settings(context, create)?,
+        settings: table_settings(context, create, engine)?,
         kept: kept(create),
         comment: create.comment.as_str().into(),
         columns,
@@ -243,8 +258,10 @@ fn kept(create: &CreateTable) -> Vec<KeptClause> {
 fn table_settings(
     context: &StatementContext,
     create: &CreateTable,
+    engine: TableEngine,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
-    let mut checked = Settings::of_table();
+    // Of a table outside they are those that reading and writing files obey.
+    let mut checked = if engine.is_external() { Settings::session() } else { Settings::of_table() };
     checked.apply_all(&create.settings)?.into_iter().for_each(|warning| context.warn(warning));
     Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
 }
@@ -260,6 +277,13 @@ fn copy_definition(
     def.database = database;
     def.name = create.name.table.as_str().into();
     def.engine = create.engine.unwrap_or(like.engine);
+    if create.engine.is_some() {
+        def.engine_arguments = create.engine_arguments.clone();
+    }
+    if def.engine.is_external() != like.engine.is_external() {
+        // Settings of the one mean nothing to the other.
+        def.settings.clear();
+    }
     let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
         let text =
             |expression| sql::stored_expr(expression, &def.columns).map(Arc::from).map_err(Error::from);
@@ -274,9 +298,10 @@ fn copy_definition(
         def.partition_by = stored(&create.partition_by)?;
     }
     if def.engine != TableEngine::MergeTree {
-        (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), Vec::new(), 0);
+        let by = if def.engine.is_external() { std::mem::take(&mut def.partition_by) } else { Vec::new() };
+        (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), by, 0);
     }
-    def.settings.extend(table_settings(context, create)?);
+    def.settings.extend(table_settings(context, create, def.engine)?);
     Ok(def)
 }
 
@@ -286,6 +311,44 @@ fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Re
         return Ok(u32::try_from(primary.len()).unwrap_or(u32::MAX));
     }
     Err(Error::new(ErrorKind::BadInput, 36, "PRIMARY KEY must be a prefix of ORDER BY"))
+}
+
+fn has_no_columns(create: &CreateTable) -> bool {
+    matches!(&create.source, CreateSource::Columns(columns) if columns.is_empty())
+}
+
+/// The columns of the files that a table outside names now.
+async fn inferred_specs(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+    engine: TableEngine,
+) -> Result<Vec<ColumnSpec>, Error> {
+    let def = TableDef {
+        id: TableId::from_bytes([0; 16]),
+        database: DatabaseId::from_bytes([0; 16]),
+        name: create.name.table.as_str().into(),
+        engine,
+        engine_arguments: create.engine_arguments.clone(),
+        schema_version: 1,
+        columns: Vec::new(),
+        next_column_id: 1,
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: table_settings(context, create, engine)?,
+        kept: Vec::new(),
+        comment: "".into(),
+    };
+    let table = outside::open(context, &def, None).await?;
+    let spec = |(name, column_type): &(String, ColumnType)| ColumnSpec {
+        name: name.clone(),
+        column_type: Some(column_type.clone()),
+        default: None,
+        comment: String::new(),
+        codec: None,
+    };
+    Ok(table.columns().iter().map(spec).collect())
 }
 
 async fn column_specs(

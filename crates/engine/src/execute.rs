@@ -9,7 +9,9 @@ use sql::{Statement, SystemCommand};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
-use crate::{create_select, ddl, explain, insert, limits, load_statements, optimize, query, show};
+use crate::{
+    collection_ddl, create_select, ddl, explain, insert, limits, load_statements, optimize, query, show,
+};
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
 pub(crate) async fn execute(
@@ -36,6 +38,7 @@ async fn run(
         Statement::Describe(what) => return show::describe(context, what).await,
         Statement::Exists { what } => return show::exists(context, what),
         Statement::CreateTable(create) => create_select::run(context, create, text).await?,
+        Statement::Collection(change) => collection_ddl::run(context, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
             ddl::create_database(context, name, *if_not_exists).await?;
         }

@@ -12,13 +12,15 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, State
 
 use crate::context::StatementContext;
 use crate::error::Error;
+use crate::explain_sources::source_lines;
 use crate::insert;
 use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::profile::State;
-use crate::query::{PlannedQuery, plan};
+use crate::query::plan;
 use crate::request::Rows;
 use crate::resolve::source_call;
 use crate::show::lines;
+use crate::statement_text::masked;
 
 /// StarRocks' words.
 const ROLLS_BACK: &str =
@@ -41,16 +43,22 @@ pub(crate) async fn run(
         },
         _ => return Err(Error::unsupported("EXPLAIN of this statement")),
     };
-    let text = match explain.kind {
-        ExplainKind::Ast => format!("{:#?}", query.ast).lines().map(str::to_owned).collect(),
-        ExplainKind::Syntax => vec![sql::printed(&query.ast)],
+    let text: Vec<String> = match explain.kind {
+        // Scrubbed as a whole: a secret may have several lines.
+        ExplainKind::Ast => lines_of(&context.secrets().scrub(&format!("{:#?}", query.ast))),
+        ExplainKind::Syntax => vec![masked(&sql::printed(&query.ast))],
         ExplainKind::Plan => plan_lines(context, query, target).await?,
         ExplainKind::Pipeline => physical_lines(context, query).await?,
         ExplainKind::Estimate => estimate(context, query).await?,
         ExplainKind::Analyze => analyze(context, query).await?,
         ExplainKind::Load => load_lines(context, query).await?,
     };
-    lines("explain", text)
+    let secrets = context.secrets();
+    lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 async fn plan_lines(
@@ -62,18 +70,12 @@ async fn plan_lines(
     let optimized = planned.state.optimize(&planned.logical)?;
     let mut out = Vec::new();
     if let Some(insert) = target {
-        out.push(match &insert.target {
-            InsertTarget::Table(_) => format!("Insert: {:?}", insert.target),
-            InsertTarget::Function(function) => {
-                let call = sql::table_function_call(function)?;
-                format!("Insert: FUNCTION {}", source_call(&call).masked())
-            }
-        });
+        out.push(format!("Insert: {}", shown_target(&insert.target)));
     }
     out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
     out.push(String::new());
     out.extend(rendered(planned.physical().await?.as_ref()));
-    out.extend(source_lines(&planned));
+    out.extend(source_lines(&planned).await?);
     Ok(out)
 }
 
@@ -81,15 +83,12 @@ fn rendered(plan: &dyn ExecutionPlan) -> Vec<String> {
     DisplayableExecutionPlan::new(plan).indent(false).to_string().lines().map(str::to_owned).collect()
 }
 
-/// Which files a statement reads, and how its arguments were understood.
-fn source_lines(planned: &PlannedQuery) -> Vec<String> {
-    let mut lines = Vec::new();
-    for source in &planned.sources {
-        let (files, bytes) = (source.files().len(), ByteSize(source.bytes()));
-        lines.push(format!("Source: {files} file(s), {bytes}, format {}", source.format().name()));
-        lines.extend(source.notes().iter().map(|note| format!("  {note}")));
+/// The table, or the function without its credentials.
+fn shown_target(target: &InsertTarget) -> String {
+    match target {
+        InsertTarget::Table(name) => name.to_string(),
+        InsertTarget::Function(call) => masked(&sql::printed(&sql::Expr::Function(call.as_ref().clone()))),
     }
-    lines
 }
 
 async fn physical_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
@@ -138,7 +137,7 @@ fn profile_lines(context: &StatementContext, state: State) -> Vec<String> {
 /// How a load would cut its input.
 async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
     let planned = plan(context, query, None).await?;
-    let mut out = source_lines(&planned);
+    let mut out = source_lines(&planned).await?;
     if let Some(source) = plain_source(&planned) {
         let units = source.units(UNIT_BYTES).await?;
         let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());

@@ -29,6 +29,7 @@ use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
+use crate::outside;
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
 use crate::query::{PlannedQuery, plan};
@@ -59,6 +60,9 @@ pub(crate) async fn run(
         return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
     }
     let table = context.table(name)?;
+    if table.def.engine.is_external() {
+        return outside::insert(context, insert, &table, text, body).await;
+    }
     let columns = insert.columns.as_deref();
     let claim =
         Claim::of(&context.settings, insert, &table.def, &context.current_database, text)?.map(Arc::new);
@@ -228,6 +232,8 @@ async fn store_small(
             }
         }
         TableEngine::MergeTree => {}
+        // Rows of a table outside went another way.
+        _ => return Err(Error::internal(format!("table \"{}\" keeps no rows", table.def.name))),
     }
     context.progress.add_written(rows, bytes);
     Ok(Rows::none())

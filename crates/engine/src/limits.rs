@@ -39,6 +39,7 @@ pub(crate) fn check_readonly(settings: &Settings, statement: &Statement) -> Resu
         | Statement::Exchange(..)
         | Statement::Optimize(_)
         | Statement::System(_)
+        | Statement::Collection(_)
         | Statement::ResumeLoad { .. }
         | Statement::CancelLoad { .. }
         | Statement::KillQuery { .. } => false,

@@ -13,9 +13,9 @@ use crate::error::{Error, ErrorKind};
 use crate::insert::{InsertSelect, Named, insert_select};
 use crate::once::Once;
 use crate::request::Rows;
+use crate::secret_urls::HIDDEN_PART;
 use crate::staged_load;
 use crate::staged_load::ending::{cancel as give_up, not_open};
-use crate::statement_text::HIDDEN;
 
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
 /// load ended may ask again.
@@ -44,7 +44,7 @@ pub(crate) async fn resume(
         // Nothing is read, so nothing of the statement is needed.
         return Box::pin(staged_load::finish(context, &once, &open)).await;
     }
-    if open.statement.contains(HIDDEN) {
+    if open.statement.contains(HIDDEN_PART) {
         let message = format!(
             "the statement of load \"{}\" has arguments that are not kept, as credentials are",
             open.label.as_str()

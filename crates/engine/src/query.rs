@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use catalog::TableState;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -23,6 +24,7 @@ use sql::{Settings, TableName};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::limits::limit_result;
+use crate::outside::{resolve_tables, tables_in};
 use crate::profile::{Span, StatementProfile};
 use crate::request::Rows;
 use crate::resolve::{KnownSource, Resolved, resolve_calls};
@@ -37,6 +39,8 @@ pub(crate) struct PlannedQuery {
     pub labels: Vec<String>,
     /// Files named by table functions, for loads and EXPLAIN.
     pub sources: Vec<Arc<sources::ObjectTable>>,
+    /// Of each source how the statement names it, without secrets.
+    pub titles: Vec<String>,
     profile: Arc<StatementProfile>,
 }
 
@@ -52,33 +56,42 @@ pub(crate) async fn plan(
     let virtual_columns = used_in(&ast);
     hide_from_wildcards(&mut ast, |name| match parts_of(name) {
         (Some(CALLS), _) => virtual_columns.iter().map(|column| column.name().to_owned()).collect(),
-        (database, table) => materialized_columns(context, database, table),
+        (database, table) => match context.table(&TableName::new(database, table)) {
+            Ok(state) if state.def.engine.is_external() => {
+                virtual_columns.iter().map(|column| column.name().to_owned()).collect()
+            }
+            _ => materialized_columns(context, database, table),
+        },
     });
+    let outside = tables_in(context, &ast);
     drop(planning);
-    let resolved = resolve(context, &prepared.calls, known, &virtual_columns).await?;
+    let mut resolved = resolve(context, (&prepared.calls, &outside), known, &virtual_columns).await?;
     let _planning = context.profile.timed(Span::Plan);
-    let catalog = StatementCatalog::new(Arc::clone(context), resolved.tables);
+    let tables = std::mem::take(&mut resolved.tables);
+    let catalog = StatementCatalog::new(Arc::clone(context), tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
     let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
     let planned = state.statement_to_plan(statement).await;
     let logical = planned.map_err(|error| naming_the_database(context, error.into()))?;
     refuse_other_statements(&logical)?;
     let profile = Arc::clone(&context.profile);
-    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources: resolved.sources, profile })
+    let Resolved { sources, titles, .. } = resolved;
+    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources, titles, profile })
 }
 
 /// Listing and inference, with their time and what they found noted.
 async fn resolve(
     context: &Arc<StatementContext>,
-    calls: &[sql::TableFunctionCall],
+    (calls, outside): (&[sql::TableFunctionCall], &[Arc<TableState>]),
     known: Option<&KnownSource>,
     virtual_columns: &[sources::VirtualColumn],
 ) -> Result<Resolved, Error> {
-    if calls.is_empty() {
+    if calls.is_empty() && outside.is_empty() {
         return Ok(Resolved::default());
     }
     let _listing = context.profile.timed(Span::List);
-    let resolved = resolve_calls(context, calls, known, virtual_columns).await?;
+    let mut resolved = resolve_calls(context, calls, known, virtual_columns).await?;
+    resolve_tables(context, outside, known, virtual_columns, &mut resolved).await?;
     resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
     Ok(resolved)
 }

@@ -9,11 +9,13 @@ use sources::{
     Argument, ArgumentValue, ObjectTable, SourceCall, SourceEnv, UserFiles, VirtualColumn, resolve,
 };
 
+use crate::collections::{check_overrides, for_sources};
 use crate::config::Config;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::provider::numbers::{NumberRange, numbers_table};
 use crate::schemas::Calls;
+use crate::secret_urls::masked_urls;
 use crate::source_settings::source_settings;
 
 /// What the calls of a statement became.
@@ -21,6 +23,17 @@ use crate::source_settings::source_settings;
 pub(crate) struct Resolved {
     pub tables: Calls,
     pub sources: Vec<Arc<ObjectTable>>,
+    /// Of each source how the statement names it, without secrets.
+    pub titles: Vec<String>,
+}
+
+impl Resolved {
+    pub(crate) fn add(&mut self, placeholder: String, title: String, table: ObjectTable) {
+        let table = Arc::new(table);
+        self.sources.push(Arc::clone(&table));
+        self.titles.push(title);
+        self.tables.insert(placeholder, table);
+    }
 }
 
 /// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
@@ -45,9 +58,8 @@ pub(crate) async fn resolve_calls(
             }
             _ => {
                 let table = resolve_source(context, call, known).await?;
-                let table = Arc::new(table.with_virtual_columns(virtual_columns));
-                resolved.sources.push(Arc::clone(&table));
-                resolved.tables.insert(call.placeholder.clone(), table);
+                let title = masked_urls(&source_call(call).masked());
+                resolved.add(call.placeholder.clone(), title, table.with_virtual_columns(virtual_columns));
             }
         }
     }
@@ -59,14 +71,26 @@ pub(crate) async fn resolve_source(
     call: &sql::TableFunctionCall,
     known: Option<&KnownSource>,
 ) -> Result<ObjectTable, Error> {
+    let format = known.map(|known| known.format.as_str());
+    resolve_as(context, call, format, known.map(|known| known.columns.clone())).await
+}
+
+/// Lists the files of a call whose format or columns may be known without looking into them.
+pub(crate) async fn resolve_as(
+    context: &Arc<StatementContext>,
+    call: &sql::TableFunctionCall,
+    format: Option<&str>,
+    columns: Option<Vec<(String, ColumnType)>>,
+) -> Result<ObjectTable, Error> {
+    check_overrides(context, call)?;
     let env = source_env(context);
     let mut call = source_call(call);
-    if let Some(known) = known {
+    if let Some(format) = format {
         // As if the statement said it.
-        let format = ArgumentValue::Text(known.format.clone());
+        let format = ArgumentValue::Text(format.to_owned());
         call.arguments.push(Argument { name: Some("format".to_owned()), value: format });
     }
-    Ok(resolve(&call, &env, known.map(|known| known.columns.clone())).await?)
+    Ok(resolve(&call, &env, columns).await?)
 }
 
 /// A call as `sources` takes it.
@@ -82,7 +106,7 @@ pub(crate) fn source_env(context: &StatementContext) -> SourceEnv {
         settings: Arc::new(source_settings(context).bounded()),
         user_files: user_files(&context.database.config),
         environment: context.database.sources.environment.clone(),
-        collections: Arc::default(),
+        collections: for_sources(context),
         progress: Arc::clone(&context.progress.source),
         memory: context.memory.clone(),
         now_ms: context.now_ms(),

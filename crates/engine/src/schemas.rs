@@ -12,10 +12,10 @@ use catalog::TableState;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::MemTable;
-use model::TableEngine;
+use model::{TableDef, TableEngine};
 
 use crate::context::{CATALOG, StatementContext};
-use crate::error::into_datafusion;
+use crate::error::{Error, into_datafusion};
 use crate::provider::table::MergeTreeTable;
 use crate::schemas_name::SYSTEM;
 use crate::system;
@@ -123,6 +123,10 @@ impl SchemaProvider for DatabaseTables {
             return system::table(name, &self.context).map_err(into_datafusion);
         }
         let Some(state) = self.state(name) else { return Ok(None) };
+        if state.def.engine.is_external() {
+            let found = self.calls.get(&external_name(&state.def)).cloned();
+            return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
+        }
         provider_of(&self.context, state).map(Some)
     }
 
@@ -135,7 +139,18 @@ impl SchemaProvider for DatabaseTables {
     }
 }
 
-/// How a table is read, by its engine.
+/// The name under which the files of a table outside stand among the calls.
+pub(crate) fn external_name(def: &TableDef) -> String {
+    format!("table_{}", def.id)
+}
+
+/// Only a WITH item of the same name keeps a table outside from being listed.
+fn not_listed(database: &str, name: &str) -> Error {
+    Error::unsupported(format!("table \"{name}\" beside a WITH item of its name"))
+        .with_hint(format!("write {database}.{name}, or rename the WITH item"))
+}
+
+/// How a table with rows of its own is read, by its engine.
 pub(crate) fn provider_of(
     context: &StatementContext,
     state: Arc<TableState>,
@@ -149,6 +164,7 @@ pub(crate) fn provider_of(
             let rows = context.database.memory_tables.batches(state.def.id);
             Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![rows])?))
         }
-        TableEngine::Null => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),
+        // A table outside was found among the calls.
+        _ => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),
     }
 }

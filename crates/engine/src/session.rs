@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use host::guarded::message_of;
 use parking_lot::Mutex;
-use sql::{InsertSource, Output, ParsedStatement, Settings, Statement};
+use sql::{CollectionChange, InsertSource, Output, ParsedStatement, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
@@ -25,6 +25,8 @@ use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
 use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
+use crate::secret_urls::masked_urls;
+use crate::secrets::Secrets;
 use crate::source_settings::{format_settings, unchanged_format_settings};
 use crate::staged_load::ending::left;
 use crate::statement_text::{masked, with_parameters};
@@ -110,6 +112,7 @@ impl Session {
             Ok(None) => {}
             Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
             Err(error) => {
+                let error = context.without_secrets(error);
                 listed.end(0, Some(error.clone()));
                 return Err(error);
             }
@@ -135,6 +138,7 @@ impl Session {
                 // It may have been stopped wherever it was, with a load open.
                 let stopped = context.progress.is_cancelled() || context.progress.is_given_up();
                 let error = if stopped { left(&context, error) } else { error };
+                let error = context.without_secrets(error);
                 listed.end(0, Some(error.clone()));
                 Err(error)
             }
@@ -151,7 +155,7 @@ impl Session {
             true => request.sql,
             false => with_parameters(&request.sql, &request.params)?,
         };
-        let parsed = sql::parse_one(&text)?;
+        let parsed = sql::parse_one(&text).map_err(|error| Secrets::of(&text).scrub_error(error.into()))?;
         let parsed_at = self.now();
         if let Some(format) = &parsed.output.format {
             output_format(format)?;
@@ -179,6 +183,7 @@ impl Session {
         });
         let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
         profile.add(Span::Parse, parsed_at.saturating_sub(started));
+        let logged: Arc<str> = logged_text(&parsed.statement, &text).into();
         let context = Arc::new(StatementContext {
             database: Arc::clone(&self.database),
             settings: variables.settings,
@@ -190,10 +195,11 @@ impl Session {
             warnings: Arc::new(Mutex::new(warnings)),
             profile: Arc::new(profile),
             rolls_back: false,
+            logged: Arc::clone(&logged),
         });
         let number = self.database.processes.begin(Process {
             query_id: context.query_id.clone(),
-            query: masked(logged_text(&parsed.statement, &text)),
+            query: masked(&logged),
             kind: kind_of(&parsed.statement),
             database: context.current_database.clone(),
             started_ms: context.now_ms(),
@@ -250,7 +256,7 @@ fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: 
             .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
         format_settings,
         outfile: output.outfile,
-        warnings: context.warnings.lock().clone(),
+        warnings: context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect(),
         already_loaded: context.progress.already_loaded().cloned(),
         progress: Arc::clone(&context.progress),
         query_id: context.query_id.clone(),
@@ -269,6 +275,7 @@ fn pump(
         let (mut result_rows, mut failed) = (0, None);
         // A panic must not look like the end of the rows.
         while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
+            let batch = batch.map_err(|error| context.without_secrets(error));
             match &batch {
                 Ok(batch) => result_rows += batch.num_rows() as u64,
                 Err(error) => failed = Some(error.clone()),
@@ -355,6 +362,9 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Insert(_) => "Insert",
         Statement::CreateTable(_) | Statement::CreateDatabase { .. } => "Create",
         Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate { .. } => "Drop",
+        Statement::Collection(CollectionChange::Create { .. }) => "Create",
+        Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
+        Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
         Statement::Describe(_) => "Describe",
         Statement::Show(_) => "Show",
         Statement::Exists { .. } => "Exists",

@@ -17,8 +17,9 @@ use crate::error::{Error, ErrorKind};
 use crate::profile::{Report, State, millis, start_time};
 use crate::query::plan;
 use crate::request::{Rows, TEXT_KEY};
-use crate::resolve::resolve_source;
+use crate::resolve::resolve_calls;
 use crate::schemas_name::SYSTEM;
+use crate::secrets::shown_engine;
 use crate::system;
 use crate::system::loads::KnownLoad;
 
@@ -61,7 +62,8 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
         }
         Show::CreateTable(name) => {
             let table = context.table(name)?;
-            let statement = sql::show_create_table(&table.def, context.resolve(name).0);
+            let statement =
+                sql::show_create_table(&table.def, context.resolve(name).0, &shown_engine(&table.def));
             text_rows(["statement"], vec![[statement]])
         }
         Show::CreateDatabase(name) => {
@@ -97,7 +99,8 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
         Show::Profile { query_id } => profile(context, query_id),
         Show::Load { database, label, limit } => show_load(context, database.as_deref(), label, *limit),
         Show::Engines => {
-            text_rows(["name"], ["MergeTree", "Memory", "Null"].map(|name| [name.to_owned()]).to_vec())
+            let names = ["AzureBlobStorage", "File", "GCS", "Memory", "MergeTree", "Null", "S3", "URL"];
+            text_rows(["name"], names.map(|name| [name.to_owned()]).to_vec())
         }
     }
 }
@@ -206,7 +209,9 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
         }
         Described::Function(call) => {
             let call = sql::table_function_call(call)?;
-            of_schema(&resolve_source(context, &call, None).await?.schema())
+            let resolved = resolve_calls(context, std::slice::from_ref(&call), None, &[]).await?;
+            let table = resolved.tables.get(&call.placeholder);
+            of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
         }
     };
     text_rows(DESCRIBE, rows)

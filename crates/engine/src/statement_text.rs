@@ -11,6 +11,7 @@ use sources::structure;
 use sql::Lexeme;
 
 use crate::error::{Error, ErrorKind};
+use crate::secret_urls::masked_urls;
 
 /// Stands where credentials stood.
 pub(crate) const HIDDEN: &str = "'[HIDDEN]'";
@@ -67,8 +68,113 @@ fn quoted_end(bytes: &[u8], start: usize) -> usize {
 
 /// The text as logs and process lists may show it: `s3('url', '[HIDDEN]', '[HIDDEN]')`. What may be a credential is
 /// hidden, too.
-pub(crate) fn masked(text: &str) -> String {
-    without(text, &hidden_ranges(text, true))
+pub fn masked(text: &str) -> String {
+    masked_urls(&without(text, &doubtful_ranges(text)))
+}
+
+/// The texts that [`masked`] hides, as written and as they are read.
+pub(crate) fn hidden_texts(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for range in doubtful_ranges(text) {
+        for lexeme in sql::lexemes_at(&text[range]) {
+            if lexeme.text.len() > 1 {
+                found.push(lexeme.text.trim_matches(['\'', '"']).to_owned());
+                found.push(sql::escape::unquote_text(lexeme.text));
+            }
+        }
+    }
+    found
+}
+
+/// Names of arguments and keys whose values are credentials wherever they stand.
+const SECRET_NAMES: [&str; 9] = [
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "account_key",
+    "sas_token",
+    "connection_string",
+    "client_secret",
+    "refresh_token",
+    "password",
+];
+
+/// Where credentials stand or may stand: in calls, in named collections, behind telling names, in comments.
+fn doubtful_ranges(text: &str) -> Vec<Range<usize>> {
+    let lexemes: Vec<Lexeme<'_>> = sql::lexemes_at(text).collect();
+    let mut hidden = hidden_ranges(text, true);
+    hidden.extend(collection_values(&lexemes));
+    // A statement may be written inside a literal, as in conditions on logs.
+    let tells = |lexeme: &&Lexeme<'_>| {
+        lexeme.is_text
+            && lexeme.text.contains(['(', '='])
+            && !doubtful_ranges(&sql::escape::unquote_text(lexeme.text)).is_empty()
+    };
+    hidden.extend(lexemes.iter().filter(tells).map(|lexeme| lexeme.start..lexeme.end));
+    for at in 0..lexemes.len() {
+        if let [name, equals, value, ..] = &lexemes[at..]
+            && equals.text == "="
+            && (name.is_name || name.is_text)
+            && SECRET_NAMES.contains(&unquoted(name.text).to_ascii_lowercase().as_str())
+            && is_literal(value)
+        {
+            hidden.push(value.start..value.end);
+        }
+    }
+    let ends = std::iter::once(0).chain(lexemes.iter().map(|lexeme| lexeme.end));
+    let starts = lexemes.iter().map(|lexeme| lexeme.start).chain(std::iter::once(text.len()));
+    for (end, start) in ends.zip(starts) {
+        hidden.extend(in_comment(text, end..start.max(end)));
+    }
+    joined(hidden)
+}
+
+/// What a comment between two lexemes would show: statements are commented out with their credentials.
+fn in_comment(text: &str, gap: Range<usize>) -> Vec<Range<usize>> {
+    let between = &text[gap.clone()];
+    let opening = ["--", "/*", "#"].iter().filter_map(|mark| Some((between.find(mark)?, mark.len()))).min();
+    let Some((at, length)) = opening else { return Vec::new() };
+    let start = gap.start + at + length;
+    let inside = doubtful_ranges(&text[start..gap.end]);
+    inside.into_iter().map(|range| range.start + start..range.end + start).collect()
+}
+
+/// The values of CREATE and ALTER NAMED COLLECTION, and every literal in it.
+fn collection_values(lexemes: &[Lexeme<'_>]) -> Vec<Range<usize>> {
+    let is = |lexeme: &Lexeme<'_>, word: &str| lexeme.text.eq_ignore_ascii_case(word);
+    let collection = lexemes.windows(3).any(|words| {
+        (is(&words[0], "CREATE") || is(&words[0], "ALTER"))
+            && is(&words[1], "NAMED")
+            && is(&words[2], "COLLECTION")
+    });
+    if !collection {
+        return Vec::new();
+    }
+    let mut hidden = Vec::new();
+    let mut in_value = false;
+    for lexeme in lexemes {
+        let ends = [",", "NOT", "OVERRIDABLE", "DELETE", ";"].iter().any(|word| is(lexeme, word));
+        if ends {
+            in_value = false;
+        } else if in_value || is_literal(lexeme) {
+            hidden.push(lexeme.start..lexeme.end);
+        }
+        in_value |= lexeme.text == "=";
+    }
+    hidden
+}
+
+/// In order, those that overlap or touch as one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// The text as it is compared: only what is read as a credential is hidden, or two statements would be taken for one.
@@ -306,6 +412,41 @@ mod tests {
                 "url(headers('Authorization' = 'Bearer T'), 'u')",
                 "url(headers('[HIDDEN]' = '[HIDDEN]'), '[HIDDEN]')",
             ),
+        ] {
+            assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
+        }
+    }
+
+    #[test]
+    fn values_of_collections_are_hidden_and_their_keys_shown() {
+        for (text, shown) in [
+            (
+                "CREATE NAMED COLLECTION n AS url = 'u', k = 12 OVERRIDABLE, t = true NOT OVERRIDABLE",
+                "CREATE NAMED COLLECTION n AS url = '[HIDDEN]', k = '[HIDDEN]' OVERRIDABLE, \
+                 t = '[HIDDEN]' NOT OVERRIDABLE",
+            ),
+            (
+                "alter named collection n set a 'x', b = 'y' delete c",
+                "alter named collection n set a '[HIDDEN]', b = '[HIDDEN]' delete c",
+            ),
+            ("DROP NAMED COLLECTION n", ""),
+        ] {
+            let expected = if shown.is_empty() { text } else { shown };
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn comments_and_telling_names_are_searched() {
+        for (text, shown) in [
+            (
+                "SELECT 1 -- FROM s3('u', 'k', 'sec')\n, 2",
+                "SELECT 1 -- FROM s3('u', '[HIDDEN]', '[HIDDEN]')\n, 2",
+            ),
+            ("SELECT 1 /* secret_access_key = 'sk' */", "SELECT 1 /* secret_access_key = '[HIDDEN]' */"),
+            ("SET password = 'x'", "SET password = '[HIDDEN]'"),
+            ("INSERT INTO t SETTINGS insert_deduplication_token = 'x'", ""),
+            ("SELECT 'http://u:p@h/x?sig=s'", "SELECT 'http://u:[HIDDEN]@h/x?sig=[HIDDEN]'"),
         ] {
             assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
         }

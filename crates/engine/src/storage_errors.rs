@@ -22,6 +22,8 @@ impl From<RefusedWhy> for Error {
             Why::LabelExists { .. } | Why::TokenExists { .. } | Why::LoadOpen { .. } => {
                 (ErrorKind::AlreadyExists, 36)
             }
+            Why::UnknownCollection(_) => (ErrorKind::UnknownObject, 669),
+            Why::CollectionExists(_) => (ErrorKind::AlreadyExists, 670),
             Why::UnknownLoad(_) => (ErrorKind::Conflict, 1002),
             Why::Invalid(_) => (ErrorKind::BadInput, 36),
             Why::SchemaChanged { .. }

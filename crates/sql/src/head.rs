@@ -97,6 +97,13 @@ impl<'a> Head<'a> {
         SqlError::new(ErrorCode::SyntaxError, message).at(at)
     }
 
+    /// As [`Head::expected`], without the token that was found instead: where credentials stand it may be one.
+    pub(crate) fn expected_silently(&self, what: &str) -> SqlError {
+        let at = self.base + self.offset();
+        let message = format!("syntax error: failed at position {}: expected {what}", at + 1);
+        SqlError::new(ErrorCode::SyntaxError, message).at(at)
+    }
+
     /// Refuses the next token's clause by its name.
     pub(crate) fn refuse(&self, clause: &str) -> SqlError {
         SqlError::not_implemented(clause).at(self.base + self.offset())

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
+pub(crate) mod collection;
 pub(crate) mod admin;
 pub(crate) mod column;
 pub(crate) mod create;

@@ -3,9 +3,10 @@
 //! Invariant: what a [`Statement`] says was understood; a clause that is accepted without effect is in `warnings`.
 //! Must not know: whether the names in it exist.
 
+use std::fmt;
 use std::ops::Range;
 
-use model::{ColumnType, DefaultKind, TableEngine};
+use model::{ColumnType, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
 /// `table` or `database.table`.
@@ -100,6 +101,7 @@ pub enum Statement {
     CheckTable {
         table: TableName,
     },
+    Collection(CollectionChange),
     /// Goes on with an open load. `database`: whose label it is, the current one if absent.
     ResumeLoad {
         database: Option<String>,
@@ -110,6 +112,29 @@ pub enum Statement {
         database: Option<String>,
         label: String,
     },
+}
+
+/// What happens to a named collection.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CollectionChange {
+    Create { name: String, if_not_exists: bool, entries: Vec<CollectionEntry> },
+    Alter { name: String, if_exists: bool, set: Vec<CollectionEntry>, deleted: Vec<String> },
+    Drop { name: String, if_exists: bool },
+}
+
+/// `key = value`, and whether a call may override it. Does not print its value.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CollectionEntry {
+    pub key: String,
+    pub value: String,
+    /// `None`: neither OVERRIDABLE nor NOT OVERRIDABLE was written.
+    pub overridable: Option<bool>,
+}
+
+impl fmt::Debug for CollectionEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = [HIDDEN]", self.key)
+    }
 }
 
 /// A SELECT. The clauses behind it are those of the statement's [`Output`], repeated here when it is the statement.
@@ -177,6 +202,8 @@ pub struct CreateTable {
     pub source: CreateSource,
     /// `None`: not written; MergeTree unless the source is a table, whose engine is taken.
     pub engine: Option<TableEngine>,
+    /// What stood in the engine's parentheses, as an engine outside takes it.
+    pub engine_arguments: EngineArguments,
     pub partition_by: Vec<ast::Expr>,
     /// `None`: not written. `Some(vec![])`: `tuple()`.
     pub order_by: Option<Vec<ast::Expr>>,
@@ -381,8 +408,8 @@ impl TableName {
     }
 }
 
-impl std::fmt::Display for TableName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.database {
             Some(database) => write!(f, "{database}.{}", self.table),
             None => f.write_str(&self.table),

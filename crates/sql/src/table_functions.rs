@@ -10,6 +10,7 @@ use sqlparser::ast::{
 use crate::dialect::{name_of, plain_args};
 use crate::error::{Result, SqlError};
 use crate::label::label;
+use crate::printed::printed;
 
 /// The database in which the tables behind calls are found while a statement is planned.
 pub const PLACEHOLDER_DATABASE: &str = "_table_function";
@@ -52,6 +53,29 @@ pub fn table_function_call(function: &Function) -> Result<TableFunctionCall> {
     from_parts(&name_of(function), &list.args, 0)
 }
 
+/// Reads what stands in the parentheses of a call, or of a table engine, called `name`; also gives it back printed
+/// anew, without comments.
+///
+/// # Errors
+/// Syntax, and arguments that are no constants. No message repeats an argument.
+pub fn arguments_of_text(name: &str, text: &str) -> Result<(Vec<CallArgument>, String)> {
+    let unreadable = || SqlError::bad_arguments(format!("the arguments of {name} cannot be read"));
+    // A comment may end the text.
+    match crate::parser::parse_expression(&format!("f({text}\n)")) {
+        Ok(Expr::Function(call)) => {
+            let written = plain_args(&call);
+            if !matches!(&call.args, FunctionArguments::List(list) if list.args.len() == written.len()) {
+                return Err(unreadable());
+            }
+            let arguments = written.iter().map(|arg| named(name, arg)).collect::<Result<_>>()?;
+            let printed: Vec<String> = written.iter().map(printed).collect();
+            Ok((arguments, printed.join(", ")))
+        }
+        Ok(_) => Err(unreadable()),
+        Err(error) => Err(SqlError { code: error.code, ..unreadable() }),
+    }
+}
+
 /// Reads the `index`-th call of a query.
 pub(crate) fn from_parts(name: &str, args: &[FunctionArg], index: usize) -> Result<TableFunctionCall> {
     let arguments = args.iter().map(|arg| argument(name, arg)).collect::<Result<Vec<_>>>()?;
@@ -61,12 +85,13 @@ pub(crate) fn from_parts(name: &str, args: &[FunctionArg], index: usize) -> Resu
 fn argument(function: &str, arg: &FunctionArg) -> Result<CallArgument> {
     match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => named(function, expr),
-        other => Err(not_constant(function, other)),
+        _ => Err(not_constant(function)),
     }
 }
 
-fn not_constant(function: &str, arg: &dyn std::fmt::Display) -> SqlError {
-    SqlError::bad_arguments(format!("argument {arg} of table function {function} is not a constant"))
+/// The argument itself is not shown: a part of it may be a credential.
+fn not_constant(function: &str) -> SqlError {
+    SqlError::bad_arguments(format!("an argument of table function {function} is not a constant"))
 }
 
 fn named(function: &str, expr: &Expr) -> Result<CallArgument> {
@@ -75,9 +100,9 @@ fn named(function: &str, expr: &Expr) -> Result<CallArgument> {
             Expr::Identifier(name) => name.value.clone(),
             Expr::Value(value) => match &value.value {
                 Value::SingleQuotedString(name) => name.clone(),
-                _ => return Err(not_constant(function, expr)),
+                _ => return Err(not_constant(function)),
             },
-            _ => return Err(not_constant(function, expr)),
+            _ => return Err(not_constant(function)),
         };
         return Ok(CallArgument { name: Some(name), value: constant(function, right)? });
     }
@@ -97,15 +122,13 @@ fn constant(function: &str, expr: &Expr) -> Result<CallValue> {
                 Ok(CallValue::Number(whole(expr).map_or_else(|| label(expr), |n| n.to_string())))
             }
             Value::Boolean(flag) => Ok(CallValue::Number(u8::from(*flag).to_string())),
-            _ => Err(not_constant(function, expr)),
+            _ => Err(not_constant(function)),
         },
         Expr::Function(call) => {
             let arguments = plain_args(call).iter().map(|arg| named(function, arg)).collect::<Result<_>>()?;
             Ok(CallValue::Call { name: name_of(call), arguments })
         }
-        _ => {
-            whole(expr).map(|n| CallValue::Number(n.to_string())).ok_or_else(|| not_constant(function, expr))
-        }
+        _ => whole(expr).map(|n| CallValue::Number(n.to_string())).ok_or_else(|| not_constant(function)),
     }
 }
 
@@ -165,6 +188,6 @@ mod tests {
             "f(headers('a' = 'b'))",
             "[{ name: None, value: Call { name: \"headers\", arguments: [{ name: Some(\"a\"), value: Text(\"b\") }] } }]",
         );
-        check("f(a + 1)", "argument a + 1 of table function f is not a constant");
+        check("f(a + 1)", "an argument of table function f is not a constant");
     }
 }

@@ -85,6 +85,11 @@ pub fn engine_name(engine: TableEngine) -> &'static str {
         TableEngine::MergeTree => "MergeTree",
         TableEngine::Memory => "Memory",
         TableEngine::Null => "Null",
+        TableEngine::S3 => "S3",
+        TableEngine::Gcs => "GCS",
+        TableEngine::AzureBlobStorage => "AzureBlobStorage",
+        TableEngine::Url => "URL",
+        TableEngine::File => "File",
     }
 }
 
@@ -118,8 +123,9 @@ fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
     }
 }
 
-/// The statement that makes this table, in ClickHouse's layout.
-pub fn show_create_table(def: &TableDef, database: &str) -> String {
+/// The statement that makes this table, in ClickHouse's layout. `engine` is the engine with its arguments, secrets
+/// masked by who knows which they are: the definition's own are never printed here.
+pub fn show_create_table(def: &TableDef, database: &str, engine: &str) -> String {
     let columns: Vec<String> = def.columns.iter().map(|column| column_text(column, def)).collect();
     let mut text = format!(
         "CREATE TABLE {}.{}\n(\n{}\n)",
@@ -127,7 +133,7 @@ pub fn show_create_table(def: &TableDef, database: &str) -> String {
         identifier(&def.name),
         columns.join(",\n")
     );
-    text.push_str(&format!("\nENGINE = {}", engine_name(def.engine)));
+    text.push_str(&format!("\nENGINE = {engine}"));
     if !def.partition_by.is_empty() {
         text.push_str(&format!("\nPARTITION BY {}", key_text(&def.partition_by, def)));
     }
@@ -210,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_definition_prints_as_clickhouse_prints_it() {
-        let text = show_create_table(&def(), "default");
+        let text = show_create_table(&def(), "default", "MergeTree");
         assert_eq!(
             text,
             "CREATE TABLE default.posts\n(\n    `Id` Int32,\n    `Creation Date` DateTime64(3, 'UTC')\n)\n\

@@ -8,7 +8,7 @@ mod words;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use engine::{is_blank, next_statement};
+use engine::{is_blank, masked, next_statement};
 use host::Runtimes;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -46,7 +46,8 @@ pub(crate) fn run(runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
             Ok(text) if is_farewell(&text) => break,
             Ok(text) if is_blank(&text) => {}
             Ok(text) => {
-                editor.add_history_entry(text.trim_end())?;
+                // The history is a file: what may be a credential does not get there.
+                editor.add_history_entry(masked(text.trim_end()))?;
                 if !runtimes.block_on(run_all(runner, &text)) {
                     break;
                 }

@@ -25,6 +25,7 @@ mod formats;
 mod functions;
 pub(crate) mod loads;
 mod merges;
+mod named_collections;
 mod one;
 mod part_log;
 mod parts;
@@ -57,6 +58,7 @@ pub(crate) const NAMES: &[&str] = &[
     "loads",
     "merges",
     "merge_tree_settings",
+    "named_collections",
     "numbers",
     "one",
     "part_log",
@@ -81,6 +83,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "loads" => loads::LOADS,
         "merges" => merges::TABLE,
         "merge_tree_settings" => settings::MERGE_TREE_TABLE,
+        "named_collections" => named_collections::TABLE,
         "one" => one::TABLE,
         "part_log" => part_log::TABLE,
         "parts" => parts::TABLE,

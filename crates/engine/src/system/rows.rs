@@ -14,6 +14,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
+use super::named_collections::PairsBuilder;
 use super::profile_events::CountersBuilder;
 use crate::error::Error;
 
@@ -31,6 +32,7 @@ pub(crate) enum Cell {
     Micros(u64),
     Texts(Vec<String>),
     Counters(Vec<(&'static str, u64)>),
+    Pairs(Vec<(String, String)>),
 }
 
 impl From<&str> for Cell {
@@ -103,6 +105,7 @@ enum Builder {
     Micros(Vec<Option<i64>>),
     Texts(ListBuilder<StringViewBuilder>),
     Counters(CountersBuilder),
+    Pairs(PairsBuilder),
 }
 
 pub(crate) struct RowBuilder {
@@ -117,6 +120,9 @@ impl RowBuilder {
             ColumnType::Int32 | ColumnType::Enum8(_) => Builder::Int(Int32Builder::new()),
             ColumnType::Float64 => Builder::Float(Float64Builder::new()),
             ColumnType::DateTime64 { precision: 4.., .. } => Builder::Micros(Vec::new()),
+            ColumnType::Map(_, value) if **value == ColumnType::String => {
+                Builder::Pairs(PairsBuilder::default())
+            }
             ColumnType::Map(..) => Builder::Counters(CountersBuilder::default()),
             ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => Builder::Time(Vec::new()),
             ColumnType::Array(_) => {
@@ -151,6 +157,7 @@ impl RowBuilder {
                 Builder::Micros(times) => Arc::new(micros_in_zone_of(times, field.data_type())),
                 Builder::Texts(mut lists) => Arc::new(lists.finish()),
                 Builder::Counters(maps) => maps.finish(field.data_type())?,
+                Builder::Pairs(maps) => maps.finish(field.data_type())?,
             };
             if array.data_type() == field.data_type() { Ok(array) } else { cast(&array, field.data_type()) }
         });
@@ -193,6 +200,7 @@ fn append(column: &mut Builder, cell: Cell) -> Result<(), Error> {
         (Builder::Time(times), Cell::Null) => times.push(None),
         (Builder::Micros(times), Cell::Micros(value)) => times.push(i64::try_from(value).ok()),
         (Builder::Counters(maps), Cell::Counters(counters)) => maps.append(&counters),
+        (Builder::Pairs(maps), Cell::Pairs(pairs)) => maps.append(&pairs),
         (Builder::Texts(lists), Cell::Texts(values)) => {
             values.iter().for_each(|value| lists.values().append_value(value));
             lists.append(true);

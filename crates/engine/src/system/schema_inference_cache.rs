@@ -2,6 +2,7 @@
 
 use super::SystemTable;
 use super::rows::Cell;
+use crate::secret_urls::masked_urls;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -12,6 +13,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("registration_time", "DateTime('UTC')"),
         ("schema", "Nullable(String)"),
         ("number_of_rows", "Nullable(UInt64)"),
+        ("schema_inference_mode", "Nullable(String)"),
         ("etag", "String"),
     ],
     fill: |context, rows| {
@@ -19,12 +21,14 @@ pub(super) const TABLE: SystemTable = SystemTable {
             let columns = row.entry.columns.iter().map(|(name, column_type)| format!("{name} {column_type}"));
             rows.push([
                 row.key.storage.into(),
-                row.key.source.into(),
+                masked_urls(&row.key.source).into(),
                 row.key.format.into(),
                 row.key.format_settings.into(),
                 Cell::Time(row.entry.registered_ms),
                 columns.collect::<Vec<_>>().join(", ").into(),
                 row.entry.rows.map_or(Cell::Null, Cell::UInt),
+                // A file has one schema; how those of several are joined is the statement's business.
+                Cell::Null,
                 row.key.etag.into(),
             ])?;
         }

@@ -10,6 +10,7 @@ use super::{NAMES, SystemTable};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::schemas_name::SYSTEM;
+use crate::secrets::shown_engine;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -17,6 +18,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("name", "String"),
         ("uuid", "String"),
         ("engine", "String"),
+        ("engine_full", "String"),
         ("create_table_query", "String"),
         ("partition_key", "String"),
         ("sorting_key", "String"),
@@ -30,15 +32,6 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill,
 };
 
-/// ClickHouse's word for an engine.
-pub(crate) fn engine_name(engine: TableEngine) -> &'static str {
-    match engine {
-        TableEngine::MergeTree => "MergeTree",
-        TableEngine::Memory => "Memory",
-        TableEngine::Null => "Null",
-    }
-}
-
 fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
     for database in context.snapshot.databases() {
         for table in context.snapshot.tables(database.id) {
@@ -51,6 +44,7 @@ fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> 
             (*name).into(),
             "".into(),
             "System".into(),
+            "".into(),
             "".into(),
             "".into(),
             "".into(),
@@ -72,11 +66,15 @@ fn push_table(
     table: &Arc<TableState>,
 ) -> Result<(), Error> {
     let def = &table.def;
-    let (total_rows, total_bytes) = match def.engine {
-        TableEngine::MergeTree => merge_tree_size(table),
-        TableEngine::Memory => context.database.memory_tables.size(def.id),
-        TableEngine::Null => (0, 0),
+    let size = match def.engine {
+        TableEngine::MergeTree => Some(merge_tree_size(table)),
+        TableEngine::Memory => Some(context.database.memory_tables.size(def.id)),
+        TableEngine::Null => Some((0, 0)),
+        // Asking would mean a listing.
+        _ => None,
     };
+    let (total_rows, total_bytes) =
+        size.map_or((Cell::Null, Cell::Null), |(rows, bytes)| (rows.into(), bytes.into()));
     let keys = |texts: &[Arc<str>]| {
         texts.iter().map(|text| sql::display_expression(text, def)).collect::<Vec<_>>().join(", ")
     };
@@ -86,13 +84,14 @@ fn push_table(
         database.into(),
         def.name.to_string().into(),
         def.id.to_string().into(),
-        engine_name(def.engine).into(),
-        sql::show_create_table(def, database).into(),
+        sql::engine_name(def.engine).into(),
+        shown_engine(def).into(),
+        sql::show_create_table(def, database, &shown_engine(def)).into(),
         keys(&def.partition_by).into(),
         keys(&def.order_by).into(),
         keys(primary).into(),
-        total_rows.into(),
-        total_bytes.into(),
+        total_rows,
+        total_bytes,
         (live + removed).into(),
         live.into(),
         def.comment.to_string().into(),

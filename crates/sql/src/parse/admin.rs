@@ -4,15 +4,15 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
 use crate::head::Head;
+use crate::parse::collection;
 use crate::statement::{
     ExistsKind, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
 };
 
 /// Statements of ClickHouse that we know and do not have.
 const REFUSED: &[&str] = &[
-    "ALTER", "DELETE", "UPDATE", "GRANT", "REVOKE", "ATTACH", "DETACH", "BACKUP", "RESTORE", "MOVE",
-    "UNDROP", "BEGIN", "COMMIT", "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE",
-    "PARALLEL",
+    "DELETE", "UPDATE", "GRANT", "REVOKE", "ATTACH", "DETACH", "BACKUP", "RESTORE", "MOVE", "UNDROP",
+    "BEGIN", "COMMIT", "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
 ];
 
 /// Reads a statement by its first word.
@@ -31,6 +31,7 @@ pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
 
 fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
     let read = match verb {
+        "ALTER" => alter,
         "DROP" => drop,
         "TRUNCATE" => truncate,
         "USE" => use_database,
@@ -50,7 +51,15 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
     read(head)
 }
 
+/// Of ALTER there is only that of named collections.
+fn alter(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("NAMED") { collection::alter(head) } else { Err(head.refuse("ALTER")) }
+}
+
 fn drop(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("NAMED") {
+        return collection::drop(head);
+    }
     if head.word("DATABASE") || head.word("SCHEMA") {
         let if_exists = head.if_exists();
         let name = head.name("a database name")?;
@@ -59,7 +68,7 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         return Ok(Statement::DropDatabase { name, if_exists });
     }
     if !head.word("TABLE") {
-        return Err(head.refuse("DROP of anything but DATABASE and TABLE"));
+        return Err(head.refuse("DROP of anything but DATABASE, TABLE and NAMED COLLECTION"));
     }
     let if_exists = head.if_exists();
     if head.words(&["IF", "EMPTY"]) {
@@ -275,8 +284,7 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     } else if head.words(&["START", "MERGES"]) {
         SystemCommand::StartMerges(optional_table(head)?)
     } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
-        let storage = if head.word("FOR") { Some(head.name("a kind of storage")?) } else { None };
-        SystemCommand::DropSchemaCache(storage)
+        SystemCommand::DropSchemaCache(if head.word("FOR") { Some(cached_storage(head)?) } else { None })
     } else if head.words(&["FLUSH", "LOGS"]) {
         SystemCommand::FlushLogs
     } else {
@@ -290,6 +298,16 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     };
     head.on_cluster()?;
     Ok(Statement::System(command))
+}
+
+/// ClickHouse's words for the storages whose schemas are cached.
+fn cached_storage(head: &mut Head<'_>) -> Result<String> {
+    let storages = ["FILE", "S3", "URL", "AZURE"];
+    if head.peek_word("HDFS") {
+        return Err(head.refuse("SCHEMA CACHE FOR HDFS"));
+    }
+    let found = storages.iter().find(|storage| head.word(storage));
+    found.map(|storage| (*storage).to_owned()).ok_or_else(|| head.expected("FILE, S3, URL or AZURE"))
 }
 
 fn optional_table(head: &mut Head<'_>) -> Result<Option<TableName>> {

@@ -1,20 +1,24 @@
 //! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
 
-use model::TableEngine;
+use model::{EngineArguments, TableEngine};
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
 use crate::parse::column::{TableElements, elements};
-use crate::parse::query;
+use crate::parse::{collection, query};
 use crate::statement::{CreateSource, CreateTable, Statement, TableName};
+use crate::table_functions::arguments_of_text;
 
 /// Behind CREATE.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     let or_replace = head.words(&["OR", "REPLACE"]);
     if head.word("DATABASE") || head.word("SCHEMA") {
         return database(head);
+    }
+    if head.peek_word("NAMED") && !or_replace {
+        return collection::create(head);
     }
     for refused in [
         "TEMPORARY",
@@ -29,7 +33,6 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
         "ROW",
         "QUOTA",
         "SETTINGS",
-        "NAMED",
         "INDEX",
         "WORKLOAD",
         "RESOURCE",
@@ -80,6 +83,7 @@ fn table(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
         or_replace,
         source: CreateSource::Columns(vec![]),
         engine: None,
+        engine_arguments: EngineArguments::default(),
         partition_by: vec![],
         order_by: None,
         primary_key: None,
@@ -101,6 +105,8 @@ fn table(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
     table.source = match (source, written) {
         (Some(source), _) => source,
         (None, Some(columns)) => CreateSource::Columns(columns),
+        // The columns are those of the files.
+        (None, None) if table.engine.is_some_and(TableEngine::is_external) => CreateSource::Columns(vec![]),
         (None, None) => return Err(head.expected("columns or AS")),
     };
     finished(table).map(|table| Statement::CreateTable(Box::new(table)))
@@ -111,7 +117,8 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
     if head.word("ENGINE") {
         head.symbol(&Token::Eq);
         once(head, table.engine.is_some(), "ENGINE")?;
-        table.engine = Some(engine(head)?);
+        let (engine, arguments) = engine(head)?;
+        (table.engine, table.engine_arguments) = (Some(engine), arguments);
     } else if head.words(&["PARTITION", "BY"]) {
         once(head, !table.partition_by.is_empty(), "PARTITION BY")?;
         table.partition_by = head.key()?;
@@ -167,24 +174,61 @@ fn skip_clause(head: &mut Head<'_>) -> String {
     head.text_since(start).to_owned()
 }
 
-fn engine(head: &mut Head<'_>) -> Result<TableEngine> {
+fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
     let name = head.name("a table engine")?;
     let engine = match name.as_str() {
         "MergeTree" => TableEngine::MergeTree,
         "Memory" => TableEngine::Memory,
         "Null" => TableEngine::Null,
+        "S3" => TableEngine::S3,
+        "GCS" => TableEngine::Gcs,
+        "AzureBlobStorage" => TableEngine::AzureBlobStorage,
+        "URL" => TableEngine::Url,
+        "File" => TableEngine::File,
         // NULL is also a keyword, so people write it in any case.
         other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
         other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
             return Err(SqlError::not_implemented(format!("table engine \"{other}\"")));
         }
         other => {
-            let message = format!("unknown table engine \"{other}\": there are MergeTree, Memory and Null");
+            let message = format!("unknown table engine \"{other}\": SHOW ENGINES lists those there are");
             return Err(SqlError::new(ErrorCode::UnknownStorage, message));
         }
     };
-    no_arguments(head)?;
-    Ok(engine)
+    if !engine.is_external() {
+        no_arguments(head)?;
+        return Ok((engine, EngineArguments::default()));
+    }
+    let text = arguments_text(head);
+    // Read once here, so that nothing is stored that could not be read later; comments are left out.
+    let (arguments, printed) = arguments_of_text(&name, text)?;
+    if arguments.is_empty() {
+        let message = format!("table engine {name} needs arguments that say where its rows are");
+        return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+    }
+    Ok((engine, EngineArguments::new(&printed)))
+}
+
+/// The text between the parentheses that come next; empty when there are none.
+fn arguments_text<'a>(head: &mut Head<'a>) -> &'a str {
+    if !head.symbol(&Token::LParen) {
+        return "";
+    }
+    let (start, mut depth) = (head.offset(), 0_usize);
+    while !head.at_end() {
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => {
+                let text = head.text_since(start);
+                head.advance();
+                return text;
+            }
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        head.advance();
+    }
+    head.text_since(start)
 }
 
 /// Ends of names of ClickHouse's engines that we know and do not have.
@@ -196,10 +240,7 @@ const KNOWN_ENGINES: &[&str] = &[
     "Buffer",
     "Join",
     "Set",
-    "File",
-    "URL",
     "Kafka",
-    "S3",
     "S3Queue",
     "MySQL",
     "PostgreSQL",
@@ -244,7 +285,13 @@ fn finished(mut table: CreateTable) -> Result<CreateTable> {
     }
     let engine = table.engine.unwrap_or(TableEngine::MergeTree);
     let keyed = table.order_by.is_some() || table.primary_key.is_some() || !table.partition_by.is_empty();
-    if engine != TableEngine::MergeTree && keyed {
+    let may_partition = matches!(engine, TableEngine::S3 | TableEngine::Gcs | TableEngine::AzureBlobStorage);
+    if may_partition {
+        if table.order_by.is_some() || table.primary_key.is_some() {
+            let message = format!("table engine {engine:?} takes no ORDER BY or PRIMARY KEY");
+            return Err(SqlError::bad_arguments(message));
+        }
+    } else if engine != TableEngine::MergeTree && keyed {
         let message = format!("table engine {engine:?} takes no PARTITION BY, ORDER BY or PRIMARY KEY");
         return Err(SqlError::bad_arguments(message));
     }

@@ -104,6 +104,45 @@ fn loads_are_named_by_their_labels() {
 }
 
 #[test]
+fn engines_outside_keep_their_arguments() {
+    let read = |text: &str| match parse_one(text).map(|p| p.statement) {
+        Ok(Statement::CreateTable(table)) => {
+            let (engine, kept) = (table.engine.unwrap(), table.engine_arguments.text().to_owned());
+            format!("{engine:?} {kept} by {}", table.partition_by.len())
+        }
+        Ok(other) => format!("{other:?}"),
+        Err(e) => format!("{} {}", e.code.number(), e.message),
+    };
+    assert_eq!(
+        read("CREATE TABLE t (a Int8) ENGINE = S3('u', 'it\\'s', /* c */ format=CSV -- d\n) PARTITION BY a"),
+        "S3 'u', 'it\\'s', format = CSV by 1"
+    );
+    assert_eq!(
+        read("CREATE TABLE t ENGINE = URL('u', headers('a' = 'b'))"),
+        "Url 'u', headers('a' = 'b') by 0"
+    );
+    assert_eq!(read("CREATE TABLE t ENGINE = File(CSV, 'p') AS SELECT 1"), "File CSV, 'p' by 0");
+    assert_eq!(
+        read("CREATE TABLE t (a Int8) ENGINE = S3()"),
+        "42 table engine S3 needs arguments that say where its rows are"
+    );
+    assert_eq!(
+        read("CREATE TABLE t (a Int8) ENGINE = S3('u', 's3cr' || 'et')"),
+        "36 an argument of table function S3 is not a constant"
+    );
+    assert_eq!(
+        read("CREATE TABLE t (a Int8) ENGINE = URL('u') PARTITION BY a"),
+        "36 table engine Url takes no PARTITION BY, ORDER BY or PRIMARY KEY"
+    );
+    assert_eq!(
+        read("CREATE TABLE t (a Int8) ENGINE = GCS('u') ORDER BY a"),
+        "36 table engine Gcs takes no ORDER BY or PRIMARY KEY"
+    );
+    let debug = debug("CREATE TABLE t (a Int8) ENGINE = S3('u', 'k', 's3cr3t')");
+    assert!(!debug.contains("s3cr3t"), "{debug}");
+}
+
+#[test]
 fn what_is_not_understood_is_an_error_with_its_code() {
     let check =
         |text: &str, expected: &str| assert!(debug(text).starts_with(expected), "{text}: {}", debug(text));

@@ -44,6 +44,8 @@ s3_disable_checksum             Bool, "0", NoEffect, "Whether objects are writte
 enable_filesystem_cache         Bool, "1", NoEffect, "Whether remote files are cached on disk.";
 filesystem_cache_name           Text, "", NoEffect, "Which cache is used.";
 use_hive_partitioning           Bool, "1", NoEffect, "Whether name=value/ in paths become columns.";
+allow_named_collection_override_by_default Bool, "1", Obeyed, "Whether a call may override keys of a collection that do not say so.";
+check_named_collection_dependencies Bool, "1", Obeyed, "Whether a collection that tables use cannot be dropped.";
 schema_inference_mode           Choice(&["default", "union"]), "default", Obeyed, "One file's schema or all files'.";
 schema_inference_use_cache_for_s3 Bool, "1", Obeyed, "Whether inferred schemas of objects are remembered.";
 schema_inference_use_cache_for_file Bool, "1", Obeyed, "Whether inferred schemas of files are remembered.";
