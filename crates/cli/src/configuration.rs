@@ -79,7 +79,7 @@ fn collection(name: &str, item: &Item) -> Result<Collection, String> {
             None => (item.as_value(), None),
         };
         let text = value.and_then(text_of).ok_or_else(|| wrong(key))?;
-        collection.insert(key.into(), CollectionValue { text: text.into(), overridable });
+        collection.insert(key.into(), CollectionValue { text, overridable });
     }
     Ok(collection)
 }

@@ -49,7 +49,7 @@ pub(crate) fn for_sources(context: &StatementContext) -> Arc<NamedCollections> {
 }
 
 /// The collection a call begins with, if it begins with one.
-pub(crate) fn named_in<'a>(arguments: &'a [sql::CallArgument]) -> Option<&'a str> {
+pub(crate) fn named_in(arguments: &[sql::CallArgument]) -> Option<&str> {
     match arguments.first() {
         Some(sql::CallArgument { name: None, value: CallValue::Word(word) }) => Some(word),
         _ => None,

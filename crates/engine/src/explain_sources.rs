@@ -22,6 +22,9 @@ use crate::error::Error;
 use crate::load_source::UNIT_BYTES;
 use crate::query::PlannedQuery;
 
+/// Of more files the footers are not read for an explanation alone.
+const EXPLAINED_FILES_MAX: usize = 1000;
+
 /// Files that cannot be cut are named up to this many.
 const NAMED_FILES_MAX: usize = 3;
 
@@ -34,6 +37,10 @@ pub(crate) async fn source_lines(planned: &PlannedQuery) -> Result<Vec<String>, 
         lines.push(format!("Source: {files} file(s), {bytes}, format {}", source.format().name()));
         lines.push(format!("  {title}"));
         lines.extend(source.notes().iter().map(|note| format!("  {note}")));
+        if files > EXPLAINED_FILES_MAX {
+            lines.push(format!("  units are not counted for more than {EXPLAINED_FILES_MAX} files"));
+            continue;
+        }
         let units = source.units(UNIT_BYTES).await?;
         lines.extend(compression_lines(source, &units));
         lines.push(format!("  {}", cut_of(&units)));

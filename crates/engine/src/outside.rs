@@ -112,13 +112,14 @@ fn bucket_positions(texts: &[&str]) -> Option<Vec<&'static str>> {
     const KEY: [&str; 3] = ["access_key_id", "secret_access_key", "session_token"];
     let is_format = |at: usize| texts.get(at).is_some_and(|text| is_name_or_auto(text));
     let no_sign = texts.get(1).is_some_and(|text| text.eq_ignore_ascii_case("NOSIGN"));
-    let (in_place, keys) = match texts.len() {
-        2 | 3 | 4 if no_sign => (2, 0),
-        1 | 2 => (1, 0),
-        3 if is_format(1) => (1, 0),
-        3 => (1, 2),
-        4 | 5 if is_format(3) => (1, 2),
-        4 | 5 | 6 => (1, 3),
+    // How many texts keep their place, and how many are parts of a key.
+    let (in_place, keys) = match (texts.len(), no_sign) {
+        (2..=4, true) => (2, 0),
+        (1 | 2, _) => (1, 0),
+        (3, _) if is_format(1) => (1, 0),
+        (3, _) => (1, 2),
+        (4 | 5, _) if is_format(3) => (1, 2),
+        (4..=6, _) => (1, 3),
         _ => return None,
     };
     let head = std::iter::repeat_n(IN_PLACE, in_place).chain(KEY.into_iter().take(keys));
