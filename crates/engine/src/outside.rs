@@ -113,14 +113,17 @@ fn bucket_positions(texts: &[&str]) -> Option<Vec<&'static str>> {
     let is_format = |at: usize| texts.get(at).is_some_and(|text| is_name_or_auto(text));
     let no_sign = texts.get(1).is_some_and(|text| text.eq_ignore_ascii_case("NOSIGN"));
     // How many texts keep their place, and how many are parts of a key.
-    let (in_place, keys) = match (texts.len(), no_sign) {
-        (2..=4, true) => (2, 0),
-        (1 | 2, _) => (1, 0),
-        (3, _) if is_format(1) => (1, 0),
-        (3, _) => (1, 2),
-        (4 | 5, _) if is_format(3) => (1, 2),
-        (4..=6, _) => (1, 3),
-        _ => return None,
+    let count = texts.len();
+    let (in_place, keys) = if no_sign && count <= 4 {
+        (2, 0)
+    } else if (1..=2).contains(&count) || count == 3 && is_format(1) {
+        (1, 0)
+    } else if count == 3 || (4..=5).contains(&count) && is_format(3) {
+        (1, 2)
+    } else if (4..=6).contains(&count) {
+        (1, 3)
+    } else {
+        return None;
     };
     let head = std::iter::repeat_n(IN_PLACE, in_place).chain(KEY.into_iter().take(keys));
     Some(head.chain(TAIL).take(texts.len()).collect())
