@@ -45,6 +45,9 @@ pub(crate) fn format_of(path: &str) -> Option<FormatKind> {
         "json" => "JSON",
         "jsonl" | "ndjson" => "JSONEachRow",
         "parquet" => "Parquet",
+        "arrow" | "feather" => "Arrow",
+        "arrows" => "ArrowStream",
+        "native" => "Native",
         _ => return None,
     })
 }
@@ -75,6 +78,7 @@ mod tests {
     fn a_name_suggests_a_format() {
         assert_eq!(format_of("a/b.CSV"), FormatKind::parse("CSV"));
         assert_eq!(format_of("b.parquet"), FormatKind::parse("Parquet"));
+        assert_eq!(format_of("b.native"), FormatKind::parse("Native"));
         assert_eq!(format_of("b"), None);
     }
 }

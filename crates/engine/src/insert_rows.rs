@@ -109,6 +109,8 @@ pub(crate) fn format_rows(
         None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
     };
     let reader = new_reader(context, shape, kind)?;
+    // The line end behind the statement is no data; binary formats would read it as such.
+    let inline_data = if kind.is_text() { inline_data } else { inline_data.trim_ascii() };
     let first = Bytes::copy_from_slice(inline_data.as_bytes());
     let chunks =
         futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));

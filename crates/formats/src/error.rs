@@ -14,6 +14,8 @@ pub mod code {
     pub const CANNOT_PARSE_INPUT_ASSERTION_FAILED: u32 = 27;
     pub const CANNOT_PARSE_DATE: u32 = 38;
     pub const CANNOT_PARSE_DATETIME: u32 = 41;
+    pub const CANNOT_READ_ALL_DATA: u32 = 33;
+    pub const BAD_ARGUMENTS: u32 = 36;
     pub const LOGICAL_ERROR: u32 = 49;
     pub const ARGUMENT_OUT_OF_BOUND: u32 = 69;
     pub const CANNOT_PARSE_NUMBER: u32 = 72;
@@ -22,6 +24,8 @@ pub mod code {
     pub const FORMAT_IS_NOT_SUITABLE_FOR_INPUT: u32 = 126;
     pub const FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT: u32 = 399;
     pub const INCORRECT_DATA: u32 = 117;
+    pub const TOO_LARGE_ARRAY_SIZE: u32 = 128;
+    pub const UNKNOWN_TYPE: u32 = 50;
     pub const TOO_LARGE_STRING_SIZE: u32 = 131;
     pub const CANNOT_PARSE_UUID: u32 = 376;
     pub const CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: u32 = 349;

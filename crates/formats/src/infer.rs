@@ -3,6 +3,7 @@
 //! Invariant: every row of the sample can be read with the columns given. Conflicting values widen to Float64 or
 //! String; what cannot widen is an error naming row and column. Must not know: files, caches.
 
+mod described;
 mod guess;
 
 use model::ColumnType;
@@ -45,23 +46,18 @@ pub fn infer_details(
 ) -> Result<Inferred, FormatError> {
     let cut = sample.len() > settings.infer_bytes_max;
     let sample = &sample[..sample.len().min(settings.infer_bytes_max)];
+    let raw = sample;
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
     let at_end = at_end && !cut;
     let tally =
         Tally { kind, settings, columns: Vec::new(), rows: 0, second_has_types: false, has_header: false };
-    let inferred = match splitter(kind, settings, std::iter::empty())? {
-        Splitter::Csv(rows) => tally.listed(rows, sample, at_end),
-        Splitter::Tsv(rows) => tally.listed(rows, sample, at_end),
-        Splitter::Lists(rows) => tally.listed(rows, sample, at_end),
-        Splitter::Objects(rows) => tally.objects(rows, sample, at_end),
-        Splitter::Lines(_) => Ok(Inferred {
-            columns: vec![("line".to_owned(), ColumnType::String)],
-            has_header: false,
-            rows: 0,
-        }),
+    let described = described::infer(kind, raw, settings);
+    let inferred = match described {
+        Some(inferred) => inferred,
+        None => tally.run(sample, at_end),
     };
     inferred.map_err(|mut error| {
-        if error.code != code::ONLY_NULLS_WHILE_READING_SCHEMA {
+        if !matches!(error.code, code::ONLY_NULLS_WHILE_READING_SCHEMA | code::BAD_ARGUMENTS) {
             error.code = code::CANNOT_EXTRACT_TABLE_STRUCTURE;
         }
         error.message =
@@ -82,6 +78,20 @@ struct Tally<'s> {
 }
 
 impl Tally<'_> {
+    fn run(self, sample: &[u8], at_end: bool) -> Result<Inferred, FormatError> {
+        match splitter(self.kind, self.settings, std::iter::empty())? {
+            Splitter::Csv(rows) => self.listed(rows, sample, at_end),
+            Splitter::Tsv(rows) => self.listed(rows, sample, at_end),
+            Splitter::Lists(rows) => self.listed(rows, sample, at_end),
+            Splitter::Objects(rows) => self.objects(rows, sample, at_end),
+            Splitter::Lines(_) => Ok(Inferred {
+                columns: vec![("line".to_owned(), ColumnType::String)],
+                has_header: false,
+                rows: 0,
+            }),
+        }
+    }
+
     fn source(&self) -> Source {
         use FormatKind as F;
         match self.kind {

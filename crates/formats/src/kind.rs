@@ -34,6 +34,15 @@ pub enum FormatKind {
     Vertical,
     Markdown,
     Parquet,
+    Arrow,
+    ArrowStream,
+    Native,
+    RowBinary,
+    RowBinaryWithNames,
+    RowBinaryWithNamesAndTypes,
+    RowBinaryWithDefaults,
+    One,
+    RawBlob,
     Null,
 }
 
@@ -66,6 +75,7 @@ const fn spec(
 }
 
 const BOTH: (bool, bool) = (true, true);
+const INPUT: (bool, bool) = (true, false);
 const OUTPUT: (bool, bool) = (false, true);
 
 const SPECS: &[Spec] = &[
@@ -128,6 +138,15 @@ const SPECS: &[Spec] = &[
     spec(FormatKind::Vertical, "Vertical", &[], OUTPUT, &[]),
     spec(FormatKind::Markdown, "Markdown", &["MD"], OUTPUT, &["md"]),
     spec(FormatKind::Parquet, "Parquet", &[], BOTH, &["parquet", "pq"]),
+    spec(FormatKind::Arrow, "Arrow", &[], BOTH, &["arrow", "feather"]),
+    spec(FormatKind::ArrowStream, "ArrowStream", &[], BOTH, &["arrows"]),
+    spec(FormatKind::Native, "Native", &[], BOTH, &["native"]),
+    spec(FormatKind::RowBinary, "RowBinary", &[], BOTH, &[]),
+    spec(FormatKind::RowBinaryWithNames, "RowBinaryWithNames", &[], BOTH, &[]),
+    spec(FormatKind::RowBinaryWithNamesAndTypes, "RowBinaryWithNamesAndTypes", &[], BOTH, &[]),
+    spec(FormatKind::RowBinaryWithDefaults, "RowBinaryWithDefaults", &[], INPUT, &[]),
+    spec(FormatKind::One, "One", &[], INPUT, &[]),
+    spec(FormatKind::RawBlob, "RawBLOB", &[], BOTH, &[]),
     spec(FormatKind::Null, "Null", &[], OUTPUT, &[]),
 ];
 
@@ -174,9 +193,35 @@ impl FormatKind {
         self.spec().is_output
     }
 
-    /// Whether the bytes written are text.
+    /// Whether the bytes are text.
     pub fn is_text(self) -> bool {
-        self != FormatKind::Parquet
+        use FormatKind as F;
+        !matches!(
+            self,
+            F::Parquet
+                | F::Arrow
+                | F::ArrowStream
+                | F::Native
+                | F::RowBinary
+                | F::RowBinaryWithNames
+                | F::RowBinaryWithNamesAndTypes
+                | F::RowBinaryWithDefaults
+                | F::One
+                | F::RawBlob
+        )
+    }
+
+    /// Whether the columns are the same whatever the data is.
+    pub fn has_fixed_columns(self) -> bool {
+        matches!(self, FormatKind::One | FormatKind::RawBlob | FormatKind::LineAsString)
+    }
+
+    /// Whether the data names its columns, so that a reader finds them in any order and may be given a part of them.
+    pub fn names_columns(self) -> bool {
+        use FormatKind as F;
+        let names = matches!(self, F::JsonEachRow | F::Parquet | F::Arrow | F::ArrowStream | F::Native);
+        // Without its type a column of RowBinary cannot be skipped.
+        names || self.header_rows() != HeaderRows::None && self != F::RowBinaryWithNames
     }
 
     /// MIME type of the written bytes, as ClickHouse's HTTP interface names it.
@@ -194,7 +239,8 @@ impl FormatKind {
                 "text/tab-separated-values; charset=UTF-8"
             }
             F::Markdown => "text/markdown; charset=UTF-8",
-            F::Parquet => "application/octet-stream",
+            F::RawBlob | F::One => "text/plain; charset=UTF-8",
+            binary if !binary.is_text() => "application/octet-stream",
             _ => "text/plain; charset=UTF-8",
         }
     }
@@ -206,11 +252,13 @@ impl FormatKind {
             F::CsvWithNames
             | F::TabSeparatedWithNames
             | F::TabSeparatedRawWithNames
-            | F::JsonCompactEachRowWithNames => HeaderRows::Names,
+            | F::JsonCompactEachRowWithNames
+            | F::RowBinaryWithNames => HeaderRows::Names,
             F::CsvWithNamesAndTypes
             | F::TabSeparatedWithNamesAndTypes
             | F::TabSeparatedRawWithNamesAndTypes
-            | F::JsonCompactEachRowWithNamesAndTypes => HeaderRows::NamesAndTypes,
+            | F::JsonCompactEachRowWithNamesAndTypes
+            | F::RowBinaryWithNamesAndTypes => HeaderRows::NamesAndTypes,
             _ => HeaderRows::None,
         }
     }

@@ -1,4 +1,4 @@
-//! Rows as bytes, both directions: readers, writers and schema inference of every text format.
+//! Rows as bytes, both directions: readers, writers and schema inference of every format.
 //!
 //! Invariant: no I/O and no async; a reader is pushed bytes and gives batches, a writer is pushed batches and gives
 //! bytes. Values are read and printed as ClickHouse does. Must not know: DataFusion, files, sessions.
@@ -24,6 +24,18 @@ pub mod text;
 
 pub mod split;
 
+pub mod conform;
+
+mod binary;
+
+mod fit;
+
+mod arrow_stream;
+mod row_binary;
+mod whole;
+
+mod native;
+
 mod block;
 mod delimited;
 mod json_rows;
@@ -38,10 +50,12 @@ pub mod writer;
 pub use boundary::RecordBoundaries;
 pub use builder::{CellError, TypedColumnBuilder, parse_value};
 pub use cell::{Cell, TextForm};
+pub use conform::{conform, missing};
 pub use error::{FormatError, ValueError};
+pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
-pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, types_of};
+pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader};
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings};
 pub use split::{Header, RowReader};
 pub use text::{ColumnText, NULL_SIGN, Style};

@@ -7,17 +7,21 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::ColumnType;
-use model::type_arrow::from_field;
 
+use crate::arrow_stream::ArrowReader;
 use crate::block::Block;
 use crate::cell::Cell;
 use crate::delimited::{CsvRows, LineRows, TsvRows};
 use crate::error::{FormatError, code};
+use crate::fit::{Wanted, types_of};
 use crate::json_rows::{JsonObjects, ListRows};
 use crate::kind::{FormatKind, HeaderRows};
+use crate::native::NativeReader;
+use crate::row_binary::RowBinaryReader;
 use crate::scan::find_any;
 use crate::settings::FormatSettings;
 use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
+use crate::whole::WholeReader;
 
 /// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
 const RUN_CELLS: usize = 4096;
@@ -56,11 +60,6 @@ pub fn new_reader_at(
     reader_of_types(kind, file_schema, &types, projection, settings, start)
 }
 
-/// The types of a schema's columns, in order.
-pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {
-    schema.fields().iter().map(|field| from_field(field)).collect()
-}
-
 /// [`new_reader`] for whoever reads many texts of one schema: `types` are what [`types_of`] said of it, so that they
 /// are not read from its fields again for each text.
 pub fn new_typed_reader(
@@ -80,6 +79,9 @@ fn reader_of_types(
     settings: &FormatSettings,
     start: &ReaderStart,
 ) -> Result<Box<dyn RowReader>, FormatError> {
+    if !kind.is_text() {
+        return binary_reader(kind, file_schema, projection, settings, start);
+    }
     let block = Block::new(file_schema, types, projection, settings, is_csv(kind))?;
     match splitter(kind, settings, block.column_names())? {
         Splitter::Csv(rows) => reader(rows, block, kind, settings, start),
@@ -88,6 +90,33 @@ fn reader_of_types(
         Splitter::Lists(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
     }
+}
+
+fn binary_reader(
+    kind: FormatKind,
+    file_schema: SchemaRef,
+    projection: Option<&[usize]>,
+    settings: &FormatSettings,
+    start: &ReaderStart,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    use FormatKind as F;
+    if *start != ReaderStart::File {
+        let message = format!("format {} is read from the start of a file only", kind.name());
+        return Err(FormatError::new(code::LOGICAL_ERROR, message));
+    }
+    let wanted = Wanted::new(kind, file_schema, projection, settings)?;
+    Ok(match kind {
+        F::Native => Box::new(NativeReader::new(wanted)),
+        F::RowBinary | F::RowBinaryWithNames | F::RowBinaryWithNamesAndTypes | F::RowBinaryWithDefaults => {
+            Box::new(RowBinaryReader::new(wanted))
+        }
+        F::Arrow | F::ArrowStream => Box::new(ArrowReader::new(wanted)),
+        F::One | F::RawBlob => Box::new(WholeReader::new(wanted)?),
+        other => {
+            let message = format!("format {} is not read row by row", other.name());
+            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
+        }
+    })
 }
 
 pub(crate) enum Splitter {

@@ -89,8 +89,24 @@ pub struct FormatSettings {
     /// A single number above this gets a readable note; 0 switches it off.
     pub pretty_single_number_tip: u64,
     pub parquet_row_group_rows: usize,
-    /// none, snappy, lz4 or zstd.
+    pub parquet_row_group_bytes: usize,
+    /// none, snappy, lz4, lz4_raw, zstd, gzip or brotli.
     pub parquet_compression: String,
+    pub parquet_string_as_string: bool,
+    pub parquet_bloom_filters: bool,
+    pub parquet_data_page_bytes: usize,
+    pub parquet_page_index: bool,
+    /// Longest text of a binary format.
+    pub binary_text_bytes_max: u64,
+    /// Most items of an array of a binary format.
+    pub binary_array_items_max: u64,
+    /// Columns of Arrow input are found in any case.
+    pub arrow_names_any_case: bool,
+    pub arrow_allow_missing_columns: bool,
+    pub arrow_string_as_string: bool,
+    pub arrow_fixed_string_as_bytes: bool,
+    /// none, lz4_frame or zstd.
+    pub arrow_compression: String,
 }
 
 impl Default for FormatSettings {
@@ -148,7 +164,19 @@ impl Default for FormatSettings {
             pretty_footer_rows_min: 50,
             pretty_single_number_tip: 1_000_000,
             parquet_row_group_rows: 1_000_000,
+            parquet_row_group_bytes: 512 << 20,
             parquet_compression: "zstd".to_owned(),
+            parquet_string_as_string: true,
+            parquet_bloom_filters: false,
+            parquet_data_page_bytes: 1 << 20,
+            parquet_page_index: true,
+            binary_text_bytes_max: 1 << 30,
+            binary_array_items_max: 1 << 30,
+            arrow_names_any_case: false,
+            arrow_allow_missing_columns: true,
+            arrow_string_as_string: true,
+            arrow_fixed_string_as_bytes: true,
+            arrow_compression: "lz4_frame".to_owned(),
         }
     }
 }
@@ -212,6 +240,10 @@ impl FormatSettings {
         lookup.flag("input_format_null_as_default", &mut self.null_as_default);
         lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
         lookup.flag("input_format_with_names_use_header", &mut self.use_header);
+        lookup.number("format_binary_max_string_size", &mut self.binary_text_bytes_max);
+        lookup.number("format_binary_max_array_size", &mut self.binary_array_items_max);
+        lookup.flag("input_format_arrow_case_insensitive_column_matching", &mut self.arrow_names_any_case);
+        lookup.flag("input_format_arrow_allow_missing_columns", &mut self.arrow_allow_missing_columns);
         lookup.number("max_block_size", &mut self.block_rows_max);
         self.block_rows_max = self.block_rows_max.max(1);
         if let Some([delimiter, ..]) = (lookup.0)("format_csv_delimiter").as_ref().map(String::as_bytes) {
@@ -284,7 +316,22 @@ impl FormatSettings {
             &mut self.pretty_single_number_tip,
         );
         lookup.number("output_format_parquet_row_group_size", &mut self.parquet_row_group_rows);
+        self.take_binary_output(lookup);
+    }
+
+    fn take_binary_output(&mut self, lookup: &Lookup<'_>) {
+        lookup.number("output_format_parquet_row_group_size_bytes", &mut self.parquet_row_group_bytes);
         lookup.text("output_format_parquet_compression_method", &mut self.parquet_compression);
+        lookup.flag("output_format_parquet_string_as_string", &mut self.parquet_string_as_string);
+        lookup.flag("output_format_parquet_write_bloom_filter", &mut self.parquet_bloom_filters);
+        lookup.number("output_format_parquet_data_page_size", &mut self.parquet_data_page_bytes);
+        lookup.flag("output_format_parquet_write_page_index", &mut self.parquet_page_index);
+        lookup.flag("output_format_arrow_string_as_string", &mut self.arrow_string_as_string);
+        lookup.flag(
+            "output_format_arrow_fixed_string_as_fixed_byte_array",
+            &mut self.arrow_fixed_string_as_bytes,
+        );
+        lookup.text("output_format_arrow_compression_method", &mut self.arrow_compression);
     }
 }
 

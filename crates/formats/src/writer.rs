@@ -3,11 +3,16 @@
 //! Invariant: `start`, any number of `write`s, `finish`; the bytes appended over all calls are the whole output. A writer
 //! for people holds back what it needs to know widths; all others give every batch out at once.
 
+mod binary;
 mod delimited;
 mod json;
 mod markdown;
-mod parquet;
 mod values;
+
+mod foreign;
+
+mod ipc;
+mod parquet;
 
 mod paint;
 mod tip;
@@ -19,8 +24,8 @@ mod pretty;
 
 use std::time::Duration;
 
-use ::arrow::array::RecordBatch;
-use ::arrow::datatypes::SchemaRef;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use model::ColumnType;
 use model::type_arrow::from_field;
 
@@ -88,8 +93,18 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
         F::PrettySpaceNoEscapes => plain(paint::Grid::Space),
         F::Vertical => Box::new(vertical::VerticalWriter::new(settings)),
         F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
-        F::Parquet => Box::new(parquet::ParquetWriter::new(settings)),
+        F::Parquet => Box::new(parquet::ParquetWriter::new(settings)?),
+        F::Arrow | F::ArrowStream => Box::new(ipc::ArrowWriter::new(kind, settings)?),
+        F::Native => Box::new(binary::NativeWriter::default()),
+        F::RowBinary | F::RowBinaryWithNames | F::RowBinaryWithNamesAndTypes => {
+            Box::new(binary::RowBinaryWriter::new(header))
+        }
+        F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
         F::Null => Box::new(NullWriter),
+        F::One | F::RowBinaryWithDefaults => {
+            let message = format!("format {} is for input only", kind.name());
+            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
+        }
     })
 }
 

@@ -35,11 +35,8 @@ pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
     let Some((_, suffix)) = plain.rsplit_once('.') else { return Ok(None) };
     match suffix.to_ascii_lowercase().as_str() {
         "orc" => Err(not_yet("ORC", file_name)),
-        "arrow" | "feather" => Err(not_yet("Arrow", file_name)),
         "avro" => Err(not_yet("Avro", file_name)),
-        "xml" | "bson" | "msgpack" | "npy" | "native" | "tskv" | "geojson" | "sql" => {
-            Err(not_yet(suffix, file_name))
-        }
+        "xml" | "bson" | "msgpack" | "npy" | "tskv" | "geojson" | "sql" => Err(not_yet(suffix, file_name)),
         _ => Ok(FormatKind::of_file_name(plain).filter(|format| format.is_input())),
     }
 }
@@ -48,6 +45,7 @@ pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
 pub fn by_content(first: &[u8], file_name: &str) -> Result<FormatKind> {
     let found = match magic(first) {
         Some(Magic::Parquet) => Some(FormatKind::Parquet),
+        Some(Magic::Foreign("Arrow")) => Some(FormatKind::Arrow),
         Some(Magic::Foreign(name)) => return Err(not_yet(name, file_name)),
         _ => match first.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Some(FormatKind::JsonEachRow),
@@ -78,6 +76,9 @@ mod tests {
         assert_eq!(name("a.csv.gz").as_deref(), Some("CSV"));
         assert_eq!(name("a.ndjson").as_deref(), Some("JSONEachRow"));
         assert_eq!(name("A.PARQUET").as_deref(), Some("Parquet"));
+        assert_eq!(name("a.arrow").as_deref(), Some("Arrow"));
+        assert_eq!(name("a.feather").as_deref(), Some("Arrow"));
+        assert_eq!(name("a.native.zst").as_deref(), Some("Native"));
         assert_eq!(name("a.dat"), None);
         assert_eq!(name("a"), None);
         assert_eq!(by_suffix("a.orc").unwrap_err().code(), code::NOT_IMPLEMENTED);
@@ -86,6 +87,7 @@ mod tests {
     #[test]
     fn content_tells_when_the_name_does_not() {
         assert_eq!(by_content(b"PAR1xxxx", "f").unwrap().name(), "Parquet");
+        assert_eq!(by_content(b"ARROW1\0\0", "f").unwrap().name(), "Arrow");
         assert_eq!(by_content(b" \n{\"a\":1}", "f").unwrap().name(), "JSONEachRow");
         assert_eq!(by_content(b"ORC...", "f").unwrap_err().code(), code::NOT_IMPLEMENTED);
         assert_eq!(by_content(b"??", "f").unwrap_err().code(), code::CANNOT_DETECT_FORMAT);

@@ -104,6 +104,7 @@ impl Inference<'_> {
         }
         let (columns, rows) = match self.format {
             FormatKind::Parquet => self.parquet_columns(file).await?,
+            fixed if fixed.has_fixed_columns() => (self.fixed_columns(file)?, None),
             _ => (self.text_columns(file).await?, None),
         };
         if let Some(key) = key {
@@ -119,6 +120,12 @@ impl Inference<'_> {
     ) -> Result<(Vec<(String, ColumnType)>, Option<u64>)> {
         let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
         Ok((parquet_types::columns(&footer, &file.path)?, Some(footer::rows(&footer))))
+    }
+
+    /// Columns that need no look into the file.
+    fn fixed_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {
+        formats::infer(self.format, &[], true, &self.env.settings.format)
+            .map_err(|error| unreadable(file, &error.to_string()))
     }
 
     async fn text_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {

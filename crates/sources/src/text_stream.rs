@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use bytes::{Bytes, BytesMut};
-use formats::{FormatKind, HeaderRows, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
+use formats::{FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant};
 use tokio_util::task::AbortOnDropHandle;
@@ -137,12 +137,12 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
 /// The file without its compression; the first requests are sent.
 fn chunks(read: &TextRead) -> ByteStream {
     let task = DecodeTask { runtimes: read.reader.store.runtimes().clone(), memory: read.memory.clone() };
-    opened(
-        stored(read.reader.clone(), read.memory.clone()),
-        read.compression,
-        &read.reader.file.path,
-        Some(task),
-    )
+    // Nothing of the file is in its row.
+    let stored = match read.format {
+        FormatKind::One => futures::stream::empty().boxed(),
+        _ => stored(read.reader.clone(), read.memory.clone()),
+    };
+    opened(stored, read.compression, &read.reader.file.path, Some(task))
 }
 
 fn row_reader(read: &TextRead, start: &ReaderStart) -> Result<Box<dyn RowReader>> {
@@ -170,7 +170,7 @@ fn cut_plan(read: &Arc<TextRead>) -> Result<CutPlan> {
 
 /// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
 fn parsed_schema(read: &TextRead) -> SchemaRef {
-    let by_name = read.format == FormatKind::JsonEachRow || read.format.header_rows() != HeaderRows::None;
+    let by_name = read.format.names_columns();
     let format = &read.reader.settings.format;
     if !by_name || !format.skip_unknown_fields || !format.use_header {
         return Arc::clone(&read.file_schema);

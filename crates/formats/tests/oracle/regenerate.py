@@ -5,8 +5,10 @@
 outputs.txt   rows given as Values, and what every text output format prints for them
 inputs.txt    bytes of an input format, and the rows read from them (as JSONCompactEachRow) or the error code
 inference.txt bytes of a file, and the columns inferred, or the error code
+binary.txt    rows given as Values, and their bytes in every binary format, as base64
 """
 
+import base64
 import json
 import os
 import re
@@ -212,7 +214,30 @@ def inference(path):
         yield f"@@@ {kind}\n{json.dumps(data)}\n{described}\n"
 
 
+BINARY_FORMATS = """Native RowBinary RowBinaryWithNames RowBinaryWithNamesAndTypes Arrow ArrowStream""".split()
+
+# Cases of OUTPUTS that every binary format holds, and what only those have: dictionaries.
+BINARY = OUTPUTS[:10] + [
+    ("l LowCardinality(String), n LowCardinality(Nullable(String)), f LowCardinality(FixedString(2))",
+     "('a',NULL,'x'),('b','','yy'),('a','z','x'),('','z','')"),
+    ("a Array(LowCardinality(String)), e Array(LowCardinality(Nullable(String)))",
+     "(['a','b','a'],[]),([],[]),(['c'],[])"),
+    ("m Map(LowCardinality(String), Array(UInt8)), t Tuple(x LowCardinality(String), y Array(Nullable(Int16)))",
+     "({'k':[1]},('v',[1,NULL])),({},('',[]))"),
+    ("many LowCardinality(String)", ",".join(f"('value {n}')" for n in range(300))),
+]
+
+
+def binary():
+    for structure, values in BINARY:
+        yield f"@@@ case {structure.replace(chr(9), chr(92) + 't')}\n{values}\n"
+        for name in BINARY_FORMATS:
+            sql = f"select * from format(Values, {literal(structure)}, {literal(values)})"
+            yield f"@@@ {name}\n{base64.b64encode(chdb.query(sql, name).bytes()).decode()}\n"
+
+
 write("outputs.txt", outputs())
+write("binary.txt", binary())
 with tempfile.TemporaryDirectory() as folder:
     write("inputs.txt", inputs(os.path.join(folder, "data")))
     write("inference.txt", inference(os.path.join(folder, "data")))

@@ -1,0 +1,236 @@
+//! Arrays as a file has them, made into arrays of the column's type.
+//!
+//! Invariant: the result has exactly the layout and the nullability of the field; a value that does not fit is an
+//! error, never another value. NULL where the column knows none becomes the default, as in ClickHouse
+//! (`input_format_null_as_default`). Must not know: files, the names of columns; whoever calls adds them.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryViewArray, ListArray, MapArray, Scalar, StringViewArray, StructArray,
+    new_null_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip};
+use arrow::datatypes::{DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type};
+use arrow::util::display::FormatOptions;
+use model::ColumnType;
+use model::type_arrow::from_field;
+
+use crate::builder::TypedColumnBuilder;
+use crate::cell::TextForm;
+use crate::error::{ValueError, code};
+
+/// The last day of ClickHouse's Date, 2149-06-06.
+const DATE_DAYS_MAX: i32 = 65_535;
+
+fn problem(text: impl Into<String>) -> ValueError {
+    ValueError::new(code::CANNOT_PARSE_TEXT, text)
+}
+
+fn broken(error: impl std::fmt::Display) -> ValueError {
+    problem(error.to_string())
+}
+
+/// Makes `array` fit `field`.
+pub fn conform(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
+    let shaped = if same_layout(array.data_type(), field.data_type()) {
+        Arc::clone(array)
+    } else {
+        reshape(array, field)?
+    };
+    if matches!(shaped.data_type(), DataType::Int8 | DataType::Int16 | DataType::Utf8View | DataType::Date32)
+    {
+        check_values(&shaped, &from_field(field))?;
+    }
+    if field.is_nullable() || shaped.null_count() == 0 {
+        return Ok(shaped);
+    }
+    without_nulls(&shaped, field)
+}
+
+/// A column that the file does not have: NULL, or the type's default.
+pub fn missing(field: &Field, rows: usize) -> Result<ArrayRef, ValueError> {
+    if field.is_nullable() {
+        return Ok(new_null_array(field.data_type(), rows));
+    }
+    defaults(field, rows)
+}
+
+/// Equal down to the metadata of nested fields, which a batch checks.
+fn same_layout(from: &DataType, to: &DataType) -> bool {
+    from == to && !matches!(to, DataType::List(_) | DataType::Map(..) | DataType::Struct(_))
+}
+
+fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
+    let to = field.data_type();
+    match (array.data_type(), to) {
+        (DataType::BinaryView, DataType::Utf8View) => checked_text(array.as_binary_view()),
+        (DataType::FixedSizeBinary(_), DataType::Utf8View) if is_fixed_text(field) => {
+            let bytes = array.as_fixed_size_binary();
+            let unpadded = BinaryViewArray::from_iter(bytes.iter().map(|value| value.map(without_padding)));
+            checked_text(&unpadded)
+        }
+        (DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_), DataType::Utf8View) => {
+            let views = cast(array, &DataType::BinaryView)?;
+            checked_text(views.as_binary_view())
+        }
+        (DataType::Utf8 | DataType::LargeUtf8, other) if *other != DataType::Utf8View => {
+            parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
+        }
+        (DataType::Dictionary(_, values), other)
+            if *other != DataType::Utf8View && matches!(**values, DataType::Utf8 | DataType::LargeUtf8) =>
+        {
+            parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
+        }
+        (DataType::BinaryView, _) => {
+            let text = checked_text(array.as_binary_view())?;
+            parsed(text.as_string_view(), field)
+        }
+        (DataType::Utf8View, _) => parsed(array.as_string_view(), field),
+        // Arrow casts only 32 bits of days to dates.
+        (
+            DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::Int8 | DataType::Int16,
+            DataType::Date32,
+        ) => cast(&cast(array, &DataType::Int32)?, to),
+        (DataType::Date32 | DataType::Date64, DataType::UInt16) => cast(&cast(array, &DataType::Int32)?, to),
+        (DataType::List(_), DataType::List(item)) => list(array.as_list(), item),
+        (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
+        (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
+        _ => cast(array, to),
+    }
+}
+
+fn is_fixed_text(field: &Field) -> bool {
+    matches!(from_field(field).value_type(), ColumnType::FixedString(_))
+}
+
+/// FixedString is held without the zero bytes that fill it up.
+fn without_padding(padded: &[u8]) -> &[u8] {
+    let end = padded.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &padded[..end]
+}
+
+/// Text read as values, by the rules of the text formats: names of enums, dates, UUIDs.
+fn parsed(text: &StringViewArray, field: &Field) -> Result<ArrayRef, ValueError> {
+    let column_type = from_field(field).nullable();
+    let failed =
+        |error: String, code: u32| ValueError::new(code, format!("cannot be read as {column_type}: {error}"));
+    let mut builder =
+        TypedColumnBuilder::new(&column_type).map_err(|error| failed(error.to_string(), error.code))?;
+    for value in text {
+        let (bytes, form) = match value {
+            Some(value) => (value.as_bytes(), TextForm::Raw),
+            None => (&[][..], TextForm::Null),
+        };
+        builder.append_text(bytes, form).map_err(|error| failed(error.to_string(), error.code))?;
+    }
+    let values = builder.finish().map_err(|error| failed(error.to_string(), error.code))?;
+    if values.data_type() == field.data_type() { Ok(values) } else { cast(&values, field.data_type()) }
+}
+
+/// Values that the layout could hold and the type does not know.
+fn check_values(array: &ArrayRef, column_type: &ColumnType) -> Result<(), ValueError> {
+    let unfit = match (column_type.value_type(), array.data_type()) {
+        (ColumnType::Enum8(names), DataType::Int8) => {
+            first_unfit(array.as_primitive::<Int8Type>().iter(), |n| names.name(i16::from(n)).is_some())
+        }
+        (ColumnType::Enum16(names), DataType::Int16) => {
+            first_unfit(array.as_primitive::<Int16Type>().iter(), |n| names.name(n).is_some())
+        }
+        (ColumnType::Date, DataType::Date32) => {
+            first_unfit(array.as_primitive::<Date32Type>().iter(), |days| (0..=DATE_DAYS_MAX).contains(&days))
+        }
+        (ColumnType::FixedString(bytes), DataType::Utf8View) => {
+            let bytes_max = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            first_unfit(array.as_string_view().iter(), |text| text.len() <= bytes_max)
+        }
+        _ => None,
+    };
+    match unfit {
+        Some(value) => Err(problem(format!("has the value {value}, which is none of {column_type}"))),
+        None => Ok(()),
+    }
+}
+
+fn first_unfit<V: ToString + Copy>(
+    mut values: impl Iterator<Item = Option<V>>,
+    fits: impl Fn(V) -> bool,
+) -> Option<String> {
+    values.find_map(|value| value.filter(|value| !fits(*value))).map(|value| value.to_string())
+}
+
+fn checked_text(bytes: &BinaryViewArray) -> Result<ArrayRef, ValueError> {
+    let text = bytes.clone().to_string_view().map_err(|_| {
+        let row =
+            (0..bytes.len()).find(|i| bytes.is_valid(*i) && std::str::from_utf8(bytes.value(*i)).is_err());
+        let at = row.map(|row| format!(", value {row} of its batch")).unwrap_or_default();
+        let text = format!("has bytes that are not UTF-8{at}");
+        ValueError::new(code::INCORRECT_DATA, text)
+    })?;
+    Ok(Arc::new(text))
+}
+
+fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
+    let options = CastOptions { safe: false, format_options: FormatOptions::default() };
+    cast_with_options(array, to, &options)
+        .map_err(|error| ValueError::new(code::TYPE_MISMATCH, format!("cannot be read as {to}: {error}")))
+}
+
+/// A NULL list is an empty one: our arrays know no NULL. The reader gives NULL lists no items, so only the validity
+/// has to go.
+fn list(array: &ListArray, item: &FieldRef) -> Result<ArrayRef, ValueError> {
+    let values = conform(array.values(), item)?;
+    ListArray::try_new(Arc::clone(item), array.offsets().clone(), values, None)
+        .map(|list| Arc::new(list) as ArrayRef)
+        .map_err(broken)
+}
+
+fn map(array: &MapArray, entries: &FieldRef) -> Result<ArrayRef, ValueError> {
+    let pairs: ArrayRef = Arc::new(array.entries().clone());
+    let pairs = tuple(pairs.as_struct(), entries.data_type())?;
+    let offsets = OffsetBuffer::new(array.offsets().inner().clone());
+    MapArray::try_new(Arc::clone(entries), offsets, pairs.as_struct().clone(), None, false)
+        .map(|map| Arc::new(map) as ArrayRef)
+        .map_err(broken)
+}
+
+/// Elements by position; a NULL tuple is one of NULLs or defaults.
+fn tuple(array: &StructArray, to: &DataType) -> Result<ArrayRef, ValueError> {
+    let DataType::Struct(fields) = to else { return Err(problem(format!("cannot be read as {to}"))) };
+    if fields.len() != array.num_columns() {
+        let text = format!("has {} elements, {} are expected", array.num_columns(), fields.len());
+        return Err(ValueError::new(code::TYPE_MISMATCH, text));
+    }
+    // Children carry the parent's NULLs after `logical` masking, so that they turn into defaults too.
+    let columns: Result<Vec<ArrayRef>, ValueError> = fields
+        .iter()
+        .zip(array.columns())
+        .map(|(field, column)| {
+            let masked = match array.nulls() {
+                Some(nulls) => {
+                    arrow::compute::nullif(column, &arrow::array::BooleanArray::new(!nulls.inner(), None))
+                        .map_err(broken)?
+                }
+                None => Arc::clone(column),
+            };
+            conform(&masked, field)
+        })
+        .collect();
+    StructArray::try_new_with_length(fields.clone(), columns?, None, array.len())
+        .map(|tuple| Arc::new(tuple) as ArrayRef)
+        .map_err(broken)
+}
+
+/// `rows` times the type's default: the first name of an enum, else zero, the empty text, nothing.
+fn defaults(field: &Field, rows: usize) -> Result<ArrayRef, ValueError> {
+    let mut builder = TypedColumnBuilder::new(from_field(field).value_type()).map_err(broken)?;
+    (0..rows).for_each(|_| builder.append_default());
+    let values = builder.finish().map_err(broken)?;
+    if values.data_type() == field.data_type() { Ok(values) } else { cast(&values, field.data_type()) }
+}
+
+fn without_nulls(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
+    let default = Scalar::new(defaults(field, 1)?);
+    zip(&is_null(array).map_err(broken)?, &default, array).map_err(broken)
+}

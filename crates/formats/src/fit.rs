@@ -1,0 +1,205 @@
+//! The columns a file brings, as the columns that were asked for.
+//!
+//! Invariant: batches have the schema asked for. A column the file lacks is NULL or its default, one nobody asked for is
+//! dropped or an error, values change their type by the rules of `conform`. Must not know: bytes.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder, make_array};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
+use model::ColumnType;
+use model::type_arrow::{from_field, to_data_type};
+
+use crate::conform::{conform, missing};
+use crate::error::{FormatError, code};
+use crate::kind::FormatKind;
+use crate::settings::FormatSettings;
+use crate::text::{ColumnText, Style};
+
+/// The types of a schema's columns, in order.
+pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {
+    schema.fields().iter().map(|field| from_field(field)).collect()
+}
+
+/// The columns that were asked for, before the file is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) kind: FormatKind,
+    /// Every column the caller believes the file to have.
+    pub(crate) file_schema: SchemaRef,
+    /// Schema of the batches.
+    pub(crate) schema: SchemaRef,
+    /// Whether case matters in names.
+    pub(crate) any_case: bool,
+    /// Whether the file may lack columns.
+    pub(crate) allow_missing: bool,
+    pub(crate) settings: Arc<FormatSettings>,
+}
+
+/// How the file's columns become the wanted ones.
+#[derive(Debug)]
+pub(crate) struct Fit {
+    wanted: Wanted,
+    types: Vec<ColumnType>,
+    /// For each column of the schema its place in the file.
+    places: Vec<Option<usize>>,
+}
+
+impl Wanted {
+    pub(crate) fn new(
+        kind: FormatKind,
+        file_schema: SchemaRef,
+        projection: Option<&[usize]>,
+        settings: &FormatSettings,
+    ) -> Result<Self, FormatError> {
+        let schema = match projection {
+            Some(columns) => Arc::new(file_schema.project(columns).map_err(|error| failed(&error))?),
+            None => Arc::clone(&file_schema),
+        };
+        let settings = Arc::new(settings.clone());
+        Ok(Self { kind, file_schema, schema, any_case: false, allow_missing: true, settings })
+    }
+
+    fn error(&self, message: &str) -> FormatError {
+        FormatError::new(code::INCORRECT_DATA, format!("{} {message}", self.kind.name()))
+    }
+
+    /// Whether a column of the file has a place in the batches.
+    pub(crate) fn is_wanted(&self, name: &str) -> bool {
+        self.schema.fields().iter().any(|field| self.same(field.name(), name))
+    }
+
+    fn same(&self, a: &str, b: &str) -> bool {
+        a == b || self.any_case && a.eq_ignore_ascii_case(b)
+    }
+
+    /// Columns are found by the names the file gives them.
+    pub(crate) fn by_name(&self, names: &[String], types: Vec<ColumnType>) -> Result<Fit, FormatError> {
+        let same = |a: &str, b: &str| self.same(a, b);
+        for (at, name) in names.iter().enumerate() {
+            if names[..at].iter().any(|earlier| same(earlier, name)) {
+                return Err(self.error(&format!("data has the column \"{name}\" twice")));
+            }
+            let known = self.file_schema.fields().iter().any(|field| same(field.name(), name));
+            if !known && !self.settings.skip_unknown_fields {
+                let message = format!(
+                    "data has the column \"{name}\", which was not asked for: \
+                     set input_format_skip_unknown_fields = 1 to leave it out"
+                );
+                return Err(self.error(&message));
+            }
+        }
+        let place = |name: &str| {
+            names.iter().position(|n| n == name).or_else(|| names.iter().position(|n| same(n, name)))
+        };
+        let places: Vec<Option<usize>> =
+            self.schema.fields().iter().map(|field| place(field.name())).collect();
+        let lacking = self.schema.fields().iter().zip(&places).find(|(_, place)| place.is_none());
+        if let Some((field, _)) = lacking.filter(|_| !self.allow_missing) {
+            return Err(self.error(&format!(
+                "data has no column \"{}\": set input_format_arrow_allow_missing_columns = 1 to read its default",
+                field.name()
+            )));
+        }
+        Ok(Fit { wanted: self.clone(), types, places })
+    }
+
+    /// Columns stand in the file in the order of the file's schema.
+    pub(crate) fn by_place(&self, types: Vec<ColumnType>) -> Fit {
+        let place = |name: &str| self.file_schema.index_of(name).ok().filter(|place| *place < types.len());
+        let places = self.schema.fields().iter().map(|field| place(field.name())).collect();
+        Fit { wanted: self.clone(), types, places }
+    }
+}
+
+impl Fit {
+    /// Name of the column at a place of the file.
+    pub(crate) fn name(&self, place: usize) -> String {
+        let at = self.places.iter().position(|known| *known == Some(place));
+        at.map(|at| self.wanted.schema.field(at).name().clone())
+            .unwrap_or_else(|| format!("number {}", place + 1))
+    }
+
+    pub(crate) fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    /// Whether the file's column at `place` was asked for.
+    pub(crate) fn is_wanted(&self, place: usize) -> bool {
+        self.places.contains(&Some(place))
+    }
+
+    /// A batch of the file's columns; those not asked for may be `None`.
+    pub(crate) fn batch(
+        &self,
+        columns: &[Option<ArrayRef>],
+        rows: usize,
+    ) -> Result<RecordBatch, FormatError> {
+        let mut arrays = Vec::with_capacity(self.places.len());
+        for (field, place) in self.wanted.schema.fields().iter().zip(&self.places) {
+            let given = place.and_then(|place| Some((columns.get(place)?.as_ref()?, self.types.get(place)?)));
+            let array = match given {
+                Some((array, column_type)) => {
+                    if array.null_count() > 0 && !field.is_nullable() && !self.wanted.settings.null_as_default
+                    {
+                        let message = "has NULL, which its type does not know: set input_format_null_as_default = 1 \
+                                       to read the default";
+                        let error = FormatError::new(code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message);
+                        return Err(error.in_column(field.name()));
+                    }
+                    let array = self.readable(array, column_type, &from_field(field))?;
+                    conform(&array, field)
+                }
+                None => missing(field, rows),
+            };
+            arrays.push(array.map_err(|error| {
+                let message = format!("a column of {} data {}", self.wanted.kind.name(), error.message);
+                FormatError::new(error.code, message).in_column(field.name())
+            })?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted.schema), arrays, &options)
+            .map_err(|error| failed(&error))
+    }
+
+    /// Values whose Arrow layout says less than their type (names of enums, UUIDs, dates) as text, where text or
+    /// another enum is asked for.
+    fn readable(
+        &self,
+        array: &ArrayRef,
+        from: &ColumnType,
+        to: &ColumnType,
+    ) -> Result<ArrayRef, FormatError> {
+        let (from_value, to_value) = (from.value_type(), to.value_type());
+        if let (DataType::Timestamp(unit, _), DataType::Timestamp(_, zone)) =
+            (array.data_type(), to_data_type(to_value))
+        {
+            // A zone only says how a time is shown; Arrow's cast would take a time without one for a local time.
+            let labelled = array.to_data().into_builder().data_type(DataType::Timestamp(*unit, zone)).build();
+            return labelled.map(make_array).map_err(|error| failed(&error));
+        }
+        let to_text = to_value.is_string() && !from_value.is_string();
+        let renamed = from_value.enum_values().is_some() && to_value.enum_values().is_some();
+        if from_value == to_value || !(to_text || renamed) || *from_value == ColumnType::Nothing {
+            return Ok(Arc::clone(array));
+        }
+        let mut text = ColumnText::new(array, from, &self.wanted.settings)?;
+        let mut builder = StringViewBuilder::new();
+        let mut scratch = Vec::new();
+        for row in 0..array.len() {
+            if array.is_null(row) {
+                builder.append_null();
+                continue;
+            }
+            scratch.clear();
+            text.write(row, Style::Plain, &mut scratch);
+            builder.append_value(String::from_utf8_lossy(&scratch));
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+}
+
+fn failed(error: &ArrowError) -> FormatError {
+    FormatError::new(code::LOGICAL_ERROR, error.to_string())
+}

@@ -1,0 +1,140 @@
+//! Native, RowBinary and RawBLOB.
+//!
+//! Invariant: the bytes are those ClickHouse writes for the same rows and types (Native at revision 0). Native blocks
+//! are the batches given.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use model::ColumnType;
+
+use super::{Columns, OutputStats, RowWriter};
+use crate::binary::column::{Column, Layout};
+use crate::binary::from_array::from_array;
+use crate::binary::wire::{length, put_number, put_text};
+use crate::binary::{bulk, cells};
+use crate::error::FormatError;
+use crate::kind::HeaderRows;
+use crate::settings::FormatSettings;
+use crate::text::Style;
+
+#[derive(Default)]
+pub(super) struct NativeWriter {
+    columns: Columns,
+}
+
+impl RowWriter for NativeWriter {
+    fn start(&mut self, schema: &SchemaRef, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns = Columns::of(schema);
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns.fits(batch)?;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        put_number(out, length(batch.num_columns()));
+        put_number(out, length(batch.num_rows()));
+        let columns = batch.columns().iter().zip(&self.columns.types).zip(&self.columns.names);
+        for ((array, column_type), name) in columns {
+            put_text(out, name.as_bytes());
+            put_text(out, type_name(column_type).as_bytes());
+            let values = from_array(array, column_type, Layout::Columns);
+            let values = values.map_err(|error| error.in_column(name.as_str()))?;
+            bulk::write_prefix(column_type, out);
+            bulk::write(&values, column_type, out);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+}
+
+/// Revision 0 is older than zones of DateTime.
+fn type_name(column_type: &ColumnType) -> String {
+    match column_type {
+        ColumnType::DateTime { .. } => "DateTime".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+pub(super) struct RowBinaryWriter {
+    header: HeaderRows,
+    columns: Columns,
+}
+
+impl RowBinaryWriter {
+    pub(super) fn new(header: HeaderRows) -> Self {
+        Self { header, columns: Columns::default() }
+    }
+}
+
+impl RowWriter for RowBinaryWriter {
+    fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns = Columns::of(schema);
+        if self.header != HeaderRows::None {
+            put_number(out, length(self.columns.names.len()));
+        }
+        for text in self.columns.header_rows(self.header).iter().flatten() {
+            put_text(out, text.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns.fits(batch)?;
+        let mut columns: Vec<Column> = Vec::with_capacity(batch.num_columns());
+        for ((array, t), name) in batch.columns().iter().zip(&self.columns.types).zip(&self.columns.names) {
+            let values = from_array(array, t, Layout::Rows);
+            columns.push(values.map_err(|error| error.in_column(name.as_str()))?);
+        }
+        for row in 0..batch.num_rows() {
+            for (column, column_type) in columns.iter().zip(&self.columns.types) {
+                cells::write(column, column_type, row, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+}
+
+/// The bytes of every value and nothing between: a file of one value reads back as that value.
+pub(super) struct RawBlobWriter {
+    settings: FormatSettings,
+    columns: Columns,
+}
+
+impl RawBlobWriter {
+    pub(super) fn new(settings: &FormatSettings) -> Self {
+        Self { settings: settings.clone(), columns: Columns::default() }
+    }
+}
+
+impl RowWriter for RawBlobWriter {
+    fn start(&mut self, schema: &SchemaRef, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        self.columns = Columns::of(schema);
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
+        let mut columns = self.columns.open(batch, &self.settings)?;
+        for row in 0..batch.num_rows() {
+            for (column, array) in columns.iter_mut().zip(batch.columns()) {
+                if array.is_valid(row) {
+                    column.write(row, Style::Plain, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
+        Ok(())
+    }
+}
