@@ -28,6 +28,8 @@ use crate::split::RowReader;
 const MAGIC: &[u8] = b"ARROW1\0\0";
 const PADDING_BYTES: usize = 8;
 const CONTINUATION: [u8; 4] = [0xff; 4];
+/// The description of ten thousand columns takes about two megabytes.
+const DESCRIPTION_BYTES_MAX: u32 = 256 << 20;
 /// Decompressed bytes of one message at most.
 const DECOMPRESSED_BYTES_MAX: u64 = 4 << 30;
 /// LZ4 makes at most 255 bytes of one, Zstandard a block of 128 KiB of four.
@@ -51,6 +53,8 @@ enum Frame {
     /// A message of so many bytes, framing included.
     Message(usize),
     End,
+    /// A description longer than any is.
+    TooLong(u32),
     /// Eight zero bytes: some writers fill up what follows the magic word.
     Padding,
 }
@@ -102,6 +106,10 @@ impl Messages {
                 self.ended = true;
                 Ok((bytes.len(), None))
             }
+            Frame::TooLong(size) => {
+                let message = format!("a message claims a description of {size} bytes: is it Arrow data?");
+                Err(Halt::Bad(self.error(message)))
+            }
             Frame::Padding => Ok((PADDING_BYTES, None)),
             Frame::Message(size) => {
                 let whole = &bytes[..size];
@@ -140,6 +148,9 @@ impl Messages {
         self.padding_ahead = false;
         if size == 0 {
             return Frame::End;
+        }
+        if size > DESCRIPTION_BYTES_MAX {
+            return Frame::TooLong(size);
         }
         let described = head.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
         let Some(description) = bytes.get(head..described) else { return Frame::More(described) };
