@@ -3,6 +3,7 @@
 //! Invariant: batches have the schema asked for. A column the file lacks is NULL or its default, one nobody asked for is
 //! dropped or an error, values change their type by the rules of `conform`. Must not know: bytes.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder, make_array};
@@ -30,6 +31,8 @@ pub(crate) struct Wanted {
     pub(crate) file_schema: SchemaRef,
     /// Schema of the batches.
     pub(crate) schema: SchemaRef,
+    /// Names of that schema.
+    names: Arc<HashSet<String>>,
     /// Whether case matters in names.
     pub(crate) any_case: bool,
     /// Whether the file may lack columns.
@@ -44,6 +47,8 @@ pub(crate) struct Fit {
     types: Vec<ColumnType>,
     /// For each column of the schema its place in the file.
     places: Vec<Option<usize>>,
+    /// For each column of the file its place in the schema.
+    wanted_at: Vec<Option<usize>>,
 }
 
 impl Wanted {
@@ -58,7 +63,8 @@ impl Wanted {
             None => Arc::clone(&file_schema),
         };
         let settings = Arc::new(settings.clone());
-        Ok(Self { kind, file_schema, schema, any_case: false, allow_missing: true, settings })
+        let names = Arc::new(schema.fields().iter().map(|field| field.name().clone()).collect());
+        Ok(Self { kind, file_schema, schema, names, any_case: false, allow_missing: true, settings })
     }
 
     fn error(&self, message: &str) -> FormatError {
@@ -67,22 +73,27 @@ impl Wanted {
 
     /// Whether a column of the file has a place in the batches.
     pub(crate) fn is_wanted(&self, name: &str) -> bool {
-        self.schema.fields().iter().any(|field| self.same(field.name(), name))
+        self.names.contains(name)
+            || self.any_case && self.schema.fields().iter().any(|f| self.same(f.name(), name))
     }
 
     fn same(&self, a: &str, b: &str) -> bool {
         a == b || self.any_case && a.eq_ignore_ascii_case(b)
     }
 
+    fn is_known(&self, name: &str) -> bool {
+        let known = || self.file_schema.fields().iter().any(|field| self.same(field.name(), name));
+        self.is_wanted(name) || known()
+    }
+
     /// Columns are found by the names the file gives them.
     pub(crate) fn by_name(&self, names: &[String], types: Vec<ColumnType>) -> Result<Fit, FormatError> {
-        let same = |a: &str, b: &str| self.same(a, b);
+        let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
-            if names[..at].iter().any(|earlier| same(earlier, name)) {
+            if by_name.insert(name, at).is_some() {
                 return Err(self.error(&format!("data has the column \"{name}\" twice")));
             }
-            let known = self.file_schema.fields().iter().any(|field| same(field.name(), name));
-            if !known && !self.settings.skip_unknown_fields {
+            if !self.settings.skip_unknown_fields && !self.is_known(name) {
                 let message = format!(
                     "data has the column \"{name}\", which was not asked for: \
                      set input_format_skip_unknown_fields = 1 to leave it out"
@@ -90,35 +101,47 @@ impl Wanted {
                 return Err(self.error(&message));
             }
         }
-        let place = |name: &str| {
-            names.iter().position(|n| n == name).or_else(|| names.iter().position(|n| same(n, name)))
-        };
-        let places: Vec<Option<usize>> =
-            self.schema.fields().iter().map(|field| place(field.name())).collect();
-        let lacking = self.schema.fields().iter().zip(&places).find(|(_, place)| place.is_none());
-        if let Some((field, _)) = lacking.filter(|_| !self.allow_missing) {
-            return Err(self.error(&format!(
-                "data has no column \"{}\": set input_format_arrow_allow_missing_columns = 1 to read its default",
-                field.name()
-            )));
+        let mut places = Vec::with_capacity(self.schema.fields().len());
+        for field in self.schema.fields() {
+            let exact = by_name.get(field.name().as_str()).copied();
+            let similar = || names.iter().position(|name| self.same(field.name(), name));
+            let place = exact.or_else(|| if self.any_case { similar() } else { None });
+            if place.is_none() && !self.allow_missing {
+                return Err(self.error(&format!(
+                    "data has no column \"{}\": set input_format_arrow_allow_missing_columns = 1 to read its default",
+                    field.name()
+                )));
+            }
+            places.push(place);
         }
-        Ok(Fit { wanted: self.clone(), types, places })
+        Ok(Fit::new(self.clone(), types, places))
     }
 
     /// Columns stand in the file in the order of the file's schema.
     pub(crate) fn by_place(&self, types: Vec<ColumnType>) -> Fit {
         let place = |name: &str| self.file_schema.index_of(name).ok().filter(|place| *place < types.len());
         let places = self.schema.fields().iter().map(|field| place(field.name())).collect();
-        Fit { wanted: self.clone(), types, places }
+        Fit::new(self.clone(), types, places)
     }
 }
 
 impl Fit {
+    fn new(wanted: Wanted, types: Vec<ColumnType>, places: Vec<Option<usize>>) -> Self {
+        let mut wanted_at = vec![None; types.len()];
+        for (at, place) in places.iter().enumerate() {
+            if let Some(known) = place.and_then(|place| wanted_at.get_mut(place)) {
+                *known = Some(at);
+            }
+        }
+        Self { wanted, types, places, wanted_at }
+    }
+
     /// Name of the column at a place of the file.
     pub(crate) fn name(&self, place: usize) -> String {
-        let at = self.places.iter().position(|known| *known == Some(place));
-        at.map(|at| self.wanted.schema.field(at).name().clone())
-            .unwrap_or_else(|| format!("number {}", place + 1))
+        match self.wanted_at.get(place).copied().flatten() {
+            Some(at) => self.wanted.schema.field(at).name().clone(),
+            None => format!("number {}", place + 1),
+        }
     }
 
     pub(crate) fn types(&self) -> &[ColumnType] {
@@ -127,7 +150,7 @@ impl Fit {
 
     /// Whether the file's column at `place` was asked for.
     pub(crate) fn is_wanted(&self, place: usize) -> bool {
-        self.places.contains(&Some(place))
+        self.wanted_at.get(place).copied().flatten().is_some()
     }
 
     /// A batch of the file's columns; those not asked for may be `None`.

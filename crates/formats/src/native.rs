@@ -21,7 +21,7 @@ use crate::row_binary::read_type;
 use crate::split::RowReader;
 
 /// Columns a block may declare.
-const COLUMNS_MAX: u64 = 1_000_000;
+const COLUMNS_MAX: u64 = 100_000;
 /// Rows a block may declare; writers make blocks of some ten thousand.
 const ROWS_MAX: u64 = 1 << 32;
 

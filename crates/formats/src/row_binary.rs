@@ -24,7 +24,7 @@ use crate::split::RowReader;
 /// Input bytes per batch at most, so that long texts do not make giant batches.
 const BLOCK_BYTES_MAX: usize = 32 << 20;
 /// Columns a header may declare.
-const COLUMNS_MAX: u64 = 1_000_000;
+const COLUMNS_MAX: u64 = 100_000;
 
 pub(crate) struct RowBinaryReader {
     wanted: Wanted,
