@@ -110,7 +110,8 @@ pub(crate) fn format_rows(
     };
     let reader = new_reader(context, shape, kind)?;
     // The line end behind the statement is no data; binary formats would read it as such.
-    let inline_data = if kind.is_text() { inline_data } else { inline_data.trim_ascii() };
+    let is_blank = !kind.is_text() && inline_data.trim().is_empty();
+    let inline_data = if is_blank { "" } else { inline_data };
     let first = Bytes::copy_from_slice(inline_data.as_bytes());
     let chunks =
         futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
