@@ -2,11 +2,14 @@
 //!
 //! Invariant: bytes are read no faster than batches are taken, and only what a row still lacks is kept.
 
+use std::sync::Arc;
+
 use arrow::array::RecordBatch;
 use bytes::{Bytes, BytesMut};
 use formats::RowReader;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use sources::rejects::Rejects;
 
 use crate::error::Error;
 
@@ -14,15 +17,19 @@ struct Reading {
     reader: Box<dyn RowReader>,
     chunks: BoxStream<'static, Result<Bytes, Error>>,
     pending: BytesMut,
+    rejects: Arc<Rejects>,
+    /// Rows skipped so far that `rejects` knows of.
+    rejected: u64,
     ended: bool,
 }
 
-/// The rows in `chunks`.
+/// The rows in `chunks`; those that are skipped go to `rejects`.
 pub(crate) fn read_batches(
     reader: Box<dyn RowReader>,
     chunks: BoxStream<'static, Result<Bytes, Error>>,
+    rejects: Arc<Rejects>,
 ) -> BoxStream<'static, Result<RecordBatch, Error>> {
-    let reading = Reading { reader, chunks, pending: BytesMut::new(), ended: false };
+    let reading = Reading { reader, chunks, pending: BytesMut::new(), rejects, rejected: 0, ended: false };
     let steps = futures::stream::unfold(Some(reading), |reading| async move {
         let mut reading = reading?;
         match reading.step().await {
@@ -52,6 +59,11 @@ impl Reading {
         let mut batches = Vec::new();
         let consumed = self.reader.read(&self.pending, self.ended, &mut batches)?;
         let _ = self.pending.split_to(consumed);
+        let skipped = self.reader.rejected() - self.rejected;
+        if skipped > 0 {
+            self.rejected += skipped;
+            self.rejects.add("", self.reader.take_rejected(), skipped);
+        }
         Ok(Some(batches))
     }
 }

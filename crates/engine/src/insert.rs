@@ -60,6 +60,8 @@ pub(crate) async fn run(
         return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
     }
     let table = context.table(name)?;
+    let (database, table_name) = context.resolve(name);
+    context.progress.set_target(database, table_name);
     if table.def.engine.is_external() {
         return outside::insert(context, insert, &table, text, body).await;
     }

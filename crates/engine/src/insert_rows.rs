@@ -115,5 +115,6 @@ pub(crate) fn format_rows(
     let first = Bytes::copy_from_slice(inline_data.as_bytes());
     let chunks =
         futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
-    Ok(crate::format_stream::read_batches(reader, chunks.boxed()))
+    let rejects = Arc::clone(&context.progress.rejects);
+    Ok(crate::format_stream::read_batches(reader, chunks.boxed(), rejects))
 }

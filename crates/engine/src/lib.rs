@@ -28,6 +28,7 @@ pub mod already_loaded;
 pub mod progress;
 mod profile;
 mod part_log;
+mod rejected_rows;
 pub mod request;
 mod secret_urls;
 mod statement_text;

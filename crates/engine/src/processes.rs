@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use crate::error::Error;
 use crate::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
 use crate::progress::QueryProgress;
+use crate::rejected_rows::RejectedRows;
 
 /// Entries of `system.query_log` kept in memory.
 const QUERY_LOG_ENTRIES_MAX: usize = 10_000;
@@ -107,6 +108,7 @@ pub(crate) struct Processes {
     ended: Mutex<Ended>,
     next: std::sync::atomic::AtomicU64,
     pub profiles: KeptProfiles,
+    pub rejected: RejectedRows,
 }
 
 impl Processes {
@@ -124,6 +126,8 @@ impl Processes {
             self.profiles.push(process.report(duration, state));
         }
         process.progress.end();
+        let (rejects, target) = (&process.progress.rejects, process.progress.target());
+        self.rejected.take_from(rejects, process.started_ms, &process.query_id, target);
         let entry = LoggedQuery {
             duration,
             result_rows,

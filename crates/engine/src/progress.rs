@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricsSet;
 use parking_lot::RwLock;
 use sources::ReadProgress;
+use sources::rejects::Rejects;
 use tokio_util::sync::CancellationToken;
 
 use crate::already_loaded::AlreadyLoaded;
@@ -24,6 +25,10 @@ use crate::provider::part_files::PART_STORE_URL;
 pub struct QueryProgress {
     /// Rows and bytes read from files outside.
     pub source: Arc<ReadProgress>,
+    /// Rows that could not be read and were skipped.
+    pub rejects: Arc<Rejects>,
+    /// Database and table that an INSERT writes to.
+    target: OnceLock<(String, String)>,
     /// Rows and bytes of the parts that will be read, as far as planned.
     table_rows_total: AtomicU64,
     table_bytes_total: AtomicU64,
@@ -51,6 +56,17 @@ const COMMITTING: u8 = 1;
 const STOPPED: u8 = 2;
 
 impl QueryProgress {
+    /// The table an INSERT writes to, for whoever tells of its rows.
+    pub(crate) fn set_target(&self, database: &str, table: &str) {
+        // The first table stands: a statement has one.
+        let _ = self.target.set((database.to_owned(), table.to_owned()));
+    }
+
+    /// Database and table of an INSERT; empty for other statements.
+    pub(crate) fn target(&self) -> (String, String) {
+        self.target.get().cloned().unwrap_or_default()
+    }
+
     pub fn read_rows(&self) -> u64 {
         self.source.rows_read() + self.sum_over_part_scans(rows_scanned, &self.scanned_rows)
     }

@@ -240,6 +240,11 @@ impl Session {
 
 fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Output) -> Outcome {
     let (stream, format_settings) = if rows.schema.fields().is_empty() {
+        let skipped = context.progress.rejects.rows();
+        if skipped > 0 {
+            let what = "row(s) could not be read and were skipped";
+            context.warn(format!("{skipped} {what}: system.load_rejected_rows has them"));
+        }
         // Nothing will come: nobody needs to wait for another task to say so.
         listed.end(0, None);
         (futures::stream::empty().boxed(), unchanged_format_settings())

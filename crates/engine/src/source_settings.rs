@@ -99,6 +99,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         parquet_missing_columns: settings.get_bool("input_format_parquet_allow_missing_columns"),
         parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
         format: FormatSettings::clone(&format_settings(settings)),
+        rejects: Arc::clone(&context.progress.rejects),
         ..defaults
     }
 }

@@ -3,6 +3,8 @@
 //! Invariant: rows before the first bad one are complete in every column when an error is reported, so the error
 //! always names the first bad row. Must not know: how rows are split.
 
+mod sift;
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -11,10 +13,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use model::ColumnType;
 
-use crate::builder::{BuilderOptions, CellError, TypedColumnBuilder};
+use crate::builder::{BuilderOptions, TypedColumnBuilder};
 use crate::cell::Cell;
 use crate::error::{FormatError, code};
 use crate::settings::FormatSettings;
+pub(crate) use sift::BadCell;
 
 /// Where a cell of a row goes: a column, or an element of a tuple column.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +42,7 @@ pub(crate) struct Block {
     missing: Vec<usize>,
     rows: usize,
     rows_before: u64,
+    rows_skipped: u64,
 }
 
 impl Block {
@@ -71,7 +75,7 @@ impl Block {
         }
         let slots = slots.into_iter().map(Some).collect();
         let (builders, missing) = (builders?, Vec::new());
-        Ok(Self { file_schema, schema, builders, slots, missing, rows: 0, rows_before: 0 })
+        Ok(Self { file_schema, schema, builders, slots, missing, rows: 0, rows_before: 0, rows_skipped: 0 })
     }
 
     /// Cells per row.
@@ -83,9 +87,14 @@ impl Block {
         self.rows
     }
 
-    /// Rows of all batches so far.
+    /// Rows of the input so far.
     pub(crate) fn rows_total(&self) -> u64 {
-        self.rows_before + u64::try_from(self.rows).unwrap_or(0)
+        self.rows_before + self.rows_skipped + u64::try_from(self.rows).unwrap_or(0)
+    }
+
+    /// Counts rows that were not appended.
+    pub(crate) fn skip_rows(&mut self, rows: usize) {
+        self.rows_skipped += u64::try_from(rows).unwrap_or(0);
     }
 
     pub(crate) fn column_names(&self) -> impl Iterator<Item = &str> {
@@ -141,34 +150,49 @@ impl Block {
         cells: &[Cell<'_>],
         position: impl Fn(&Cell<'_>) -> u64,
     ) -> Result<(), FormatError> {
+        match self.try_append(cells) {
+            None => Ok(()),
+            Some(bad) => {
+                let at = position(&cells[bad.row * self.width() + bad.cell]);
+                Err(self.placed(bad, self.rows_total()).at_position(at))
+            }
+        }
+    }
+
+    /// The error of a bad cell with its column and row; `rows_before` are the rows ahead of its run.
+    pub(crate) fn placed(&self, bad: BadCell, rows_before: u64) -> FormatError {
+        let name = self.cell_name(bad.cell).unwrap_or_default().to_owned();
+        let row = rows_before + u64::try_from(bad.row).unwrap_or(0) + 1;
+        FormatError::from(bad.error).at_row(row).in_column(name)
+    }
+
+    /// Appends rows, or gives the first bad cell of the first bad row; then builders hold parts of rows.
+    fn try_append(&mut self, cells: &[Cell<'_>]) -> Option<BadCell> {
         let width = self.width();
         let count = cells.len().checked_div(width).unwrap_or(0);
         if count == 0 {
-            return Ok(());
+            return None;
         }
-        let mut first_bad: Option<(usize, usize, CellError)> = None;
+        let mut first_bad: Option<BadCell> = None;
         for (cell, slot) in self.slots.iter().enumerate() {
             let Some(slot) = slot.as_ref().filter(|slot| slot.builder.is_some()) else { continue };
-            // Rows from the first bad one on need no reading: the batch is lost anyway.
-            let limit = first_bad.as_ref().map_or(count, |(row, ..)| *row);
+            // Rows from the first bad one on need no reading: this append is lost anyway.
+            let limit = first_bad.as_ref().map_or(count, |bad| bad.row);
             let column = cells[cell..].iter().step_by(width).take(limit).copied();
             let builder = builder_at(&mut self.builders, slot);
-            if let Some(Err(error)) = builder.map(|builder| builder.append_cells(column)) {
-                first_bad = Some((error.index, cell, error));
+            if let Some(Err(failed)) = builder.map(|builder| builder.append_cells(column)) {
+                first_bad = Some(BadCell { row: failed.index, cell, error: failed.error });
             }
         }
-        if let Some((row, cell, bad)) = first_bad {
-            let error =
-                FormatError::from(bad.error).at_row(self.rows_total() + u64::try_from(row).unwrap_or(0) + 1);
-            let name = self.cell_name(cell).unwrap_or_default().to_owned();
-            return Err(error.in_column(name).at_position(position(&cells[row * width + cell])));
+        if first_bad.is_some() {
+            return first_bad;
         }
         for column in &self.missing {
             (0..count).for_each(|_| self.builders[*column].append_default());
         }
         self.builders.iter_mut().for_each(TypedColumnBuilder::count_tuple_rows);
         self.rows += count;
-        Ok(())
+        None
     }
 
     /// The rows so far as a batch; `None` when there are none.
@@ -186,7 +210,7 @@ impl Block {
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(failed)?;
-        self.rows_before = self.rows_total();
+        self.rows_before += u64::try_from(self.rows).unwrap_or(0);
         self.rows = 0;
         Ok(Some(batch))
     }

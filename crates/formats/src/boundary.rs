@@ -32,6 +32,10 @@ impl RecordBoundaries {
     /// `None`: files of this kind, read with these settings, cannot be cut.
     pub fn new(kind: FormatKind, settings: &FormatSettings) -> Option<Self> {
         use FormatKind as F;
+        // Bad rows are counted by one reader, and what follows a row that cannot be split is for it to say.
+        if settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0 {
+            return None;
+        }
         let syntax = match kind {
             F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
                 Syntax::EscapedLines { escaped: false }

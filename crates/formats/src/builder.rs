@@ -127,6 +127,19 @@ impl TypedColumnBuilder {
         Ok(())
     }
 
+    /// Keeps the first `rows` rows. What an error inside a nested value left behind goes with the others.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        if let Some(nulls) = &mut self.nulls {
+            nulls.truncate(rows);
+        }
+        self.store.truncate(rows);
+    }
+
+    /// A builder of the same type and settings without rows.
+    pub(crate) fn empty_twin(&self) -> Result<Self, FormatError> {
+        Self::with_options(&self.column_type, &self.options)
+    }
+
     /// The rows so far as an array; the builder is empty again.
     pub fn finish(&mut self) -> Result<ArrayRef, FormatError> {
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);

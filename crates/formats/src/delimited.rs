@@ -6,7 +6,7 @@ use crate::cell::{Cell, TextForm};
 use crate::error::{code, excerpt};
 use crate::scan::find_any;
 use crate::settings::FormatSettings;
-use crate::split::{RowEnd, SplitError, SplitRows};
+use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 
 /// Splitter of CSV.
 pub(crate) struct CsvRows {
@@ -36,6 +36,24 @@ impl CsvRows {
 
     fn is_quote(&self, byte: u8) -> bool {
         byte == b'"' && self.double_quotes || byte == b'\'' && self.single_quotes
+    }
+
+    /// End of the bare cell at `at`. A CR that no LF follows belongs to the cell, as in ClickHouse.
+    #[inline]
+    fn bare_end(&self, bytes: &[u8], at: usize, last: bool) -> Option<usize> {
+        let mut from = at;
+        loop {
+            let found = find_any(&bytes[from..], [self.delimiter, b'\n', b'\r']);
+            let Some(end) = found.map(|offset| from + offset) else {
+                return last.then_some(bytes.len());
+            };
+            match bytes.get(end + 1) {
+                _ if bytes[end] != b'\r' || self.delimiter == b'\r' => return Some(end),
+                Some(b'\n') => return Some(end),
+                Some(_) => from = end + 1,
+                None => return last.then_some(end),
+            }
+        }
     }
 
     #[inline]
@@ -126,12 +144,7 @@ impl SplitRows for CsvRows {
                     at = end;
                 }
                 _ => {
-                    let found = find_any(&bytes[at..], [self.delimiter, b'\n', b'\r']);
-                    let end = match found {
-                        Some(offset) => at + offset,
-                        None if last => bytes.len(),
-                        None => return Ok(RowEnd::Incomplete),
-                    };
+                    let Some(end) = self.bare_end(bytes, at, last) else { return Ok(RowEnd::Incomplete) };
                     cells.push(self.bare(&bytes[at..end]));
                     at = end;
                 }
@@ -232,6 +245,10 @@ impl TsvRows {
 }
 
 impl SplitRows for TsvRows {
+    fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        resume_unescaped(bytes, at)
+    }
+
     #[inline]
     fn row<'a>(
         &mut self,

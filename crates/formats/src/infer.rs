@@ -11,6 +11,7 @@ use model::type_name;
 
 use crate::cell::Cell;
 use crate::error::{FormatError, code};
+use crate::json_document::declared;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::{Splitter, is_csv, splitter};
 use crate::settings::FormatSettings;
@@ -51,8 +52,12 @@ pub fn infer_details(
     let at_end = at_end && !cut;
     let tally =
         Tally { kind, settings, columns: Vec::new(), rows: 0, second_has_types: false, has_header: false };
-    let described = described::infer(kind, raw, settings);
-    let inferred = match described {
+    if matches!(kind, FormatKind::Json | FormatKind::JsonCompact)
+        && let Some(columns) = declared(sample)?
+    {
+        return Ok(Inferred { columns, has_header: true, rows: 0 });
+    }
+    let inferred = match described::infer(kind, raw, settings) {
         Some(inferred) => inferred,
         None => tally.run(sample, at_end),
     };
@@ -84,6 +89,8 @@ impl Tally<'_> {
             Splitter::Tsv(rows) => self.listed(rows, sample, at_end),
             Splitter::Lists(rows) => self.listed(rows, sample, at_end),
             Splitter::Objects(rows) => self.objects(rows, sample, at_end),
+            Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
+            Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
             Splitter::Lines(_) => Ok(Inferred {
                 columns: vec![("line".to_owned(), ColumnType::String)],
                 has_header: false,
@@ -96,7 +103,9 @@ impl Tally<'_> {
         use FormatKind as F;
         match self.kind {
             kind if is_csv(kind) => Source::Csv,
-            F::JsonEachRow
+            F::Json
+            | F::JsonCompact
+            | F::JsonEachRow
             | F::JsonCompactEachRow
             | F::JsonCompactEachRowWithNames
             | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,
@@ -307,7 +316,7 @@ fn source_of(kind: FormatKind) -> Source {
     match kind {
         kind if is_csv(kind) => Source::Csv,
         FormatKind::Values => Source::Literal,
-        FormatKind::JsonCompactEachRow => Source::Json,
+        FormatKind::JsonCompact | FormatKind::JsonCompactEachRow => Source::Json,
         _ => Source::Tsv,
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
 use crate::scan::{ItemEnd, skip_space};
-use crate::split::{RowEnd, SplitError, SplitRows};
+use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -183,6 +183,10 @@ impl JsonObjects {
 }
 
 impl SplitRows for JsonObjects {
+    fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        resume_unescaped(bytes, at)
+    }
+
     fn row<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -273,6 +277,10 @@ impl ListRows {
 }
 
 impl SplitRows for ListRows {
+    fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        resume_unescaped(bytes, at)
+    }
+
     fn row<'a>(
         &mut self,
         bytes: &'a [u8],

@@ -107,8 +107,8 @@ const SPECS: &[Spec] = &[
         &[],
     ),
     spec(FormatKind::Values, "Values", &[], BOTH, &[]),
-    spec(FormatKind::Json, "JSON", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonCompact, "JSONCompact", &[], OUTPUT, &[]),
+    spec(FormatKind::Json, "JSON", &[], BOTH, &[]),
+    spec(FormatKind::JsonCompact, "JSONCompact", &[], BOTH, &[]),
     spec(
         FormatKind::JsonEachRow,
         "JSONEachRow",

@@ -8,9 +8,10 @@ mod scan;
 
 pub mod error;
 pub mod kind;
-pub mod settings;
 
 mod number;
+
+pub mod settings;
 
 mod date_text;
 
@@ -21,6 +22,8 @@ pub mod builder;
 mod print;
 
 pub mod text;
+
+mod reject;
 
 pub mod split;
 
@@ -38,6 +41,7 @@ mod native;
 
 mod block;
 mod delimited;
+mod json_document;
 mod json_rows;
 
 pub mod reader;
@@ -55,7 +59,8 @@ pub use error::{FormatError, ValueError};
 pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
-pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader};
+pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, types_of};
+pub use reject::RejectedRow;
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings};
 pub use split::{Header, RowReader};
 pub use text::{ColumnText, NULL_SIGN, Style};

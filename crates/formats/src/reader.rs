@@ -4,6 +4,8 @@
 //! (its excerpt of the input may be shorter). Cells of some thousand values
 //! are split first and then appended column by column, so the type is looked at once per run and not once per value.
 
+mod header;
+
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::ColumnType;
@@ -14,19 +16,24 @@ use crate::cell::Cell;
 use crate::delimited::{CsvRows, LineRows, TsvRows};
 use crate::error::{FormatError, code};
 use crate::fit::{Wanted, types_of};
+use crate::json_document::Document;
 use crate::json_rows::{JsonObjects, ListRows};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::native::NativeReader;
+use crate::reject::{RejectedRow, Tolerance};
 use crate::row_binary::RowBinaryReader;
-use crate::scan::find_any;
 use crate::settings::FormatSettings;
 use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
 use crate::whole::WholeReader;
+use header::Ahead;
 
 /// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
 const RUN_CELLS: usize = 4096;
 /// Input bytes per batch at most, so that long texts do not make giant batches.
 const BLOCK_BYTES_MAX: usize = 32 << 20;
+/// A row this long that is not complete is looked at again only when there is twice as much of it; otherwise a row that
+/// comes in many pieces would be split from its start with every piece.
+const PATIENCE_BYTES_MIN: usize = 1 << 20;
 
 /// Where in its file a reader starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,6 +96,8 @@ fn reader_of_types(
         Splitter::Objects(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lists(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
+        Splitter::ObjectDocument(rows) => reader(rows, block, kind, settings, start),
+        Splitter::ListDocument(rows) => reader(rows, block, kind, settings, start),
     }
 }
 
@@ -125,6 +134,8 @@ pub(crate) enum Splitter {
     Objects(JsonObjects),
     Lists(ListRows),
     Lines(LineRows),
+    ObjectDocument(Document<JsonObjects>),
+    ListDocument(Document<ListRows>),
 }
 
 pub(crate) fn is_csv(kind: FormatKind) -> bool {
@@ -149,6 +160,11 @@ pub(crate) fn splitter<'n>(
         F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
             Splitter::Lists(ListRows::json())
         }
+        F::Json => {
+            let rows = JsonObjects::new(names, settings.skip_unknown_fields);
+            Splitter::ObjectDocument(Document::new(rows))
+        }
+        F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
         F::Values => Splitter::Lists(ListRows::values()),
         F::LineAsString => Splitter::Lines(LineRows),
         other => {
@@ -156,20 +172,6 @@ pub(crate) fn splitter<'n>(
             return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
         }
     })
-}
-
-/// Rows ahead of the data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ahead {
-    /// Lines to drop.
-    Lines(usize),
-    Names,
-    /// Names if the first row holds nothing but names of columns.
-    MaybeNames,
-    Types,
-    /// Types if every cell is a type's name.
-    MaybeTypes,
-    Data,
 }
 
 struct Reader<S> {
@@ -190,6 +192,12 @@ struct Reader<S> {
     position: u64,
     /// What the header called the cells, if it did.
     columns: Option<Vec<String>>,
+    tolerance: Option<Box<Tolerance>>,
+    /// Start and end of the rows whose cells are not yet appended, when bad rows are skipped.
+    extents: Vec<(usize, usize)>,
+    row_bytes_max: usize,
+    /// Bytes without which trying again is of no use.
+    bytes_awaited: usize,
 }
 
 fn reader<S: SplitRows + 'static>(
@@ -236,6 +244,10 @@ fn reader<S: SplitRows + 'static>(
         block_bytes: 0,
         position,
         columns: None,
+        tolerance: Tolerance::of(settings),
+        extents: Vec::new(),
+        row_bytes_max: if settings.row_bytes_max == 0 { usize::MAX } else { settings.row_bytes_max },
+        bytes_awaited: 0,
     }))
 }
 
@@ -256,75 +268,6 @@ impl<S: SplitRows> Reader<S> {
             Some(name) => placed.in_column(name),
             None => placed,
         }
-    }
-
-    /// Handles the rows ahead of the data and gives what they used; `ahead` is not `Data` when more bytes are needed.
-    fn header(&mut self, bytes: &[u8], mut at: usize, end: bool) -> Result<usize, FormatError> {
-        while self.ahead != Ahead::Data {
-            if let Ahead::Lines(lines) = self.ahead {
-                let next = match find_any(&bytes[at..], [b'\n']) {
-                    Some(offset) => at + offset + 1,
-                    None if end => bytes.len(),
-                    None => return Ok(at),
-                };
-                at = next;
-                self.ahead = if lines > 1 { Ahead::Lines(lines - 1) } else { self.header };
-                continue;
-            }
-            let mut cells = Vec::new();
-            let split = self.rows.header_row(bytes, at, end, &mut cells);
-            match split.map_err(|error| self.split_error(error, 0))? {
-                RowEnd::Incomplete => return Ok(at),
-                RowEnd::Finished(next) => {
-                    self.ahead = Ahead::Data;
-                    at = next;
-                }
-                RowEnd::Row(next) => {
-                    if self.header_row(&cells)? {
-                        at = next;
-                    }
-                }
-            }
-        }
-        Ok(at)
-    }
-
-    /// Takes one header row; false when the row is data.
-    fn header_row(&mut self, cells: &[Cell<'_>]) -> Result<bool, FormatError> {
-        let mut scratch = Vec::new();
-        let mut texts = Vec::with_capacity(cells.len());
-        for cell in cells {
-            texts.push(String::from_utf8_lossy(cell.content(&mut scratch)?).into_owned());
-        }
-        let is_header = match self.ahead {
-            Ahead::MaybeNames => {
-                let unique = |(at, text): (usize, &String)| !texts[..at].contains(text);
-                texts.iter().all(|text| self.block.has_cell_named(text))
-                    && texts.iter().enumerate().all(unique)
-            }
-            Ahead::MaybeTypes => texts.iter().all(|text| model::type_name::parse(text).is_ok()),
-            _ => true,
-        };
-        self.ahead = match self.ahead {
-            Ahead::Names => {
-                self.name_cells(&texts)?;
-                if self.types_follow { Ahead::Types } else { Ahead::Data }
-            }
-            Ahead::MaybeNames if is_header => {
-                self.name_cells(&texts)?;
-                Ahead::MaybeTypes
-            }
-            _ => Ahead::Data,
-        };
-        Ok(is_header)
-    }
-
-    fn name_cells(&mut self, names: &[String]) -> Result<(), FormatError> {
-        if !self.use_header {
-            return Ok(());
-        }
-        self.columns = Some(names.to_vec());
-        self.block.map_names(names, self.skip_unknown)
     }
 
     /// Makes the cells of one row as many as the block expects, or says what is wrong.
@@ -363,9 +306,70 @@ impl<S: SplitRows> Reader<S> {
     fn append(&mut self, bytes: &[u8], cells: &mut Vec<Cell<'_>>) -> Result<(), FormatError> {
         let position = self.position;
         let place = |cell: &Cell<'_>| position + u64::try_from(offset_in(bytes, cell.text)).unwrap_or(0);
-        self.block.append(cells, place)?;
+        let Some(tolerance) = &mut self.tolerance else {
+            self.block.append(cells, place)?;
+            cells.clear();
+            return Ok(());
+        };
+        let (before, width, mut done) = (self.block.rows_total(), self.block.width(), 0);
+        let bad = self.block.append_good(cells)?;
+        self.block.skip_rows(bad.len());
+        for bad in bad {
+            let (row, at) = (bad.row, place(&cells[bad.row * width + bad.cell]));
+            let (start, end) = self.extents.get(row).copied().unwrap_or_default();
+            tolerance.good(row - done);
+            tolerance.bad(self.block.placed(bad, before).at_position(at), &bytes[start..end])?;
+            done = row + 1;
+        }
+        tolerance.good(self.extents.len() - done);
         cells.clear();
+        self.extents.clear();
         Ok(())
+    }
+
+    /// Where to go on after the row at `at`, which cannot be split; `None` when that is not in these bytes yet.
+    fn skip_row(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        end: bool,
+        error: SplitError,
+    ) -> Result<Option<usize>, FormatError> {
+        let next = match self.rows.resume(bytes, error.at.max(at)) {
+            Some(next) => next,
+            None if end => bytes.len(),
+            None if self.tolerance.is_some() && bytes.len() - at < self.row_bytes_max => return Ok(None),
+            None => bytes.len(),
+        };
+        let placed = self.split_error(error, 0);
+        match &mut self.tolerance {
+            None => Err(placed),
+            Some(tolerance) => {
+                tolerance.bad(placed, &bytes[at..next])?;
+                self.block.skip_rows(1);
+                Ok(Some(next))
+            }
+        }
+    }
+
+    /// The row at `at` with as many cells as the block expects.
+    #[inline]
+    fn split_row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        end: bool,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Result<RowEnd, SplitError> {
+        let first = cells.len();
+        let row_end = self.rows.row(bytes, at, end, cells)?;
+        if let RowEnd::Row(next) = row_end {
+            self.fit_row(cells, first, next.saturating_sub(1))?;
+            if self.tolerance.is_some() {
+                self.extents.push((at, next));
+            }
+        }
+        Ok(row_end)
     }
 
     fn data(
@@ -383,14 +387,11 @@ impl<S: SplitRows> Reader<S> {
         let (mut pending, mut full_at) = (0, at);
         loop {
             let first = cells.len();
-            let split = self.rows.row(bytes, at, end, &mut cells).and_then(|row_end| {
-                if let RowEnd::Row(next) = row_end {
-                    self.fit_row(&mut cells, first, next.saturating_sub(1))?;
+            match self.split_row(bytes, at, end, &mut cells) {
+                Ok(RowEnd::Row(next)) => {
+                    at = next;
+                    pending += 1;
                 }
-                Ok(row_end)
-            });
-            let next = match split {
-                Ok(RowEnd::Row(next)) => next,
                 Ok(other) => {
                     cells.truncate(first);
                     self.append(bytes, &mut cells)?;
@@ -401,11 +402,16 @@ impl<S: SplitRows> Reader<S> {
                     // A bad value in an earlier row comes first.
                     cells.truncate(first);
                     self.append(bytes, &mut cells)?;
-                    return Err(self.split_error(error, 0));
+                    pending = 0;
+                    match self.skip_row(bytes, at, end, error)? {
+                        Some(next) => at = next,
+                        None => {
+                            self.block_bytes += at - full_at;
+                            return Ok(at);
+                        }
+                    }
                 }
-            };
-            at = next;
-            pending += 1;
+            }
             let full = self.block.rows() + pending >= self.rows_max
                 || self.block_bytes + (at - full_at) >= BLOCK_BYTES_MAX;
             if pending >= run_rows || full {
@@ -419,10 +425,30 @@ impl<S: SplitRows> Reader<S> {
             }
         }
     }
+
+    /// What to do about a row of which `held` bytes are there and more are needed.
+    fn wait_for_more(&mut self, held: usize) -> Result<(), FormatError> {
+        if held > self.row_bytes_max {
+            let message = format!(
+                "a row is longer than {} bytes, which input_format_max_row_bytes allows; raise it, or look for a quote or \
+                 bracket that is never closed",
+                self.row_bytes_max
+            );
+            let row = self.block.rows_total() + 1;
+            return Err(FormatError::new(code::TOO_LARGE_STRING_SIZE, message)
+                .at_row(row)
+                .at_position(self.position));
+        }
+        self.bytes_awaited = if held < PATIENCE_BYTES_MIN { 0 } else { held.saturating_mul(2) };
+        Ok(())
+    }
 }
 
 impl<S: SplitRows> RowReader for Reader<S> {
     fn read(&mut self, bytes: &[u8], end: bool, out: &mut Vec<RecordBatch>) -> Result<usize, FormatError> {
+        if bytes.len() < self.bytes_awaited.min(self.row_bytes_max) && !end {
+            return Ok(0);
+        }
         let mut at = 0;
         // A byte order mark is part of no format.
         if self.position == 0 && bytes.starts_with(b"\xef\xbb\xbf") {
@@ -431,12 +457,14 @@ impl<S: SplitRows> RowReader for Reader<S> {
             return Ok(0);
         }
         if self.ahead != Ahead::Data {
-            at = self.header(bytes, at, end)?;
+            at = self.read_header(bytes, at, end)?;
         }
         let consumed = if self.ahead == Ahead::Data { self.data(bytes, at, end, out)? } else { at };
         self.position = self.at(consumed);
         if end {
             out.extend(self.block.finish()?);
+        } else {
+            self.wait_for_more(bytes.len().saturating_sub(consumed))?;
         }
         Ok(consumed)
     }
@@ -446,6 +474,14 @@ impl<S: SplitRows> RowReader for Reader<S> {
             Ahead::Data => Header::Read(self.columns.as_deref()),
             _ => Header::Ahead,
         }
+    }
+
+    fn take_rejected(&mut self) -> Vec<RejectedRow> {
+        self.tolerance.as_mut().map_or_else(Vec::new, |tolerance| tolerance.take())
+    }
+
+    fn rejected(&self) -> u64 {
+        self.tolerance.as_ref().map_or(0, |tolerance| tolerance.errors())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finds bytes in text, eight at a time.
+//! Finds bytes in text: eight at a time where they are near, as wide as the machine goes where they are not.
 //!
 //! Invariant: the result equals a byte-by-byte search. Must not know: any format.
 
@@ -16,6 +16,11 @@ pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option
     let masks = needles.map(|needle| LOW * u64::from(needle));
     let mut at = 0;
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        if at == NEAR_BYTES
+            && let Some(far) = find_far(&bytes[at..], &needles)
+        {
+            return far.map(|offset| at + offset);
+        }
         let word = u64::from_le_bytes(*chunk);
         let found = masks.iter().fold(0, |found, mask| found | zero_bytes(word ^ mask));
         if found != 0 {
@@ -25,6 +30,21 @@ pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option
     }
     let tail = bytes[at..].iter().position(|byte| needles.contains(byte))?;
     Some(at + tail)
+}
+
+/// Cells are mostly shorter than this, and a wide search costs a call; texts of some hundred bytes pay for it.
+const NEAR_BYTES: usize = 32;
+
+/// A search for up to three bytes by wide registers; `None` for more.
+#[inline(never)]
+#[expect(clippy::option_option, reason = "not found is an answer, not searched is none")]
+fn find_far(bytes: &[u8], needles: &[u8]) -> Option<Option<usize>> {
+    match *needles {
+        [a] => Some(memchr::memchr(a, bytes)),
+        [a, b] => Some(memchr::memchr2(a, b, bytes)),
+        [a, b, c] => Some(memchr::memchr3(a, b, c, bytes)),
+        _ => None,
+    }
 }
 
 #[inline]
@@ -124,8 +144,11 @@ mod tests {
 
     #[test]
     fn finds_what_a_plain_search_finds() {
-        let text = b"abcdefgh,ijklmnop\"qrstuvwxyz\n0123456789\x80\xff\x00";
+        let text =
+            b"abcdefgh,ijklmnop\"qrstuvwxyz\n0123456789........................................\x80\xff\x00";
         for start in 0..text.len() {
+            let far = text[start..].iter().position(|b| [0, 1, 2, 3].contains(b));
+            assert_eq!(find_any(&text[start..], [0, 1, 2, 3]), far, "from {start}");
             for needles in [[b',', b'"', b'\n'], [b'9', 0x80, 0], [0xff, b'x', b'0']] {
                 let plain = text[start..].iter().position(|b| needles.contains(b));
                 assert_eq!(find_any(&text[start..], needles), plain, "from {start}");

@@ -3,6 +3,8 @@
 //! Invariant: plain data with ClickHouse's defaults; every field is named by one session setting and read by
 //! [`FormatSettings::from_lookup`]. Must not know: sessions.
 
+use crate::number;
+
 /// How times are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DateTimeInput {
@@ -35,6 +37,12 @@ pub struct FormatSettings {
     /// NULL for a column that is not Nullable becomes its default instead of an error.
     pub null_as_default: bool,
     pub skip_unknown_fields: bool,
+    /// Bad rows a reader may skip.
+    pub allow_errors_num: u64,
+    /// Share of bad rows that may be skipped, in billionths.
+    pub allow_errors_ratio_billionths: u64,
+    /// Bytes of one row at most; 0 for as many as there are.
+    pub row_bytes_max: usize,
     /// Rows per batch a reader makes at most.
     pub block_rows_max: usize,
     pub csv_delimiter: u8,
@@ -118,6 +126,9 @@ impl Default for FormatSettings {
             use_header: true,
             null_as_default: true,
             skip_unknown_fields: true,
+            allow_errors_num: 0,
+            allow_errors_ratio_billionths: 0,
+            row_bytes_max: 256 << 20,
             block_rows_max: 65_409, // ClickHouse's max_block_size: 65536 minus room for padding
             csv_delimiter: b',',
             csv_null: "\\N".to_owned(),
@@ -201,6 +212,14 @@ impl Lookup<'_> {
         }
     }
 
+    /// A share between 0 and 1.
+    fn billionths(&self, name: &str, into: &mut u64) {
+        let Some(text) = (self.0)(name) else { return };
+        if let Ok(share) = number::decimal128(text.trim().as_bytes(), 38, 9) {
+            *into = u64::try_from(share).unwrap_or(0);
+        }
+    }
+
     fn text(&self, name: &str, into: &mut String) {
         if let Some(text) = (self.0)(name) {
             *into = text;
@@ -244,6 +263,9 @@ impl FormatSettings {
         lookup.number("format_binary_max_array_size", &mut self.binary_array_items_max);
         lookup.flag("input_format_arrow_case_insensitive_column_matching", &mut self.arrow_names_any_case);
         lookup.flag("input_format_arrow_allow_missing_columns", &mut self.arrow_allow_missing_columns);
+        lookup.number("input_format_allow_errors_num", &mut self.allow_errors_num);
+        lookup.billionths("input_format_allow_errors_ratio", &mut self.allow_errors_ratio_billionths);
+        lookup.number("input_format_max_row_bytes", &mut self.row_bytes_max);
         lookup.number("max_block_size", &mut self.block_rows_max);
         self.block_rows_max = self.block_rows_max.max(1);
         if let Some([delimiter, ..]) = (lookup.0)("format_csv_delimiter").as_ref().map(String::as_bytes) {

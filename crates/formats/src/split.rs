@@ -5,6 +5,8 @@
 
 use crate::cell::Cell;
 use crate::error::FormatError;
+use crate::reject::RejectedRow;
+use crate::scan::find_any;
 
 /// How splitting one row ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +54,11 @@ pub(crate) trait SplitRows: Send {
 
     /// Told before the first row when rows of the file stand in front of it.
     fn start_in_the_middle(&mut self) {}
+
+    /// Where reading goes on after a row that is wrong at `at`: behind the next line end. `None`: not in these bytes.
+    fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        find_any(bytes.get(at..)?, [b'\n']).map(|offset| at + offset + 1)
+    }
 }
 
 /// What a reader knows of the rows ahead of the data.
@@ -61,6 +68,17 @@ pub enum Header<'a> {
     Ahead,
     /// The data has begun; names in the file's order, if the cells go by names.
     Read(Option<&'a [String]>),
+}
+
+/// Behind the next line end that no backslash escapes, as ClickHouse goes on in TabSeparated and JSON.
+pub(crate) fn resume_unescaped(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += find_any(bytes.get(at..)?, [b'\n', b'\\'])?;
+        if bytes[at] == b'\n' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
 }
 
 /// A row reader fed with bytes.
@@ -80,5 +98,15 @@ pub trait RowReader: Send {
     /// What the first rows said, so that the rest can be read by readers that start in the middle.
     fn header(&self) -> Header<'_> {
         Header::Ahead
+    }
+
+    /// Rows skipped since the last call, as far as they were kept; see `input_format_allow_errors_num`.
+    fn take_rejected(&mut self) -> Vec<RejectedRow> {
+        Vec::new()
+    }
+
+    /// All rows skipped so far.
+    fn rejected(&self) -> u64 {
+        0
     }
 }

@@ -7,6 +7,7 @@
 //! text, clients.
 
 pub mod error;
+pub mod rejects;
 pub mod settings;
 pub mod progress;
 pub mod credentials;

@@ -3,9 +3,12 @@
 //! Invariant: every limit here is above zero once [`SourceSettings::bounded`] has been called. Names and defaults
 //! are ClickHouse's. Must not know: how a session stores its settings.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use formats::FormatSettings;
+
+use crate::rejects::Rejects;
 
 /// `remote_filesystem_read_method`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +138,8 @@ pub struct SourceSettings {
     /// Bytes fetched ahead of the decoder by one stream.
     pub prefetch_bytes_max: u64,
     pub format: FormatSettings,
+    /// Where rows go that are skipped because they cannot be read.
+    pub rejects: Arc<Rejects>,
 }
 
 impl Default for SourceSettings {
@@ -176,6 +181,7 @@ impl Default for SourceSettings {
             max_footers: 2000,
             prefetch_bytes_max: 64 << 20,
             format: FormatSettings::default(),
+            rejects: Arc::default(),
         }
     }
 }

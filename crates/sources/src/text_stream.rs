@@ -102,6 +102,8 @@ struct Parsing {
     /// Bytes the reader has not consumed.
     rest: BytesMut,
     parsed: VecDeque<RecordBatch>,
+    /// Rows skipped so far that the statement knows of.
+    rejected: u64,
     ended: bool,
     /// The file is done when this stream is.
     counts_file: bool,
@@ -130,7 +132,7 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
         }
     };
     let (rest, parsed) = (BytesMut::new(), VecDeque::new());
-    let parsing = Parsing { read, input, rest, parsed, ended: false, counts_file };
+    let parsing = Parsing { read, input, rest, parsed, rejected: 0, ended: false, counts_file };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
 }
 
@@ -252,7 +254,19 @@ impl Parsing {
             let _ = self.rest.split_to(consumed.min(self.rest.len()));
         }
         self.parsed.extend(out);
+        self.note_rejected();
         Ok(())
+    }
+
+    /// Tells the statement which rows were skipped.
+    fn note_rejected(&mut self) {
+        let Input::Alone { rows, .. } = &mut self.input else { return };
+        let count = rows.rejected() - self.rejected;
+        if count > 0 {
+            self.rejected += count;
+            let reader = &self.read.reader;
+            reader.settings.rejects.add(&reader.file.path, rows.take_rejected(), count);
+        }
     }
 
     fn output(&self, parsed: &RecordBatch) -> Result<RecordBatch> {

@@ -23,6 +23,7 @@ mod errors;
 mod exports;
 mod formats;
 mod functions;
+mod load_rejected_rows;
 pub(crate) mod loads;
 mod merges;
 mod named_collections;
@@ -54,6 +55,7 @@ pub(crate) const NAMES: &[&str] = &[
     "formats",
     "functions",
     "load_files",
+    "load_rejected_rows",
     "load_units",
     "loads",
     "merges",
@@ -79,6 +81,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "formats" => formats::TABLE,
         "functions" => functions::TABLE,
         "load_files" => loads::FILES,
+        "load_rejected_rows" => load_rejected_rows::TABLE,
         "load_units" => loads::UNITS,
         "loads" => loads::LOADS,
         "merges" => merges::TABLE,

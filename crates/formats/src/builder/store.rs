@@ -158,6 +158,47 @@ impl Store {
         }
     }
 
+    /// Keeps the first `len` values.
+    pub(super) fn truncate(&mut self, len: usize) {
+        match self {
+            Store::UInt8(values) => values.truncate(len),
+            Store::UInt16(values) => values.truncate(len),
+            Store::UInt32(values) => values.truncate(len),
+            Store::UInt64(values) => values.truncate(len),
+            Store::Int8(values) | Store::Enum8(values, _) => values.truncate(len),
+            Store::Int16(values) | Store::Enum16(values, _) => values.truncate(len),
+            Store::Int32(values) | Store::Date(values, _) => values.truncate(len),
+            Store::Int64(values) | Store::Time(values, _) => values.truncate(len),
+            Store::Float32(values) => values.truncate(len),
+            Store::Float64(values) => values.truncate(len),
+            Store::Bool(values) => values.truncate(len),
+            Store::Text { values, rows, .. } if *rows > len => {
+                // The builder only grows; its bytes are shared, not copied.
+                let array = values.finish();
+                values.append_array(&array.slice(0, len));
+                *rows = len;
+            }
+            Store::Text { .. } => {}
+            Store::Decimal128(values, ..) => values.truncate(len),
+            Store::Decimal256(values, ..) => values.truncate(len),
+            Store::Uuid(values) => values.truncate(len),
+            Store::List { offsets, item } => {
+                offsets.truncate(len);
+                item.truncate(last(offsets));
+            }
+            Store::Map { offsets, key, value, .. } => {
+                offsets.truncate(len);
+                key.truncate(last(offsets));
+                value.truncate(last(offsets));
+            }
+            Store::Tuple { children, rows, .. } => {
+                children.iter_mut().for_each(|child| child.truncate(len));
+                *rows = len.min(*rows);
+            }
+            Store::Nothing(rows) => *rows = len.min(*rows),
+        }
+    }
+
     pub(super) fn push_default(&mut self) {
         match self {
             Store::UInt8(values) => values.push(0),
@@ -316,6 +357,11 @@ fn narrow(value: f64) -> f32 {
 /// Rows of a child as the next offset; Arrow lists hold at most 2^31 items, readers make far smaller batches.
 pub(super) fn length(child: &TypedColumnBuilder) -> i32 {
     i32::try_from(child.len()).unwrap_or(i32::MAX)
+}
+
+/// Items of all lists together.
+fn last(offsets: &[i32]) -> usize {
+    offsets.last().map_or(0, |end| usize::try_from(*end).unwrap_or(0))
 }
 
 fn child(builder: &mut TypedColumnBuilder) -> Result<ArrayRef, ArrowError> {

@@ -139,3 +139,131 @@ fn a_byte_order_mark_is_skipped() {
     assert_eq!(reader.read(b"\xef\xbb\xbf7\n", true, &mut out), Ok(5));
     assert_eq!(out[0].column(0).as_primitive::<Int32Type>().values(), &[7]);
 }
+
+/// Rows read, as JSON lists, and rows skipped, when `allowed` bad ones may be.
+fn tolerant(kind: FormatKind, structure: &[(&str, &str)], text: &str, step: usize) -> (String, Vec<String>) {
+    let settings = FormatSettings { allow_errors_num: 100, ..FormatSettings::default() };
+    let schema = schema(structure);
+    let mut reader = new_reader(kind, Arc::clone(&schema), &settings).unwrap();
+    let (mut out, mut from, mut rejected) = (Vec::new(), 0, Vec::new());
+    for to in (step..text.len()).step_by(step).chain([text.len()]) {
+        from += reader.read(&text.as_bytes()[from..to], to == text.len(), &mut out).unwrap();
+        rejected.extend(reader.take_rejected());
+    }
+    assert_eq!(reader.rejected(), rejected.len() as u64);
+    let mut writer = crate::new_writer(FormatKind::JsonCompactEachRow, &settings).unwrap();
+    let mut written = Vec::new();
+    writer.start(&schema, &mut written).unwrap();
+    out.iter().for_each(|batch| writer.write(batch, &mut written).unwrap());
+    let place = |row: RejectedRow| {
+        let column = row.column.unwrap_or_default();
+        format!("{} {} {column} {} {}", row.row, row.position, row.code, row.text)
+    };
+    (
+        String::from_utf8(written).unwrap().replace('\n', "").replace(", ", ","),
+        rejected.into_iter().map(place).collect(),
+    )
+}
+
+#[test]
+fn bad_rows_are_skipped_to_their_end() {
+    let ab = &[("a", "Int32"), ("b", "String")][..];
+    let nested = &[("s", "String"), ("l", "Array(Int32)"), ("t", "Tuple(x Int8, y Array(String))")][..];
+    for (kind, structure, text, rows, bad) in [
+        (FormatKind::Csv, ab, "1,x\nq,y\n3,z\n", "[1,\"x\"][3,\"z\"]", &["2 4 a 27 q,y"][..]),
+        (
+            FormatKind::Csv,
+            ab,
+            "1,x\n2\n3,z,4\n5,\"v\n w\"",
+            "[1,\"x\"][5,\"v\\n w\"]",
+            &["2 5 b 27 2", "3 11  117 3,z,4"],
+        ),
+        (
+            FormatKind::Csv,
+            ab,
+            "1,\"x\"y\n2,\"z\n3,w\n",
+            "[3,\"w\"]",
+            &["1 5 b 27 1,\"x\"y", "2 9 b 26 2,\"z"],
+        ),
+        (
+            FormatKind::TabSeparated,
+            ab,
+            "1\tx\nq\ty\\\nz\n3\tz\n",
+            "[1,\"x\"][3,\"z\"]",
+            &["2 4 a 27 q\ty\\\nz"],
+        ),
+        (
+            FormatKind::JsonEachRow,
+            ab,
+            "{\"a\":1}\n{\"a\":[]}\n{\"a\":2,\n}{\"a\" 3}\n{\"a\":4}",
+            "[1,\"\"][2,\"\"][4,\"\"]",
+            &["2 13 a 27 {\"a\":[]}", "4 31 a 27 {\"a\" 3}"],
+        ),
+        (
+            FormatKind::JsonCompactEachRow,
+            nested,
+            "[\"a long text of many bytes\",[1],[1,[\"x\"]]]\n[\"b\",[1,\"q\"],[1,[]]]\n[\"c\",[2,3],[4,[\"y\",\"z\"]]]\n[\"d\",[5],[300,[]]]",
+            "[\"a long text of many bytes\",[1],{\"x\":1,\"y\":[\"x\"]}][\"c\",[2,3],{\"x\":4,\"y\":[\"y\",\"z\"]}]",
+            &["2 49 l 27 [\"b\",[1,\"q\"],[1,[]]]", "4 100 t 69 [\"d\",[5],[300,[]]]"],
+        ),
+    ] {
+        for step in [1, 7, 1000] {
+            let read = tolerant(kind, structure, text, step);
+            assert_eq!(
+                (read.0.as_str(), read.1),
+                (rows, bad.iter().map(|b| (*b).to_owned()).collect()),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_row_has_a_longest() {
+    let settings = FormatSettings { row_bytes_max: 10, ..FormatSettings::default() };
+    let schema = schema(&[("s", "String")]);
+    let mut reader = new_reader(FormatKind::Csv, schema, &settings).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(reader.read(b"x\n\"123456789", false, &mut out), Ok(2));
+    let error = reader.read(b"\"1234567890123", false, &mut out).unwrap_err();
+    assert!(error.to_string().contains("input_format_max_row_bytes"), "{error}");
+    assert_eq!((error.code, error.row, error.position), (131, Some(2), Some(2)));
+}
+
+#[test]
+fn documents_are_read_row_by_row() {
+    let ab = &[("a", "Int32"), ("b", "String")][..];
+    let meta = r#"{"meta":[{"name":"a","type":"Int32"},{"name":"b","type":"String"}],"#;
+    let long =
+        format!("{meta}\"data\": [{{\"a\":1,\"b\":\"]\"}},\n {{\"b\":\"x\",\"a\":2}} ], \"rows\": 2}}\n");
+    let lists =
+        format!("{meta}\"extra\": {{\"data\": 1}}, \"data\":[[1,\"]\"],[2,\"x\"]],\"statistics\":{{}}}}");
+    for (kind, text, rows) in [
+        (FormatKind::Json, long.as_str(), "[1,\"]\"][2,\"x\"]"),
+        (FormatKind::JsonCompact, &lists, "[1,\"]\"][2,\"x\"]"),
+        (FormatKind::Json, "{\"meta\":[],\"data\":[]}", ""),
+        (FormatKind::Json, "{\"a\":1}\n{\"a\":2,\"data\":[]}", "[1,\"\"][2,\"\"]"),
+        (FormatKind::Json, "[{\"a\":1},{\"b\":\"y\"}]", "[1,\"\"][0,\"y\"]"),
+        (FormatKind::Json, "", ""),
+    ] {
+        for step in [1, 5, 1000] {
+            assert_eq!(tolerant(kind, ab, text, step), (rows.to_owned(), Vec::new()), "{text}");
+        }
+    }
+    for cut in [
+        "{\"meta\":[]",
+        "{\"meta\":[],\"data\":",
+        "{\"meta\":[],\"data\":[{\"a\":1}",
+        "{\"meta\":[],\"data\":3}",
+        "{\"meta\":[]}",
+    ] {
+        assert_eq!(
+            read(FormatKind::Json, ab, cut.as_bytes()).unwrap_err().code,
+            code::INCORRECT_DATA,
+            "{cut}"
+        );
+    }
+    let columns = crate::infer(FormatKind::Json, long.as_bytes(), true, &FormatSettings::default()).unwrap();
+    let columns: Vec<String> = columns.iter().map(|(name, of)| format!("{name} {of}")).collect();
+    assert_eq!(columns, ["a Int32", "b String"]);
+}

@@ -1,6 +1,6 @@
 //! Settings of input and output formats.
 
-use super::SettingKind::{Bool, Bytes, Choice, Text, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Float, Text, UInt64};
 
 super::settings! { FORMATS:
 input_format_max_rows_to_read_for_schema_inference UInt64, "25000", Obeyed, "Rows read to infer a schema.";
@@ -13,8 +13,10 @@ input_format_null_as_default    Bool, "1", Obeyed, "Whether NULL in a column tha
 input_format_try_infer_integers Bool, "1", Obeyed, "Whether whole numbers are inferred as Int64.";
 input_format_try_infer_dates    Bool, "1", Obeyed, "Whether dates are inferred from text.";
 input_format_try_infer_datetimes Bool, "1", Obeyed, "Whether times are inferred from text.";
-input_format_allow_errors_num   UInt64, "0", NoEffect, "Bad rows that are skipped.";
-input_format_allow_errors_ratio Text, "0", NoEffect, "Share of bad rows that are skipped.";
+input_format_allow_errors_num   UInt64, "0", Obeyed, "Bad rows of a text that are skipped.";
+input_format_allow_errors_ratio Float, "0", Obeyed, "Share of bad rows of a text that are skipped.";
+input_format_record_errors_file_path Text, "", Refused, "File for bad rows; system.load_rejected_rows has them.";
+input_format_max_row_bytes      Bytes, "268435456", Obeyed, "Longest row of a text; 0 for any.";
 input_format_csv_detect_header  Bool, "1", Obeyed, "Whether a first line of names is found.";
 input_format_csv_use_best_effort_in_schema_inference Bool, "1", NoEffect, "Whether every CSV type is tried.";
 input_format_csv_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether rows may miss fields at their end.";

@@ -1,0 +1,106 @@
+//! Rows ahead of the data: lines to skip, names, types.
+//!
+//! Invariant: a first row is taken for names only when it can be nothing else to this table. Must not know: how cells
+//! become values.
+
+use super::Reader;
+use crate::cell::Cell;
+use crate::error::FormatError;
+use crate::scan::find_any;
+use crate::split::{RowEnd, SplitRows};
+
+/// Rows ahead of the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ahead {
+    /// Lines to drop.
+    Lines(usize),
+    Names,
+    /// Names if the first row holds nothing but names of columns.
+    MaybeNames,
+    Types,
+    /// Types if every cell is a type's name.
+    MaybeTypes,
+    Data,
+}
+
+impl<S: SplitRows> Reader<S> {
+    /// Handles the rows ahead of the data and gives what they used; `ahead` is not `Data` when more bytes are needed.
+    pub(super) fn read_header(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        end: bool,
+    ) -> Result<usize, FormatError> {
+        while self.ahead != Ahead::Data {
+            if let Ahead::Lines(lines) = self.ahead {
+                let next = match find_any(&bytes[at..], [b'\n']) {
+                    Some(offset) => at + offset + 1,
+                    None if end => bytes.len(),
+                    None => return Ok(at),
+                };
+                at = next;
+                self.ahead = if lines > 1 { Ahead::Lines(lines - 1) } else { self.header };
+                continue;
+            }
+            let mut cells = Vec::new();
+            let split = self.rows.header_row(bytes, at, end, &mut cells);
+            // What may be data is read, or refused, as data.
+            let may_be_data = matches!(self.ahead, Ahead::MaybeNames | Ahead::MaybeTypes);
+            if split.is_err() && may_be_data {
+                self.ahead = Ahead::Data;
+                return Ok(at);
+            }
+            match split.map_err(|error| self.split_error(error, 0))? {
+                RowEnd::Incomplete => return Ok(at),
+                RowEnd::Finished(next) => {
+                    self.ahead = Ahead::Data;
+                    at = next;
+                }
+                RowEnd::Row(next) => {
+                    if self.header_row(&cells)? {
+                        at = next;
+                    }
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Takes one header row; false when the row is data.
+    fn header_row(&mut self, cells: &[Cell<'_>]) -> Result<bool, FormatError> {
+        let mut scratch = Vec::new();
+        let mut texts = Vec::with_capacity(cells.len());
+        for cell in cells {
+            texts.push(String::from_utf8_lossy(cell.content(&mut scratch)?).into_owned());
+        }
+        let is_header = match self.ahead {
+            Ahead::MaybeNames => {
+                let unique = |(at, text): (usize, &String)| !texts[..at].contains(text);
+                texts.iter().all(|text| self.block.has_cell_named(text))
+                    && texts.iter().enumerate().all(unique)
+            }
+            Ahead::MaybeTypes => texts.iter().all(|text| model::type_name::parse(text).is_ok()),
+            _ => true,
+        };
+        self.ahead = match self.ahead {
+            Ahead::Names => {
+                self.name_cells(&texts)?;
+                if self.types_follow { Ahead::Types } else { Ahead::Data }
+            }
+            Ahead::MaybeNames if is_header => {
+                self.name_cells(&texts)?;
+                Ahead::MaybeTypes
+            }
+            _ => Ahead::Data,
+        };
+        Ok(is_header)
+    }
+
+    fn name_cells(&mut self, names: &[String]) -> Result<(), FormatError> {
+        if !self.use_header {
+            return Ok(());
+        }
+        self.columns = Some(names.to_vec());
+        self.block.map_names(names, self.skip_unknown)
+    }
+}
