@@ -25,7 +25,9 @@ use store::Store;
 #[derive(Clone, Debug)]
 pub(crate) struct BuilderOptions {
     pub(crate) null_as_default: bool,
-    pub(crate) best_effort: bool,
+    pub(crate) time_input: DateTimeInput,
+    /// Words for true and false besides the usual ones.
+    pub(crate) bool_words: (Arc<str>, Arc<str>),
     pub(crate) time_zone: Arc<str>,
 }
 
@@ -33,7 +35,8 @@ impl From<&FormatSettings> for BuilderOptions {
     fn from(settings: &FormatSettings) -> Self {
         Self {
             null_as_default: settings.null_as_default,
-            best_effort: settings.date_time_input == DateTimeInput::BestEffort,
+            time_input: settings.date_time_input,
+            bool_words: (settings.bool_true.as_str().into(), settings.bool_false.as_str().into()),
             time_zone: settings.time_zone.as_str().into(),
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::calendar::{DAY_SECONDS, days_in_month, days_of};
 use crate::number::digits;
+use crate::settings::DateTimeInput;
 
 /// A point in time as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,14 +119,24 @@ fn unix_time(text: &[u8]) -> Option<TimeText> {
     Some(TimeText { seconds, nanos, offset: Some(0) })
 }
 
-/// Everything people and machines write: see `DateTimeInput::BestEffort`.
-pub(crate) fn time_best_effort(text: &[u8]) -> Option<TimeText> {
+/// A time as the setting `date_time_input_format` wants it read.
+#[inline]
+pub(crate) fn time(text: &[u8], input: DateTimeInput) -> Option<TimeText> {
+    match input {
+        DateTimeInput::Basic => time_basic(text),
+        DateTimeInput::BestEffort => time_best_effort(text, false),
+        DateTimeInput::BestEffortUs => time_best_effort(text, true),
+    }
+}
+
+/// Everything people and machines write: see `DateTimeInput::BestEffort`. `month_first` reads 2/1/2020 as the first of February.
+fn time_best_effort(text: &[u8], month_first: bool) -> Option<TimeText> {
     if let Some(found) = time_basic(text)
         && (found.offset.is_none() || text.len() >= 9)
     {
         return Some(found);
     }
-    Guess { text, at: 0, ..Guess::default() }.read()
+    Guess { text, month_first, ..Guess::default() }.read()
 }
 
 /// Reads a date word by word.
@@ -133,6 +144,7 @@ pub(crate) fn time_best_effort(text: &[u8]) -> Option<TimeText> {
 struct Guess<'a> {
     text: &'a [u8],
     at: usize,
+    month_first: bool,
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -261,14 +273,16 @@ impl<'a> Guess<'a> {
         Some(())
     }
 
-    /// `31/12/2020`, `31-12-20`.
+    /// `31/12/2020`, `31-12-20`; what cannot be a month is the day, whichever comes first.
     fn day_first(&mut self, day: i64) -> Option<()> {
         self.day = Some(day);
         self.at += 1;
         if self.text.get(self.at).is_some_and(u8::is_ascii_alphabetic) {
             return Some(()); // 5-Jan-2020: the word and the year follow
         }
-        self.month = Some(number(self.take_while(u8::is_ascii_digit))?);
+        let month = number(self.take_while(u8::is_ascii_digit))?;
+        let swapped = if self.month_first { day <= 12 } else { month > 12 };
+        (self.day, self.month) = if swapped { (Some(month), Some(day)) } else { (Some(day), Some(month)) };
         if self.next_is(b"-/.") {
             self.at += 1;
             self.year = Some(full_year(self.take_while(u8::is_ascii_digit))?);

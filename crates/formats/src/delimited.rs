@@ -16,6 +16,8 @@ pub(crate) struct CsvRows {
     single_quotes: bool,
     empty: TextForm,
     trim: bool,
+    /// A CR alone ends a row.
+    cr_ends: bool,
 }
 
 impl CsvRows {
@@ -27,6 +29,7 @@ impl CsvRows {
             single_quotes: settings.csv_single_quotes,
             empty: if settings.csv_empty_as_default { TextForm::Default } else { TextForm::Empty },
             trim: settings.csv_trim_whitespace,
+            cr_ends: settings.csv_cr_ends_row,
         }
     }
 
@@ -50,6 +53,7 @@ impl CsvRows {
             match bytes.get(end + 1) {
                 _ if bytes[end] != b'\r' || self.delimiter == b'\r' => return Some(end),
                 Some(b'\n') => return Some(end),
+                Some(_) if self.cr_ends => return Some(end),
                 Some(_) => from = end + 1,
                 None => return last.then_some(end),
             }
@@ -104,6 +108,34 @@ impl CsvRows {
         }
     }
 
+    #[inline]
+    fn after_cell(&self, bytes: &[u8], at: usize, last: bool, cell: usize) -> Result<AfterCell, SplitError> {
+        let delimiter = self.delimiter;
+        let row = |end| Ok(AfterCell::End(RowEnd::Row(end)));
+        match bytes.get(at) {
+            Some(byte) if *byte == delimiter => Ok(AfterCell::Cell),
+            Some(b'\n') => row(at + 1),
+            Some(b'\r') => match bytes.get(at + 1) {
+                Some(b'\n') => row(at + 2),
+                None if last => row(at + 1),
+                None => Ok(AfterCell::End(RowEnd::Incomplete)),
+                Some(_) if self.cr_ends => row(at + 1),
+                Some(_) => {
+                    let message = "carriage return (\\r) is not followed by a line feed (\\n); input_format_csv_allow_cr_end_of_line = 1 takes it for the end of a row".to_owned();
+                    Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
+                }
+            },
+            None if last => row(at),
+            None => Ok(AfterCell::End(RowEnd::Incomplete)),
+            Some(_) => {
+                let delimiter = char::from(delimiter).escape_default();
+                let message =
+                    format!("cannot parse input: expected '{delimiter}' before: {}", excerpt(&bytes[at..]));
+                Err(SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell })
+            }
+        }
+    }
+
     fn not_closed(bytes: &[u8], at: usize, cell: usize) -> SplitError {
         let message = format!("quoted cell is not closed: {}", excerpt(&bytes[at..]));
         SplitError { code: code::CANNOT_PARSE_QUOTED_STRING, message, at, cell }
@@ -111,6 +143,11 @@ impl CsvRows {
 }
 
 impl SplitRows for CsvRows {
+    fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let ends = if self.cr_ends { [b'\n', b'\r'] } else { [b'\n'; 2] };
+        find_any(bytes.get(at..)?, ends).map(|offset| at + offset + 1)
+    }
+
     #[inline]
     fn row<'a>(
         &mut self,
@@ -149,7 +186,7 @@ impl SplitRows for CsvRows {
                     at = end;
                 }
             }
-            match after_cell(bytes, at, last, self.delimiter, cells.len() - before - 1)? {
+            match self.after_cell(bytes, at, last, cells.len() - before - 1)? {
                 AfterCell::Cell => at += 1,
                 AfterCell::End(end) => return Ok(end),
             }
@@ -160,38 +197,6 @@ impl SplitRows for CsvRows {
 enum AfterCell {
     Cell,
     End(RowEnd),
-}
-
-#[inline]
-fn after_cell(
-    bytes: &[u8],
-    at: usize,
-    last: bool,
-    delimiter: u8,
-    cell: usize,
-) -> Result<AfterCell, SplitError> {
-    let row = |end| Ok(AfterCell::End(RowEnd::Row(end)));
-    match bytes.get(at) {
-        Some(byte) if *byte == delimiter => Ok(AfterCell::Cell),
-        Some(b'\n') => row(at + 1),
-        Some(b'\r') => match bytes.get(at + 1) {
-            Some(b'\n') => row(at + 2),
-            None if last => row(at + 1),
-            None => Ok(AfterCell::End(RowEnd::Incomplete)),
-            Some(_) => {
-                let message = "carriage return (\\r) is not followed by a line feed (\\n)".to_owned();
-                Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
-            }
-        },
-        None if last => row(at),
-        None => Ok(AfterCell::End(RowEnd::Incomplete)),
-        Some(_) => {
-            let delimiter = char::from(delimiter).escape_default();
-            let message =
-                format!("cannot parse input: expected '{delimiter}' before: {}", excerpt(&bytes[at..]));
-            Err(SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell })
-        }
-    }
 }
 
 /// Splitter of TabSeparated and TabSeparatedRaw.

@@ -10,8 +10,10 @@ use crate::number;
 pub enum DateTimeInput {
     /// `YYYY-MM-DD hh:mm:ss` and Unix seconds only.
     Basic,
-    /// Also ISO 8601 with zones, American-free day/month/year, month names, compact digits.
+    /// Also ISO 8601 with zones, day/month/year, month names, compact digits.
     BestEffort,
+    /// The same with month/day/year.
+    BestEffortUs,
 }
 
 /// How times are written.
@@ -55,6 +57,8 @@ pub struct FormatSettings {
     pub csv_skip_first_lines: usize,
     pub csv_allow_variable_columns: bool,
     pub csv_crlf: bool,
+    /// A CR alone ends a row of CSV input.
+    pub csv_cr_ends_row: bool,
     pub tsv_null: String,
     pub tsv_detect_header: bool,
     pub tsv_empty_as_default: bool,
@@ -140,6 +144,7 @@ impl Default for FormatSettings {
             csv_skip_first_lines: 0,
             csv_allow_variable_columns: false,
             csv_crlf: false,
+            csv_cr_ends_row: false,
             tsv_null: "\\N".to_owned(),
             tsv_detect_header: true,
             tsv_empty_as_default: false,
@@ -242,8 +247,11 @@ impl FormatSettings {
             settings.time_zone = Self::default().time_zone;
         }
         if let Some(mode) = (lookup.0)("date_time_input_format") {
-            let basic = mode.eq_ignore_ascii_case("basic");
-            settings.date_time_input = if basic { DateTimeInput::Basic } else { DateTimeInput::BestEffort };
+            settings.date_time_input = match mode.to_ascii_lowercase().as_str() {
+                "basic" => DateTimeInput::Basic,
+                "best_effort_us" => DateTimeInput::BestEffortUs,
+                _ => DateTimeInput::BestEffort,
+            };
         }
         settings.date_time_output = match (lookup.0)("date_time_output_format").as_deref() {
             Some("iso") => DateTimeOutput::Iso,
@@ -280,6 +288,7 @@ impl FormatSettings {
         lookup.number("input_format_csv_skip_first_lines", &mut self.csv_skip_first_lines);
         lookup
             .flag("input_format_csv_allow_variable_number_of_columns", &mut self.csv_allow_variable_columns);
+        lookup.flag("input_format_csv_allow_cr_end_of_line", &mut self.csv_cr_ends_row);
         lookup.text("format_tsv_null_representation", &mut self.tsv_null);
         lookup.flag("input_format_tsv_detect_header", &mut self.tsv_detect_header);
         lookup.flag("input_format_tsv_empty_as_default", &mut self.tsv_empty_as_default);

@@ -10,9 +10,10 @@ use super::store::{Store, TimeColumn};
 use super::{BuilderOptions, CellError, nested, unreadable};
 use crate::calendar::DATE_TIME_SECONDS_MAX;
 use crate::cell::{Cell, TextForm};
-use crate::date_text::{date, time_basic, time_best_effort};
+use crate::date_text::{date, time};
 use crate::error::{ValueError, code, excerpt};
 use crate::number::{self, NumberError};
+use crate::settings::DateTimeInput;
 
 /// The column around a store.
 pub(super) struct Column<'b> {
@@ -76,7 +77,15 @@ pub(super) fn append<'a>(
         Store::Float32(values) => scalars(column, values, 0.0, cells, number::float),
         Store::Float64(values) => scalars(column, values, 0.0, cells, number::float),
         Store::Bool(values) => {
-            scalars(column, values, false, cells, |text| flag(text).ok_or(NumberError::NotANumber))
+            let words = column.options.bool_words.clone();
+            scalars(column, values, false, cells, |text| {
+                let own = |word: &str| !text.is_empty() && word.as_bytes() == text;
+                match flag(text) {
+                    _ if own(&words.0) => Ok(true),
+                    _ if own(&words.1) => Ok(false),
+                    known => known.ok_or(NumberError::NotANumber),
+                }
+            })
         }
         Store::Decimal128(values, precision, scale) => {
             let (precision, scale) = (*precision, *scale);
@@ -95,8 +104,8 @@ pub(super) fn append<'a>(
             })
         }
         Store::Time(values, time) => {
-            let best_effort = column.options.best_effort;
-            scalars(column, values, 0, cells, |text| ticks(text, time, best_effort))
+            let input = column.options.time_input;
+            scalars(column, values, 0, cells, |text| ticks(text, time, input))
         }
         Store::Uuid(values) => {
             scalars(column, values, 0, cells, |text| uuid(text).ok_or(NumberError::NotANumber))
@@ -270,9 +279,8 @@ fn uuid(text: &[u8]) -> Option<u128> {
 
 /// Ticks of the column's unit.
 #[inline]
-fn ticks(text: &[u8], column: &mut TimeColumn, best_effort: bool) -> Result<i64, NumberError> {
-    let read = if best_effort { time_best_effort(text) } else { time_basic(text) };
-    let found = read.ok_or(NumberError::NotANumber)?;
+fn ticks(text: &[u8], column: &mut TimeColumn, input: DateTimeInput) -> Result<i64, NumberError> {
+    let found = time(text, input).ok_or(NumberError::NotANumber)?;
     let utc = match found.offset {
         Some(offset) => found.seconds - offset,
         None => column.zone.utc_of(found.seconds),

@@ -35,11 +35,34 @@ fn best_effort_reads_what_people_write() {
         ("1577934245.5", noon, 500_000_000, Some(0)),
         ("2020-01-02", 18_263 * DAY_SECONDS, 0, None),
     ] {
-        assert_eq!(time_best_effort(text.as_bytes()), Some(TimeText { seconds, nanos, offset }), "{text}");
+        assert_eq!(
+            time_best_effort(text.as_bytes(), false),
+            Some(TimeText { seconds, nanos, offset }),
+            "{text}"
+        );
     }
     for wrong in
         ["", "hello", "2020-13-45 99:99:99", "0", "2020-01-02 25:00:00", "1.2.3", "-", "+02:00", "may"]
     {
-        assert_eq!(time_best_effort(wrong.as_bytes()), None, "{wrong}");
+        assert_eq!(time_best_effort(wrong.as_bytes(), false), None, "{wrong}");
+    }
+}
+
+#[test]
+fn the_month_may_come_first() {
+    let at = |text: &str, input| time(text.as_bytes(), input).map(|found| found.seconds / DAY_SECONDS);
+    // Answers of parseDateTimeBestEffort and parseDateTimeBestEffortUS.
+    for (text, day_first, month_first) in [
+        ("01/02/2020 03:04:05", (2020, 2, 1), (2020, 1, 2)),
+        ("13/02/2020", (2020, 2, 13), (2020, 2, 13)),
+        ("02/13/2020 03:04:05", (2020, 2, 13), (2020, 2, 13)),
+        ("02.03.2020 00:00:00", (2020, 3, 2), (2020, 2, 3)),
+        ("01/02/20 03:04:05", (2020, 2, 1), (2020, 1, 2)),
+        ("Feb 3 2020 01:02:03", (2020, 2, 3), (2020, 2, 3)),
+        ("2020-01-02 03:04:05", (2020, 1, 2), (2020, 1, 2)),
+    ] {
+        let days = |(y, m, d)| Some(days_of(y, m, d));
+        assert_eq!(at(text, DateTimeInput::BestEffort), days(day_first), "{text}");
+        assert_eq!(at(text, DateTimeInput::BestEffortUs), days(month_first), "{text}");
     }
 }

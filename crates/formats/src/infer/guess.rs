@@ -5,10 +5,10 @@
 use model::{ColumnType, TupleElement};
 
 use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
-use crate::date_text::{date, time_basic, time_best_effort};
+use crate::date_text::{date, time};
 use crate::error::FormatError;
 use crate::number;
-use crate::settings::{DateTimeInput, FormatSettings};
+use crate::settings::FormatSettings;
 
 /// What the cells are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,8 +166,7 @@ fn dated(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
     if !settings.infer_datetimes {
         return None;
     }
-    let best_effort = settings.date_time_input == DateTimeInput::BestEffort;
-    let found = if best_effort { time_best_effort(text)? } else { time_basic(text)? };
+    let found = time(text, settings.date_time_input)?;
     let column_type = if found.nanos == 0 && !has_fraction(text) {
         ColumnType::DateTime { time_zone: None }
     } else {

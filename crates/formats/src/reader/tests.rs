@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Field, Int32Type, Schema};
+use arrow::datatypes::{Field, Int32Type, Schema, TimestampSecondType};
 use model::type_arrow::to_field;
 
 use super::*;
+use crate::settings::DateTimeInput;
 
 fn schema(structure: &[(&str, &str)]) -> SchemaRef {
     let field = |(name, text): &(&str, &str)| to_field(name, &model::type_name::parse(text).unwrap());
@@ -266,4 +267,22 @@ fn documents_are_read_row_by_row() {
     let columns = crate::infer(FormatKind::Json, long.as_bytes(), true, &FormatSettings::default()).unwrap();
     let columns: Vec<String> = columns.iter().map(|(name, of)| format!("{name} {of}")).collect();
     assert_eq!(columns, ["a Int32", "b String"]);
+}
+
+#[test]
+fn settings_change_what_is_read() {
+    let row = [("a", "Bool"), ("b", "DateTime")];
+    let settings = FormatSettings {
+        csv_cr_ends_row: true,
+        bool_true: "ja".to_owned(),
+        date_time_input: DateTimeInput::BestEffortUs,
+        ..FormatSettings::default()
+    };
+    let mut reader = new_reader(FormatKind::Csv, schema(&row), &settings).unwrap();
+    let (text, mut out) = (b"ja,01/02/2020 00:00:00\rfalse,\"01/03/2020\"\r\ntrue,01/01/1970\r", Vec::new());
+    assert_eq!(reader.read(text, true, &mut out), Ok(text.len()));
+    let times: Vec<i64> = out[0].column(1).as_primitive::<TimestampSecondType>().values().to_vec();
+    assert_eq!(times, [1_577_923_200, 1_578_009_600, 0]);
+    let flags: Vec<bool> = out[0].column(0).as_boolean().iter().flatten().collect();
+    assert_eq!(flags, [true, false, true]);
 }

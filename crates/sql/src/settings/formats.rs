@@ -21,6 +21,7 @@ input_format_csv_detect_header  Bool, "1", Obeyed, "Whether a first line of name
 input_format_csv_use_best_effort_in_schema_inference Bool, "1", NoEffect, "Whether every CSV type is tried.";
 input_format_csv_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether rows may miss fields at their end.";
 input_format_csv_skip_first_lines UInt64, "0", Obeyed, "Lines skipped at the start.";
+input_format_csv_allow_cr_end_of_line Bool, "0", Obeyed, "Whether a carriage return alone ends a row of CSV.";
 input_format_csv_empty_as_default Bool, "1", Obeyed, "Whether an empty field is the column's default.";
 input_format_csv_trim_whitespaces Bool, "1", Obeyed, "Whether blanks around fields are dropped.";
 input_format_tsv_detect_header  Bool, "1", Obeyed, "Whether a first line of names is found.";
@@ -44,8 +45,8 @@ input_format_values_interpret_expressions Bool, "1", NoEffect, "Whether VALUES m
 input_format_max_block_wait_ms  UInt64, "0", NoEffect, "Time after which a block goes on unfilled.";
 date_time_input_format          Choice(&["basic", "best_effort", "best_effort_us"]), "basic", Obeyed, "How times are read.";
 date_time_output_format         Choice(&["simple", "iso", "unix_timestamp"]), "simple", Obeyed, "How times are written.";
-bool_true_representation        Text, "true", Obeyed, "How true is written.";
-bool_false_representation       Text, "false", Obeyed, "How false is written.";
+bool_true_representation        Text, "true", Obeyed, "How true is written, and may be read.";
+bool_false_representation       Text, "false", Obeyed, "How false is written, and may be read.";
 format_csv_delimiter            Text, ",", Obeyed, "Between the fields of CSV.";
 format_csv_allow_single_quotes  Bool, "0", Obeyed, "Whether CSV fields may be in single quotes.";
 format_csv_allow_double_quotes  Bool, "1", Obeyed, "Whether CSV fields may be in double quotes.";
