@@ -15,7 +15,7 @@ use crate::json_document::declared;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::{Splitter, is_csv, splitter};
 use crate::settings::FormatSettings;
-use crate::split::{RowEnd, SplitError, SplitRows};
+use crate::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use guess::{Guess, Source};
 
 /// What a sample says about its file.
@@ -89,6 +89,7 @@ impl Tally<'_> {
             Splitter::Tsv(rows) => self.listed(rows, sample, at_end),
             Splitter::Lists(rows) => self.listed(rows, sample, at_end),
             Splitter::Objects(rows) => self.objects(rows, sample, at_end),
+            Splitter::Tskv(rows) => self.objects(rows, sample, at_end),
             Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
             Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
             Splitter::Lines(_) => Ok(Inferred {
@@ -260,7 +261,7 @@ impl Tally<'_> {
     /// Rows that name their columns.
     fn objects(
         mut self,
-        mut rows: crate::json_rows::JsonObjects,
+        mut rows: impl NamedRows,
         sample: &[u8],
         at_end: bool,
     ) -> Result<Inferred, FormatError> {
@@ -273,10 +274,11 @@ impl Tally<'_> {
                 RowEnd::Incomplete | RowEnd::Finished(_) => break,
             }
             for (key, value) in &members {
-                let name = guess::json_text(key)?;
-                let guess = Guess::json(value, self.settings);
+                let name = Self::texts(&[*key])?.pop().unwrap_or_default();
+                let guess = Guess::of(*value, self.source(), self.settings);
                 let row = self.rows + 1;
                 match self.columns.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
                     Some((_, known)) => known.join_json(guess).map_err(|message| {
                         FormatError::new(code::TYPE_MISMATCH, message).at_row(row).in_column(name)
                     })?,

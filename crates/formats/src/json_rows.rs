@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
 use crate::scan::{ItemEnd, skip_space};
-use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
+use crate::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -156,14 +156,15 @@ impl JsonObjects {
             Some(_) => Err(unexpected(bytes, at, '{', 0)),
         }
     }
+}
 
-    /// Every key and value of the next row, for inference.
-    pub(crate) fn any_row<'a>(
+impl NamedRows for JsonObjects {
+    fn any_row<'a>(
         &mut self,
         bytes: &'a [u8],
         at: usize,
         last: bool,
-        members: &mut Vec<(&'a [u8], &'a [u8])>,
+        members: &mut Vec<(Cell<'a>, Cell<'a>)>,
     ) -> Result<RowEnd, SplitError> {
         let (in_array, started) = (self.in_array, self.started);
         let start = match self.object_start(bytes, at, last)? {
@@ -171,7 +172,7 @@ impl JsonObjects {
             Err(end) => return Ok(end),
         };
         let result = Self::members(bytes, start, |key, value, _| {
-            members.push((key, value));
+            members.push((Cell { text: key, form: TextForm::Json }, json_cell(value)));
             Ok(())
         });
         let end = settle(result, bytes, start, last)?;

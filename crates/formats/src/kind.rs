@@ -11,6 +11,7 @@ pub enum FormatKind {
     TabSeparated,
     TabSeparatedWithNames,
     TabSeparatedWithNamesAndTypes,
+    Tskv,
     TabSeparatedRaw,
     TabSeparatedRawWithNames,
     TabSeparatedRawWithNamesAndTypes,
@@ -91,6 +92,7 @@ const SPECS: &[Spec] = &[
         BOTH,
         &[],
     ),
+    spec(FormatKind::Tskv, "TSKV", &[], BOTH, &["tskv"]),
     spec(FormatKind::TabSeparatedRaw, "TabSeparatedRaw", &["TSVRaw", "Raw"], BOTH, &[]),
     spec(
         FormatKind::TabSeparatedRawWithNames,

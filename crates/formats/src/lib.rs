@@ -43,6 +43,7 @@ mod block;
 mod delimited;
 mod json_document;
 mod json_rows;
+mod tskv;
 
 pub mod reader;
 

@@ -24,6 +24,7 @@ use crate::reject::{RejectedRow, Tolerance};
 use crate::row_binary::RowBinaryReader;
 use crate::settings::FormatSettings;
 use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
+use crate::tskv::TskvRows;
 use crate::whole::WholeReader;
 use header::Ahead;
 
@@ -96,6 +97,7 @@ fn reader_of_types(
         Splitter::Objects(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lists(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Tskv(rows) => reader(rows, block, kind, settings, start),
         Splitter::ObjectDocument(rows) => reader(rows, block, kind, settings, start),
         Splitter::ListDocument(rows) => reader(rows, block, kind, settings, start),
     }
@@ -134,6 +136,7 @@ pub(crate) enum Splitter {
     Objects(JsonObjects),
     Lists(ListRows),
     Lines(LineRows),
+    Tskv(TskvRows),
     ObjectDocument(Document<JsonObjects>),
     ListDocument(Document<ListRows>),
 }
@@ -166,6 +169,7 @@ pub(crate) fn splitter<'n>(
         }
         F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
         F::Values => Splitter::Lists(ListRows::values()),
+        F::Tskv => Splitter::Tskv(TskvRows::new(names, settings)),
         F::LineAsString => Splitter::Lines(LineRows),
         other => {
             let message = format!("format {} is not read row by row", other.name());

@@ -70,6 +70,18 @@ pub enum Header<'a> {
     Read(Option<&'a [String]>),
 }
 
+/// Splits rows whose cells have names, for inference.
+pub(crate) trait NamedRows {
+    /// Every name and value of the row at `at`.
+    fn any_row<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        last: bool,
+        members: &mut Vec<(Cell<'a>, Cell<'a>)>,
+    ) -> Result<RowEnd, SplitError>;
+}
+
 /// Behind the next line end that no backslash escapes, as ClickHouse goes on in TabSeparated and JSON.
 pub(crate) fn resume_unescaped(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {

@@ -7,6 +7,7 @@ mod binary;
 mod delimited;
 mod json;
 mod markdown;
+mod tskv;
 mod values;
 
 mod foreign;
@@ -77,6 +78,7 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
         F::TabSeparatedRaw | F::TabSeparatedRawWithNames | F::TabSeparatedRawWithNamesAndTypes => {
             delimited(Syntax::Raw)
         }
+        F::Tskv => Box::new(tskv::TskvWriter::new(settings)),
         F::LineAsString => delimited(Syntax::Raw),
         F::Values => Box::new(values::ValuesWriter::new(settings)),
         F::Json => json(json::Layout::Objects),

@@ -36,7 +36,7 @@ pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
     match suffix.to_ascii_lowercase().as_str() {
         "orc" => Err(not_yet("ORC", file_name)),
         "avro" => Err(not_yet("Avro", file_name)),
-        "xml" | "bson" | "msgpack" | "npy" | "tskv" | "geojson" | "sql" => Err(not_yet(suffix, file_name)),
+        "xml" | "bson" | "msgpack" | "npy" | "geojson" | "sql" => Err(not_yet(suffix, file_name)),
         _ => Ok(FormatKind::of_file_name(plain).filter(|format| format.is_input())),
     }
 }

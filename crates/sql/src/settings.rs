@@ -32,6 +32,8 @@ pub enum SettingKind {
     Milliseconds,
     Float,
     Text,
+    /// One byte of text.
+    Char,
     /// One of these words.
     Choice(&'static [&'static str]),
 }
@@ -83,6 +85,7 @@ impl SettingKind {
             Self::Milliseconds => "Milliseconds",
             Self::Float => "Float",
             Self::Text => "String",
+            Self::Char => "Char",
             Self::Choice(_) => "Enum",
         }
     }

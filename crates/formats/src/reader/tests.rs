@@ -286,3 +286,25 @@ fn settings_change_what_is_read() {
     let flags: Vec<bool> = out[0].column(0).as_boolean().iter().flatten().collect();
     assert_eq!(flags, [true, false, true]);
 }
+
+#[test]
+fn pairs_are_read_by_name() {
+    let columns = &[("a", "Int32"), ("b", "Nullable(String)")][..];
+    // As ClickHouse answers.
+    let text = "a=1\tb=x\\ty\ntskv\tb=q\ta=2\n\na=1\tb\na=1\tzz=4\na\\tq=1\tb=2\na=1\ta=2\nb=\\N\ta=5";
+    let rows = "[1,\"x\\ty\"][2,\"q\"][0,null][1,null][0,\"2\"][5,null]";
+    let bad = ["4 29 b 117 a=1\tb".to_owned(), "7 51 a 117 a=1\ta=2".to_owned()];
+    for step in [1, 6, 1000] {
+        assert_eq!(tolerant(FormatKind::Tskv, columns, text, step), (rows.to_owned(), bad.to_vec()));
+    }
+    let sample = b"a=1\tb\\==x\n\nb\\==2\tc=\\N\n";
+    let inferred = crate::infer(FormatKind::Tskv, sample, true, &FormatSettings::default()).unwrap();
+    let inferred: Vec<String> = inferred.iter().map(|(name, of)| format!("{name} {of}")).collect();
+    assert_eq!(inferred, ["a Nullable(Int64)", "b= Nullable(String)", "c Nullable(String)"]);
+    let batches = read(FormatKind::Tskv, columns, b"b=x\\ty\ta=1\na=2").unwrap();
+    let settings = FormatSettings::default();
+    let (mut writer, mut out) = (crate::new_writer(FormatKind::Tskv, &settings).unwrap(), Vec::new());
+    writer.start(&batches[0].schema(), &mut out).unwrap();
+    writer.write(&batches[0], &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "a=1\tb=x\\ty\na=2\tb=\\N\n");
+}

@@ -1,6 +1,6 @@
 //! Settings of input and output formats.
 
-use super::SettingKind::{Bool, Bytes, Choice, Float, Text, UInt64};
+use super::SettingKind::{Bool, Bytes, Char, Choice, Float, Text, UInt64};
 
 super::settings! { FORMATS:
 input_format_max_rows_to_read_for_schema_inference UInt64, "25000", Obeyed, "Rows read to infer a schema.";
@@ -47,7 +47,7 @@ date_time_input_format          Choice(&["basic", "best_effort", "best_effort_us
 date_time_output_format         Choice(&["simple", "iso", "unix_timestamp"]), "simple", Obeyed, "How times are written.";
 bool_true_representation        Text, "true", Obeyed, "How true is written, and may be read.";
 bool_false_representation       Text, "false", Obeyed, "How false is written, and may be read.";
-format_csv_delimiter            Text, ",", Obeyed, "Between the fields of CSV.";
+format_csv_delimiter            Char, ",", Obeyed, "Between the fields of CSV.";
 format_csv_allow_single_quotes  Bool, "0", Obeyed, "Whether CSV fields may be in single quotes.";
 format_csv_allow_double_quotes  Bool, "1", Obeyed, "Whether CSV fields may be in double quotes.";
 format_csv_null_representation  Text, "\\N", Obeyed, "NULL in CSV.";

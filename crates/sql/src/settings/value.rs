@@ -28,6 +28,7 @@ impl SettingValue {
             SettingKind::Seconds => seconds_of(text).map(Self::Float),
             SettingKind::Float => text.parse().ok().map(Self::Float),
             SettingKind::Text => Some(Self::Text(text.to_owned())),
+            SettingKind::Char => (text.len() == 1).then(|| Self::Text(text.to_owned())),
             SettingKind::Choice(words) => words
                 .iter()
                 .find(|word| word.eq_ignore_ascii_case(text))
@@ -116,6 +117,7 @@ fn wrong(def: &SettingDef, text: &str) -> SqlError {
         SettingKind::Seconds => (ErrorCode::CannotParseText, "a count of seconds".to_owned()),
         SettingKind::Float => (ErrorCode::CannotParseText, "a number".to_owned()),
         SettingKind::Text => (ErrorCode::BadArguments, "a text".to_owned()),
+        SettingKind::Char => (ErrorCode::BadArguments, "exactly one character".to_owned()),
         SettingKind::Choice(words) => {
             let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             (ErrorCode::BadArguments, quoted.join(" or "))
