@@ -32,7 +32,7 @@ def literal(text):
 
 
 OUTPUT_FORMATS = """CSV CSVWithNames CSVWithNamesAndTypes TabSeparated TabSeparatedWithNames
-TabSeparatedWithNamesAndTypes TabSeparatedRaw Values JSON JSONCompact JSONEachRow JSONCompactEachRow
+TabSeparatedWithNamesAndTypes TabSeparatedRaw TSKV Values JSON JSONCompact JSONEachRow JSONCompactEachRow
 JSONCompactEachRowWithNamesAndTypes Pretty PrettyCompact PrettySpace Vertical Markdown""".split()
 
 OUTPUTS = [
@@ -72,6 +72,17 @@ INPUTS = [
     ("CSV", "a Nullable(Int32), b Nullable(String)", "\"\",\"\\N\"\n"),
     ("CSV", "a Nullable(Int32)", "NULL\n"),
     ("CSV", "a Nullable(String), b Nullable(String)", "NULL,\"\\N\"\n"),
+    ("CSV", "a String, b String", "a,b\rc\n1,2\r\n"),
+    ("CSV", "a String, b String", "1,\"a\"\rx\n"),
+    ("TSKV", "a Int32, b Nullable(String)", "a=1\tb=x\\ty\ntskv\tb=q\ta=2\n\nb=\\N\ta=5\tz=\n"),
+    ("TSKV", "a Int32, b Nullable(String)", "a=1\tb\n"),
+    ("TSKV", "a Int32", "a=1\ta=2\n"),
+    ("TSKV", "a Int32", "a=1=2\n"),
+    ("JSON", "a Int32, b String", '{"meta":[{"name":"a","type":"Int32"},{"name":"b","type":"String"}],"data":[{"a":1,"b":"]"},{"b":"x","a":2}],"rows":2}'),
+    ("JSON", "a Int32, b String", '{"meta":[{"name":"a","type":"Int32"},{"name":"b","type":"String"}],"data":[],"rows":0}'),
+    ("JSON", "a Int32, b String", '{"a":1,"b":"x"}\n{"a":2}'),
+    ("JSON", "a Int32, b String", '[{"a":1,"b":"x"},{"a":2}]'),
+    ("JSONCompact", "a Int32, b String", '{"meta":[{"name":"a","type":"Int32"},{"name":"b","type":"String"}],"data":[[1,"]"],[2,"x"]],"rows":2}'),
     ("CSV", "a Int32, b String", "1\n"),
     ("CSV", "a Int32, b String", "1,2,3\n"),
     ("CSV", "a Int32, b String", "1,2,\n"),
@@ -134,6 +145,10 @@ INPUTS = [
 
 INFERENCE = [
     ("CSV", "1,2.5,true,2020-01-01,2020-01-01 00:00:00,2020-01-01 00:00:00.123,abc,\"x\",\"12\",\"2020-01-01\",\\N,,\"[1,2]\",\"(1,'a')\",\"{'a':1}\"\n"),
+    ("TSKV", "a=1\tb\\==x\n\nb\\==2\tc=\\N\n"),
+    ("JSON", '{"meta":[{"name":"a","type":"Int32"},{"name":"b","type":"Array(String)"}],"data":[{"a":1,"b":[]}]}'),
+    ("JSON", '{"a":1,"b":"x"}\n{"a":2.5}'),
+    ("JSONCompact", '{"meta":[{"name":"a","type":"UInt8"}],"data":[[1]]}'),
     ("CSV", "a,b\n1,x\n"),
     ("CSV", "a,b\nc,d\n"),
     ("CSV", "\"a\",\"b\"\n1,2\n"),
