@@ -96,7 +96,12 @@ fn fold_doubled(text: &[u8], quote: u8, out: &mut Vec<u8>) {
 /// Undoes backslash escapes; a doubled `quote` becomes one. An unknown escape keeps its backslash, as in ClickHouse.
 fn unescape(text: &[u8], quote: Option<u8>, out: &mut Vec<u8>) {
     let mut rest = text;
-    while let Some(at) = find_any(rest, [b'\\', quote.unwrap_or(b'\\')]) {
+    // One byte to look for is found faster than two that are the same.
+    let next = |rest: &[u8]| match quote {
+        Some(quote) => find_any(rest, [b'\\', quote]),
+        None => find_any(rest, [b'\\']),
+    };
+    while let Some(at) = next(rest) {
         out.extend_from_slice(&rest[..at]);
         if rest[at] != b'\\' {
             out.push(rest[at]);

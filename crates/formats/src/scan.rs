@@ -33,7 +33,7 @@ pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option
 }
 
 /// Cells are mostly shorter than this, and a wide search costs a call; texts of some hundred bytes pay for it.
-const NEAR_BYTES: usize = 32;
+const NEAR_BYTES: usize = 16;
 
 /// A search for up to three bytes by wide registers; `None` for more.
 #[inline(never)]
