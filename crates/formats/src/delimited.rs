@@ -121,7 +121,9 @@ impl CsvRows {
                 None => Ok(AfterCell::End(RowEnd::Incomplete)),
                 Some(_) if self.cr_ends => row(at + 1),
                 Some(_) => {
-                    let message = "carriage return (\\r) is not followed by a line feed (\\n); input_format_csv_allow_cr_end_of_line = 1 takes it for the end of a row".to_owned();
+                    let message = "carriage return (\\r) is not followed by a line feed (\\n); \
+                                   input_format_csv_allow_cr_end_of_line = 1 takes it for the end of a row"
+                        .to_owned();
                     Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
                 }
             },
