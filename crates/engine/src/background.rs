@@ -15,6 +15,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::merging::{flush_table, run_merge};
 use crate::part_log::Removed;
+use crate::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
@@ -111,6 +112,9 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
     let lifetime_ms = database.config.old_parts_lifetime_ms;
     let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
     removed.log_gone(&database.part_log, &catalog.snapshot(), host.clock.now_ms());
+    if database.temporary.is_none() {
+        schema_file::save(host.disk.as_ref(), database.root(), &database.sources.schemas);
+    }
     let mut first_error = collected.err().map(Error::from);
     if let Err(error) = catalog.checkpoint_if_due() {
         first_error.get_or_insert(error.into());

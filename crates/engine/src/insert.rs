@@ -20,7 +20,7 @@ use sql::{Insert, InsertSource, InsertTarget, Settings};
 
 use crate::claim::Claim;
 use crate::commit::submit;
-use crate::conform::Conform;
+use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind, into_datafusion};
 use crate::exec::commit::CommitExec;
@@ -32,7 +32,7 @@ use crate::once::{Once, settled};
 use crate::outside;
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
-use crate::query::{PlannedQuery, plan};
+use crate::query::{PlannedQuery, plan_into};
 use crate::request::{BodyStream, Rows};
 use crate::sink_target::SinkTarget;
 use crate::staged_load::frozen::{known_source, units_to_stage};
@@ -360,7 +360,11 @@ pub(crate) async fn insert_select(
         (_, Some(open)) => known_source(open),
         _ => None,
     };
-    let mut planned = plan(context, query, known.as_ref()).await?;
+    let target: Vec<_> = insert_columns(&table.def, columns)?
+        .into_iter()
+        .map(|column| (column.name.to_string(), column.column_type))
+        .collect();
+    let mut planned = plan_into(context, query, known.as_ref(), &target).await?;
     let width = planned.logical.schema().fields().len();
     let (handle, _) = context.database.tables.handle(&table.def)?;
     let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;

@@ -30,6 +30,7 @@ use crate::merges::Merges;
 use crate::part_log::PartLog;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
+use crate::schema_file;
 use crate::tables::Tables;
 
 /// Threads that only wait for the network.
@@ -101,6 +102,7 @@ impl Database {
             temporary,
         });
         exports::finish_leftovers(&database);
+        schema_file::restore(database.host.disk.as_ref(), database.root(), &database.sources.schemas);
         if database.config.background {
             background::start(&database);
         }
@@ -131,6 +133,9 @@ impl Database {
             }
         };
         let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
+        if self.temporary.is_none() {
+            schema_file::save(self.host.disk.as_ref(), self.root(), &self.sources.schemas);
+        }
         if let Some(folder) = &self.temporary {
             let _ = self.host.disk.remove_dir_all(folder);
         }

@@ -11,14 +11,14 @@ use catalog::TableState;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
 use sources::format::is_name_or_auto;
-use sources::{ObjectTable, VirtualColumn};
+use sources::ObjectTable;
 use sql::{CallArgument, CallValue, Insert, SettingChange, SettingText, TableFunctionCall, TableName};
 
 use crate::collections::{check_overrides, named_in};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::request::{BodyStream, Rows};
-use crate::resolve::{KnownSource, Resolved, resolve_as};
+use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as};
 use crate::schemas::external_name;
 use crate::schemas_name::SYSTEM;
 use crate::secrets::shown_engine;
@@ -204,14 +204,15 @@ pub(crate) async fn resolve_tables(
     context: &Arc<StatementContext>,
     tables: &[Arc<TableState>],
     known: Option<&KnownSource>,
-    virtual_columns: &[VirtualColumn],
+    wanted: &Wanted,
     resolved: &mut Resolved,
 ) -> Result<(), Error> {
     for state in tables {
         let table = open(context, &state.def, known).await?;
         let name = context.snapshot.state().table_name(state.def.id);
         let title = format!("table {name}: {}", shown_engine(&state.def));
-        resolved.add(external_name(&state.def), title, table.with_virtual_columns(virtual_columns));
+        let table = table.with_columns_named(|name| wanted.names.contains(name));
+        resolved.add(external_name(&state.def), title, table);
     }
     Ok(())
 }

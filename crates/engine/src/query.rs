@@ -3,6 +3,7 @@
 //! Invariant: resolving (which may do I/O), planning (which does none) and running are three steps. The snapshot is
 //! held until the last batch.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -23,13 +24,16 @@ use sql::{Settings, TableName};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::file_filters::of_calls;
 use crate::limits::limit_result;
 use crate::outside::{resolve_tables, tables_in};
 use crate::profile::{Span, StatementProfile};
 use crate::request::Rows;
-use crate::resolve::{KnownSource, Resolved, resolve_calls};
+use crate::resolve::{KnownSource, Resolved, Wanted, resolve_calls};
+use crate::schemas::external_name;
 use crate::schemas::{CALLS, StatementCatalog};
-use crate::virtual_columns::{hide_from_wildcards, parts_of, used_in};
+use crate::target_types::of_insert;
+use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {
@@ -50,29 +54,43 @@ pub(crate) async fn plan(
     query: &sql::Query,
     known: Option<&KnownSource>,
 ) -> Result<PlannedQuery, Error> {
+    plan_into(context, query, known, &[]).await
+}
+
+/// [`plan`] for a SELECT whose rows go to these columns, which may say what types its sources are read in.
+pub(crate) async fn plan_into(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+    target: &[(String, ColumnType)],
+) -> Result<PlannedQuery, Error> {
     let planning = context.profile.timed(Span::Plan);
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
     let mut ast = prepared.ast;
-    let virtual_columns = used_in(&ast);
+    let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
+    let types = if uses_target { of_insert(&ast, target) } else { HashMap::new() };
+    let wanted = Wanted { names: names_in(&ast), files: of_calls(&ast), types };
+    let outside = tables_in(context, &ast);
+    drop(planning);
+    let mut resolved = resolve(context, (&prepared.calls, &outside), known, &wanted).await?;
+    let _planning = context.profile.timed(Span::Plan);
     hide_from_wildcards(&mut ast, |name| match parts_of(name) {
-        (Some(CALLS), _) => virtual_columns.iter().map(|column| column.name().to_owned()).collect(),
+        (Some(CALLS), call) => resolved.hidden.get(call).cloned().unwrap_or_default(),
         (database, table) => match context.table(&TableName::new(database, table)) {
             Ok(state) if state.def.engine.is_external() => {
-                virtual_columns.iter().map(|column| column.name().to_owned()).collect()
+                resolved.hidden.get(&external_name(&state.def)).cloned().unwrap_or_default()
             }
             _ => materialized_columns(context, database, table),
         },
     });
-    let outside = tables_in(context, &ast);
-    drop(planning);
-    let mut resolved = resolve(context, (&prepared.calls, &outside), known, &virtual_columns).await?;
-    let _planning = context.profile.timed(Span::Plan);
     let tables = std::mem::take(&mut resolved.tables);
     let catalog = StatementCatalog::new(Arc::clone(context), tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
     let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
     let planned = state.statement_to_plan(statement).await;
-    let logical = planned.map_err(|error| naming_the_database(context, error.into()))?;
+    let logical = planned.map_err(|error| {
+        refusing_tags(&wanted, &resolved.sources, naming_the_database(context, error.into()))
+    })?;
     refuse_other_statements(&logical)?;
     let profile = Arc::clone(&context.profile);
     let Resolved { sources, titles, .. } = resolved;
@@ -84,14 +102,14 @@ async fn resolve(
     context: &Arc<StatementContext>,
     (calls, outside): (&[sql::TableFunctionCall], &[Arc<TableState>]),
     known: Option<&KnownSource>,
-    virtual_columns: &[sources::VirtualColumn],
+    wanted: &Wanted,
 ) -> Result<Resolved, Error> {
     if calls.is_empty() && outside.is_empty() {
         return Ok(Resolved::default());
     }
     let _listing = context.profile.timed(Span::List);
-    let mut resolved = resolve_calls(context, calls, known, virtual_columns).await?;
-    resolve_tables(context, outside, known, virtual_columns, &mut resolved).await?;
+    let mut resolved = resolve_calls(context, calls, known, wanted).await?;
+    resolve_tables(context, outside, known, wanted, &mut resolved).await?;
     resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
     Ok(resolved)
 }
@@ -101,6 +119,17 @@ fn materialized_columns(context: &StatementContext, database: Option<&str>, tabl
     let Ok(state) = context.table(&TableName::new(database, table)) else { return Vec::new() };
     let materialized = |column: &&ColumnDef| matches!(column.default, Some((DefaultKind::Materialized, _)));
     state.def.columns.iter().filter(materialized).map(|column| column.name.to_string()).collect()
+}
+
+/// Virtual columns of ClickHouse's sources that ours do not have are refused as such.
+fn refusing_tags(wanted: &Wanted, sources: &[Arc<sources::ObjectTable>], error: Error) -> Error {
+    let missing = ["_tags", "_headers"].into_iter().find(|name| wanted.names.contains(*name));
+    match missing {
+        Some(name) if !sources.is_empty() && error.message.contains(name) => {
+            Error::unsupported(format!("virtual column {name}"))
+        }
+        _ => error,
+    }
 }
 
 /// A table may be missing because its database is.

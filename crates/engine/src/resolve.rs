@@ -2,11 +2,13 @@
 //!
 //! Invariant: all I/O that planning would need happens here. A call is resolved once, however often the plan uses it.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use model::ColumnType;
 use sources::{
-    Argument, ArgumentValue, ObjectTable, SourceCall, SourceEnv, UserFiles, VirtualColumn, resolve,
+    Argument, ArgumentValue, FileFilter, ObjectTable, SourceCall, SourceEnv, SourceSettings, UserFiles,
+    resolve,
 };
 
 use crate::collections::{check_overrides, for_sources};
@@ -25,15 +27,29 @@ pub(crate) struct Resolved {
     pub sources: Vec<Arc<ObjectTable>>,
     /// Of each source how the statement names it, without secrets.
     pub titles: Vec<String>,
+    /// By placeholder: columns that are no part of `*`.
+    pub hidden: HashMap<String, Vec<String>>,
 }
 
 impl Resolved {
     pub(crate) fn add(&mut self, placeholder: String, title: String, table: ObjectTable) {
         let table = Arc::new(table);
+        self.hidden.insert(placeholder.clone(), table.hidden_columns());
         self.sources.push(Arc::clone(&table));
         self.titles.push(title);
         self.tables.insert(placeholder, table);
     }
+}
+
+/// What a statement wants of its calls, as far as its text tells.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    /// Everything that may be a column's name.
+    pub names: BTreeSet<String>,
+    /// By placeholder: conditions on files.
+    pub files: HashMap<String, FileFilter>,
+    /// By placeholder: columns of the table that the rows go to.
+    pub types: HashMap<String, WantedTypes>,
 }
 
 /// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
@@ -47,7 +63,7 @@ pub(crate) async fn resolve_calls(
     context: &Arc<StatementContext>,
     calls: &[sql::TableFunctionCall],
     known: Option<&KnownSource>,
-    virtual_columns: &[VirtualColumn],
+    wanted: &Wanted,
 ) -> Result<Resolved, Error> {
     let mut resolved = Resolved::default();
     for call in calls {
@@ -57,9 +73,12 @@ pub(crate) async fn resolve_calls(
                 resolved.tables.insert(call.placeholder.clone(), table);
             }
             _ => {
-                let table = resolve_source(context, call, known).await?;
+                let files = wanted.files.get(&call.placeholder).cloned().unwrap_or_default();
+                let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
+                let table = resolve_files(context, call, known, (files, types)).await?;
                 let title = masked_urls(&source_call(call).masked());
-                resolved.add(call.placeholder.clone(), title, table.with_virtual_columns(virtual_columns));
+                let table = table.with_columns_named(|name| wanted.names.contains(name));
+                resolved.add(call.placeholder.clone(), title, table);
             }
         }
     }
@@ -71,8 +90,19 @@ pub(crate) async fn resolve_source(
     call: &sql::TableFunctionCall,
     known: Option<&KnownSource>,
 ) -> Result<ObjectTable, Error> {
+    resolve_files(context, call, known, (FileFilter::default(), WantedTypes::default())).await
+}
+
+/// Of the call's files, at least those that `wanted_files` leaves.
+async fn resolve_files(
+    context: &Arc<StatementContext>,
+    call: &sql::TableFunctionCall,
+    known: Option<&KnownSource>,
+    (wanted_files, wanted_types): (FileFilter, WantedTypes),
+) -> Result<ObjectTable, Error> {
+    let settings = SourceSettings { wanted_files, wanted_types, ..source_settings(context) };
     let format = known.map(|known| known.format.as_str());
-    resolve_as(context, call, format, known.map(|known| known.columns.clone())).await
+    resolve_with(context, call, settings, format, known.map(|known| known.columns.clone())).await
 }
 
 /// Lists the files of a call whose format or columns may be known without looking into them.
@@ -82,8 +112,18 @@ pub(crate) async fn resolve_as(
     format: Option<&str>,
     columns: Option<Vec<(String, ColumnType)>>,
 ) -> Result<ObjectTable, Error> {
+    resolve_with(context, call, source_settings(context), format, columns).await
+}
+
+async fn resolve_with(
+    context: &Arc<StatementContext>,
+    call: &sql::TableFunctionCall,
+    settings: SourceSettings,
+    format: Option<&str>,
+    columns: Option<Vec<(String, ColumnType)>>,
+) -> Result<ObjectTable, Error> {
     check_overrides(context, call)?;
-    let env = source_env(context);
+    let env = SourceEnv { settings: Arc::new(settings.bounded()), ..source_env(context) };
     let mut call = source_call(call);
     if let Some(format) = format {
         // As if the statement said it.
@@ -103,7 +143,7 @@ pub(crate) fn source_env(context: &StatementContext) -> SourceEnv {
     SourceEnv {
         stores: Arc::clone(&context.database.sources.stores),
         schema_cache: Arc::clone(&context.database.sources.schemas),
-        settings: Arc::new(source_settings(context).bounded()),
+        settings: Arc::new(settings.bounded()),
         user_files: user_files(&context.database.config),
         environment: context.database.sources.environment.clone(),
         collections: for_sources(context),

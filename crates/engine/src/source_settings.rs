@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use formats::FormatSettings;
 use sources::export::{ExportSettings, PartSizes};
-use sources::{AzureRules, InferenceMode, ReadMethod, SourceSettings, WebPolicy};
+use sources::{
+    AzureRules, InferenceMode, InferenceSettings, Nullability, ReadMethod, SourceSettings, WebPolicy,
+};
 use sql::Settings;
 
 use crate::context::StatementContext;
@@ -98,6 +100,10 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         parquet_any_case: settings.get_bool("input_format_parquet_case_insensitive_column_matching"),
         parquet_missing_columns: settings.get_bool("input_format_parquet_allow_missing_columns"),
         parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
+        inference_bytes_max: settings.get_u64("input_format_max_bytes_to_read_for_schema_inference"),
+        inference: inference_settings(settings),
+        hive_partitioning: settings.get_bool("use_hive_partitioning"),
+        path_filter_limit: number("s3_path_filter_limit"),
         format: FormatSettings::clone(&format_settings(settings)),
         rejects: Arc::clone(&context.progress.rejects),
         ..defaults
@@ -174,6 +180,22 @@ pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
         delayed_objects_max,
         partitions_max,
         ..defaults
+    }
+}
+
+fn inference_settings(settings: &Settings) -> InferenceSettings {
+    let nullable = match settings.get_text("schema_inference_make_columns_nullable").as_str() {
+        "0" | "false" => Nullability::Never,
+        "1" | "true" => Nullability::Always,
+        "2" | "auto" => Nullability::Seen,
+        _ => Nullability::Declared,
+    };
+    let names = settings.get_text("column_names_for_schema_inference");
+    let column_names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    InferenceSettings {
+        nullable,
+        column_names: column_names.map(str::to_owned).collect(),
+        hints: settings.get_text("schema_inference_hints"),
     }
 }
 

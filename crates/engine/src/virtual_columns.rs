@@ -1,7 +1,9 @@
-//! Columns that are no part of `*`: `_path`, `_file`, `_size`, `_time`, `_etag` of sources, MATERIALIZED ones of tables.
+//! Columns that are no part of `*`: `_path`, `_file`, `_size`, `_time`, `_etag` of sources, partitions that a structure
+//! leaves out, MATERIALIZED ones of tables.
 //!
 //! Invariant: a query that names no virtual column sees sources exactly as wide as their files.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, ObjectName};
@@ -9,9 +11,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
     TableFactor, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
-use sources::VirtualColumn;
-
-struct Used(Vec<VirtualColumn>);
+struct Used(BTreeSet<String>);
 
 impl Visitor for Used {
     type Break = ();
@@ -22,18 +22,14 @@ impl Visitor for Used {
             Expr::CompoundIdentifier(names) => names.last(),
             _ => None,
         };
-        if let Some(column) = name.and_then(|name| VirtualColumn::by_name(&name.value))
-            && !self.0.contains(&column)
-        {
-            self.0.push(column);
-        }
+        self.0.extend(name.map(|name| name.value.clone()));
         ControlFlow::Continue(())
     }
 }
 
-/// The virtual columns a query names.
-pub(crate) fn used_in(query: &Query) -> Vec<VirtualColumn> {
-    let mut used = Used(Vec::new());
+/// Everything a query names that may be a column.
+pub(crate) fn names_in(query: &Query) -> BTreeSet<String> {
+    let mut used = Used(BTreeSet::new());
     let _ = query.visit(&mut used);
     used.0
 }

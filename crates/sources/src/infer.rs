@@ -10,16 +10,17 @@ use formats::FormatKind;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 
-use crate::cache::{SchemaEntry, SchemaKey};
+use crate::cache::SchemaKey;
 use crate::compression::{Compression, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::footer;
 use crate::listing::SourceFile;
-use crate::merge_schemas::{FileSchema, MergedSchema, merge};
+use crate::merge_schemas::{FileSchema, MergedSchema, merge_settled};
 use crate::parquet_types;
-use crate::settings::InferenceMode;
+use crate::settings::{InferenceMode, Nullability};
 use crate::store::Store;
+use crate::wanted_types::{self, Hints};
 
 /// Files looked at together.
 const FILES_AT_ONCE: usize = 32;
@@ -48,6 +49,33 @@ impl Inference<'_> {
     /// The columns of all files together.
     pub(crate) async fn run(&self, files: &[Arc<SourceFile>]) -> Result<Inferred> {
         let settings = &self.env.settings;
+        let hints = Hints::parse(&settings.inference.hints)?;
+        let wanted = &settings.wanted_types;
+        let found = match self.found(files, &hints).await {
+            Ok(found) => found,
+            Err(error) if wanted.whole && error.kind() == SourceErrorKind::NoStructure => {
+                let notes = vec![format!("the columns are those of the table, because {error}")];
+                return Ok(Inferred { columns: wanted.columns.clone(), notes });
+            }
+            Err(error) => return Err(error),
+        };
+        let Inferred { mut columns, mut notes } = found;
+        if self.format != FormatKind::Parquet {
+            let positional = self.is_positional(&columns);
+            notes.extend(wanted_types::apply(&mut columns, wanted, positional));
+        }
+        notes.extend(hints.apply(&mut columns));
+        Ok(Inferred { columns, notes })
+    }
+
+    /// Whether columns have no names but those of their places.
+    fn is_positional(&self, columns: &[(String, ColumnType)]) -> bool {
+        self.format != FormatKind::JsonEachRow
+            && columns.iter().enumerate().all(|(i, (name, _))| *name == format!("c{}", i + 1))
+    }
+
+    async fn found(&self, files: &[Arc<SourceFile>], hints: &Hints) -> Result<Inferred> {
+        let settings = &self.env.settings;
         if settings.inference_mode == InferenceMode::First {
             return self.first_readable(files).await;
         }
@@ -58,7 +86,8 @@ impl Inference<'_> {
         };
         let schemas: Vec<_> = chosen.iter().map(|i| self.file_schema(&files[*i])).collect();
         let schemas: Vec<FileSchema> = stream::iter(schemas).buffered(FILES_AT_ONCE).try_collect().await?;
-        let merged = merge(&schemas);
+        // A type that is given settles what the files disagree about.
+        let merged = merge_settled(&schemas, |name| self.is_settled(name, hints));
         if !merged.conflicts.is_empty() {
             return Err(conflict_error(&merged));
         }
@@ -71,6 +100,13 @@ impl Inference<'_> {
             notes.push(format!("the schema is of {} of {} files", chosen.len(), files.len()));
         }
         Ok(Inferred { columns: merged.columns, notes })
+    }
+
+    /// Whether a type is given from outside, so that it does not matter what the files say.
+    fn is_settled(&self, name: &str, hints: &Hints) -> bool {
+        let wanted = &self.env.settings.wanted_types.columns;
+        hints.of(name).is_some()
+            || (self.format != FormatKind::Parquet && wanted.iter().any(|(known, _)| known == name))
     }
 
     async fn first_readable(&self, files: &[Arc<SourceFile>]) -> Result<Inferred> {
@@ -88,19 +124,10 @@ impl Inference<'_> {
     }
 
     async fn file_schema(&self, file: &Arc<SourceFile>) -> Result<FileSchema> {
-        let cached = match self.store.is_local() {
-            true => self.env.settings.use_schema_cache_for_files,
-            false => self.env.settings.use_schema_cache,
-        };
-        let key = file.etag.as_ref().filter(|_| cached).map(|etag| SchemaKey {
-            storage: if self.store.is_local() { "File" } else { "S3" },
-            source: format!("{}/{}", self.store.identity(), file.key),
-            etag: etag.clone(),
-            format: self.format.name().to_owned(),
-            format_settings: format!("{:?} {:?}", self.compression, self.env.settings.format),
-        });
-        if let Some(entry) = key.as_ref().and_then(|key| self.env.schema_cache.get(key)) {
-            return Ok(FileSchema { path: file.path.clone(), columns: entry.columns });
+        let (settings, cache) = (&self.env.settings, &self.env.schema_cache);
+        let key = SchemaKey::of(self.store, file, settings, self.format.name(), self.compression);
+        if let Some(columns) = key.as_ref().and_then(|key| cache.get(key)).and_then(|entry| entry.columns) {
+            return Ok(FileSchema { path: file.path.clone(), columns });
         }
         let (columns, rows) = match self.format {
             FormatKind::Parquet => self.parquet_columns(file).await?,
@@ -108,8 +135,7 @@ impl Inference<'_> {
             _ => (self.text_columns(file).await?, None),
         };
         if let Some(key) = key {
-            let entry = SchemaEntry { columns: columns.clone(), rows, registered_ms: self.env.now_ms };
-            self.env.schema_cache.put(key, entry);
+            cache.put_columns(key, columns.clone(), rows, self.env.now_ms);
         }
         Ok(FileSchema { path: file.path.clone(), columns })
     }
@@ -119,7 +145,10 @@ impl Inference<'_> {
         file: &Arc<SourceFile>,
     ) -> Result<(Vec<(String, ColumnType)>, Option<u64>)> {
         let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
-        Ok((parquet_types::columns(&footer, &file.path)?, Some(footer::rows(&footer))))
+        let mut columns = parquet_types::columns(&footer, &file.path)?;
+        let nullable = self.env.settings.inference.nullable;
+        columns.iter_mut().for_each(|(_, column_type)| wanted_types::make_nullable(column_type, nullable));
+        Ok((columns, Some(footer::rows(&footer))))
     }
 
     /// Columns that need no look into the file.
@@ -129,12 +158,19 @@ impl Inference<'_> {
     }
 
     async fn text_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {
+        if self.env.settings.inference.nullable == Nullability::Seen {
+            return Err(SourceError::unsupported(format!(
+                "schema_inference_make_columns_nullable = 2 for format {}",
+                self.format.name()
+            ))
+            .with_hint("0 makes no column Nullable, 1 and 3 make all of them Nullable"));
+        }
         let bytes_max = self.env.settings.inference_bytes_max;
         let mut bytes = SAMPLE_BYTES.min(bytes_max);
         loop {
             let (sample, whole) = self.sample_of(file, bytes).await?;
-            match formats::infer(self.format, &sample, whole, &self.env.settings.format) {
-                Ok(columns) if !columns.is_empty() => return Ok(columns),
+            match formats::infer_details(self.format, &sample, whole, &self.env.settings.format) {
+                Ok(found) if !found.columns.is_empty() => return self.named(found, file),
                 Ok(_) => {
                     return Err(unreadable(
                         file,
@@ -149,6 +185,23 @@ impl Inference<'_> {
                 }
             }
         }
+    }
+
+    /// Columns without names get the ones of `column_names_for_schema_inference`.
+    fn named(&self, found: formats::Inferred, file: &SourceFile) -> Result<Vec<(String, ColumnType)>> {
+        let names = &self.env.settings.inference.column_names;
+        if names.is_empty() || found.has_header || !self.is_positional(&found.columns) {
+            return Ok(found.columns);
+        }
+        if names.len() != found.columns.len() {
+            let why = format!(
+                "column_names_for_schema_inference has {} names, the file has {} columns",
+                names.len(),
+                found.columns.len()
+            );
+            return Err(unreadable(file, &why));
+        }
+        Ok(names.iter().cloned().zip(found.columns.into_iter().map(|(_, found)| found)).collect())
     }
 
     /// The decompressed beginning of a file, and whether it is all of it.

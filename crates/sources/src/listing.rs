@@ -1,7 +1,7 @@
 //! From a pattern to the files it names.
 //!
 //! Invariant: every file once, in order of keys for a listing and in the pattern's order for exact keys; no folders.
-//! Exact keys make no LIST. Must not know: formats, columns.
+//! Exact keys make no LIST, nor do paths a filter names; partitions that a filter excludes are not listed. Must not know: formats, columns.
 
 use std::collections::HashSet;
 use std::path::Path as FilePath;
@@ -11,7 +11,10 @@ use chrono::{DateTime, Utc};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::file_filter::FileFilter;
+use crate::folders::narrow;
 use crate::glob::Glob;
+use crate::hive;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
 use crate::store::{ListedObject, Store};
@@ -69,10 +72,15 @@ pub async fn list(
     settings: &SourceSettings,
     progress: &ReadProgress,
 ) -> Result<Listing> {
-    let objects = match glob.exact_keys() {
-        Some(keys) => exact(store, keys, settings, progress).await?,
-        None if store.is_local() => walk(store, glob).await?,
-        None => listed(store, glob, settings, progress).await?,
+    let (filter, hive) = (&settings.wanted_files, settings.hive_partitioning);
+    let objects = match (filter.paths(settings.path_filter_limit), glob.exact_keys()) {
+        (Some(paths), None) => chosen(store, &paths, glob, progress).await?,
+        (_, Some(mut keys)) => {
+            keys.retain(|key| filter.keeps(&store.shown(key), hive));
+            exact(store, keys, settings.ignore_missing, progress).await?
+        }
+        (None, None) if store.is_local() => walk(store, glob, settings).await?,
+        (None, None) => listed(store, glob, settings, progress).await?,
     };
     let keys_seen = objects.len();
     let mut listing = Listing { keys_seen, ..Listing::default() };
@@ -88,13 +96,20 @@ pub async fn list(
         {
             continue;
         }
+        if !filter.keeps(&store.shown(&object.key), hive) {
+            continue;
+        }
         if object.bytes == 0 && settings.skip_empty_files {
             listing.empty_files += 1;
             continue;
         }
         listing.files.push(SourceFile::new(object, store));
     }
-    if listing.files.is_empty() && listing.empty_files == 0 && settings.throw_on_zero_files {
+    if listing.files.is_empty()
+        && listing.empty_files == 0
+        && settings.throw_on_zero_files
+        && filter.is_empty()
+    {
         return Err(SourceError::new(SourceErrorKind::NotFound, "the pattern matches no file"));
     }
     Ok(listing)
@@ -112,17 +127,32 @@ fn folders(objects: &[ListedObject]) -> HashSet<String> {
     objects.iter().flat_map(parents).collect()
 }
 
+/// Paths a filter names, without a listing; those that do not exist are simply not there.
+async fn chosen(
+    store: &Arc<Store>,
+    paths: &[&str],
+    glob: &Glob,
+    progress: &ReadProgress,
+) -> Result<Vec<ListedObject>> {
+    let own = store.shown("");
+    let keys = paths.iter().filter_map(|path| path.strip_prefix(own.as_str()));
+    let mut keys: Vec<String> = keys.filter(|key| glob.matches(key)).map(str::to_owned).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    exact(store, keys, true, progress).await
+}
+
 async fn exact(
     store: &Arc<Store>,
     keys: Vec<String>,
-    settings: &SourceSettings,
+    ignore_missing: bool,
     progress: &ReadProgress,
 ) -> Result<Vec<ListedObject>> {
     let heads = keys.into_iter().map(|key| async move {
         progress.add_request();
         match store.head(&key).await {
             Ok(object) => Ok(Some(object)),
-            Err(error) if settings.ignore_missing && error.kind() == SourceErrorKind::NotFound => Ok(None),
+            Err(error) if ignore_missing && error.kind() == SourceErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     });
@@ -137,7 +167,15 @@ async fn listed(
     settings: &SourceSettings,
     progress: &ReadProgress,
 ) -> Result<Vec<ListedObject>> {
-    let prefixes = glob.listing_prefixes().into_iter().map(|prefix| async move {
+    let mut prefixes = glob.listing_prefixes();
+    if let ([prefix], true) = (prefixes.as_slice(), settings.hive_partitioning) {
+        match wanted_prefixes(store, prefix, settings, progress).await? {
+            Wanted::Prefixes(wanted) => prefixes = wanted,
+            Wanted::Found(objects) => return Ok(objects),
+            Wanted::All => {}
+        }
+    }
+    let prefixes = prefixes.into_iter().map(|prefix| async move {
         let mut objects = Vec::new();
         let mut token = None;
         loop {
@@ -157,14 +195,53 @@ async fn listed(
     Ok(objects)
 }
 
+/// How a prefix whose folders may be partitions is listed.
+enum Wanted {
+    All,
+    /// One page held everything.
+    Found(Vec<ListedObject>),
+    Prefixes(Vec<String>),
+}
+
+/// With a filter that may be about partitions, the first page says whether it is, and whether there is more at all.
+async fn wanted_prefixes(
+    store: &Arc<Store>,
+    prefix: &str,
+    settings: &SourceSettings,
+    progress: &ReadProgress,
+) -> Result<Wanted> {
+    let filter = &settings.wanted_files;
+    if filter.partition_names().next().is_none() {
+        return Ok(Wanted::All);
+    }
+    progress.add_request();
+    let page = store.list_page(prefix, None, settings.list_page_keys).await?;
+    if page.next.is_none() {
+        return Ok(Wanted::Found(page.objects));
+    }
+    // A prefix may end inside a folder's name.
+    let folder = prefix.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{folder}/"));
+    let below = |object: &ListedObject| object.key.get(folder.len()..).unwrap_or_default().to_owned();
+    let first = page.objects.first().map(below).unwrap_or_default();
+    let named = hive::pairs(&first)?;
+    let decisive: Vec<String> =
+        filter.partition_names().filter(|name| named.contains_key(name)).map(str::to_owned).collect();
+    if decisive.is_empty() {
+        return Ok(Wanted::All);
+    }
+    Ok(Wanted::Prefixes(narrow(store, folder, decisive, settings, progress).await?.prefixes))
+}
+
 /// Local files: folders are read on a thread that may block, then each match is asked for its size.
-async fn walk(store: &Arc<Store>, glob: &Glob) -> Result<Vec<ListedObject>> {
+async fn walk(store: &Arc<Store>, glob: &Glob, settings: &SourceSettings) -> Result<Vec<ListedObject>> {
     let pattern = glob.clone();
+    let filter =
+        if settings.hive_partitioning { settings.wanted_files.clone() } else { FileFilter::default() };
     let walk = store.runtimes().spawn_blocking("source walk", move || {
         let mut keys = Vec::new();
         for prefix in pattern.listing_prefixes() {
             let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
-            walk_folder(folder, &pattern, &mut keys);
+            walk_folder(folder, &pattern, &filter, &mut keys);
         }
         keys.sort_unstable();
         keys.dedup();
@@ -178,7 +255,7 @@ async fn walk(store: &Arc<Store>, glob: &Glob) -> Result<Vec<ListedObject>> {
 }
 
 /// A folder that cannot be read holds no matches: it may be another user's, deep below the pattern.
-fn walk_folder(folder: &str, glob: &Glob, keys: &mut Vec<String>) {
+fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, keys: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir(FilePath::new("/").join(folder)) else { return };
     let depth_max = glob.slashes_max().unwrap_or(LOCAL_DEPTH_MAX);
     for entry in entries.flatten() {
@@ -186,9 +263,10 @@ fn walk_folder(folder: &str, glob: &Glob, keys: &mut Vec<String>) {
         else {
             continue;
         };
+        let wanted = !metadata.is_dir() || filter.keeps_folder(&name);
         let key = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-        if metadata.is_dir() && key.matches('/').count() < depth_max {
-            walk_folder(&key, glob, keys);
+        if metadata.is_dir() && wanted && key.matches('/').count() < depth_max {
+            walk_folder(&key, glob, filter, keys);
         } else if metadata.is_file() && glob.matches(&key) {
             keys.push(key);
         }

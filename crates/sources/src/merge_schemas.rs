@@ -40,6 +40,11 @@ struct Merging {
 
 /// Brings schemas together.
 pub fn merge(files: &[FileSchema]) -> MergedSchema {
+    merge_settled(files, |_| false)
+}
+
+/// [`merge`], where `is_settled` says of which columns the type is known anyhow: those are never in conflict.
+pub fn merge_settled(files: &[FileSchema], is_settled: impl Fn(&str) -> bool) -> MergedSchema {
     let mut columns: Vec<Merging> = Vec::new();
     let mut result = MergedSchema::default();
     for (i, file) in files.iter().enumerate() {
@@ -69,6 +74,10 @@ pub fn merge(files: &[FileSchema]) -> MergedSchema {
             Some(merged) => {
                 let everywhere = column.files == files.len();
                 result.columns.push((column.name, if everywhere { merged } else { optional(merged) }));
+            }
+            // Any type will do: it is replaced.
+            None if is_settled(&column.name) => {
+                result.columns.push((column.name, ColumnType::String.nullable()))
             }
             None => result.conflicts.push(TypeConflict { column: column.name, types: column.types }),
         }
@@ -197,5 +206,13 @@ mod tests {
             })
             .collect();
         assert_eq!(listed, ["a: Int64 in 1, String in 2", "b: Int8 in 1, Date in 2"]);
+    }
+
+    #[test]
+    fn a_settled_column_keeps_its_place() {
+        let files = [file("1", "x Int8, a Int64, b Int8"), file("2", "x Int8, a String, b Int8")];
+        let merged = merge_settled(&files, |name| name == "a");
+        assert_eq!(shown(&merged.columns), "x Int8, a Nullable(String), b Int8");
+        assert!(merged.conflicts.is_empty());
     }
 }

@@ -38,6 +38,8 @@ const UNIT_BYTES_MIN: u64 = 4 << 20;
 const SMALL_UNITS_AHEAD: usize = 16;
 /// Bytes of them: what one stream has taken, no other can help with.
 const SMALL_BYTES_AHEAD: u64 = 4 << 20;
+/// A LIMIT up to this opens no unit ahead.
+const FEW_ROWS: usize = 8192;
 
 pub(crate) struct ObjectScanExec {
     table: ObjectTable,
@@ -166,7 +168,9 @@ impl Reading {
                     None => self.scan.open().await?,
                 };
                 self.current = next.map(|(_, stream)| stream);
-                if self.current.is_some() {
+                // The next unit of a few rows is most likely never needed.
+                let few = self.left.is_some_and(|left| left <= FEW_ROWS);
+                if self.current.is_some() && !few {
                     self.open_ahead().await?;
                 }
             }

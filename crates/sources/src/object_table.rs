@@ -18,18 +18,23 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
+use crate::cache::SchemaKey;
 use crate::compression::Compression;
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError};
+use crate::fetch::FileReader;
+use crate::late_columns::LateColumns;
 use crate::listing::SourceFile;
 use crate::pages;
 use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
 use crate::prune::RowGroupFilter;
+use crate::row_counts;
+use crate::source_columns::SourceColumns;
 use crate::split::{Cuttable, SourceUnit, cut, share, shares_of};
 use crate::store::Store;
 use crate::text_stream::{self, TextRead};
-use crate::virtual_columns::VirtualColumn;
+use crate::virtual_columns::{FileColumn, VirtualColumn};
 
 /// Footers asked for together.
 const FOOTERS_AT_ONCE: usize = 32;
@@ -39,6 +44,8 @@ const FOOTERS_AT_ONCE: usize = 32;
 pub struct ObjectTable {
     source: Arc<ObjectSource>,
     virtual_columns: Vec<VirtualColumn>,
+    /// Every column of the schema that is not read from files.
+    constants: Vec<FileColumn>,
     schema: SchemaRef,
 }
 
@@ -49,7 +56,7 @@ pub(crate) struct ObjectSource {
     pub files: Vec<Arc<SourceFile>>,
     pub format: FormatKind,
     pub compression: Option<Compression>,
-    pub columns: Vec<(String, ColumnType)>,
+    pub columns: SourceColumns,
     /// Rows of all files, where every footer is known.
     pub rows: Option<u64>,
     pub notes: Vec<String>,
@@ -67,18 +74,46 @@ impl fmt::Debug for ObjectTable {
 
 impl ObjectTable {
     pub(crate) fn new(source: ObjectSource) -> Self {
-        let schema = schema_of(&source.columns, &[]);
-        ObjectTable { source: Arc::new(source), virtual_columns: Vec::new(), schema }
+        let constants: Vec<FileColumn> =
+            source.columns.partitions.iter().cloned().map(FileColumn::Hive).collect();
+        let schema = schema_of(&source.columns.all, &[]);
+        ObjectTable { source: Arc::new(source), virtual_columns: Vec::new(), constants, schema }
     }
 
     /// The same table with these virtual columns after its own. A column of the files hides its namesake.
     pub fn with_virtual_columns(&self, columns: &[VirtualColumn]) -> ObjectTable {
-        let hidden =
-            |column: &VirtualColumn| self.source.columns.iter().any(|(name, _)| name == column.name());
+        self.with_columns(columns, |_| false)
+    }
+
+    /// The same table with the columns after its own that are no part of `*` and that `is_used` says are named:
+    /// virtual ones, and partitions that a given structure leaves out.
+    pub fn with_columns_named(&self, is_used: impl Fn(&str) -> bool) -> ObjectTable {
+        let virtual_columns: Vec<VirtualColumn> =
+            VirtualColumn::ALL.into_iter().filter(|column| is_used(column.name())).collect();
+        self.with_columns(&virtual_columns, is_used)
+    }
+
+    fn with_columns(&self, columns: &[VirtualColumn], is_used: impl Fn(&str) -> bool) -> ObjectTable {
+        let own = &self.source.columns;
+        let hidden = |column: &VirtualColumn| own.all.iter().any(|(name, _)| name == column.name());
         let virtual_columns: Vec<VirtualColumn> =
             columns.iter().copied().filter(|column| !hidden(column)).collect();
-        let schema = schema_of(&self.source.columns, &virtual_columns);
-        ObjectTable { source: Arc::clone(&self.source), virtual_columns, schema }
+        let partitions = own.hidden_partitions.iter().filter(|column| is_used(&column.name)).cloned();
+        let added: Vec<FileColumn> = virtual_columns
+            .iter()
+            .copied()
+            .map(FileColumn::Virtual)
+            .chain(partitions.map(FileColumn::Hive))
+            .collect();
+        let schema = schema_of(&own.all, &added);
+        let constants = own.partitions.iter().cloned().map(FileColumn::Hive).chain(added).collect();
+        ObjectTable { source: Arc::clone(&self.source), virtual_columns, constants, schema }
+    }
+
+    /// Columns of the schema that are no part of `*`.
+    pub fn hidden_columns(&self) -> Vec<String> {
+        let own = self.source.columns.all.len();
+        self.schema.fields().iter().skip(own).map(|field| field.name().clone()).collect()
     }
 
     /// The files, in the order in which they are read.
@@ -91,9 +126,9 @@ impl ObjectTable {
         Arc::clone(&self.schema)
     }
 
-    /// Columns of the files: what `*` stands for.
+    /// Columns of the files and of partitions in their paths: what `*` stands for.
     pub fn columns(&self) -> &[(String, ColumnType)] {
-        &self.source.columns
+        &self.source.columns.all
     }
 
     /// Virtual columns in the schema.
@@ -244,7 +279,16 @@ impl ObjectTable {
         if !self.source.env.settings.parquet_skip_row_groups {
             return Vec::new();
         }
-        filters.iter().filter_map(|filter| RowGroupFilter::new(Arc::clone(filter), &self.schema)).collect()
+        let stored = self.about_stored_columns(filters);
+        stored.into_iter().filter_map(|filter| RowGroupFilter::new(filter, &self.schema)).collect()
+    }
+
+    /// Filters that the files' own bounds can answer: a partition may have a namesake in the file.
+    fn about_stored_columns(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Vec<Arc<dyn PhysicalExpr>> {
+        let stored = |filter: &&Arc<dyn PhysicalExpr>| {
+            collect_columns(filter).iter().all(|column| self.constant(column.name()).is_none())
+        };
+        filters.iter().filter(stored).map(Arc::clone).collect()
     }
 
     /// Rows of one unit: columns of [`Self::schema`] by position (`None`: all), in batches of at most `batch_rows`.
@@ -270,56 +314,98 @@ impl ObjectTable {
             None => Arc::clone(&self.schema),
         };
         let (reader, memory) = (source.env.reader(&source.store, file), source.env.memory.clone());
-        let virtual_columns = self.virtual_columns.clone();
+        let constants = self.constants.clone();
         if source.format != FormatKind::Parquet {
+            // The sum is known of whole files only.
+            let key = match unit.bytes == file.bytes && unit.share.is_none() {
+                true => self.cache_key(file),
+                false => None,
+            };
+            let known = key.as_ref().and_then(|key| source.env.schema_cache.get(key)?.rows);
+            let only_constants = output.fields().iter().all(|field| self.constant(field.name()).is_some());
+            if let (Some(rows), true) = (known, only_constants) {
+                return row_counts::constant_rows(&constants, &output, file, rows, batch_rows.max(1));
+            }
             let read = TextRead {
                 reader,
                 format: source.format,
                 compression: source.compression,
-                file_schema: schema_of(&source.columns, &[]),
+                file_schema: schema_of(&source.columns.stored, &[]),
                 output,
-                virtual_columns,
+                constants,
                 memory,
             };
-            return text_stream::read(read, unit.share.clone());
+            let rows = text_stream::read(read, unit.share.clone())?;
+            return Ok(match key {
+                Some(key) => {
+                    let cache = Arc::clone(&source.env.schema_cache);
+                    row_counts::counting(rows, cache, key, source.env.now_ms)
+                }
+                None => rows,
+            });
         }
+        self.scan_row_groups(unit, (reader, output), filters, batch_rows).await
+    }
+
+    /// Rows of a Parquet unit, without the row groups, pages and late columns that no row needs.
+    async fn scan_row_groups(
+        &self,
+        unit: &SourceUnit,
+        (reader, output): (FileReader, SchemaRef),
+        filters: &[Arc<dyn PhysicalExpr>],
+        batch_rows: usize,
+    ) -> Result<BatchStream> {
+        let (source, file) = (&self.source, Arc::clone(&reader.file));
+        let (constants, memory) = (self.constants.clone(), source.env.memory.clone());
         let footers = source.env.schema_cache.footers();
         let mut footer = footers.load(&reader).await?;
         let all = || (0..footer.num_row_groups()).collect();
         let mut row_groups = unit.row_groups.clone().unwrap_or_else(all);
         let mut selections = HashMap::new();
-        let prunable = self.row_group_filters(filters);
-        if !prunable.is_empty() {
+        let mut late = None;
+        if !filters.is_empty() && source.env.settings.parquet_skip_row_groups {
+            let prunable = self.row_group_filters(filters);
             row_groups =
                 prunable.iter().fold(row_groups, |kept, filter| filter.keep(&footer, &file.path, kept));
             let decoded = parquet_types::decoded_schema(&footer, &file.path)?;
-            let usable = pages::usable(filters, &self.schema, &decoded);
-            if !usable.is_empty() && !row_groups.is_empty() {
+            let usable = pages::usable(&self.about_stored_columns(filters), &self.schema, &decoded);
+            if !prunable.is_empty() && !usable.is_empty() && !row_groups.is_empty() {
                 footer = footers.load_with_pages(&reader).await?;
                 selections = pages::selections(&footer, &decoded, &usable, &row_groups);
             }
+            late = LateColumns::new(usable, &footer, decoded);
         }
         parquet_stream::read(ParquetRead {
             reader,
             footer,
             output,
-            virtual_columns,
+            constants,
             row_groups,
             selections,
+            late,
             batch_rows: batch_rows.max(1),
             memory,
         })
     }
 
+    fn cache_key(&self, file: &SourceFile) -> Option<SchemaKey> {
+        let source = &self.source;
+        let settings = &source.env.settings;
+        SchemaKey::of(&source.store, file, settings, source.format.name(), source.compression)
+    }
+
+    fn constant(&self, name: &str) -> Option<&FileColumn> {
+        self.constants.iter().find(|column| column.name() == name)
+    }
+
     /// Files for which the filters that use virtual columns alone are true; no request is made.
     pub(crate) fn files_matching(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Vec<usize>> {
         let files = &self.source.files;
-        let own = self.source.columns.len();
         let about_files: Vec<&Arc<dyn PhysicalExpr>> = filters
             .iter()
             .filter(|filter| {
                 let columns = collect_columns(filter);
-                !columns.is_empty() && columns.iter().all(|column| column.index() >= own)
+                !columns.is_empty() && columns.iter().all(|column| self.constant(column.name()).is_some())
             })
             .collect();
         if about_files.is_empty() || files.is_empty() {
@@ -344,16 +430,16 @@ impl ObjectTable {
     fn file_rows(&self) -> Result<RecordBatch> {
         let broken = |error: String| SourceError::bad_arguments(format!("a filter on files failed: {error}"));
         let rows = self.source.files.len();
-        let own = self.source.columns.len();
         let mut columns = Vec::new();
         let mut fields = Vec::new();
-        for (i, field) in self.schema.fields().iter().enumerate() {
+        for field in self.schema.fields() {
             fields.push(Arc::new(field.as_ref().clone().with_nullable(true)));
-            let Some(column) = i.checked_sub(own).and_then(|i| self.virtual_columns.get(i)) else {
+            let Some(column) = self.constant(field.name()) else {
                 columns.push(arrow::array::new_null_array(field.data_type(), rows));
                 continue;
             };
-            let values = self.source.files.iter().map(|file| column.value(file));
+            let values: Vec<_> =
+                self.source.files.iter().map(|file| column.value(file)).collect::<Result<_>>()?;
             let array = datafusion::common::ScalarValue::iter_to_array(values);
             columns.push(array.map_err(|error| broken(error.to_string()))?);
         }
@@ -362,9 +448,9 @@ impl ObjectTable {
     }
 }
 
-fn schema_of(columns: &[(String, ColumnType)], virtual_columns: &[VirtualColumn]) -> SchemaRef {
+fn schema_of(columns: &[(String, ColumnType)], added: &[FileColumn]) -> SchemaRef {
     let own = columns.iter().map(|(name, column_type)| to_field(name, column_type));
-    let added = virtual_columns.iter().map(|column| to_field(column.name(), &column.column_type()));
+    let added = added.iter().map(|column| to_field(column.name(), &column.column_type()));
     Arc::new(Schema::new(own.chain(added).collect::<Vec<_>>()))
 }
 

@@ -27,8 +27,9 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::conform::{Place, conform, missing};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::fetch::FileReader;
+use crate::late_columns::LateColumns;
 use crate::parquet_types;
-use crate::virtual_columns::VirtualColumn;
+use crate::virtual_columns::FileColumn;
 
 /// Row groups of one stream whose bytes are fetched or waiting.
 const ROW_GROUPS_AHEAD_MAX: usize = 4;
@@ -42,11 +43,13 @@ pub(crate) struct ParquetRead {
     pub footer: Arc<ParquetMetaData>,
     /// Schema of the batches: columns of the file, of other files, and virtual ones.
     pub output: SchemaRef,
-    /// Names in `output` that are virtual.
-    pub virtual_columns: Vec<VirtualColumn>,
+    /// Columns in `output` that are not read from the file.
+    pub constants: Vec<FileColumn>,
     pub row_groups: Vec<usize>,
     /// Rows to read of row groups that are not read whole.
     pub selections: HashMap<usize, RowSelection>,
+    /// Filters by which columns are read in two steps.
+    pub late: Option<LateColumns>,
     pub batch_rows: usize,
     pub memory: MemoryBudget,
 }
@@ -58,7 +61,8 @@ enum Origin {
         position: usize,
         unchecked: bool,
     },
-    Virtual(VirtualColumn),
+    /// One value for the whole file.
+    Constant(FileColumn),
     Missing,
 }
 
@@ -66,6 +70,8 @@ struct Stream {
     read: ParquetRead,
     arrow: ArrowReaderMetadata,
     mask: ProjectionMask,
+    /// Root columns in `mask`.
+    roots: Vec<usize>,
     origins: Vec<Origin>,
     waiting: VecDeque<usize>,
     fetched: VecDeque<Fetched>,
@@ -106,9 +112,10 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
         .map_err(|error| SourceError::corrupt(&path, format!("\"{path}\" cannot be decoded: {error}")))?;
     let (roots, origins) = origins(&read, &decoded)?;
     let descriptor = read.footer.file_metadata().schema_descr_ptr();
-    let mask = ProjectionMask::roots(&descriptor, roots);
+    let mask = ProjectionMask::roots(&descriptor, roots.iter().copied());
     let waiting = read.row_groups.iter().copied().collect();
-    let mut stream = Stream { read, arrow, mask, origins, waiting, fetched: VecDeque::new(), current: None };
+    let mut stream =
+        Stream { read, arrow, mask, roots, origins, waiting, fetched: VecDeque::new(), current: None };
     stream.fetch_ahead()?;
     Ok(futures::stream::try_unfold(stream, Stream::next).boxed())
 }
@@ -121,7 +128,9 @@ fn origins(read: &ParquetRead, decoded: &SchemaRef) -> Result<(Vec<usize>, Vec<O
         let same = |field: &FieldRef| field.name().to_lowercase() == name.to_lowercase();
         decoded.fields().iter().position(same).filter(|_| settings.parquet_any_case)
     };
-    let found = |name: &str| decoded.index_of(name).ok().or_else(|| alike(name));
+    let constant = |name: &str| read.constants.iter().find(|column| column.name() == name);
+    let stored = |name: &str| decoded.index_of(name).ok().or_else(|| alike(name));
+    let found = |name: &str| stored(name).filter(|_| constant(name).is_none());
     let mut roots: Vec<usize> = read.output.fields().iter().filter_map(|field| found(field.name())).collect();
     roots.sort_unstable();
     roots.dedup();
@@ -130,8 +139,8 @@ fn origins(read: &ParquetRead, decoded: &SchemaRef) -> Result<(Vec<usize>, Vec<O
             position: roots.binary_search(&root).unwrap_or(0),
             unchecked: unchecked.contains(decoded.field(root).name()),
         }),
-        None => match VirtualColumn::by_name(name).filter(|column| read.virtual_columns.contains(column)) {
-            Some(column) => Ok(Origin::Virtual(column)),
+        None => match constant(name) {
+            Some(column) => Ok(Origin::Constant(column.clone())),
             None if settings.parquet_missing_columns => Ok(Origin::Missing),
             None => Err(no_column(&read.reader.file.path, name)),
         },
@@ -177,17 +186,16 @@ impl Stream {
         if self.fetched.is_empty() {
             self.fetch_ahead()?;
         }
-        let Some(fetched) = self.fetched.pop_front() else { return Ok(false) };
+        let Some(Fetched { mut grant, source, .. }) = self.fetched.pop_front() else { return Ok(false) };
         self.fetch_ahead()?;
-        self.current = match fetched.source {
-            FetchedSource::Ready(reader) => Some((reader, fetched.grant)),
+        self.current = match source {
+            FetchedSource::Ready(reader) => Some((reader, grant)),
             FetchedSource::Arriving { decoder, ranges, task } => {
                 let stopped =
                     |_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down");
                 let data = task.await.map_err(stopped)??;
-                opened(&self.read.reader.clone(), decoder, ranges, data)
-                    .await?
-                    .map(|reader| (reader, fetched.grant))
+                let rows = opened(&self.read.reader.clone(), decoder, (ranges, data), &mut grant).await?;
+                rows.map(|reader| (reader, grant))
             }
         };
         Ok(true)
@@ -256,6 +264,12 @@ impl Stream {
             }
             builder = builder.with_row_selection(rows.clone());
         }
+        let late = self.read.late.as_ref();
+        if let Some(filter) =
+            late.and_then(|late| late.of_row_group(&self.read.footer, row_group, &self.roots))
+        {
+            builder = builder.with_row_filter(filter);
+        }
         let opened = guarded(move || {
             let mut decoder = builder.build()?;
             // Asked before it has any byte, the decoder says what it needs.
@@ -286,10 +300,7 @@ impl Stream {
                         _ => conform(column, field, place)?,
                     }
                 }
-                Origin::Virtual(column) => column
-                    .value(file)
-                    .to_array_of_size(rows)
-                    .map_err(|error| self.decode_error(&error.to_string()))?,
+                Origin::Constant(column) => column.values(file, rows)?,
                 Origin::Missing => missing(field, rows, place)?,
             });
         }
@@ -312,8 +323,8 @@ fn decode_error(reader: &FileReader, problem: &str) -> SourceError {
 async fn opened(
     reader: &FileReader,
     mut decoder: ParquetPushDecoder,
-    mut ranges: Vec<Range<u64>>,
-    mut data: Vec<Bytes>,
+    (mut ranges, mut data): (Vec<Range<u64>>, Vec<Bytes>),
+    grant: &mut MemoryGrant,
 ) -> Result<Option<ParquetRecordBatchReader>> {
     let broken = |error: ParquetError| decode_error(reader, &error.to_string());
     loop {
@@ -325,6 +336,8 @@ async fn opened(
             DecodeResult::Data(rows) => return Ok(Some(rows)),
             DecodeResult::Finished => return Ok(None),
             DecodeResult::NeedsData(more) => {
+                // Without these bytes there is no progress at all, so they are counted past the limit.
+                grant.grow_anyway(more.iter().map(|range| range.end - range.start).sum());
                 data = reader.get_ranges(&more).await?;
                 ranges = more;
             }

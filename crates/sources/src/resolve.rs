@@ -9,16 +9,20 @@ use formats::FormatKind;
 use model::ColumnType;
 
 use crate::arguments::SourceCall;
+use crate::cache::SchemaKey;
 use crate::compression::{Compression, MAGIC_BYTES, opened};
 use crate::env::SourceEnv;
 use crate::error::Result;
+use crate::file_filter::FileFilter;
 use crate::footer;
 use crate::format;
+use crate::hive;
 use crate::infer::{Inference, Inferred, no_files};
 use crate::listing::SourceFile;
 use crate::object_table::{ObjectSource, ObjectTable};
 use crate::open::{Opened, locate, open_and_list};
 use crate::settings::InferenceMode;
+use crate::source_columns::SourceColumns;
 use crate::store::Store;
 use crate::structure;
 
@@ -31,6 +35,26 @@ pub async fn resolve(
     env: &SourceEnv,
     structure_hint: Option<Vec<(String, ColumnType)>>,
 ) -> Result<ObjectTable> {
+    match resolve_wanted(call, env, structure_hint.clone()).await {
+        Ok(Some(table)) => Ok(table),
+        // What the statement says was not about files after all, or left none to infer columns from.
+        Ok(None) => {
+            let mut settings = env.settings.as_ref().clone();
+            settings.wanted_files = FileFilter::default();
+            let env = SourceEnv { settings: Arc::new(settings), ..env.clone() };
+            let table = resolve_wanted(call, &env, structure_hint).await?;
+            table.ok_or_else(no_files)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// `None` if the files have to be listed without the statement's filter.
+async fn resolve_wanted(
+    call: &SourceCall,
+    env: &SourceEnv,
+    structure_hint: Option<Vec<(String, ColumnType)>>,
+) -> Result<Option<ObjectTable>> {
     let arguments = call.object_arguments(&env.collections)?;
     let given = match &arguments.structure {
         Some(text) => Some(structure::parse(text)?),
@@ -44,6 +68,10 @@ pub async fn resolve(
     let pattern = location.pattern().to_owned();
     let Opened { store, listing } = open_and_list(location, &arguments, env, &mut notes).await?;
     let files: Vec<Arc<SourceFile>> = listing.files.into_iter().map(Arc::new).collect();
+    let filter = &env.settings.wanted_files;
+    if files.is_empty() && given.is_none() && !filter.is_empty() {
+        return Ok(None);
+    }
     let found = Found { env, store: &store, files: &files, compression };
     let format = match (said_format, files.first()) {
         (Some(format), _) => format,
@@ -51,19 +79,29 @@ pub async fn resolve(
         (None, None) => format::by_suffix(&pattern)?.ok_or_else(no_files)?,
     };
     let inferred = given.is_none();
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let partitions = if env.settings.hive_partitioning { hive::columns(&paths)? } else { Vec::new() };
     let columns = match given {
-        Some(columns) => columns,
+        Some(columns) => SourceColumns::given(columns, partitions)?,
         None if files.is_empty() => return Err(no_files()),
         None => {
             let Inferred { columns, notes: found } =
                 Inference { env, store: &store, format, compression }.run(&files).await?;
             notes.extend(found);
-            columns
+            SourceColumns::inferred(columns, partitions)?
         }
     };
+    let is_real = |name: &str| name.starts_with('_') && columns.all.iter().any(|(own, _)| own == name);
+    if filter.conditions.iter().any(|condition| is_real(&condition.column)) {
+        return Ok(None);
+    }
+    if !columns.partitions.is_empty() {
+        let names: Vec<&str> = columns.partitions.iter().map(|column| column.name.as_str()).collect();
+        notes.push(format!("columns read from paths: {}", names.join(", ")));
+    }
     let rows = found.rows(format, inferred).await?;
     let env = env.clone();
-    Ok(ObjectTable::new(ObjectSource { env, store, files, format, compression, columns, rows, notes }))
+    Ok(Some(ObjectTable::new(ObjectSource { env, store, files, format, compression, columns, rows, notes })))
 }
 
 /// A listing, to be looked into.
@@ -92,21 +130,26 @@ impl Found<'_> {
         format::by_content(&content, &first.path)
     }
 
-    /// Rows of all files, where inference has just read every footer.
+    /// Rows of all files, if each was counted before or its footer has just been read by inference.
     async fn rows(&self, format: FormatKind, inferred: bool) -> Result<Option<u64>> {
-        let settings = &self.env.settings;
-        let few = self.files.len() <= settings.max_footers;
-        if format != FormatKind::Parquet
-            || !inferred
-            || !few
-            || settings.inference_mode == InferenceMode::First
-        {
-            return Ok(None);
-        }
+        let (settings, cache) = (&self.env.settings, &self.env.schema_cache);
+        let footers_are_read = format == FormatKind::Parquet
+            && inferred
+            && self.files.len() <= settings.max_footers
+            && settings.inference_mode != InferenceMode::First;
         let mut rows = 0_u64;
         for file in self.files {
-            let footer = self.env.schema_cache.footers().load(&self.env.reader(self.store, file)).await?;
-            rows = rows.saturating_add(footer::rows(&footer));
+            let key = SchemaKey::of(self.store, file, settings, format.name(), self.compression);
+            let counted = key.and_then(|key| cache.get(&key)).and_then(|entry| entry.rows);
+            let of_file = match counted {
+                Some(counted) => counted,
+                None if footers_are_read => {
+                    let footer = cache.footers().load(&self.env.reader(self.store, file)).await?;
+                    footer::rows(&footer)
+                }
+                None => return Ok(None),
+            };
+            rows = rows.saturating_add(of_file);
         }
         Ok(Some(rows))
     }

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use formats::FormatSettings;
+use model::ColumnType;
+
+use crate::file_filter::FileFilter;
 
 use crate::rejects::Rejects;
 
@@ -77,6 +80,44 @@ impl Default for AzureRules {
     }
 }
 
+/// `schema_inference_make_columns_nullable`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Nullability {
+    /// 0.
+    Never,
+    /// 1.
+    Always,
+    /// 2 and `auto`: what metadata or the values looked at say.
+    Seen,
+    /// 3: what metadata says; every column of a format without.
+    Declared,
+}
+
+/// What inference obeys beside the settings of the format.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InferenceSettings {
+    pub nullable: Nullability,
+    /// `column_names_for_schema_inference`.
+    pub column_names: Vec<String>,
+    /// `schema_inference_hints`, as a structure.
+    pub hints: String,
+}
+
+impl Default for InferenceSettings {
+    fn default() -> Self {
+        InferenceSettings { nullable: Nullability::Declared, column_names: Vec::new(), hints: String::new() }
+    }
+}
+
+/// Columns that the rows of a source are meant for: what text is read as instead of what it looks like.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WantedTypes {
+    pub columns: Vec<(String, ColumnType)>,
+    /// All columns of the source are meant, in this order: they may go by their places, and be used where nothing can be
+    /// inferred.
+    pub whole: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct SourceSettings {
     /// Streams that decode at the same time.
@@ -137,6 +178,15 @@ pub struct SourceSettings {
     pub max_footers: usize,
     /// Bytes fetched ahead of the decoder by one stream.
     pub prefetch_bytes_max: u64,
+    /// Folders named `name=value` are columns.
+    pub hive_partitioning: bool,
+    /// Paths a filter may name to be read without a listing.
+    pub path_filter_limit: usize,
+    /// What the statement around the call says of files: no others are listed or read.
+    pub wanted_files: FileFilter,
+    pub inference: InferenceSettings,
+    /// Of the table that an INSERT fills.
+    pub wanted_types: WantedTypes,
     pub format: FormatSettings,
     /// Where rows go that are skipped because they cannot be read.
     pub rejects: Arc<Rejects>,
@@ -180,6 +230,11 @@ impl Default for SourceSettings {
             inference_bytes_max: 32 << 20,
             max_footers: 2000,
             prefetch_bytes_max: 64 << 20,
+            hive_partitioning: true,
+            path_filter_limit: 1000,
+            wanted_files: FileFilter::default(),
+            inference: InferenceSettings::default(),
+            wanted_types: WantedTypes::default(),
             format: FormatSettings::default(),
             rejects: Arc::default(),
         }

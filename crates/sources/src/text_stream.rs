@@ -19,7 +19,7 @@ use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::fetch::FileReader;
 use crate::parquet_stream::BatchStream;
 use crate::shared_text::{CutPlan, Given, Share, bad_row, bad_row_of_piece};
-use crate::virtual_columns::VirtualColumn;
+use crate::virtual_columns::FileColumn;
 
 /// What to read of one text file.
 pub(crate) struct TextRead {
@@ -29,9 +29,9 @@ pub(crate) struct TextRead {
     pub compression: Option<Compression>,
     /// Every column of the file, in order: positional formats need them all.
     pub file_schema: SchemaRef,
-    /// Schema of the batches: some columns of the file, and virtual ones.
+    /// Schema of the batches: some columns of the file, and some that are not read from it.
     pub output: SchemaRef,
-    pub virtual_columns: Vec<VirtualColumn>,
+    pub constants: Vec<FileColumn>,
     pub memory: MemoryBudget,
 }
 
@@ -177,7 +177,8 @@ fn parsed_schema(read: &TextRead) -> SchemaRef {
     if !by_name || !format.skip_unknown_fields || !format.use_header {
         return Arc::clone(&read.file_schema);
     }
-    let wanted = |name: &str| read.output.index_of(name).is_ok();
+    let wanted =
+        |name: &str| read.output.index_of(name).is_ok() && read.constants.iter().all(|c| c.name() != name);
     let fields = read.file_schema.fields();
     let mut kept: Vec<FieldRef> =
         fields.iter().filter(|field| wanted(field.name())).map(Arc::clone).collect();
@@ -274,14 +275,13 @@ impl Parsing {
         let broken = |error: String| SourceError::corrupt(&file.path, error);
         let mut columns: Vec<ArrayRef> = Vec::new();
         for field in self.read.output.fields() {
-            columns.push(match parsed.column_by_name(field.name()) {
-                Some(column) => Arc::clone(column),
-                None => VirtualColumn::by_name(field.name())
-                    .filter(|column| self.read.virtual_columns.contains(column))
-                    .ok_or_else(|| broken(format!("column \"{}\" is not in the file", field.name())))?
-                    .value(file)
-                    .to_array_of_size(parsed.num_rows())
-                    .map_err(|error| broken(error.to_string()))?,
+            let constant = self.read.constants.iter().find(|column| column.name() == field.name());
+            columns.push(match (constant, parsed.column_by_name(field.name())) {
+                (Some(column), _) => column.values(file, parsed.num_rows())?,
+                (None, Some(column)) => Arc::clone(column),
+                (None, None) => {
+                    return Err(broken(format!("column \"{}\" is not in the file", field.name())));
+                }
             });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(parsed.num_rows()));

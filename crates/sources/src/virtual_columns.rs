@@ -1,11 +1,19 @@
-//! `_path`, `_file`, `_size`, `_time`, `_etag`: what is known of a row without reading its file.
+//! `_path`, `_file`, `_size`, `_time`, `_etag`, and partitions in paths: what is known of a row without reading its
+//! file.
 //!
 //! Invariant: a column of the file with the same name hides the virtual one; virtual columns are no part of `*`.
 //! Must not know: how rows are read.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringViewArray};
 use datafusion::common::ScalarValue;
 use model::ColumnType;
+use model::type_arrow::to_field;
 
+use crate::conform::{Place, conform};
+use crate::error::{Result, SourceError};
+use crate::hive::{self, HiveColumn};
 use crate::listing::SourceFile;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,6 +72,52 @@ impl VirtualColumn {
     }
 }
 
+/// A column that has one value in all rows of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FileColumn {
+    Virtual(VirtualColumn),
+    Hive(HiveColumn),
+}
+
+impl FileColumn {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            FileColumn::Virtual(column) => column.name(),
+            FileColumn::Hive(column) => &column.name,
+        }
+    }
+
+    pub(crate) fn column_type(&self) -> ColumnType {
+        match self {
+            FileColumn::Virtual(column) => column.column_type(),
+            FileColumn::Hive(column) => column.column_type.clone(),
+        }
+    }
+
+    /// # Errors
+    /// The path's text does not fit the type the column was given.
+    pub(crate) fn value(&self, file: &SourceFile) -> Result<ScalarValue> {
+        let column = match self {
+            FileColumn::Virtual(column) => return Ok(column.value(file)),
+            FileColumn::Hive(column) => column,
+        };
+        let text: ArrayRef =
+            Arc::new(StringViewArray::from_iter([hive::value_of(&file.path, &column.name)?]));
+        let field = to_field(&column.name, &column.column_type);
+        let typed = conform(&text, &field, Place { file: &file.path, column: &column.name })?;
+        ScalarValue::try_from_array(&typed, 0)
+            .map_err(|error| SourceError::bad_arguments(format!("partition \"{}\": {error}", column.name)))
+    }
+
+    /// The value in each of `rows` rows.
+    pub(crate) fn values(&self, file: &SourceFile, rows: usize) -> Result<ArrayRef> {
+        let value = self.value(file)?;
+        value
+            .to_array_of_size(rows)
+            .map_err(|error| SourceError::corrupt(&file.path, format!("column \"{}\": {error}", self.name())))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use model::type_arrow::to_data_type;
@@ -88,6 +142,35 @@ mod tests {
                 "{}",
                 column.name()
             );
+        }
+    }
+
+    #[test]
+    fn partitions_have_the_type_they_are_given() {
+        let file = |path: &str| SourceFile {
+            key: path.to_owned(),
+            path: path.to_owned(),
+            file: "f".to_owned(),
+            bytes: 1,
+            modified: None,
+            etag: None,
+        };
+        for (path, type_name, shown) in [
+            ("n=02/f", "Int64", Some("2")),
+            ("n=02/f", "LowCardinality(String)", Some("02")),
+            ("n=2024-01-02/f", "Date", Some("2024-01-02")),
+            ("n=__HIVE_DEFAULT_PARTITION__/f", "Nullable(Int64)", Some("NULL")),
+            ("n=300/f", "UInt8", None),
+            ("n=x/f", "Int64", None),
+        ] {
+            let column_type = model::type_name::parse(type_name).unwrap();
+            let column =
+                FileColumn::Hive(HiveColumn { name: "n".to_owned(), column_type: column_type.clone() });
+            let value = column.value(&file(path));
+            assert_eq!(value.as_ref().ok().map(ToString::to_string).as_deref(), shown, "{path} {type_name}");
+            if let Ok(value) = value {
+                assert_eq!(value.data_type(), to_data_type(&column_type), "{path} {type_name}");
+            }
         }
     }
 }

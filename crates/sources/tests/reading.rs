@@ -24,3 +24,5 @@ mod files;
 mod web;
 #[path = "reading/stores.rs"]
 mod stores;
+#[path = "reading/partitions.rs"]
+mod partitions;

@@ -18,14 +18,16 @@ pub(super) const TABLE: SystemTable = SystemTable {
     ],
     fill: |context, rows| {
         for row in context.database.sources.schemas.rows() {
-            let columns = row.entry.columns.iter().map(|(name, column_type)| format!("{name} {column_type}"));
+            let schema = row.entry.columns.map(|columns| {
+                columns.iter().map(|(name, found)| format!("{name} {found}")).collect::<Vec<_>>().join(", ")
+            });
             rows.push([
                 row.key.storage.into(),
                 masked_urls(&row.key.source).into(),
                 row.key.format.into(),
                 row.key.format_settings.into(),
                 Cell::Time(row.entry.registered_ms),
-                columns.collect::<Vec<_>>().join(", ").into(),
+                schema.map_or(Cell::Null, Cell::from),
                 row.entry.rows.map_or(Cell::Null, Cell::UInt),
                 // A file has one schema; how those of several are joined is the statement's business.
                 Cell::Null,

@@ -67,6 +67,58 @@ fn the_second_look_makes_no_request_for_unchanged_files() {
     fixture.settings(|settings| settings.format.csv_delimiter = b';');
     fixture.s3("b/1.parquet", &[]).unwrap();
     assert_eq!(fixture.env.schema_cache.rows().len(), 5);
+    // What is remembered survives a restart.
+    let bytes = fixture.env.schema_cache.changed_bytes().unwrap();
+    fixture.env.schema_cache = Arc::default();
+    fixture.env.schema_cache.restore(&bytes);
+    fixture.server.forget_arrived();
+    let table = fixture.s3("b/1.parquet", &[]).unwrap();
+    assert_eq!((types(&table).as_str(), table.rows()), ("z Int64", Some(1)));
+    assert_eq!(fixture.server.counts(), (0, 1, 0));
     fixture.env.schema_cache.clear(None);
     assert_eq!(fixture.env.schema_cache.rows().len(), 0);
+}
+
+#[test]
+fn rows_of_text_are_counted_once() {
+    let fixture = Fixture::new();
+    fixture.server.put("b", "1.csv", "a\n1\n2\n");
+    fixture.server.put("b", "2.csv", "a\n3\n");
+    let read = |sql: &str| {
+        fixture.query(&fixture.s3("b/*.csv", &["CSVWithNames", "a Int64"]).unwrap(), sql).unwrap()
+    };
+    // A row that is refused is no count, and neither is a part of the file.
+    let refused = fixture.s3("b/1.csv", &["CSVWithNames", "a Date"]).unwrap();
+    assert!(fixture.query(&refused, "select a from t").is_err());
+    assert!(fixture.env.schema_cache.rows().iter().all(|row| row.entry.rows.is_none()));
+    assert_eq!(read("select count(*) from t"), ["3"]);
+    fixture.server.forget_arrived();
+    assert_eq!(read("select count(*) from t"), ["3"]);
+    assert_eq!(read("select _file, count(*) from t group by 1 order by 1"), ["1.csv|2", "2.csv|1"]);
+    assert_eq!(read("select distinct _size from t order by 1"), ["4", "6"]);
+    assert_eq!(fixture.server.counts(), (3, 0, 0));
+    fixture.server.put("b", "2.csv", "a\n3\n4\n5\n");
+    assert_eq!(read("select count(*) from t"), ["5"]);
+}
+
+#[test]
+fn types_given_from_outside() {
+    let mut fixture = Fixture::new();
+    fixture.server.put("b", "1.jsonl", "{\"a\":1,\"b\":null}\n");
+    fixture.server.put("b", "2.jsonl", "{\"a\":{\"x\":1},\"b\":null}\n");
+    fixture.server.put("b", "1.csv", "1,x\n2,y\n");
+    assert!(fixture.s3("b/*.jsonl", &[]).unwrap_err().to_string().contains("\"a\""));
+    fixture.settings(|settings| settings.inference.hints = "a String".to_owned());
+    assert_eq!(types(&fixture.s3("b/*.jsonl", &[]).unwrap()), "a String, b Nullable(String)");
+    fixture.settings(|settings| {
+        settings.inference.hints = String::new();
+        settings.inference.column_names = vec!["x".to_owned(), "y".to_owned()];
+    });
+    let table = fixture.s3("b/1.csv", &[]).unwrap();
+    assert_eq!(types(&table), "x Nullable(Int64), y Nullable(String)");
+    assert_eq!(fixture.query(&table, "select y, x from t order by x").unwrap(), ["x|1", "y|2"]);
+    fixture.settings(|settings| settings.inference.column_names.push("z".to_owned()));
+    let error = fixture.s3("b/1.csv", &[]).unwrap_err();
+    assert_eq!(error.code(), 636);
+    assert!(error.to_string().contains("3 names") && error.to_string().contains("b/1.csv"), "{error}");
 }

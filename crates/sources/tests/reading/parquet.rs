@@ -223,3 +223,29 @@ fn nothing_is_fetched_ahead_when_told_so_and_rows_are_the_same() {
         ["150|11175|name 99"]
     );
 }
+
+#[test]
+fn wide_columns_are_read_only_where_a_filter_leaves_rows() {
+    let fixture = Fixture::new();
+    let wide = |n: i64| format!("{n} {}", format!("{}", n.wrapping_mul(0x1E37_79B9_7F4A_7C15)).repeat(20));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from_iter_values((0..40_000).map(|n| n * 7919 % 40_000)))),
+        ("wide", Arc::new(StringArray::from_iter_values((0..40_000).map(wide)))),
+    ];
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(10_000)).build();
+    let bytes = written(columns, properties);
+    let size = u64::try_from(bytes.len()).unwrap();
+    fixture.server.put("b", "wide.parquet", bytes);
+    let table = fixture.s3("b/wide.parquet", &[]).unwrap();
+    let read = |sql: &str| {
+        let before = fixture.env.progress.bytes_read();
+        (fixture.query(&table, sql).unwrap(), fixture.env.progress.bytes_read() - before)
+    };
+    let (rows, few) = read("select n, length(wide) > 100 from t where n % 40000 = 7919");
+    assert_eq!(rows, ["7919|true"]);
+    let (all, much) = read("select count(*), count(distinct wide) from t where n % 40000 >= 0");
+    assert_eq!(all, ["40000|40000"]);
+    let (_, none) = read("select wide from t where n % 40000 = 40000");
+    assert!(none < size / 10 && few < size / 2 && much > size / 2, "{none} {few} {much} of {size}");
+    assert_eq!(fixture.env.memory.used(), 0);
+}

@@ -5,7 +5,7 @@
 
 mod uploads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use s3s::dto::{
-    AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, CommonPrefix, CompleteMultipartUploadInput,
     CompleteMultipartUploadOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput, ETag,
     ETagCondition, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, ListObjectsV2Input,
     ListObjectsV2Output, Object, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp, UploadPartInput,
@@ -337,9 +337,17 @@ impl S3 for Objects {
         let after = input.continuation_token.clone().or(input.start_after.clone()).unwrap_or_default();
         let prefix = input.prefix.clone().unwrap_or_default();
         let page = usize::try_from(input.max_keys.unwrap_or(1000)).unwrap();
+        let folder_of = |key: &str| {
+            let delimiter = input.delimiter.as_deref()?;
+            let (folder, _) = key.strip_prefix(&prefix)?.split_once(delimiter)?;
+            Some(format!("{prefix}{folder}{delimiter}"))
+        };
+        let folders: BTreeSet<String> =
+            objects.keys().filter(|key| key.starts_with(&prefix)).filter_map(|key| folder_of(key)).collect();
+        assert!(folders.len() < page, "this server has no pages of folders");
         let mut found: Vec<Object> = objects
             .iter()
-            .filter(|(key, _)| key.starts_with(&prefix) && **key > after)
+            .filter(|(key, _)| key.starts_with(&prefix) && **key > after && folder_of(key).is_none())
             .take(page + 1)
             .map(|(key, content)| Object {
                 key: Some(key.clone()),
@@ -355,6 +363,9 @@ impl S3 for Objects {
         Ok(S3Response::new(ListObjectsV2Output {
             key_count: i32::try_from(found.len()).ok(),
             contents: Some(found),
+            common_prefixes: Some(
+                folders.into_iter().map(|folder| CommonPrefix { prefix: Some(folder) }).collect(),
+            ),
             is_truncated: Some(more),
             next_continuation_token: next,
             ..ListObjectsV2Output::default()

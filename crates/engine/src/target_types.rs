@@ -1,0 +1,111 @@
+//! In which types an INSERT wants what its SELECT reads from outside.
+//!
+//! Pure. Invariant: a type is wanted only of a column that goes into the table as it is and that the SELECT uses for
+//! nothing else, because another type could change what a condition means. Must not know: files, formats.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, Visit, Visitor};
+use model::ColumnType;
+use sources::WantedTypes;
+
+use crate::file_filters::placeholder_of;
+
+/// By the placeholder of the call that is all the SELECT reads: the types of the columns it fills. `target` are those
+/// columns, in the order of the SELECT.
+pub(crate) fn of_insert(query: &Query, target: &[(String, ColumnType)]) -> HashMap<String, WantedTypes> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return HashMap::new() };
+    let [from] = select.from.as_slice() else { return HashMap::new() };
+    let (Some(placeholder), true) = (placeholder_of(&from.relation), from.joins.is_empty()) else {
+        return HashMap::new();
+    };
+    let mut times = Times::default();
+    let _ = query.visit(&mut times);
+    let wanted = wanted(select, target, &times.0);
+    HashMap::from([(placeholder.to_owned(), wanted)])
+}
+
+/// How often each name is used.
+#[derive(Default)]
+struct Times(HashMap<String, usize>);
+
+impl Visitor for Times {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+        let name = match expression {
+            Expr::Identifier(name) => Some(name),
+            Expr::CompoundIdentifier(names) => names.last(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            *self.0.entry(name.value.clone()).or_default() += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn wanted(select: &Select, target: &[(String, ColumnType)], times: &HashMap<String, usize>) -> WantedTypes {
+    if let [SelectItem::Wildcard(options)] = select.projection.as_slice() {
+        let plain = options.opt_exclude.is_none()
+            && options.opt_except.is_none()
+            && options.opt_replace.is_none()
+            && options.opt_rename.is_none();
+        if plain && times.is_empty() {
+            return WantedTypes { columns: target.to_vec(), whole: true };
+        }
+        return WantedTypes::default();
+    }
+    if select.projection.len() != target.len() {
+        return WantedTypes::default();
+    }
+    let as_it_is = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(Expr::Identifier(name))
+        | SelectItem::ExprWithAlias { expr: Expr::Identifier(name), .. } => Some(name.value.clone()),
+        _ => None,
+    };
+    let columns = select.projection.iter().zip(target).filter_map(|(item, (_, column_type))| {
+        let name = as_it_is(item).filter(|name| times.get(name) == Some(&1))?;
+        Some((name, column_type.clone()))
+    });
+    WantedTypes { columns: columns.collect(), whole: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::ast::Statement;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+
+    use super::*;
+    use crate::schemas::CALLS;
+
+    #[test]
+    fn types_of_columns_that_go_in_as_they_are() {
+        let target = [("x".to_owned(), ColumnType::UInt8), ("y".to_owned(), ColumnType::String)];
+        for (text, shown) in [
+            ("select * from S3", "whole x UInt8, y String"),
+            ("select a, b from S3", "a UInt8, b String"),
+            ("select a, b as c from S3 where d = 1", "a UInt8, b String"),
+            ("select a, b from S3 where a = 1", "b String"),
+            ("select a, a from S3", ""),
+            ("select a + 1, b from S3", "b String"),
+            ("select a from S3", ""),
+            ("select * from S3 where x = 1", ""),
+            ("select a, b from S3 join S3 on true", "none"),
+            ("select a, b from S3 union all select 1, 2", "none"),
+            ("select a, b from (select * from S3)", "none"),
+        ] {
+            let text = text.replace("S3", &format!("{CALLS}.s3_0"));
+            let parsed = Parser::parse_sql(&GenericDialect {}, &text).unwrap();
+            let Some(Statement::Query(query)) = parsed.into_iter().next() else { panic!("no query: {text}") };
+            let found = of_insert(&query, &target);
+            let columns = |wanted: &WantedTypes| {
+                let columns: Vec<String> = wanted.columns.iter().map(|(n, t)| format!("{n} {t}")).collect();
+                format!("{}{}", if wanted.whole { "whole " } else { "" }, columns.join(", "))
+            };
+            assert_eq!(found.get("s3_0").map_or_else(|| "none".to_owned(), columns), shown, "{text}");
+        }
+    }
+}
