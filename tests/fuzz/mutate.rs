@@ -43,6 +43,7 @@ impl Dice {
 
 /// Runs `target` on mutations of `corpus`. `target` answers with what it made of the input, in words without numbers of
 /// rows or bytes: an answer not seen before keeps its input.
+#[expect(clippy::disallowed_methods, reason = "a hang is measured on the real clock")]
 pub(crate) fn fuzz(
     name: &str,
     corpus: &[&[u8]],

@@ -10,6 +10,7 @@ mod outfile;
 mod runner;
 mod generate;
 mod endpoint;
+mod fault_proxy;
 mod inspect;
 mod shell;
 mod configuration;
@@ -59,6 +60,9 @@ enum Command {
     /// Insert with labels and keep a journal, until killed
     #[command(hide = true)]
     JournalWriters(journal_writers::JournalWritersArgs),
+    /// Stand in front of a store and break some of its answers
+    #[command(hide = true)]
+    FaultProxy(fault_proxy::FaultProxyArgs),
     /// Serve a folder by the S3 protocol, for trying things out
     S3Endpoint(endpoint::EndpointArgs),
 }
@@ -86,6 +90,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Docs(args) => docs::run(args, &host, &runtimes),
         Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes),
         Command::JournalWriters(args) => journal_writers::run(args, &host, &runtimes),
+        Command::FaultProxy(args) => fault_proxy::run(args, &runtimes),
         Command::S3Endpoint(args) => endpoint::run(args, &host, &runtimes),
     };
     runtimes.shutdown(SHUTDOWN_PATIENCE);

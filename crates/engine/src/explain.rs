@@ -18,7 +18,6 @@ use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::profile::State;
 use crate::query::plan;
 use crate::request::Rows;
-use crate::resolve::source_call;
 use crate::show::lines;
 use crate::statement_text::masked;
 

@@ -186,6 +186,7 @@ fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, Col
         settings: std::collections::BTreeMap::new(),
         kept: Vec::new(),
         comment: "".into(),
+        engine_arguments: model::EngineArguments::default(),
     }
 }
 

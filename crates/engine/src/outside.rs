@@ -10,13 +10,14 @@ use std::sync::Arc;
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
-use sources::format::is_name_or_auto;
 use sources::ObjectTable;
+use sources::format::is_name_or_auto;
 use sql::{CallArgument, CallValue, Insert, SettingChange, SettingText, TableFunctionCall, TableName};
 
 use crate::collections::{check_overrides, named_in};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::export;
 use crate::request::{BodyStream, Rows};
 use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as};
 use crate::schemas::external_name;
@@ -247,15 +248,31 @@ fn with_own_settings(
 
 /// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
 pub(crate) async fn insert(
-    _context: &Arc<StatementContext>,
-    _insert: &Insert,
+    context: &Arc<StatementContext>,
+    insert: &Insert,
     table: &TableState,
-    _text: &str,
-    _body: Option<BodyStream>,
+    text: &str,
+    body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let _call = call_of(&table.def)?;
-    let engine = sql::engine_name(table.def.engine);
-    Err(Error::unsupported(format!("INSERT into table \"{}\" of engine {engine}", table.def.name)))
+    let def = &table.def;
+    let mut call = call_of(def)?;
+    let declared: Vec<String> = def
+        .columns
+        .iter()
+        .map(|column| format!("{} {}", sql::escape::quote_name(&column.name), column.column_type))
+        .collect();
+    if !declared.is_empty() {
+        let value = CallValue::Text(declared.join(", "));
+        call.arguments.push(CallArgument { name: Some("structure".to_owned()), value });
+    }
+    let mut insert = insert.clone();
+    insert.partition_by = match def.partition_by.as_slice() {
+        [] => None,
+        [one] => Some(Box::new(sql::parse_expression(one)?)),
+        several => Some(Box::new(sql::parse_expression(&format!("tuple({})", several.join(", ")))?)),
+    };
+    let context = with_own_settings(context, def)?;
+    Box::pin(export::run(&context, &insert, &call, text, body)).await
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use model::ColumnType;
 use sources::{
     Argument, ArgumentValue, FileFilter, ObjectTable, SourceCall, SourceEnv, SourceSettings, UserFiles,
-    resolve,
+    WantedTypes, resolve,
 };
 
 use crate::collections::{check_overrides, for_sources};
@@ -143,7 +143,7 @@ pub(crate) fn source_env(context: &StatementContext) -> SourceEnv {
     SourceEnv {
         stores: Arc::clone(&context.database.sources.stores),
         schema_cache: Arc::clone(&context.database.sources.schemas),
-        settings: Arc::new(settings.bounded()),
+        settings: Arc::new(source_settings(context).bounded()),
         user_files: user_files(&context.database.config),
         environment: context.database.sources.environment.clone(),
         collections: for_sources(context),

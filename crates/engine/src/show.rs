@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::profile::{Report, State, millis, start_time};
 use crate::query::plan;
 use crate::request::{Rows, TEXT_KEY};
-use crate::resolve::resolve_calls;
+use crate::resolve::{Wanted, resolve_calls};
 use crate::schemas_name::SYSTEM;
 use crate::secrets::shown_engine;
 use crate::system;
@@ -209,7 +209,7 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
         }
         Described::Function(call) => {
             let call = sql::table_function_call(call)?;
-            let resolved = resolve_calls(context, std::slice::from_ref(&call), None, &[]).await?;
+            let resolved = resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;
             let table = resolved.tables.get(&call.placeholder);
             of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use formats::FormatSettings;
 use sources::export::{ExportSettings, PartSizes};
 use sources::{
-    AzureRules, InferenceMode, InferenceSettings, Nullability, ReadMethod, SourceSettings, WebPolicy,
+    AzureRules, InferenceMode, InferenceSettings, Nullability, Rate, ReadMethod, SourceSettings, WebPolicy,
 };
 use sql::Settings;
 
@@ -80,7 +80,18 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         },
         max_block_size: given("max_block_size", 8192).max(1),
         list_page_keys: number("s3_list_object_keys_size").clamp(1, 1000),
-        retry_attempts: given("s3_retry_attempts", defaults.retry_attempts),
+        retry_attempts: number("s3_retry_attempts"),
+        body_retries: number("s3_max_single_read_retries"),
+        slow_all_after_refusal: settings.get_bool("s3_slow_all_threads_after_retryable_error"),
+        max_connections: number("s3_max_connections").max(1),
+        get_rate: Rate {
+            per_second: settings.get_u64("s3_max_get_rps"),
+            burst: settings.get_u64("s3_max_get_burst"),
+        },
+        put_rate: Rate {
+            per_second: settings.get_u64("s3_max_put_rps"),
+            burst: settings.get_u64("s3_max_put_burst"),
+        },
         connect_timeout: Duration::from_millis(settings.get_u64("s3_connect_timeout_ms").max(1)),
         request_timeout: Duration::from_millis(settings.get_u64("s3_request_timeout_ms").max(1)),
         redirects_max: number("s3_max_redirects"),

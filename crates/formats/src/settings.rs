@@ -100,14 +100,7 @@ pub struct FormatSettings {
     pub pretty_footer_rows_min: usize,
     /// A single number above this gets a readable note; 0 switches it off.
     pub pretty_single_number_tip: u64,
-    pub parquet_row_group_rows: usize,
-    pub parquet_row_group_bytes: usize,
-    /// none, snappy, lz4, lz4_raw, zstd, gzip or brotli.
-    pub parquet_compression: String,
-    pub parquet_string_as_string: bool,
-    pub parquet_bloom_filters: bool,
-    pub parquet_data_page_bytes: usize,
-    pub parquet_page_index: bool,
+    pub parquet: ParquetOutput,
     /// Longest text of a binary format.
     pub binary_text_bytes_max: u64,
     /// Most items of an array of a binary format.
@@ -119,6 +112,33 @@ pub struct FormatSettings {
     pub arrow_fixed_string_as_bytes: bool,
     /// none, lz4_frame or zstd.
     pub arrow_compression: String,
+}
+
+/// How Parquet files are written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParquetOutput {
+    pub row_group_rows: usize,
+    pub row_group_bytes: usize,
+    /// none, snappy, lz4, lz4_raw, zstd, gzip or brotli.
+    pub compression: String,
+    pub string_as_string: bool,
+    pub bloom_filters: bool,
+    pub data_page_bytes: usize,
+    pub page_index: bool,
+}
+
+impl Default for ParquetOutput {
+    fn default() -> Self {
+        Self {
+            row_group_rows: 1_000_000,
+            row_group_bytes: 512 << 20,
+            compression: "zstd".to_owned(),
+            string_as_string: true,
+            bloom_filters: false,
+            data_page_bytes: 1 << 20,
+            page_index: true,
+        }
+    }
 }
 
 impl Default for FormatSettings {
@@ -179,13 +199,7 @@ impl Default for FormatSettings {
             pretty_fallback_to_vertical: true,
             pretty_footer_rows_min: 50,
             pretty_single_number_tip: 1_000_000,
-            parquet_row_group_rows: 1_000_000,
-            parquet_row_group_bytes: 512 << 20,
-            parquet_compression: "zstd".to_owned(),
-            parquet_string_as_string: true,
-            parquet_bloom_filters: false,
-            parquet_data_page_bytes: 1 << 20,
-            parquet_page_index: true,
+            parquet: ParquetOutput::default(),
             binary_text_bytes_max: 1 << 30,
             binary_array_items_max: 1 << 30,
             arrow_names_any_case: false,
@@ -346,17 +360,17 @@ impl FormatSettings {
             "output_format_pretty_single_large_number_tip_threshold",
             &mut self.pretty_single_number_tip,
         );
-        lookup.number("output_format_parquet_row_group_size", &mut self.parquet_row_group_rows);
+        lookup.number("output_format_parquet_row_group_size", &mut self.parquet.row_group_rows);
         self.take_binary_output(lookup);
     }
 
     fn take_binary_output(&mut self, lookup: &Lookup<'_>) {
-        lookup.number("output_format_parquet_row_group_size_bytes", &mut self.parquet_row_group_bytes);
-        lookup.text("output_format_parquet_compression_method", &mut self.parquet_compression);
-        lookup.flag("output_format_parquet_string_as_string", &mut self.parquet_string_as_string);
-        lookup.flag("output_format_parquet_write_bloom_filter", &mut self.parquet_bloom_filters);
-        lookup.number("output_format_parquet_data_page_size", &mut self.parquet_data_page_bytes);
-        lookup.flag("output_format_parquet_write_page_index", &mut self.parquet_page_index);
+        lookup.number("output_format_parquet_row_group_size_bytes", &mut self.parquet.row_group_bytes);
+        lookup.text("output_format_parquet_compression_method", &mut self.parquet.compression);
+        lookup.flag("output_format_parquet_string_as_string", &mut self.parquet.string_as_string);
+        lookup.flag("output_format_parquet_write_bloom_filter", &mut self.parquet.bloom_filters);
+        lookup.number("output_format_parquet_data_page_size", &mut self.parquet.data_page_bytes);
+        lookup.flag("output_format_parquet_write_page_index", &mut self.parquet.page_index);
         lookup.flag("output_format_arrow_string_as_string", &mut self.arrow_string_as_string);
         lookup.flag(
             "output_format_arrow_fixed_string_as_fixed_byte_array",

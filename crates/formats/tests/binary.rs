@@ -9,7 +9,8 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use formats::{
-    FormatError, FormatKind, FormatSettings, OutputStats, infer, new_reader, new_reader_at, new_writer,
+    FormatError, FormatKind, FormatSettings, OutputStats, ParquetOutput, infer, new_reader, new_reader_at,
+    new_writer,
 };
 use model::type_arrow::to_field;
 use model::{ColumnType, type_name};
@@ -372,23 +373,31 @@ fn parquet_follows_the_settings() {
         ("gzip", "GZIP"),
         ("brotli", "BROTLI"),
     ] {
-        let settings = FormatSettings { parquet_compression: name.to_owned(), ..FormatSettings::default() };
+        let settings = FormatSettings {
+            parquet: ParquetOutput { compression: name.to_owned(), ..ParquetOutput::default() },
+            ..FormatSettings::default()
+        };
         let found = file(&settings).metadata().row_group(0).column(0).compression().to_string();
         assert!(found.starts_with(codec), "{name}: {found}");
     }
     let small = FormatSettings {
-        parquet_row_group_rows: 2,
-        parquet_bloom_filters: true,
+        parquet: ParquetOutput { row_group_rows: 2, bloom_filters: true, ..ParquetOutput::default() },
         ..FormatSettings::default()
     };
     let metadata = file(&small).metadata().clone();
     assert_eq!(metadata.num_row_groups(), 2);
     assert!(metadata.row_group(0).column(1).bloom_filter_offset().is_some());
     assert_eq!(metadata.file_metadata().schema_descr().column(1).converted_type().to_string(), "UTF8");
-    let unmarked = FormatSettings { parquet_string_as_string: false, ..FormatSettings::default() };
+    let unmarked = FormatSettings {
+        parquet: ParquetOutput { string_as_string: false, ..ParquetOutput::default() },
+        ..FormatSettings::default()
+    };
     let metadata = file(&unmarked).metadata().clone();
     assert_eq!(metadata.file_metadata().schema_descr().column(1).converted_type().to_string(), "NONE");
-    let unknown = FormatSettings { parquet_compression: "lzo".to_owned(), ..FormatSettings::default() };
+    let unknown = FormatSettings {
+        parquet: ParquetOutput { compression: "lzo".to_owned(), ..ParquetOutput::default() },
+        ..FormatSettings::default()
+    };
     assert_eq!(new_writer(FormatKind::Parquet, &unknown).map(|_| ()).unwrap_err().code, 36);
 }
 

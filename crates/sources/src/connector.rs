@@ -24,6 +24,9 @@ use crate::hosts::HostFilter;
 
 const USER_AGENT: &str = concat!("gristmill/", env!("CARGO_PKG_VERSION"));
 
+/// Stores close connections that are idle for longer; a request sent on one of those is lost.
+const IDLE_MAX: Duration = Duration::from_secs(15);
+
 /// What the region a bucket is in is called in answers that carry no body.
 const REGION_HEADER: &str = "x-amz-bucket-region";
 
@@ -67,6 +70,7 @@ impl GuardedConnector {
             .read_timeout(self.read_timeout)
             .dns_resolver(Arc::new(GuardedResolver::new(Arc::clone(&self.hosts))))
             .user_agent(USER_AGENT)
+            .pool_idle_timeout(IDLE_MAX)
             // Many connections carry more than many streams of one.
             .http1_only()
             // Ranges and lengths are of bytes as they are stored.

@@ -7,6 +7,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 /// What the caller can do about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +97,8 @@ struct Detail {
     s3_code: Option<String>,
     request_id: Option<String>,
     region: Option<String>,
+    /// Attempts that were made, and the time from the first to the end of the last.
+    attempts: Option<(usize, Duration)>,
     hint: Option<String>,
 }
 
@@ -113,6 +116,7 @@ impl SourceError {
             s3_code: None,
             request_id: None,
             region: None,
+            attempts: None,
             hint: None,
         }))
     }
@@ -157,6 +161,25 @@ impl SourceError {
         self.0.s3_code = answer.s3_code;
         self.0.request_id = answer.request_id;
         self.0.region = answer.region;
+        self
+    }
+
+    /// What the head of the answer said, where its body did not say it.
+    pub(crate) fn with_head(
+        mut self,
+        status: Option<u16>,
+        request_id: Option<&str>,
+        region: Option<&str>,
+    ) -> Self {
+        self.0.http_status = self.0.http_status.or(status);
+        self.0.request_id = self.0.request_id.or_else(|| request_id.map(str::to_owned));
+        self.0.region = self.0.region.or_else(|| region.map(str::to_owned));
+        self
+    }
+
+    /// How often it was tried, and for how long.
+    pub(crate) fn with_attempts(mut self, attempts: usize, waited: Duration) -> Self {
+        self.0.attempts = Some((attempts, waited));
         self
     }
 
@@ -250,6 +273,9 @@ impl fmt::Display for SourceError {
         }
         if let Some(id) = &detail.request_id {
             notes.push(format!("request id {id}"));
+        }
+        if let Some((attempts, waited)) = detail.attempts.filter(|(attempts, _)| *attempts > 1) {
+            notes.push(format!("{attempts} attempts in {:.1} s", waited.as_secs_f64()));
         }
         if !notes.is_empty() {
             write!(f, " ({})", notes.join(", "))?;

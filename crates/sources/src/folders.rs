@@ -2,20 +2,16 @@
 //!
 //! Invariant: what is found holds every key below the prefix that the filter may leave. Must not know: formats, columns.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
-use object_store::list::{PaginatedListOptions, PaginatedListStore};
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::error::Result;
 use crate::file_filter::FileFilter;
 use crate::hive;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
 use crate::store::Store;
-use crate::store_errors::store_error;
 
 /// Folders looked into at one time, and how many of one level: of more the level is listed whole.
 const FOLDERS_AT_ONCE: usize = 16;
@@ -113,21 +109,10 @@ fn descend(
 
 /// The folders right below a prefix; `None` if there are keys, too, or more than one page of folders.
 async fn folders_of(store: &Arc<Store>, prefix: &str, keys_max: usize) -> Result<Option<Vec<String>>> {
-    let Some(bucket) = store.bucket.clone() else { return Ok(None) };
-    let options = PaginatedListOptions {
-        delimiter: Some(Cow::Borrowed("/")),
-        max_keys: Some(keys_max),
-        ..PaginatedListOptions::default()
-    };
-    let asked = (!prefix.is_empty()).then(|| prefix.to_owned());
-    let listing = async move { bucket.list_paginated(asked.as_deref(), options).await };
-    let answer = AbortOnDropHandle::new(store.runtimes().spawn_io("source folders", listing))
-        .await
-        .map_err(|_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down"))?
-        .map_err(|error| store_error(&error, store.shown("").trim_end_matches('/'), prefix))?;
-    let whole = answer.page_token.is_none() && answer.result.objects.is_empty();
-    let folders = answer.result.common_prefixes.into_iter().map(|folder| format!("{folder}/"));
-    Ok(whole.then(|| folders.collect()))
+    if store.bucket.is_none() {
+        return Ok(None);
+    }
+    store.folders_page(prefix, keys_max).await
 }
 
 #[cfg(test)]

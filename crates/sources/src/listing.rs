@@ -17,7 +17,7 @@ use crate::glob::Glob;
 use crate::hive;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
-use crate::store::{ListedObject, Store};
+use crate::store::{ListedObject, Store, looping};
 
 /// Requests of one listing in flight.
 const LISTING_REQUESTS_MAX: usize = 16;
@@ -178,13 +178,18 @@ async fn listed(
     let prefixes = prefixes.into_iter().map(|prefix| async move {
         let mut objects = Vec::new();
         let mut token = None;
+        let mut tokens = HashSet::new();
         loop {
             progress.add_request();
             let page = store.list_page(&prefix, token, settings.list_page_keys).await?;
             objects.extend(page.objects);
             token = page.next;
-            if token.is_none() {
-                return Ok::<_, SourceError>(objects);
+            match &token {
+                None => return Ok::<_, SourceError>(objects),
+                Some(token) if !tokens.insert(token.clone()) => {
+                    return Err(looping(store.shown("").trim_end_matches('/'), &prefix));
+                }
+                Some(_) => {}
             }
         }
     });

@@ -13,6 +13,8 @@ use crate::file_filter::FileFilter;
 
 use crate::rejects::Rejects;
 
+use crate::rate::Rate;
+
 /// `remote_filesystem_read_method`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadMethod {
@@ -144,6 +146,14 @@ pub struct SourceSettings {
     pub request_timeout: Duration,
     /// No retry starts later than this after the first attempt of a request.
     pub retry_timeout: Duration,
+    /// Times the body of one range may break and be asked for from there.
+    pub body_retries: usize,
+    /// One refusal of too many requests slows everybody who asks the bucket.
+    pub slow_all_after_refusal: bool,
+    /// Requests under way in one bucket, of all statements together.
+    pub max_connections: usize,
+    pub get_rate: Rate,
+    pub put_rate: Rate,
     pub validate_etag: bool,
     /// Redirects that a request to a store follows.
     pub redirects_max: usize,
@@ -205,11 +215,16 @@ impl Default for SourceSettings {
             parsing_chunk_bytes: 4 << 20,
             max_block_size: 65_409,
             list_page_keys: 1000,
-            // ClickHouse allows 500 attempts; with waits capped at 5 s that is 40 minutes of silence.
-            retry_attempts: 20,
+            // With waits capped at 5 s these would be 40 minutes of silence: `retry_timeout` ends it before.
+            retry_attempts: 500,
             connect_timeout: Duration::from_millis(1000),
             request_timeout: Duration::from_millis(30_000),
             retry_timeout: Duration::from_secs(120),
+            body_retries: 4,
+            slow_all_after_refusal: false,
+            max_connections: 1024,
+            get_rate: Rate::default(),
+            put_rate: Rate::default(),
             validate_etag: true,
             redirects_max: 10,
             presigned_query_in_key: false,
@@ -249,6 +264,7 @@ impl SourceSettings {
         self.max_download_buffer_size = self.max_download_buffer_size.max(64 << 10);
         self.max_block_size = self.max_block_size.max(1);
         self.list_page_keys = self.list_page_keys.clamp(1, 1000);
+        self.max_connections = self.max_connections.max(1);
         self.max_footers = self.max_footers.max(1);
         self.inference_bytes_max = self.inference_bytes_max.max(32 << 10);
         self

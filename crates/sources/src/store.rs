@@ -1,9 +1,10 @@
 //! One bucket, or the local file system, as requests see it.
 //!
-//! Invariant: every request runs on the `io` threads and is aborted when nobody waits for it any more; every body is
-//! collected whole, so a slow reader never holds a connection open. Errors name bucket and key and never a secret.
-//! Must not know: how clients are made, formats, patterns.
+//! Invariant: every request runs on the `io` threads and is aborted when nobody waits for it any more, also while it
+//! waits to be tried again; every body is collected whole, so a slow reader never holds a connection open. Errors name
+//! bucket and key and never a secret. Must not know: how clients are made, when to try again, formats, patterns.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,11 +15,15 @@ use host::Runtimes;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::attempts::{Attempts, Failure};
+use crate::download::{Arrived, Download};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::lane::RequestKind;
 use crate::store_errors::{read_error, store_error};
+use crate::verdict::Verdict;
 use crate::web_store::WebPages;
 
 /// An object as a listing or a HEAD describes it.
@@ -53,6 +58,8 @@ pub struct Store {
     /// What tells this store from any other in caches: endpoint and bucket.
     pub(crate) identity: String,
     pub(crate) runtimes: Runtimes,
+    /// How requests to a bucket are made; local files are asked once.
+    pub(crate) attempts: Attempts,
 }
 
 impl std::fmt::Debug for Store {
@@ -85,23 +92,29 @@ impl Store {
     /// Size, time and ETag of one key.
     pub async fn head(&self, key: &str) -> Result<ListedObject> {
         let (objects, path) = (Arc::clone(&self.objects), self.path(key)?);
-        let asked = path.clone();
-        let options = GetOptions { head: true, version: self.version.clone(), ..GetOptions::default() };
-        let answer =
-            self.on_io("source head", async move { objects.get_opts(&asked, options).await }).await?;
-        match answer {
-            Ok(answer) => Ok(info(answer.meta)),
-            // A HEAD's refusal has no body; a GET's says why.
-            Err(error) if self.bucket.is_some() => {
-                let objects = Arc::clone(&self.objects);
-                let range = Some(GetRange::Bounded(0..1));
-                let options = GetOptions { range, version: self.version.clone(), ..GetOptions::default() };
-                let told =
-                    self.on_io("source head", async move { objects.get_opts(&path, options).await }).await?;
-                Err(read_error(&told.err().unwrap_or(error), &self.shown(key), None))
-            }
-            Err(error) => Err(self.missing_file(&error, key)),
+        if self.bucket.is_none() {
+            let answer = self.on_io("source head", async move { objects.head(&path).await }).await?;
+            return answer.map(info).map_err(|error| self.missing_file(&error, key));
         }
+        let (attempts, shown, version) = (self.attempts.clone(), self.shown(key), self.version.clone());
+        let head = async move {
+            let show = |error: &object_store::Error| read_error(error, &shown, None);
+            let options = GetOptions { head: true, version: version.clone(), ..GetOptions::default() };
+            let ask = || async { Ok(objects.get_opts(&path, options.clone()).await?) };
+            let error = match attempts.run(RequestKind::List, show, ask).await {
+                Ok(answer) => return Ok(info(answer.meta)),
+                Err(error) => error,
+            };
+            if !matches!(error.http_status(), Some(300..=499)) {
+                return Err(error);
+            }
+            // A HEAD's refusal has no body; a GET's says why.
+            let options =
+                GetOptions { range: Some(GetRange::Bounded(0..1)), version, ..GetOptions::default() };
+            let ask = || async { Ok(objects.get_opts(&path, options.clone()).await?) };
+            Err(attempts.run(RequestKind::Get, show, ask).await.err().unwrap_or(error))
+        };
+        self.on_io("source head", head).await?
     }
 
     fn missing_file(&self, error: &object_store::Error, key: &str) -> SourceError {
@@ -122,19 +135,39 @@ impl Store {
             return Ok(Bytes::new());
         }
         let (objects, path) = (Arc::clone(&self.objects), self.path(key)?);
+        if self.bucket.is_none() {
+            return self.get_once(key, &path, range, etag).await;
+        }
+        let attempts = self.attempts.clone();
+        let download = Arc::new(Download {
+            objects,
+            path,
+            version: self.version.clone(),
+            shown: self.shown(key),
+            range,
+            breaks_max: attempts.policy().body_retries,
+            arrived: Arrived::of_version(etag),
+        });
+        let get = async move {
+            let (shown, range) = (download.shown.as_str(), &download.range);
+            let show = |error: &object_store::Error| read_error(error, shown, Some(range.clone()));
+            attempts.run(RequestKind::Get, show, || Arc::clone(&download).attempt()).await
+        };
+        self.on_io("source get", get).await?
+    }
+
+    /// Files, and pages, which see to repetitions themselves.
+    async fn get_once(&self, key: &str, path: &Path, range: Range<u64>, etag: Option<&str>) -> Result<Bytes> {
+        let (objects, path) = (Arc::clone(&self.objects), path.clone());
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: etag.map(str::to_owned),
-            version: self.version.clone(),
             ..GetOptions::default()
         };
         let answer = self
             .on_io("source get", async move { objects.get_opts(&path, options).await?.bytes().await })
             .await?
-            .map_err(|error| match self.bucket {
-                Some(_) => read_error(&error, &self.shown(key), Some(range.clone())),
-                None => self.missing_file(&error, key).with_range(range.clone()),
-            })?;
+            .map_err(|error| self.missing_file(&error, key).with_range(range.clone()))?;
         if u64::try_from(answer.len()).ok() != Some(range.end - range.start) {
             let message = format!("\"{}\" ended after {} bytes of the range", self.shown(key), answer.len());
             return Err(SourceError::corrupt(&self.shown(key), message).with_range(range));
@@ -147,18 +180,53 @@ impl Store {
         let Some(bucket) = self.bucket.clone() else {
             return Err(SourceError::unsupported("the local file system is walked, not listed"));
         };
-        let options = PaginatedListOptions {
-            max_keys: Some(keys_max),
-            page_token: token,
-            ..PaginatedListOptions::default()
+        let (attempts, name) = (self.attempts.clone(), self.prefix.trim_end_matches('/').to_owned());
+        let prefix = prefix.to_owned();
+        let list = async move {
+            let show = |error: &object_store::Error| store_error(error, &name, &prefix);
+            let asked = (!prefix.is_empty()).then_some(prefix.as_str());
+            let ask = || async {
+                let options = PaginatedListOptions {
+                    max_keys: Some(keys_max),
+                    page_token: token.clone(),
+                    ..PaginatedListOptions::default()
+                };
+                let answer = bucket.list_paginated(asked, options).await?;
+                if answer.page_token.is_some() && answer.page_token == token {
+                    let error = looping(&name, &prefix);
+                    return Err(Failure::Ours { error, verdict: Verdict::AFew });
+                }
+                Ok(answer)
+            };
+            attempts.run(RequestKind::List, show, ask).await
         };
-        let asked = (!prefix.is_empty()).then(|| prefix.to_owned());
-        let answer = self
-            .on_io("source list", async move { bucket.list_paginated(asked.as_deref(), options).await })
-            .await?
-            .map_err(|error| store_error(&error, self.prefix.trim_end_matches('/'), prefix))?;
+        let answer = self.on_io("source list", list).await??;
         let objects = answer.result.objects.into_iter().map(info).collect();
         Ok(Page { objects, next: answer.page_token })
+    }
+
+    /// The folders right below a prefix; `None` if there are keys, too, or more than one page of folders.
+    pub(crate) async fn folders_page(&self, prefix: &str, keys_max: usize) -> Result<Option<Vec<String>>> {
+        let Some(bucket) = self.bucket.clone() else { return Ok(None) };
+        let (attempts, name) = (self.attempts.clone(), self.prefix.trim_end_matches('/').to_owned());
+        let prefix = prefix.to_owned();
+        let list = async move {
+            let show = |error: &object_store::Error| store_error(error, &name, &prefix);
+            let asked = (!prefix.is_empty()).then_some(prefix.as_str());
+            let ask = || async {
+                let options = PaginatedListOptions {
+                    delimiter: Some(Cow::Borrowed("/")),
+                    max_keys: Some(keys_max),
+                    ..PaginatedListOptions::default()
+                };
+                Ok(bucket.list_paginated(asked, options).await?)
+            };
+            attempts.run(RequestKind::List, show, ask).await
+        };
+        let answer = self.on_io("source folders", list).await??;
+        let whole = answer.page_token.is_none() && answer.result.objects.is_empty();
+        let folders = answer.result.common_prefixes.into_iter().map(|folder| format!("{folder}/"));
+        Ok(whole.then(|| folders.collect()))
     }
 
     /// The same, addressed exactly: keys are not escaped here, the client does it.
@@ -176,6 +244,14 @@ impl Store {
             .await
             .map_err(|_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down"))
     }
+}
+
+/// A listing that names a page as its own next one, at once or in a circle, has no end.
+pub(crate) fn looping(bucket: &str, prefix: &str) -> SourceError {
+    let message =
+        format!("the listing of \"{bucket}/{prefix}\" goes round in circles: a page's token came again");
+    SourceError::new(SourceErrorKind::Unavailable, message)
+        .with_hint("the store's listing is broken: name the files with {a,b} instead of a pattern")
 }
 
 fn info(meta: ObjectMeta) -> ListedObject {

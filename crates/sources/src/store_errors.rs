@@ -27,6 +27,7 @@ pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option
             SourceErrorKind::Changed,
             format!("\"{shown}\" was replaced while it was being read: its ETag changed"),
         ),
+        (_, Some(code), _) if stale(code).is_some() => stale_access(shown, code),
         _ if denied(error, &answer) => no_access(shown),
         _ => unavailable(error, &answer, &format!("reading \"{shown}\"")),
     };
@@ -45,6 +46,7 @@ pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &st
     let answer = answer_of(error);
     let built = match (answer.s3_code.as_deref(), answer.http_status) {
         (Some("NoSuchBucket"), _) | (None, Some(404)) => no_bucket(bucket),
+        (Some(code), _) if stale(code).is_some() => stale_access(&format!("{bucket}/{prefix}"), code),
         _ if denied(error, &answer) => no_access(&format!("{bucket}/{prefix}")),
         _ => unavailable(error, &answer, &format!("listing \"{bucket}/{prefix}\"")),
     };
@@ -62,6 +64,9 @@ pub(crate) fn write_error(error: &object_store::Error, shown: &str) -> SourceErr
         }
         (object_store::Error::AlreadyExists { .. }, ..) | (_, _, Some(409 | 412)) => {
             SourceError::new(SourceErrorKind::Exists, format!("object \"{shown}\" already exists"))
+        }
+        (object_store::Error::NotImplemented { .. }, ..) => {
+            SourceError::unsupported(format!("the store cannot write \"{shown}\" this way"))
         }
         _ if denied(error, &answer) => {
             SourceError::new(SourceErrorKind::Denied, format!("writing \"{shown}\" was denied"))
@@ -81,6 +86,24 @@ fn no_access(shown: &str) -> SourceError {
         .with_hint("give other credentials, or NOSIGN for a public bucket")
 }
 
+/// What to do about credentials that were right once.
+fn stale(s3_code: &str) -> Option<&'static str> {
+    match s3_code {
+        "RequestTimeTooSkewed" | "RequestExpired" => Some(
+            "the clock of this machine and the store's differ by more than the store bears: set the clock",
+        ),
+        "ExpiredToken" | "TokenRefreshRequired" => {
+            Some("the session token has expired: give new credentials and run the statement again")
+        }
+        _ => None,
+    }
+}
+
+fn stale_access(shown: &str, s3_code: &str) -> SourceError {
+    SourceError::new(SourceErrorKind::Denied, format!("access to \"{shown}\" was denied"))
+        .with_hint(stale(s3_code).unwrap_or_default())
+}
+
 fn denied(error: &object_store::Error, answer: &StoreAnswer) -> bool {
     use object_store::Error::{PermissionDenied, Unauthenticated};
     matches!(error, PermissionDenied { .. } | Unauthenticated { .. })
@@ -93,23 +116,29 @@ fn denied(error: &object_store::Error, answer: &StoreAnswer) -> bool {
 
 fn unavailable(error: &object_store::Error, answer: &StoreAnswer, doing: &str) -> SourceError {
     let text = answer.message.clone().unwrap_or_else(|| text_of(error));
-    let attempts = between(&text_of(error), ", after ", " retries").map(|n| format!(" after {n} retries"));
     let cut: String = text.chars().take(FOREIGN_TEXT_MAX).collect();
-    let message = format!("{doing} failed{}: {cut}", attempts.unwrap_or_default());
+    let message = format!("{doing} failed: {cut}");
     SourceError::new(SourceErrorKind::Unavailable, message)
+}
+
+/// An error and what caused it, outermost first.
+pub(crate) fn causes(error: &object_store::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
+    std::iter::from_fn(move || {
+        let now = next?;
+        next = now.source();
+        Some(now)
+    })
 }
 
 /// Everything the client and the libraries below it say, each thing once.
 fn text_of(error: &object_store::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
+    let mut text = String::new();
+    for said in causes(error).map(ToString::to_string) {
+        if !text.contains(&said) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&said);
         }
-        source = inner.source();
     }
     text
 }
@@ -150,15 +179,14 @@ mod tests {
     #[test]
     fn the_answer_is_read_from_the_text() {
         let told = error(
-            "Error performing GET http://h/b/k in 1ms, after 3 retries, max_retries: 3, retry_timeout: 1s  - Server \
-             returned non-2xx status code: 503 Service Unavailable: <Error><Code>SlowDown</Code><Message>slow\
-             </Message><RequestId>r7</RequestId></Error>",
+            "Error performing GET http://h/b/k in 1ms - Server returned non-2xx status code: 503 Service Unavailable: \
+             <Error><Code>SlowDown</Code><Message>slow</Message><RequestId>r7</RequestId></Error>",
         );
         let read = read_error(&told, "b/k", Some(5..10));
         assert_eq!(read.kind(), SourceErrorKind::Unavailable);
         assert_eq!(
             read.to_string(),
-            "reading \"b/k\" failed after 3 retries: slow (bytes 5-9, HTTP 503, S3 code SlowDown, request id r7)"
+            "reading \"b/k\" failed: slow (bytes 5-9, HTTP 503, S3 code SlowDown, request id r7)"
         );
     }
 

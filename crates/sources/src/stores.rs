@@ -5,51 +5,28 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
-use host::Runtimes;
+use host::{Clock, Runtimes, SystemClock};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::azure::{MicrosoftAzure, MicrosoftAzureBuilder};
 use object_store::list::PaginatedListStore;
 use object_store::local::LocalFileSystem;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use parking_lot::Mutex;
 
+use crate::attempts::Attempts;
+pub use crate::attempts::RetryPolicy;
 use crate::connector::{GuardedConnector, header_map};
 use crate::credentials::{Credentials, Secret};
 use crate::error::{Result, SourceError};
 use crate::hosts::HostFilter;
+use crate::lane::Lane;
 use crate::location::{BucketLocation, ContainerLocation};
 use crate::settings::{SourceSettings, WebPolicy};
 use crate::store::Store;
 use crate::web_location::WebPage;
 use crate::web_store::WebPages;
-
-/// First wait before a retry and the longest one; waits double, with jitter.
-const BACKOFF_MIN: Duration = Duration::from_millis(25);
-const BACKOFF_MAX: Duration = Duration::from_secs(5);
-
-/// How often and how long a request is tried.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RetryPolicy {
-    pub attempts: usize,
-    pub connect_timeout: Duration,
-    pub request_timeout: Duration,
-    pub retry_timeout: Duration,
-    pub redirects_max: usize,
-}
-
-impl From<&SourceSettings> for RetryPolicy {
-    fn from(settings: &SourceSettings) -> Self {
-        RetryPolicy {
-            attempts: settings.retry_attempts,
-            connect_timeout: settings.connect_timeout,
-            request_timeout: settings.request_timeout,
-            retry_timeout: settings.retry_timeout,
-            redirects_max: settings.redirects_max,
-        }
-    }
-}
+use crate::wire::WatchedConnector;
 
 /// What a client was made for.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -72,7 +49,10 @@ const STORES_MAX: usize = 1000;
 pub struct StoreCache {
     runtimes: Runtimes,
     hosts: Arc<HostFilter>,
+    clock: Arc<dyn Clock>,
     stores: Mutex<HashMap<StoreKey, Arc<Store>>>,
+    /// By endpoint and bucket: limits hold whatever credentials and settings ask with.
+    lanes: Mutex<HashMap<String, Arc<Lane>>>,
     local: Arc<Store>,
 }
 
@@ -90,6 +70,7 @@ impl StoreCache {
 
     /// Clients that talk only to hosts the filter lets through.
     pub fn with_hosts(runtimes: Runtimes, hosts: HostFilter) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let local = Store {
             objects: Arc::new(LocalFileSystem::new()),
             bucket: None,
@@ -99,8 +80,10 @@ impl StoreCache {
             prefix: "/".to_owned(),
             identity: "file:".to_owned(),
             runtimes: runtimes.clone(),
+            attempts: unused_attempts(&clock),
         };
-        StoreCache { runtimes, hosts: Arc::new(hosts), stores: Mutex::default(), local: Arc::new(local) }
+        let (stores, lanes) = (Mutex::default(), Mutex::default());
+        StoreCache { runtimes, hosts: Arc::new(hosts), clock, stores, lanes, local: Arc::new(local) }
     }
 
     /// Which hosts may be talked to.
@@ -122,7 +105,8 @@ impl StoreCache {
     ) -> Result<Arc<Store>> {
         let key = StoreKey { place: Place::Bucket(bucket.clone()), credentials: credentials.clone(), policy };
         self.kept(key, || {
-            let client = Arc::new(s3_client(bucket, credentials, policy, &self.connector(policy))?);
+            let identity = format!("{}/{}", bucket.endpoint, bucket.bucket);
+            let client = Arc::new(s3_client(bucket, credentials, &self.connector(policy))?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
@@ -130,7 +114,8 @@ impl StoreCache {
                 pages: None,
                 version: bucket.version.clone(),
                 prefix: format!("{}/", bucket.bucket),
-                identity: format!("{}/{}", bucket.endpoint, bucket.bucket),
+                attempts: Attempts::new(self.lane(&identity), policy),
+                identity,
                 runtimes: self.runtimes.clone(),
             })
         })
@@ -146,7 +131,8 @@ impl StoreCache {
         let key =
             StoreKey { place: Place::Container(container.clone()), credentials: credentials.clone(), policy };
         self.kept(key, || {
-            let client = Arc::new(azure_client(container, credentials, policy, &self.connector(policy))?);
+            let identity = format!("{}/{}", container.endpoint, container.container);
+            let client = Arc::new(azure_client(container, credentials, &self.connector(policy))?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
@@ -154,7 +140,8 @@ impl StoreCache {
                 pages: None,
                 version: None,
                 prefix: format!("{}/", container.container),
-                identity: format!("{}/{}", container.endpoint, container.container),
+                attempts: Attempts::new(self.lane(&identity), policy),
+                identity,
                 runtimes: self.runtimes.clone(),
             })
         })
@@ -189,6 +176,7 @@ impl StoreCache {
             prefix: String::new(),
             identity,
             runtimes: self.runtimes.clone(),
+            attempts: unused_attempts(&self.clock),
         }))
     }
 
@@ -205,14 +193,22 @@ impl StoreCache {
         Ok(store)
     }
 
-    fn connector(&self, policy: RetryPolicy) -> GuardedConnector {
-        GuardedConnector {
+    fn connector(&self, policy: RetryPolicy) -> WatchedConnector {
+        let guarded = GuardedConnector {
             hosts: Arc::clone(&self.hosts),
             connect_timeout: policy.connect_timeout,
-            request_timeout: Some(policy.request_timeout),
+            // Silence is limited, not the time of a whole answer: see `wire`.
+            request_timeout: None,
             read_timeout: policy.request_timeout,
             redirects_max: policy.redirects_max,
-        }
+        };
+        WatchedConnector { guarded, request_timeout: policy.request_timeout }
+    }
+
+    fn lane(&self, identity: &str) -> Arc<Lane> {
+        let mut lanes = self.lanes.lock();
+        let lane = lanes.entry(identity.to_owned()).or_insert_with(|| Lane::new(Arc::clone(&self.clock)));
+        Arc::clone(lane)
     }
 }
 
@@ -224,16 +220,20 @@ fn pages_identity(pages: &[WebPage]) -> String {
     format!("{first}#{:016x}", hasher.finish())
 }
 
-fn retries(policy: RetryPolicy) -> RetryConfig {
-    let backoff = BackoffConfig { init_backoff: BACKOFF_MIN, max_backoff: BACKOFF_MAX, base: 2.0 };
-    RetryConfig { backoff, max_retries: policy.attempts, retry_timeout: policy.retry_timeout }
+/// Files are asked once, and pages see to repetitions themselves.
+fn unused_attempts(clock: &Arc<dyn Clock>) -> Attempts {
+    Attempts::new(Lane::new(Arc::clone(clock)), RetryPolicy::from(&SourceSettings::default()))
+}
+
+/// `attempts` tries again; the client would do it without our limits.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
 fn s3_client(
     bucket: &BucketLocation,
     credentials: &Credentials,
-    policy: RetryPolicy,
-    connector: &GuardedConnector,
+    connector: &WatchedConnector,
 ) -> Result<AmazonS3> {
     let options =
         ClientOptions::new().with_allow_http(true).with_default_headers(header_map(&bucket.headers)?);
@@ -244,7 +244,7 @@ fn s3_client(
         .with_region(bucket.region.as_deref().unwrap_or("us-east-1"))
         .with_http_connector(connector.clone())
         .with_client_options(options)
-        .with_retry(retries(policy));
+        .with_retry(no_retries());
     builder = match credentials.key() {
         None => builder.with_skip_signature(true),
         Some(key) => {
@@ -261,8 +261,7 @@ fn s3_client(
 fn azure_client(
     container: &ContainerLocation,
     credentials: &Credentials,
-    policy: RetryPolicy,
-    connector: &GuardedConnector,
+    connector: &WatchedConnector,
 ) -> Result<MicrosoftAzure> {
     let builder = MicrosoftAzureBuilder::new()
         .with_endpoint(container.endpoint.clone())
@@ -270,7 +269,7 @@ fn azure_client(
         .with_container_name(&container.container)
         .with_http_connector(connector.clone())
         .with_client_options(ClientOptions::new().with_allow_http(true))
-        .with_retry(retries(policy));
+        .with_retry(no_retries());
     let builder = match (&container.signature, credentials.key()) {
         (_, Some(key)) => builder.with_access_key(key.secret.reveal()),
         (Some(signature), None) => {

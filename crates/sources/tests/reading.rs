@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod s3_server;
+mod fault_proxy;
 
 #[path = "reading/fixture.rs"]
 mod fixture;
@@ -14,6 +15,8 @@ mod parquet_files;
 mod broken_parquet;
 #[path = "reading/faults.rs"]
 mod faults;
+#[path = "reading/fault_kinds.rs"]
+mod fault_kinds;
 #[path = "reading/inference.rs"]
 mod inference;
 #[path = "reading/exports.rs"]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, KeptClause, LoadId,
-    PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef,
-    TableEngine, Value,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, KeptClause,
+    LoadId, PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit,
+    TableDef, TableEngine, Value,
 };
 use proptest::prelude::*;
 

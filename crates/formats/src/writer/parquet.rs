@@ -24,19 +24,19 @@ const UNMARKED: Texts = Texts { marked: false, fixed: true };
 
 impl ParquetWriter {
     pub(super) fn new(settings: &FormatSettings) -> Result<Self, FormatError> {
-        let statistics = match settings.parquet_page_index {
+        let statistics = match settings.parquet.page_index {
             true => EnabledStatistics::Page,
             false => EnabledStatistics::Chunk,
         };
         let properties = WriterProperties::builder()
-            .set_compression(compression(&settings.parquet_compression)?)
-            .set_max_row_group_row_count(Some(settings.parquet_row_group_rows.max(1)))
-            .set_max_row_group_bytes(Some(settings.parquet_row_group_bytes.max(1)))
-            .set_data_page_size_limit(settings.parquet_data_page_bytes.max(1))
+            .set_compression(compression(&settings.parquet.compression)?)
+            .set_max_row_group_row_count(Some(settings.parquet.row_group_rows.max(1)))
+            .set_max_row_group_bytes(Some(settings.parquet.row_group_bytes.max(1)))
+            .set_data_page_size_limit(settings.parquet.data_page_bytes.max(1))
             .set_statistics_enabled(statistics)
-            .set_bloom_filter_enabled(settings.parquet_bloom_filters)
+            .set_bloom_filter_enabled(settings.parquet.bloom_filters)
             .build();
-        let unmarked = (!settings.parquet_string_as_string).then(Default::default);
+        let unmarked = (!settings.parquet.string_as_string).then(Default::default);
         Ok(Self { properties, unmarked, writer: None })
     }
 }
