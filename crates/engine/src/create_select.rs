@@ -14,7 +14,7 @@ use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, Setting
 use crate::commit::commit;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
-use crate::{ddl, insert};
+use crate::{ddl, insert_into};
 
 pub(crate) async fn run(
     context: &Arc<StatementContext>,
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     // A label of the session names the loads people write, not what fills a new table.
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
     let filling = context.at_newest_snapshot().with_settings(&[unnamed])?;
-    let filled = insert::run(&filling, &insert, text, None).await;
+    let filled = insert_into::run(&filling, &insert, text, None).await;
     created.is_settled = true;
     match filled {
         Ok(_) => Ok(()),

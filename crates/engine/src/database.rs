@@ -17,13 +17,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::exports::RunningExports;
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::part_log::PartLog;
 use crate::processes::Processes;
+use crate::running_exports::RunningExports;
 use crate::tables::Tables;
 
 /// See the module. Made by [`Database::open`](crate::open).

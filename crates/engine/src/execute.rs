@@ -10,7 +10,7 @@ use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
 use crate::{
-    collection_ddl, create_select, ddl, explain, insert, limits, load_statements, optimize, query, show,
+    collection_ddl, create_select, ddl, explain, insert_into, limits, load_statements, optimize, query, show,
 };
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
@@ -32,7 +32,7 @@ async fn run(
 ) -> Result<Rows, Error> {
     match statement {
         Statement::Query(query) => return query::run(context, query).await,
-        Statement::Insert(insert) => return insert::run(context, insert, text, body).await,
+        Statement::Insert(insert) => return insert_into::run(context, insert, text, body).await,
         Statement::Explain(explain) => return explain::run(context, explain, text).await,
         Statement::Show(what) => return show::show(context, what),
         Statement::Describe(what) => return show::describe(context, what).await,

@@ -13,7 +13,7 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, State
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::explain_sources::source_lines;
-use crate::insert;
+use crate::insert_into;
 use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::profile::State;
 use crate::query::plan;
@@ -119,7 +119,7 @@ async fn analyze_insert(
     insert: &Insert,
     text: &str,
 ) -> Result<Vec<String>, Error> {
-    let done = Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await;
+    let done = Box::pin(insert_into::run(&context.rolling_back(), insert, text, None)).await;
     let mut out = vec![ROLLS_BACK.to_owned()];
     out.extend(profile_lines(context, State::RolledBack));
     context.progress.undo_written();

@@ -4,13 +4,11 @@
 //! credentials for it: those of the environment at open, those of a statement when one brings them. Its record goes when
 //! it is done. Must not know: how objects are written.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use catalog::{Catalog, ExportState, Op};
 use host::Host;
 use model::{ExportId, ExportStore};
-use parking_lot::Mutex;
 use sources::SourceSettings;
 use sources::export::finish::{abort, complete, store_without_statement};
 use sources::export::{Destination, Reachable};
@@ -19,35 +17,6 @@ use sources::store::Store;
 use crate::commit::commit;
 use crate::database::Database;
 use crate::error::Error;
-
-/// The exports somebody in this process works on.
-#[derive(Debug, Default)]
-pub(crate) struct RunningExports {
-    running: Mutex<BTreeSet<ExportId>>,
-}
-
-/// As long as it lives, nobody else touches the export.
-pub(crate) struct Working<'a> {
-    exports: &'a RunningExports,
-    export: ExportId,
-}
-
-impl RunningExports {
-    /// `None` if somebody works on it already.
-    pub(crate) fn begin(&self, export: ExportId) -> Option<Working<'_>> {
-        self.running.lock().insert(export).then_some(Working { exports: self, export })
-    }
-
-    pub(crate) fn is_running(&self, export: ExportId) -> bool {
-        self.running.lock().contains(&export)
-    }
-}
-
-impl Drop for Working<'_> {
-    fn drop(&mut self) {
-        self.exports.running.lock().remove(&self.export);
-    }
-}
 
 /// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
 pub(crate) fn finish_leftovers(database: &Arc<Database>) {

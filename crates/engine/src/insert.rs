@@ -16,20 +16,19 @@ use futures::StreamExt;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
-use sql::{Insert, InsertSource, InsertTarget, Settings};
+use sql::{Insert, InsertSource, Settings};
 
 use crate::claim::Claim;
 use crate::commit::submit;
 use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
-use crate::error::{Error, ErrorKind, into_datafusion};
+use crate::error::{Error, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
-use crate::outside;
 use crate::pressure::{wait_for_flushes, wait_for_merges};
 use crate::profile::Span;
 use crate::query::{PlannedQuery, plan_into};
@@ -42,29 +41,14 @@ use crate::uncommitted::UncommittedParts;
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
 const INLINE_BYTES_MAX: usize = 1 << 20;
 
-/// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
-pub(crate) async fn run(
+/// Runs an INSERT into a table of ours. `text` is the statement's text, which the ranges in `insert` point into.
+pub(crate) async fn into_table(
     context: &Arc<StatementContext>,
     insert: &Insert,
+    table: Arc<TableState>,
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let name = match &insert.target {
-        InsertTarget::Table(name) => name,
-        InsertTarget::Function(function) => {
-            let call = sql::table_function_call(function)?;
-            return Box::pin(crate::export::run(context, insert, &call, text, body)).await;
-        }
-    };
-    if context.resolve(name).0 == crate::schemas_name::SYSTEM {
-        return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
-    }
-    let table = context.table(name)?;
-    let (database, table_name) = context.resolve(name);
-    context.progress.set_target(database, table_name);
-    if table.def.engine.is_external() {
-        return outside::insert(context, insert, &table, text, body).await;
-    }
     let columns = insert.columns.as_deref();
     let claim =
         Claim::of(&context.settings, insert, &table.def, &context.current_database, text)?.map(Arc::new);

@@ -22,7 +22,7 @@ use crate::background;
 use crate::config::Config;
 use crate::database::{Database, SourceCaches};
 use crate::error::{Error, ErrorKind};
-use crate::exports::{self, RunningExports};
+use crate::exports;
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
@@ -30,6 +30,7 @@ use crate::merges::Merges;
 use crate::part_log::PartLog;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
+use crate::running_exports::RunningExports;
 use crate::schema_file;
 use crate::tables::Tables;
 

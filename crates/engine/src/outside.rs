@@ -12,13 +12,11 @@ use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
 use sources::ObjectTable;
 use sources::format::is_name_or_auto;
-use sql::{CallArgument, CallValue, Insert, SettingChange, SettingText, TableFunctionCall, TableName};
+use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
 
 use crate::collections::{check_overrides, named_in};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
-use crate::export;
-use crate::request::{BodyStream, Rows};
 use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as};
 use crate::schemas::external_name;
 use crate::schemas_name::SYSTEM;
@@ -233,7 +231,7 @@ pub(crate) async fn open(
 }
 
 /// The table's SETTINGS are defaults of the statements that read it.
-fn with_own_settings(
+pub(crate) fn with_own_settings(
     context: &Arc<StatementContext>,
     def: &TableDef,
 ) -> Result<Arc<StatementContext>, Error> {
@@ -244,35 +242,6 @@ fn with_own_settings(
     };
     let changes: Vec<SettingChange> = own.map(change).collect();
     if changes.is_empty() { Ok(Arc::clone(context)) } else { context.with_settings(&changes) }
-}
-
-/// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
-pub(crate) async fn insert(
-    context: &Arc<StatementContext>,
-    insert: &Insert,
-    table: &TableState,
-    text: &str,
-    body: Option<BodyStream>,
-) -> Result<Rows, Error> {
-    let def = &table.def;
-    let mut call = call_of(def)?;
-    let declared: Vec<String> = def
-        .columns
-        .iter()
-        .map(|column| format!("{} {}", sql::escape::quote_name(&column.name), column.column_type))
-        .collect();
-    if !declared.is_empty() {
-        let value = CallValue::Text(declared.join(", "));
-        call.arguments.push(CallArgument { name: Some("structure".to_owned()), value });
-    }
-    let mut insert = insert.clone();
-    insert.partition_by = match def.partition_by.as_slice() {
-        [] => None,
-        [one] => Some(Box::new(sql::parse_expression(one)?)),
-        several => Some(Box::new(sql::parse_expression(&format!("tuple({})", several.join(", ")))?)),
-    };
-    let context = with_own_settings(context, def)?;
-    Box::pin(export::run(&context, &insert, &call, text, body)).await
 }
 
 #[cfg(test)]

@@ -209,7 +209,8 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
         }
         Described::Function(call) => {
             let call = sql::table_function_call(call)?;
-            let resolved = resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;
+            let resolved =
+                resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;
             let table = resolved.tables.get(&call.placeholder);
             of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
         }

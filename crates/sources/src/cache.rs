@@ -10,70 +10,11 @@ use model::ColumnType;
 use parking_lot::Mutex;
 
 use crate::cache_format;
-use crate::compression::Compression;
 use crate::footer::FooterCache;
-use crate::listing::SourceFile;
-use crate::settings::SourceSettings;
-use crate::store::Store;
+use crate::schema_key::{SchemaEntry, SchemaKey};
 
 /// ClickHouse's `schema_inference_cache_max_elements_for_s3`, `.._for_file` and so on.
 const ENTRIES_MAX: usize = 4096;
-
-/// What a schema depends on.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct SchemaKey {
-    /// `S3`, `File` and so on.
-    pub storage: &'static str,
-    /// Endpoint, bucket and key.
-    pub source: String,
-    pub etag: String,
-    pub format: String,
-    /// A digest of every setting that can change the answer.
-    pub format_settings: String,
-}
-
-impl SchemaKey {
-    /// `None` if the file has no version or the settings want nothing remembered.
-    pub(crate) fn of(
-        store: &Store,
-        file: &SourceFile,
-        settings: &SourceSettings,
-        format: &str,
-        compression: Option<Compression>,
-    ) -> Option<SchemaKey> {
-        let remembers = match store.is_local() {
-            true => settings.use_schema_cache_for_files,
-            false => settings.use_schema_cache,
-        };
-        Some(SchemaKey {
-            storage: if store.is_local() { "File" } else { "S3" },
-            source: format!("{}/{}", store.identity(), file.key),
-            etag: file.etag.clone().filter(|_| remembers)?,
-            format: format.to_owned(),
-            format_settings: digest(&[
-                &format!("{compression:?}"),
-                // All of it: a new setting of a format must not be forgotten here.
-                &format!("{:?}", settings.format),
-                &format!("{:?}", settings.inference),
-                &settings.inference_bytes_max.to_string(),
-            ]),
-        })
-    }
-}
-
-/// 128 bits, so that two sets of settings never look alike.
-fn digest(parts: &[&str]) -> String {
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(parts.join("\n").as_bytes()))
-}
-
-/// What is known of a file.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SchemaEntry {
-    /// `None` before anybody asked for them.
-    pub columns: Option<Vec<(String, ColumnType)>>,
-    pub rows: Option<u64>,
-    pub registered_ms: u64,
-}
 
 /// One row of `system.schema_inference_cache`.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,7 +12,7 @@
 
 use model::{ColumnType, type_name};
 
-use crate::cache::{SchemaEntry, SchemaKey};
+use crate::schema_key::{SchemaEntry, SchemaKey};
 
 const MAGIC: &[u8; 8] = b"GMSCHEMA";
 const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));

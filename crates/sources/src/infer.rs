@@ -10,7 +10,6 @@ use formats::FormatKind;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 
-use crate::cache::SchemaKey;
 use crate::compression::{Compression, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
@@ -18,6 +17,7 @@ use crate::footer;
 use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge_settled};
 use crate::parquet_types;
+use crate::schema_key::SchemaKey;
 use crate::settings::{InferenceMode, Nullability};
 use crate::store::Store;
 use crate::wanted_types::{self, Hints};

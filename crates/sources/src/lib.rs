@@ -47,6 +47,7 @@ pub mod listing;
 mod fetch;
 mod pages;
 mod footer;
+mod schema_key;
 mod cache_format;
 pub mod cache;
 pub mod env;
@@ -73,7 +74,7 @@ pub mod resolve;
 pub mod export;
 
 pub use arguments::{Argument, ArgumentValue, SourceCall};
-pub use cache::{SchemaCache, SchemaCacheRow, SchemaEntry, SchemaKey};
+pub use cache::{SchemaCache, SchemaCacheRow};
 pub use collections::NamedCollections;
 pub use credentials::{AccessKey, EndpointCredentials, S3Environment, Secret};
 pub use encode::Encoder;
@@ -89,6 +90,7 @@ pub use parquet_stream::BatchStream;
 pub use progress::{ReadCounts, ReadProgress};
 pub use rate::Rate;
 pub use resolve::resolve;
+pub use schema_key::{SchemaEntry, SchemaKey};
 pub use settings::{
     AzureRules, InferenceMode, InferenceSettings, Nullability, ReadMethod, SourceSettings, WantedTypes,
     WebPolicy,

@@ -18,7 +18,6 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
-use crate::cache::SchemaKey;
 use crate::compression::Compression;
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError};
@@ -30,6 +29,7 @@ use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
 use crate::prune::RowGroupFilter;
 use crate::row_counts;
+use crate::schema_key::SchemaKey;
 use crate::source_columns::SourceColumns;
 use crate::split::{Cuttable, SourceUnit, cut, share, shares_of};
 use crate::store::Store;

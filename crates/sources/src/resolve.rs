@@ -9,7 +9,6 @@ use formats::FormatKind;
 use model::ColumnType;
 
 use crate::arguments::SourceCall;
-use crate::cache::SchemaKey;
 use crate::compression::{Compression, MAGIC_BYTES, opened};
 use crate::env::SourceEnv;
 use crate::error::Result;
@@ -21,6 +20,7 @@ use crate::infer::{Inference, Inferred, no_files};
 use crate::listing::SourceFile;
 use crate::object_table::{ObjectSource, ObjectTable};
 use crate::open::{Opened, locate, open_and_list};
+use crate::schema_key::SchemaKey;
 use crate::settings::InferenceMode;
 use crate::source_columns::SourceColumns;
 use crate::store::Store;

@@ -9,10 +9,11 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, StreamExt};
 
-use crate::cache::{SchemaCache, SchemaKey};
+use crate::cache::SchemaCache;
 use crate::error::{Result, SourceError};
 use crate::listing::SourceFile;
 use crate::parquet_stream::BatchStream;
+use crate::schema_key::SchemaKey;
 use crate::virtual_columns::FileColumn;
 
 /// Passes batches on and remembers their number of rows at the end.

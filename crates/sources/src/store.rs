@@ -53,6 +53,8 @@ pub struct Store {
     pub(crate) pages: Option<Arc<WebPages>>,
     /// `?versionId=`.
     pub(crate) version: Option<String>,
+    /// What `system.schema_inference_cache` calls the kind of store.
+    pub(crate) storage: &'static str,
     /// What a key is shown with in front: `bucket/`, or `/`.
     pub(crate) prefix: String,
     /// What tells this store from any other in caches: endpoint and bucket.
@@ -75,6 +77,10 @@ impl Store {
             Some(page) => page.shown.clone(),
             None => format!("{}{key}", self.prefix),
         }
+    }
+
+    pub(crate) fn storage(&self) -> &'static str {
+        self.storage
     }
 
     pub(crate) fn identity(&self) -> &str {

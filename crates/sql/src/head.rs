@@ -12,7 +12,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use crate::dialect::DIALECT;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::statement::{SettingChange, SettingText, TableName};
-use crate::tokens::{for_query, is_word, offset_of, place, refused_join, too_complex};
+use crate::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize, too_complex};
 use crate::types::TYPE_PROBLEM;
 
 /// Deepest nesting of expressions and subqueries; sqlparser needs several frames for each.
@@ -354,6 +354,14 @@ fn refused_word(word: &str) -> Option<&'static str> {
         ("INTERPOLATE", "INTERPOLATE"),
     ];
     refused.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case(word)).map(|(_, clause)| *clause)
+}
+
+/// One expression, and nothing behind it.
+pub(crate) fn whole_expression(text: &str) -> Result<Expr> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let expression = head.expression()?;
+    head.expect_end()?;
+    Ok(expression)
 }
 
 /// A bare identifier, as sqlparser holds it.

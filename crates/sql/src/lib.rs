@@ -11,16 +11,16 @@ mod types;
 mod dialect;
 mod tokens;
 mod head;
+mod label;
+mod printed;
+pub mod table_functions;
 mod parse;
 pub mod parser;
 pub mod settings;
 pub mod guard;
-mod printed;
 pub mod table_text;
-mod label;
 pub mod functions;
 mod names;
-pub mod table_functions;
 pub mod rewrite;
 
 pub use crate::functions::{

@@ -9,7 +9,7 @@ use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{ErrorCode, Result, SqlError};
-use crate::head::Head;
+use crate::head::{Head, whole_expression};
 use crate::parse as grammar;
 use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
 use crate::statement::{Outfile, Output, ParsedStatement, Statement};
@@ -43,10 +43,7 @@ pub fn parse_one(text: &str) -> Result<ParsedStatement> {
 
 /// One expression over columns, such as a key of a stored table.
 pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
-    let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let expression = head.expression()?;
-    head.expect_end()?;
-    Ok(expression)
+    whole_expression(text)
 }
 
 /// One bare query.

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 
 use crate::dialect::{name_of, plain_args};
 use crate::error::{Result, SqlError};
+use crate::head::whole_expression;
 use crate::label::label;
 use crate::printed::printed;
 
@@ -61,7 +62,7 @@ pub fn table_function_call(function: &Function) -> Result<TableFunctionCall> {
 pub fn arguments_of_text(name: &str, text: &str) -> Result<(Vec<CallArgument>, String)> {
     let unreadable = || SqlError::bad_arguments(format!("the arguments of {name} cannot be read"));
     // A comment may end the text.
-    match crate::parser::parse_expression(&format!("f({text}\n)")) {
+    match whole_expression(&format!("f({text}\n)")) {
         Ok(Expr::Function(call)) => {
             let written = plain_args(&call);
             if !matches!(&call.args, FunctionArguments::List(list) if list.args.len() == written.len()) {

@@ -46,7 +46,7 @@ fn kind(name: &str) -> Result<FaultKind, String> {
 /// Thousandths, so that the rest of the program counts in whole numbers.
 fn per_mille(text: &str) -> Result<u64, String> {
     let rate: f64 = text.parse().map_err(|_| "a number from 0 to 1".to_owned())?;
-    (0..=1000)
+    (0..=1000_u16)
         .rev()
         .find(|mille| f64::from(*mille) <= rate * 1000.0 + 1e-9)
         .map(u64::from)

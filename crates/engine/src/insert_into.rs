@@ -1,0 +1,85 @@
+//! Where the rows of an INSERT go: into a table of ours, into a table outside, or through a table function.
+//!
+//! Invariant: what a table outside is sent goes exactly the way of INSERT INTO FUNCTION. Must not know: how rows are
+//! read or written.
+
+use std::sync::Arc;
+
+use catalog::TableState;
+use sql::{CallArgument, CallValue, Insert, InsertTarget};
+
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::export;
+use crate::insert;
+use crate::outside::{call_of, with_own_settings};
+use crate::request::{BodyStream, Rows};
+use crate::schemas_name::SYSTEM;
+
+/// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let name = match &insert.target {
+        InsertTarget::Table(name) => name,
+        InsertTarget::Function(function) => {
+            let call = sql::table_function_call(function)?;
+            return into_call(context, insert, &call, text, body).await;
+        }
+    };
+    if context.resolve(name).0 == SYSTEM {
+        return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
+    }
+    let table = context.table(name)?;
+    let (database, table_name) = context.resolve(name);
+    context.progress.set_target(database, table_name);
+    match table.def.engine.is_external() {
+        true => into_table_outside(context, insert, &table, text, body).await,
+        false => insert::into_table(context, insert, table, text, body).await,
+    }
+}
+
+async fn into_call(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    call: &sql::TableFunctionCall,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    if context.rolls_back {
+        return Err(Error::unsupported("EXPLAIN ANALYZE of an INSERT that writes outside"));
+    }
+    Box::pin(export::run(context, insert, call, text, body)).await
+}
+
+/// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
+async fn into_table_outside(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    table: &TableState,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let def = &table.def;
+    let mut call = call_of(def)?;
+    let declared: Vec<String> = def
+        .columns
+        .iter()
+        .map(|column| format!("{} {}", sql::escape::quote_name(&column.name), column.column_type))
+        .collect();
+    if !declared.is_empty() {
+        let value = CallValue::Text(declared.join(", "));
+        call.arguments.push(CallArgument { name: Some("structure".to_owned()), value });
+    }
+    let mut insert = insert.clone();
+    insert.partition_by = match def.partition_by.as_slice() {
+        [] => None,
+        [one] => Some(Box::new(sql::parse_expression(one)?)),
+        several => Some(Box::new(sql::parse_expression(&format!("tuple({})", several.join(", ")))?)),
+    };
+    let context = with_own_settings(context, def)?;
+    into_call(&context, &insert, &call, text, body).await
+}
