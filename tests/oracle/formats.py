@@ -51,7 +51,7 @@ TEXT = [
     "JSONCompactEachRowWithNamesAndTypes", "Values", "TSKV", "CustomSeparated", "CustomSeparatedWithNames",
 ]
 BINARY = ["Native", "RowBinary", "RowBinaryWithNames", "RowBinaryWithNamesAndTypes", "Parquet", "Arrow", "ArrowStream"]
-CODECS = {"none": "", "gzip": ".gz", "zstd": ".zst", "lz4": ".lz4", "xz": ".xz", "bz2": ".bz2", "br": ".br"}
+CODECS = {"none": "", "gzip": ".gz", "zstd": ".zst", "lz4": ".lz4", "xz": ".xz", "bz2": ".bz2", "br": ".br", "snappy": ".snappy"}
 # Columns a format cannot carry, or carries as another type, on ClickHouse's side; raw text has no escapes at all.
 WITHOUT = {
     "CSV": {"dict", "pair"}, "CSVWithNames": {"dict", "pair"}, "CSVWithNamesAndTypes": {"dict", "pair"},
@@ -88,21 +88,34 @@ class Theirs:
         return [line.split("\t") for line in answer.split("\n")[:-1]]
 
 
+# Methods that the package of ClickHouse was built without: only we write and read them.
+OURS_ONLY = {"bz2"}
+
+
 class Checker:
     def __init__(self, binary, rows, folder):
         self.sides = {"ours": Shell(binary, goes_on=True), "theirs": Theirs()}
         self.rows, self.folder = rows, folder
         self.passed, self.failed = 0, []
+        self.base = folder / "base.native"
+        make = f"INSERT INTO FUNCTION file('{self.base}', 'Native', {quoted(structure('Native'))}) "
+        self.sides["theirs"].query(make + select("Native", rows))
+
+    def rows_of(self, name):
+        """The same rows for whoever writes: ClickHouse computed them, in Native."""
+        columns = ", ".join(column for column, _, _ in columns_of(name))
+        return f"SELECT {columns} FROM file('{self.base}', 'Native', {quoted(structure('Native'))})"
 
     def there_and_back(self, name, codec):
         what = f"{name}, {codec}"
         expected = None
-        for writer in ("theirs", "ours"):
+        sides = ("ours",) if codec in OURS_ONLY else ("theirs", "ours")
+        for writer in sides:
             path = self.folder / f"{writer}-{name}{CODECS[codec]}"
-            write = f"INSERT INTO FUNCTION file('{path}', '{name}', {quoted(structure(name))}, '{codec}') " + select(name, self.rows)
+            write = f"INSERT INTO FUNCTION file('{path}', '{name}', {quoted(structure(name))}, '{codec}') " + self.rows_of(name)
             if not self.run(f"{what}: {writer} writes", lambda: self.sides[writer].query(write)):
                 continue
-            for reader in ("theirs", "ours"):
+            for reader in sides:
                 rows = []
                 read = lambda: rows.extend(self.sides[reader].query(reading(name, path)))
                 if not self.run(f"{what}: {reader} reads what {writer} wrote", read):

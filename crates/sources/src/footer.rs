@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 use parquet::DecodeResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader, RowGroupMetaData,
+    FileMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+    RowGroupMetaData,
 };
 
 use crate::error::{Result, SourceError};
@@ -163,10 +164,23 @@ async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> {
         .map_err(broken)?
         .map_err(|error| broken(error.to_string()))?;
     check(&footer, bytes).map_err(broken)?;
-    Ok(footer)
+    Ok(with_counted_rows(footer))
 }
 
-/// Rows of all row groups. The file's own count is not used: some writers leave it 0.
+/// The decoder makes no batch larger than the file's own count of rows, which some writers leave 0.
+fn with_counted_rows(footer: ParquetMetaData) -> ParquetMetaData {
+    let file = footer.file_metadata();
+    let counted = footer.row_groups().iter().map(RowGroupMetaData::num_rows).fold(0, i64::saturating_add);
+    if file.num_rows() == counted {
+        return footer;
+    }
+    let (created_by, pairs) = (file.created_by().map(str::to_owned), file.key_value_metadata().cloned());
+    let (schema, orders) = (file.schema_descr_ptr(), file.column_orders().cloned());
+    let file = FileMetaData::new(file.version(), counted, created_by, pairs, schema, orders);
+    ParquetMetaData::new(file, footer.row_groups().to_vec())
+}
+
+/// Rows of all row groups.
 pub(crate) fn rows(footer: &ParquetMetaData) -> u64 {
     let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(0);
     footer.row_groups().iter().map(rows).sum()

@@ -59,6 +59,7 @@ mod wanted_types;
 mod infer;
 mod conform;
 pub mod virtual_columns;
+mod batch_size;
 mod late_columns;
 mod parquet_stream;
 mod shared_text;

@@ -14,6 +14,7 @@ use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
+use model::ByteSize;
 use parquet::DecodeResult;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -24,6 +25,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::batch_size::{BatchSize, batch_size};
 use crate::conform::{Place, conform, missing};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::fetch::FileReader;
@@ -33,6 +35,9 @@ use crate::virtual_columns::FileColumn;
 
 /// Row groups of one stream whose bytes are fetched or waiting.
 const ROW_GROUPS_AHEAD_MAX: usize = 4;
+
+/// Memory of a batch without which there is no progress, taken past the limit.
+const DECODED_ANYWAY_MAX: u64 = 64 << 20;
 
 /// A stream of batches of one source.
 pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
@@ -90,6 +95,7 @@ enum Opened {
 /// A row group whose bytes are on their way.
 struct Fetched {
     bytes: u64,
+    row_group: usize,
     grant: MemoryGrant,
     source: FetchedSource,
 }
@@ -186,7 +192,9 @@ impl Stream {
         if self.fetched.is_empty() {
             self.fetch_ahead()?;
         }
-        let Some(Fetched { mut grant, source, .. }) = self.fetched.pop_front() else { return Ok(false) };
+        let Some(fetched) = self.fetched.pop_front() else { return Ok(false) };
+        let Fetched { row_group, mut grant, source, .. } = fetched;
+        self.grant_decoding(row_group, &mut grant)?;
         self.fetch_ahead()?;
         self.current = match source {
             FetchedSource::Ready(reader) => Some((reader, grant)),
@@ -213,7 +221,8 @@ impl Stream {
                 Opened::Ready(reader) => {
                     self.waiting.pop_front();
                     let grant = self.read.memory.empty_grant("source buffers");
-                    self.fetched.push_back(Fetched { bytes: 0, grant, source: FetchedSource::Ready(reader) });
+                    let source = FetchedSource::Ready(reader);
+                    self.fetched.push_back(Fetched { bytes: 0, row_group, grant, source });
                     return Ok(());
                 }
             };
@@ -225,7 +234,7 @@ impl Stream {
             let task = self.read.reader.store.runtimes().spawn_io("source row group", fetch);
             let task = AbortOnDropHandle::new(task);
             let source = FetchedSource::Arriving { decoder, ranges, task };
-            self.fetched.push_back(Fetched { bytes, grant, source });
+            self.fetched.push_back(Fetched { bytes, row_group, grant, source });
         }
         Ok(())
     }
@@ -252,12 +261,35 @@ impl Stream {
         Some(grant)
     }
 
+    fn batch_size(&self, row_group: usize) -> BatchSize {
+        batch_size(self.read.footer.row_group(row_group), &self.mask, self.read.batch_rows)
+    }
+
+    /// A few kilobytes can decode to gigabytes: that much is asked for first.
+    fn grant_decoding(&self, row_group: usize, grant: &mut MemoryGrant) -> Result<()> {
+        let BatchSize { rows, bytes } = self.batch_size(row_group);
+        if grant.try_grow(bytes).is_ok() {
+            return Ok(());
+        }
+        if bytes <= DECODED_ANYWAY_MAX {
+            grant.grow_anyway(bytes);
+            return Ok(());
+        }
+        let (path, size) = (&self.read.reader.file.path, ByteSize(bytes));
+        let message = format!(
+            "row group {row_group} of \"{path}\" needs {size} for {rows} row(s), more than the statement may have"
+        );
+        Err(SourceError::new(SourceErrorKind::Memory, message)
+            .with_file(path)
+            .with_hint("raise max_memory_usage, or read fewer columns"))
+    }
+
     /// A decoder of one row group, and the bytes it asks for.
     fn decoder(&self, row_group: usize) -> Result<Opened> {
         let mut builder = ParquetPushDecoderBuilder::new_with_metadata(self.arrow.clone())
             .with_row_groups(vec![row_group])
             .with_projection(self.mask.clone())
-            .with_batch_size(self.read.batch_rows);
+            .with_batch_size(self.batch_size(row_group).rows);
         if let Some(rows) = self.read.selections.get(&row_group) {
             if !rows.selects_any() {
                 return Ok(Opened::Empty);
