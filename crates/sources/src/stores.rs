@@ -201,9 +201,9 @@ impl StoreCache {
         let guarded = GuardedConnector {
             hosts: Arc::clone(&self.hosts),
             connect_timeout: policy.connect_timeout,
-            // Silence is limited, not the time of a whole answer: see `wire`.
+            // Silence is limited, not the time of a whole answer, and by `wire`, which says so in words; this is the net.
             request_timeout: None,
-            read_timeout: policy.request_timeout,
+            read_timeout: policy.request_timeout * 2,
             redirects_max: policy.redirects_max,
         };
         WatchedConnector { guarded, request_timeout: policy.request_timeout }
