@@ -85,14 +85,6 @@ pub(crate) async fn resolve_calls(
     Ok(resolved)
 }
 
-pub(crate) async fn resolve_source(
-    context: &Arc<StatementContext>,
-    call: &sql::TableFunctionCall,
-    known: Option<&KnownSource>,
-) -> Result<ObjectTable, Error> {
-    resolve_files(context, call, known, (FileFilter::default(), WantedTypes::default())).await
-}
-
 /// Of the call's files, at least those that `wanted_files` leaves.
 async fn resolve_files(
     context: &Arc<StatementContext>,
