@@ -33,7 +33,10 @@ impl RecordBoundaries {
     pub fn new(kind: FormatKind, settings: &FormatSettings) -> Option<Self> {
         use FormatKind as F;
         // Bad rows are counted by one reader, and what follows a row that cannot be split is for it to say.
-        if settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0 {
+        let skips_bad_rows = settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0;
+        // The scan knows no lone CR as the end of a row.
+        let cr_ends_rows = is_csv(kind) && settings.csv_cr_ends_row;
+        if skips_bad_rows || cr_ends_rows {
             return None;
         }
         let syntax = match kind {

@@ -126,7 +126,7 @@ impl Attempts {
             doubtful += usize::from(verdict == Verdict::AFew);
             let wait = backoff(number, self.lane.roll(), told.retry_after);
             let spent = clock.monotonic().saturating_sub(began);
-            if let Some(hint) = self.why_ended(verdict, number, doubtful, spent + wait) {
+            if let Some(hint) = self.why_ended(verdict, number, doubtful, spent.saturating_add(wait)) {
                 return Err(ended(error, &told, hint).with_attempts(number, spent));
             }
             if self.policy.slow_all && is_slow_down(told.status, error.s3_code()) {

@@ -40,11 +40,14 @@ pub(crate) struct GuardedConnector {
     /// Of silence.
     pub read_timeout: Duration,
     pub redirects_max: usize,
+    /// Requests carry headers meant for one host: a redirect to another one is not followed, for they would go with it.
+    pub keeps_to_host: bool,
 }
 
 impl GuardedConnector {
     pub(crate) fn client(&self, headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
         let (hosts, redirects_max) = (Arc::clone(&self.hosts), self.redirects_max);
+        let keeps_to_host = self.keeps_to_host;
         let redirects = redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > redirects_max {
                 let problem = match redirects_max {
@@ -53,6 +56,16 @@ impl GuardedConnector {
                 };
                 let error = SourceError::new(SourceErrorKind::Unavailable, problem)
                     .with_hint("s3_max_redirects and max_http_get_redirects limit them");
+                return attempt.error(error);
+            }
+            let leaves =
+                attempt.previous().first().is_some_and(|first| first.origin() != attempt.url().origin());
+            if keeps_to_host && leaves {
+                let to = attempt.url().host_str().unwrap_or("?").to_owned();
+                let problem =
+                    format!("the server redirects to \"{to}\", and headers meant for it go nowhere else");
+                let error = SourceError::new(SourceErrorKind::Unavailable, problem)
+                    .with_hint("name the address it redirects to, if its owner may have the headers");
                 return attempt.error(error);
             }
             match hosts.check(attempt.url()) {
@@ -71,6 +84,8 @@ impl GuardedConnector {
             .dns_resolver(Arc::new(GuardedResolver::new(Arc::clone(&self.hosts))))
             .user_agent(USER_AGENT)
             .pool_idle_timeout(IDLE_MAX)
+            // The address redirected from may hold a signature or a token.
+            .referer(false)
             // Many connections carry more than many streams of one.
             .http1_only()
             // Ranges and lengths are of bytes as they are stored.

@@ -59,13 +59,16 @@ impl Download {
         let answer = self.objects.get_opts(&self.path, options).await?;
         let (object_bytes, answered) = (answer.meta.size, answer.range.clone());
         self.same_version(etag.as_deref(), answer.meta.e_tag.as_deref())?;
-        self.arrived.lock().bytes.reserve(as_usize(answered.end.saturating_sub(answered.start)));
+        let announced = as_usize(answered.end.saturating_sub(answered.start));
+        self.arrived.lock().bytes.reserve(announced.min(self.expected()));
         let mut pieces = Paced::new(answer.into_stream());
         loop {
             match pieces.next(|piece| piece.as_ref().map_or(0, Bytes::len)).await {
-                Ok(Some(Ok(piece))) => self.arrived.lock().bytes.extend_from_slice(&piece),
-                Ok(Some(Err(error))) => return Err(self.broke(&error)),
+                Ok(Some(Ok(piece))) => self.take(&piece)?,
                 Ok(None) => break,
+                // What broke has brought all there was to bring.
+                Ok(Some(Err(_))) | Err(_) if self.is_whole() => break,
+                Ok(Some(Err(error))) => return Err(self.broke(&error)),
                 Err(silent) => {
                     let error = object_store::Error::Generic { store: "S3", source: Box::new(silent) };
                     return Err(self.broke(&error));
@@ -73,6 +76,29 @@ impl Download {
             }
         }
         self.whole(object_bytes)
+    }
+
+    fn expected(&self) -> usize {
+        as_usize(self.range.end - self.range.start)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.arrived.lock().bytes.len() == self.expected()
+    }
+
+    /// A body without an end must not be collected until memory ends.
+    fn take(&self, piece: &Bytes) -> Result<(), Failure> {
+        let mut arrived = self.arrived.lock();
+        if arrived.bytes.len() + piece.len() > self.expected() {
+            drop(arrived);
+            let message =
+                format!("the store sent more of \"{}\" than the range that was asked for", self.shown);
+            let error = SourceError::new(SourceErrorKind::Corrupt, message)
+                .with_hint("the store, or a proxy in front of it, does not keep to the S3 protocol");
+            return Err(self.ours(error, Verdict::Never));
+        }
+        arrived.bytes.extend_from_slice(piece);
+        Ok(())
     }
 
     fn missing(&self) -> (Range<u64>, Option<String>) {
@@ -127,7 +153,7 @@ impl Download {
 
     fn whole(&self, object_bytes: u64) -> Result<Bytes, Failure> {
         let mut arrived = self.arrived.lock();
-        let expected = as_usize(self.range.end - self.range.start);
+        let expected = self.expected();
         if arrived.bytes.len() == expected {
             return Ok(std::mem::take(&mut arrived.bytes).freeze());
         }

@@ -81,6 +81,8 @@ struct Stream {
     waiting: VecDeque<usize>,
     fetched: VecDeque<Fetched>,
     current: Option<(ParquetRecordBatchReader, MemoryGrant)>,
+    /// A row group is about to be the current one: no other is needed now.
+    is_opening: bool,
 }
 
 /// A row group before its bytes are asked for.
@@ -120,8 +122,17 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
     let descriptor = read.footer.file_metadata().schema_descr_ptr();
     let mask = ProjectionMask::roots(&descriptor, roots.iter().copied());
     let waiting = read.row_groups.iter().copied().collect();
-    let mut stream =
-        Stream { read, arrow, mask, roots, origins, waiting, fetched: VecDeque::new(), current: None };
+    let mut stream = Stream {
+        read,
+        arrow,
+        mask,
+        roots,
+        origins,
+        waiting,
+        fetched: VecDeque::new(),
+        current: None,
+        is_opening: false,
+    };
     stream.fetch_ahead()?;
     Ok(futures::stream::try_unfold(stream, Stream::next).boxed())
 }
@@ -195,7 +206,10 @@ impl Stream {
         let Some(fetched) = self.fetched.pop_front() else { return Ok(false) };
         let Fetched { row_group, mut grant, source, .. } = fetched;
         self.grant_decoding(row_group, &mut grant)?;
-        self.fetch_ahead()?;
+        self.is_opening = true;
+        let ahead = self.fetch_ahead();
+        self.is_opening = false;
+        ahead?;
         self.current = match source {
             FetchedSource::Ready(reader) => Some((reader, grant)),
             FetchedSource::Arriving { decoder, ranges, task } => {
@@ -242,7 +256,7 @@ impl Stream {
     /// Memory for the bytes of one more row group; `None` when it has to wait.
     fn granted(&self, bytes: u64) -> Option<MemoryGrant> {
         let settings = &self.read.reader.settings;
-        let needed_now = self.fetched.is_empty() && self.current.is_none();
+        let needed_now = self.fetched.is_empty() && self.current.is_none() && !self.is_opening;
         let ahead: u64 = self.fetched.iter().map(|fetched| fetched.bytes).sum();
         let fits = settings.reads_ahead()
             && self.fetched.len() < ROW_GROUPS_AHEAD_MAX

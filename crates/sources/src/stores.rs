@@ -107,7 +107,9 @@ impl StoreCache {
         let key = StoreKey { place: Place::Bucket(bucket.clone()), credentials: credentials.clone(), policy };
         self.kept(key, || {
             let identity = format!("{}/{}", bucket.endpoint, bucket.bucket);
-            let client = Arc::new(s3_client(bucket, credentials, &self.connector(policy))?);
+            let has_token = credentials.key().is_some_and(|key| key.session_token.is_some());
+            let connector = self.connector(policy, has_token || !bucket.headers.is_empty());
+            let client = Arc::new(s3_client(bucket, credentials, &connector)?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
@@ -134,7 +136,7 @@ impl StoreCache {
             StoreKey { place: Place::Container(container.clone()), credentials: credentials.clone(), policy };
         self.kept(key, || {
             let identity = format!("{}/{}", container.endpoint, container.container);
-            let client = Arc::new(azure_client(container, credentials, &self.connector(policy))?);
+            let client = Arc::new(azure_client(container, credentials, &self.connector(policy, false))?);
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
@@ -163,6 +165,7 @@ impl StoreCache {
             request_timeout: None,
             read_timeout: policy.receive_timeout,
             redirects_max: policy.redirects_max,
+            keeps_to_host: !headers.is_empty(),
         };
         let client = connector.client(http::HeaderMap::new()).map_err(|_| {
             SourceError::bad_arguments("no HTTP client can be made: the system's certificates cannot be read")
@@ -197,7 +200,7 @@ impl StoreCache {
         Ok(store)
     }
 
-    fn connector(&self, policy: RetryPolicy) -> WatchedConnector {
+    fn connector(&self, policy: RetryPolicy, keeps_to_host: bool) -> WatchedConnector {
         let guarded = GuardedConnector {
             hosts: Arc::clone(&self.hosts),
             connect_timeout: policy.connect_timeout,
@@ -205,6 +208,7 @@ impl StoreCache {
             request_timeout: None,
             read_timeout: policy.request_timeout * 2,
             redirects_max: policy.redirects_max,
+            keeps_to_host,
         };
         WatchedConnector { guarded, request_timeout: policy.request_timeout }
     }

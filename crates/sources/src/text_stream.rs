@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use formats::{FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant};
+use model::ByteSize;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::compression::{ByteStream, Compression, DecodeTask, opened};
@@ -20,6 +21,9 @@ use crate::fetch::FileReader;
 use crate::parquet_stream::BatchStream;
 use crate::shared_text::{CutPlan, Given, Share, bad_row, bad_row_of_piece};
 use crate::virtual_columns::FileColumn;
+
+/// Bytes of an unfinished row without which there is no progress, taken past the limit.
+const REST_ANYWAY_MAX: u64 = 64 << 20;
 
 /// What to read of one text file.
 pub(crate) struct TextRead {
@@ -101,6 +105,8 @@ struct Parsing {
     input: Input,
     /// Bytes the reader has not consumed.
     rest: BytesMut,
+    /// Of `rest`: what a binary file declares it needs is held until it is there.
+    rest_grant: MemoryGrant,
     parsed: VecDeque<RecordBatch>,
     /// Rows skipped so far that the statement knows of.
     rejected: u64,
@@ -132,7 +138,8 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
         }
     };
     let (rest, parsed) = (BytesMut::new(), VecDeque::new());
-    let parsing = Parsing { read, input, rest, parsed, rejected: 0, ended: false, counts_file };
+    let rest_grant = read.memory.empty_grant("source rows");
+    let parsing = Parsing { read, input, rest, rest_grant, parsed, rejected: 0, ended: false, counts_file };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
 }
 
@@ -256,7 +263,26 @@ impl Parsing {
         }
         self.parsed.extend(out);
         self.note_rejected();
-        Ok(())
+        self.grant_rest()
+    }
+
+    fn grant_rest(&mut self) -> Result<()> {
+        let held = u64::try_from(self.rest.len()).unwrap_or(u64::MAX);
+        if self.rest_grant.resize(held).is_ok() {
+            return Ok(());
+        }
+        if held <= REST_ANYWAY_MAX {
+            self.rest_grant.grow_anyway(held.saturating_sub(self.rest_grant.bytes()));
+            return Ok(());
+        }
+        let path = &self.read.reader.file.path;
+        let message = format!(
+            "a row or block of \"{path}\" is longer than {}, more than the statement may have",
+            ByteSize(held)
+        );
+        Err(SourceError::new(SourceErrorKind::Memory, message)
+            .with_file(path)
+            .with_hint("raise max_memory_usage"))
     }
 
     /// Tells the statement which rows were skipped.

@@ -212,18 +212,40 @@ impl WebPages {
         if let Some(whole) = &looked.whole {
             return whole.get(&page.shown, range).await;
         }
+        let mut wait = self.policy.backoff_min;
+        for tried in 1.. {
+            match self.range_once(page, looked, range.clone()).await {
+                Err(error) if error.kind() == SourceErrorKind::Unavailable && tried < self.policy.tries => {
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(self.policy.backoff_max);
+                }
+                other => return other,
+            }
+        }
+        Err(unavailable(page, "no try is allowed"))
+    }
+
+    async fn range_once(&self, page: &WebPage, looked: &Looked, range: Range<u64>) -> Result<Bytes> {
+        let replaced = || {
+            let message = format!("\"{}\" was replaced while it was being read", page.shown);
+            SourceError::new(SourceErrorKind::Changed, message).with_range(range.clone())
+        };
         let answer = self.ask(page, Some(range.clone())).await?;
         let total = content_range_total(answer.headers());
         let etag = text(answer.headers(), ETAG);
         let is_same = total.is_none_or(|total| total == looked.bytes) && etag == looked.etag;
         if answer.status() != StatusCode::PARTIAL_CONTENT || !is_same {
-            let message = format!("\"{}\" was replaced while it was being read", page.shown);
-            return Err(SourceError::new(SourceErrorKind::Changed, message).with_range(range));
+            return Err(replaced());
         }
+        let bytes_max = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut body = BytesMut::new();
         let mut chunks = answer.bytes_stream();
         while let Some(chunk) = chunks.next().await {
             body.extend_from_slice(&chunk.map_err(|error| broken(&page.shown, &error.without_url()))?);
+            // A body without an end must not be collected until memory ends.
+            if body.len() > bytes_max {
+                return Err(replaced());
+            }
         }
         Ok(body.freeze())
     }
