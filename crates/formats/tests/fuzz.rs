@@ -89,7 +89,7 @@ fn fuzz_format(name: &str, tokens: &[&[u8]]) {
             Ok(columns) => format!("{} columns", "i".repeat(columns.len().min(12))),
             Err(error) => error.to_string(),
         };
-        format!("{inferred}; {}", answer(kind, bytes, dice))
+        format!("{}; {inferred}", answer(kind, bytes, dice))
     });
 }
 
@@ -110,6 +110,39 @@ const TEXT_TOKENS: &[&[u8]] = &[
 const JSON_TOKENS: &[&[u8]] =
     &[b"{", b"}", b"[", b"]", b"\":", b"null", b"\\ud800", b"1e400", b"-", b"{\"a\":", b"true", b"\"\""];
 
+/// Counts and lengths of the wire: small, negative, as large as a word holds, and marks of NULL.
+const BINARY_TOKENS: &[&[u8]] = &[
+    b"\0",
+    b"\x01",
+    b"\x7f",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+    b"\xff\xff\xff\xff",
+    b"\x80\x80\x80\x80\x10",
+    b"\x05Int32",
+    b"\x06String",
+    b"\x0dArray(String)",
+    b"\x16LowCardinality(String)",
+];
+
+#[test]
+fn native() {
+    fuzz_format("Native", BINARY_TOKENS);
+}
+
+#[test]
+fn row_binary() {
+    fuzz_format("RowBinary", BINARY_TOKENS);
+    fuzz_format("RowBinaryWithNamesAndTypes", BINARY_TOKENS);
+}
+
+#[test]
+fn arrow_stream() {
+    fuzz_format(
+        "ArrowStream",
+        &[b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xf8\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x08\0\0\0"],
+    );
+}
+
 #[test]
 fn csv() {
     fuzz_format("CSV", TEXT_TOKENS);
@@ -125,6 +158,16 @@ fn tab_separated() {
 fn json() {
     fuzz_format("JSONEachRow", JSON_TOKENS);
     fuzz_format("JSONCompactEachRow", JSON_TOKENS);
+}
+
+#[test]
+fn json_documents() {
+    fuzz_format("JSON", &[JSON_TOKENS, &[b"\"meta\":", b"\"data\":", b"\"rows\":"]].concat());
+}
+
+#[test]
+fn pairs() {
+    fuzz_format("TSKV", &[TEXT_TOKENS, &[b"=", b"tskv", b"\\=", b"a="]].concat());
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub enum Magic {
 
 /// First bytes to look at.
 pub const MAGIC_BYTES: u64 = 16;
+/// The same, of a stream.
+const FIRST_BYTES: usize = 16;
 
 impl Compression {
     /// An argument of a table function.
@@ -132,18 +134,18 @@ pub fn magic(first: &[u8]) -> Option<Magic> {
 }
 
 /// A stream of chunks as they are stored.
-pub(crate) type ByteStream = BoxStream<'static, Result<Bytes>>;
+pub type ByteStream = BoxStream<'static, Result<Bytes>>;
 
 /// Where decompression runs when it is to run beside the parser, and whose memory it uses.
 #[derive(Clone)]
-pub(crate) struct DecodeTask {
+pub struct DecodeTask {
     pub runtimes: Runtimes,
     pub memory: MemoryBudget,
 }
 
 /// The stream without its compression, which its first bytes tell unless `said`. With a `task` it is decompressed
 /// there, a few chunks ahead of whoever reads; dropping the stream ends the task.
-pub(crate) fn opened(
+pub fn opened(
     stored: ByteStream,
     said: Option<Compression>,
     path: &str,
@@ -152,13 +154,23 @@ pub(crate) fn opened(
     let path = path.to_owned();
     let opened = async move {
         let mut stored = stored;
-        let first = stored.next().await;
-        let first_bytes = match &first {
-            Some(Ok(first)) => first.clone(),
-            _ => Bytes::new(),
-        };
+        // A chunk may be shorter than what tells the methods apart.
+        let (mut chunks, mut first_bytes) = (Vec::new(), Bytes::new());
+        while first_bytes.len() < FIRST_BYTES {
+            let Some(chunk) = stored.next().await else { break };
+            match &chunk {
+                Ok(chunk) if first_bytes.is_empty() => first_bytes = chunk.clone(),
+                Ok(chunk) => first_bytes = [&first_bytes[..], &chunk[..]].concat().into(),
+                Err(_) => {}
+            }
+            let failed = chunk.is_err();
+            chunks.push(chunk);
+            if failed {
+                break;
+            }
+        }
         let compression = said.unwrap_or_else(|| by_first_bytes(&first_bytes, &path));
-        let stored = futures::stream::iter(first).chain(stored).boxed();
+        let stored = futures::stream::iter(chunks).chain(stored).boxed();
         if compression == Compression::None {
             return stored;
         }

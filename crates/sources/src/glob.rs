@@ -7,6 +7,29 @@
 /// Alternatives are multiplied out into exact keys or prefixes only up to these numbers.
 const EXACT_KEYS_MAX: usize = 10_000;
 const PREFIXES_MAX: usize = 64;
+/// All of them together: keys have 1024 bytes at most, patterns may be as long as a statement.
+const EXPANDED_BYTES_MAX: usize = 16 << 20;
+/// Braces inside braces: each level is a call of the parser, and the stack ends. Deeper ones stand for themselves, so
+/// who can answer with an error asks [`nesting`] first.
+pub const NESTING_MAX: usize = 32;
+/// Digits of the largest number there is.
+const DIGITS_MAX: usize = 20;
+
+/// How deep the braces of a pattern are nested.
+pub fn nesting(pattern: &str) -> usize {
+    let partners = partners(pattern);
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for (byte, partner) in pattern.bytes().zip(&partners) {
+        match byte {
+            b'{' if partner.is_some() => depth += 1,
+            // One without a partner stands where no brace is open.
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
 
 /// A parsed pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +59,7 @@ enum Token {
 impl Glob {
     /// Every text is a pattern: a brace without its partner stands for itself.
     pub fn parse(pattern: &str) -> Glob {
-        Glob { tokens: parse_tokens(pattern) }
+        Glob { tokens: parse_tokens(pattern, 0) }
     }
 
     /// A pattern without any special character.
@@ -68,7 +91,7 @@ impl Glob {
             if prefixes.len() * next.len() > PREFIXES_MAX {
                 break;
             }
-            prefixes = prefixes.iter().flat_map(|p| next.iter().map(move |n| format!("{p}{n}"))).collect();
+            prefixes = joined(prefixes, &next);
         }
         prefixes.sort_unstable();
         prefixes.dedup_by(|longer, shorter| longer.starts_with(shorter.as_str()));
@@ -126,20 +149,59 @@ fn expand(tokens: &[Token], texts_max: usize) -> Option<Vec<String>> {
                 let mut next = Vec::new();
                 for one in all {
                     next.extend(expand(one, texts_max)?);
+                    if next.len() > texts_max || bytes(&next) > EXPANDED_BYTES_MAX {
+                        return None;
+                    }
                 }
                 next
             }
             _ => return None,
         };
-        if texts.len().saturating_mul(next.len()) > texts_max {
+        let grown = bytes(&texts).saturating_mul(next.len()) + bytes(&next).saturating_mul(texts.len());
+        if texts.len().saturating_mul(next.len()) > texts_max || grown > EXPANDED_BYTES_MAX {
             return None;
         }
-        texts = texts.iter().flat_map(|t| next.iter().map(move |n| format!("{t}{n}"))).collect();
+        texts = joined(texts, &next);
     }
     Some(texts)
 }
 
-fn parse_tokens(pattern: &str) -> Vec<Token> {
+fn bytes(texts: &[String]) -> usize {
+    texts.iter().map(String::len).sum()
+}
+
+/// Each of `texts` with each of `next` behind it. One more piece is appended in place: a pattern of many literals would
+/// otherwise be copied once for each.
+fn joined(mut texts: Vec<String>, next: &[String]) -> Vec<String> {
+    match next {
+        [one] => {
+            texts.iter_mut().for_each(|text| text.push_str(one));
+            texts
+        }
+        _ => texts.iter().flat_map(|text| next.iter().map(move |more| format!("{text}{more}"))).collect(),
+    }
+}
+
+/// Of each `{` with a partner its place, found in one walk.
+fn partners(pattern: &str) -> Vec<Option<usize>> {
+    let mut partners = vec![None; pattern.len()];
+    let mut open = Vec::new();
+    for (at, byte) in pattern.bytes().enumerate() {
+        match byte {
+            b'{' => open.push(at),
+            b'}' => {
+                if let Some(start) = open.pop() {
+                    partners[start] = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    partners
+}
+
+fn parse_tokens(pattern: &str, depth: usize) -> Vec<Token> {
+    let partners = if depth < NESTING_MAX { partners(pattern) } else { Vec::new() };
     let mut tokens = Vec::new();
     let mut literal = String::new();
     let mut rest = pattern;
@@ -150,8 +212,11 @@ fn parse_tokens(pattern: &str) -> Vec<Token> {
             }
             '*' => (Token::Run, 1),
             '?' => (Token::One, 1),
-            '{' => match brace(rest) {
-                Some((token, length)) => (token, length),
+            '{' => match partners.get(pattern.len() - rest.len()).copied().flatten() {
+                Some(end) => {
+                    let length = end + 1 - (pattern.len() - rest.len());
+                    (brace(&rest[1..length - 1], depth), length)
+                }
                 None => {
                     literal.push(c);
                     rest = &rest[1..];
@@ -176,29 +241,25 @@ fn parse_tokens(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// The token of a text that starts with `{`, and its length; `None` when the brace is never closed.
-fn brace(text: &str) -> Option<(Token, usize)> {
-    let mut depth = 0_usize;
-    let mut commas = Vec::new();
-    for (at, byte) in text.bytes().enumerate() {
+/// The token of what is between a brace and its partner.
+fn brace(body: &str, depth: usize) -> Token {
+    if let Some(numbers) = numbers(body) {
+        return numbers;
+    }
+    let (mut inside, mut start, mut all) = (0_usize, 0, Vec::new());
+    for (at, byte) in body.bytes().enumerate() {
         match byte {
-            b'{' => depth += 1,
-            b',' if depth == 1 => commas.push(at),
-            b'}' if depth == 1 => {
-                let body = &text[1..at];
-                if let Some(numbers) = numbers(body) {
-                    return Some((numbers, at + 1));
-                }
-                let starts = std::iter::once(1).chain(commas.iter().map(|comma| comma + 1));
-                let ends = commas.iter().copied().chain(std::iter::once(at));
-                let all = starts.zip(ends).map(|(start, end)| parse_tokens(&text[start..end])).collect();
-                return Some((Token::Alternatives(all), at + 1));
+            b'{' => inside += 1,
+            b'}' => inside = inside.saturating_sub(1),
+            b',' if inside == 0 => {
+                all.push(parse_tokens(&body[start..at], depth + 1));
+                start = at + 1;
             }
-            b'}' => depth -= 1,
             _ => {}
         }
     }
-    None
+    all.push(parse_tokens(&body[start..], depth + 1));
+    Token::Alternatives(all)
 }
 
 /// `N..M`. A leading zero on either side asks for numbers padded to the longer side.
@@ -258,8 +319,9 @@ fn step(token: &Token, key: &str, from: usize, next: &mut [bool]) {
             }
         }
         Token::Numbers { low, high, width } => {
-            let run = rest.bytes().take_while(u8::is_ascii_digit).count();
-            for length in (1..=run).filter(|length| width.is_none_or(|width| width <= *length)) {
+            let shortest = width.unwrap_or(1);
+            let run = rest.bytes().take(shortest.max(DIGITS_MAX)).take_while(u8::is_ascii_digit).count();
+            for length in shortest..=run {
                 let text = &rest[..length];
                 let plain = length == 1 || !text.starts_with('0') || *width == Some(length);
                 if plain && text.parse::<u64>().is_ok_and(|n| (*low..=*high).contains(&n)) {

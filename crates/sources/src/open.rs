@@ -12,7 +12,7 @@ use crate::arguments::ObjectArguments;
 use crate::credentials::{Credentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
-use crate::glob::Glob;
+use crate::glob::{Glob, NESTING_MAX, nesting};
 use crate::listing::{Listing, SourceFile, list};
 use crate::location::{BucketLocation, Location, UserFiles, location};
 use crate::settings::SourceSettings;
@@ -98,7 +98,7 @@ pub(crate) async fn open_and_list(
     match location {
         Location::Local { pattern } => {
             let store = env.stores.local();
-            let listing = list(&store, &Glob::parse(&pattern), &env.settings, &env.progress).await?;
+            let listing = list(&store, &glob_of(&pattern)?, &env.settings, &env.progress).await?;
             if !env.user_files.anywhere {
                 stay_inside(&store, &listing, &env.user_files).await?;
             }
@@ -157,6 +157,17 @@ fn keys_of(pattern: &str, bucket: &str) -> Result<Glob> {
     if pattern.ends_with('/') {
         return Err(SourceError::bad_arguments(format!("\"{bucket}/{pattern}\" names a folder"))
             .with_hint("append * to read what is in it, or ** for folders inside it, too"));
+    }
+    glob_of(pattern)
+}
+
+fn glob_of(pattern: &str) -> Result<Glob> {
+    let depth = nesting(pattern);
+    if depth > NESTING_MAX {
+        return Err(SourceError::bad_arguments(format!(
+            "the pattern has braces {depth} deep, more than {NESTING_MAX}"
+        ))
+        .with_hint("alternatives inside alternatives can be written one after the other"));
     }
     Ok(Glob::parse(pattern))
 }

@@ -85,6 +85,11 @@ pub fn web_pages(text: &str, pages_max: u64) -> Result<Vec<WebPage>> {
     }
     let mut texts = vec![String::new()];
     for piece in &pieces {
+        if let Piece::Literal(more) = piece {
+            // In place: a URL of many pieces would otherwise be copied once for each.
+            texts.iter_mut().for_each(|text| text.push_str(more));
+            continue;
+        }
         let more = piece.texts();
         texts = texts.iter().flat_map(|text| more.iter().map(move |more| format!("{text}{more}"))).collect();
     }

@@ -101,6 +101,18 @@ fn magic_bytes_win_over_the_suffix_and_methods_without_any_need_it() {
 }
 
 #[test]
+fn the_method_is_told_from_chunks_of_any_size() {
+    for compression in [Compression::Gzip, Compression::Zstd, Compression::Xz, Compression::Bzip2] {
+        let file = encoded(compression, None, b"some text");
+        for step in [1, 3, 7, 1000] {
+            let chunks = opened(stored(&file, step), None, "a.csv", None).try_collect::<Vec<Bytes>>();
+            let text = futures::executor::block_on(chunks).unwrap().concat();
+            assert_eq!(text, b"some text", "{compression:?}, chunks of {step}");
+        }
+    }
+}
+
+#[test]
 fn a_cut_stream_says_so() {
     for compression in ALL {
         let file = encoded(compression, None, &text());

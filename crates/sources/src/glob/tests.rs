@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::Glob;
+use super::{Glob, NESTING_MAX, nesting};
 
 const KEYS: [&str; 4] = ["a/1.csv", "a/2.csv", "a/b/3.csv", "a/10.csv"];
 
@@ -62,6 +62,23 @@ fn odd_patterns() {
     assert!(Glob::parse("***").matches("a/b"));
     // Would be exponential with a backtracking matcher.
     assert!(!Glob::parse(&"**a".repeat(30)).matches(&"a".repeat(29)));
+}
+
+#[test]
+fn no_pattern_takes_more_than_its_share() {
+    let nested = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
+    assert_eq!(nesting(&nested(NESTING_MAX + 1)), NESTING_MAX + 1);
+    assert_eq!(nesting("{a,{b}}{{c}{d}}}{"), 2);
+    assert!(Glob::parse(&nested(NESTING_MAX)).matches("a"));
+    // Deeper braces stand for themselves, and the stack does not end.
+    assert!(Glob::parse(&nested(NESTING_MAX + 1)).matches("{a}"));
+    assert!(!Glob::parse(&nested(100_000)).matches("a"));
+    assert!(!Glob::parse(&"{".repeat(100_000)).matches("a"));
+    // Many literals behind many keys are joined once, and not at all where the keys would be too long.
+    let many = format!("{}{}", "{0,1}".repeat(13), "a{b}".repeat(3_000));
+    assert_eq!(Glob::parse(&many).exact_keys(), None);
+    let few = format!("{}{}", "{0,1}".repeat(10), "a{b}".repeat(3_000));
+    assert_eq!(Glob::parse(&few).exact_keys().unwrap().len(), 1024);
 }
 
 #[test]
