@@ -58,7 +58,8 @@ pub(crate) fn date(text: &[u8]) -> Option<i64> {
 
 #[inline]
 fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
-    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
+    // Computed only for numbers of a clock: a long run of digits has no product.
+    (hour < 24 && minute < 60 && second < 60).then(|| hour * 3600 + minute * 60 + second)
 }
 
 /// `YYYY-MM-DD hh:mm:ss[.fraction]`, `T` instead of the blank, a bare date, or Unix seconds `[.fraction]`.

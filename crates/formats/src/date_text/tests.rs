@@ -49,6 +49,15 @@ fn best_effort_reads_what_people_write() {
 }
 
 #[test]
+fn a_clock_of_many_digits_is_no_time() {
+    for text in
+        ["1970-01-01 00:222222222222222220:00", "1970-01-01 9223372036854775807:00:00", "1970-01-01 25:00:00"]
+    {
+        assert_eq!(time_best_effort(text.as_bytes(), false), None, "{text}");
+    }
+}
+
+#[test]
 fn the_month_may_come_first() {
     let at = |text: &str, input| time(text.as_bytes(), input).map(|found| found.seconds / DAY_SECONDS);
     // Answers of parseDateTimeBestEffort and parseDateTimeBestEffortUS.
