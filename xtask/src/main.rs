@@ -29,7 +29,7 @@ enum Task {
     Test,
     /// The same as test; what CI runs
     Ci,
-    /// Every test with the long amounts (GRISTMILL_SOAK=1)
+    /// Every test with the long amounts (GRISTMILL_SOAK=1, GRISTMILL_FUZZ_RUNS=1000000)
     Soak,
     /// Measure against ClickHouse on this machine; appends to docs/performance.md
     Bench(bench::BenchArgs),

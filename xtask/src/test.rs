@@ -8,6 +8,9 @@ use anyhow::{Result, ensure};
 use crate::environment;
 use crate::run::{Step, now};
 
+/// Inputs of each target of the fuzzers, in the long run.
+const LONG_FUZZ_RUNS: &str = "1000000";
+
 /// How much the randomised and crash tests do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Amount {
@@ -28,7 +31,10 @@ pub(crate) fn run(root: &Path, amount: Amount) -> Result<()> {
     let target = environment::target_folder()?;
     let cargo = |arguments: &[&str]| {
         let step = Step::new("cargo", arguments, root).env("PATH", environment::path_with(&python));
-        let step = if amount == Amount::Long { step.env("GRISTMILL_SOAK", "1") } else { step };
+        let step = match amount {
+            Amount::Short => step,
+            Amount::Long => step.env("GRISTMILL_SOAK", "1").env("GRISTMILL_FUZZ_RUNS", LONG_FUZZ_RUNS),
+        };
         match &target {
             Some(folder) => step.env("CARGO_TARGET_DIR", folder),
             None => step,

@@ -79,6 +79,16 @@ fn a_load_equals_what_other_readers_see() {
 }
 
 #[test]
+fn formats_and_codecs_go_there_and_back() {
+    run_with_binary("chdb, pyarrow", "oracle/formats.py", &[amount("50", "20000")]);
+}
+
+#[test]
+fn real_stores_are_read_and_written() {
+    run_with_binary("chdb", "stores/stores.py", &[]);
+}
+
+#[test]
 fn odd_and_broken_files_are_read_or_refused() {
     run_with_binary("json", "oracle/odd_files.py", &[]);
 }

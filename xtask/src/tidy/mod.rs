@@ -6,6 +6,7 @@ mod edges;
 mod files;
 mod imports;
 mod documents;
+mod evidence;
 
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Complaint>> {
     complaints.extend(files::check(&files));
     complaints.extend(imports::check(&files));
     complaints.extend(documents::check(root, &files)?);
+    complaints.extend(evidence::check(root)?);
     complaints.sort();
     Ok(complaints)
 }

@@ -165,3 +165,31 @@ fn obeyed_settings_are_read() {
     assert!(documents::unread_settings("s.rs", &row("NoEffect"), "").is_empty());
     assert_one(&documents::unread_settings("s.rs", &row("Obeyed"), "// max_threads"), "no code reads it");
 }
+
+#[test]
+fn tests_that_documents_name_exist() {
+    let read = |path: &str| match path {
+        "crates/x/src/a.rs" => Some("#[test]\nfn shown() {}\nfn shown_too<T>() {}\n".to_owned()),
+        "tests/sql/a.slt" => Some("SELECT 1 SETTINGS x = 1\n".to_owned()),
+        "tests/a.py" => Some("def check_s3(checks):\n    pass\n".to_owned()),
+        _ => None,
+    };
+    let row = |test: &str| {
+        evidence::check_page(&format!("| what | ours | test |\n|---|---|---|\n| a | yes | {test} |\n"), read)
+    };
+    for right in [
+        "`crates/x/src/a.rs::shown`, `crates/x/src/a.rs::shown_too`",
+        "`tests/sql/a.slt`",
+        "`tests/sql/a.slt: SETTINGS x = 1`",
+        "`tests/a.py::check_s3`",
+    ] {
+        assert_eq!(row(right), Vec::<Complaint>::new(), "{right}");
+    }
+    assert_one(&row("`crates/x/src/a.rs::show`"), "no function show");
+    assert_one(&row("`crates/x/src/gone.rs::shown`"), "gone.rs does not exist");
+    assert_one(&row("`tests/sql/a.slt: SETTINGS y`"), "does not hold");
+    assert_one(&row("`tests/a.py::check`"), "no function check");
+    assert!(row("somewhere").iter().any(|complaint| complaint.contains("names no test, and does not say")));
+    let honest = "| a | yes | `tests/sql/a.slt` |\n| b | yes | no test |\n";
+    assert!(evidence::check_page(honest, read).is_empty());
+}
