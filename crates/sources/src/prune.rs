@@ -59,9 +59,7 @@ impl GroupStatistics<'_> {
     /// Bounds in the table's type, where making values of that type keeps their order.
     fn in_table_type(&self, column: &Column, bounds: ArrayRef) -> Option<ArrayRef> {
         let wanted = self.table_schema.field_with_name(&column.name).ok()?;
-        let stored = self.file_schema.field_with_name(&column.name).ok()?;
-        if stored.is_nullable() && !wanted.is_nullable() && !self.has_no_nulls(column) {
-            // NULL is read as the default, which the bounds do not cover.
+        if self.reads_null_as_default(column)? {
             return None;
         }
         let (from, to) = (bounds.data_type(), wanted.data_type());
@@ -75,11 +73,20 @@ impl GroupStatistics<'_> {
         }
     }
 
-    fn has_no_nulls(&self, column: &Column) -> bool {
-        let converter =
-            self.converter(column).map(|converter| converter.with_missing_null_counts_as_zero(false));
-        let counts = converter.and_then(|c| c.row_group_null_counts(self.groups.iter().copied()).ok());
-        counts.is_some_and(|counts| counts.iter().all(|count| count == Some(0)))
+    /// Whether rows may have the type's default where the file has NULL: neither the bounds cover it, nor is a row group
+    /// of NULLs one whose comparisons are all NULL.
+    fn reads_null_as_default(&self, column: &Column) -> Option<bool> {
+        let wanted = self.table_schema.field_with_name(&column.name).ok()?;
+        let stored = self.file_schema.field_with_name(&column.name).ok()?;
+        let has_no_nulls =
+            || self.stored_null_counts(column).is_some_and(|counts| counts.iter().all(|n| n == Some(0)));
+        Some(stored.is_nullable() && !wanted.is_nullable() && !has_no_nulls())
+    }
+
+    /// As the footer has them: a count that is missing is unknown, not zero.
+    fn stored_null_counts(&self, column: &Column) -> Option<UInt64Array> {
+        let converter = self.converter(column)?.with_missing_null_counts_as_zero(false);
+        converter.row_group_null_counts(self.groups.iter().copied()).ok()
     }
 }
 
@@ -99,8 +106,10 @@ impl PruningStatistics for GroupStatistics<'_> {
     }
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
-        let counts = self.converter(column)?.row_group_null_counts(self.groups.iter().copied()).ok()?;
-        Some(Arc::new(counts))
+        if self.reads_null_as_default(column)? {
+            return None;
+        }
+        Some(Arc::new(self.stored_null_counts(column)?))
     }
 
     fn row_counts(&self) -> Option<ArrayRef> {

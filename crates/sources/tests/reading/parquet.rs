@@ -7,7 +7,9 @@ use arrow::array::{
 };
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
+use parquet::file::statistics::Statistics;
 
 use crate::fixture::{Fixture, parquet, types};
 
@@ -190,6 +192,58 @@ fn null_read_as_default_is_found_by_its_value() {
     fixture.server.put("b", "f.parquet", parquet(columns, 100));
     let table = fixture.s3("b/f.parquet", &["Parquet", "n Int64"]).unwrap();
     assert_eq!(fixture.query(&table, "select n from t where n = 0").unwrap(), ["0"]);
+}
+
+#[test]
+fn a_row_group_of_nulls_read_as_defaults_is_found_by_their_value() {
+    let fixture = Fixture::new();
+    let numbers: Vec<Option<i64>> = vec![None, None, None, Some(7)];
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("n", Arc::new(Int64Array::from(numbers))), ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4])))];
+    fixture.server.put("b", "f.parquet", parquet(columns, 2));
+    let table = fixture.s3("b/f.parquet", &["Parquet", "n Int64, id Int64"]).unwrap();
+    let ids = |filter: &str| fixture.query(&table, &format!("select id from t where {filter} order by id"));
+    assert_eq!(ids("n = 0").unwrap(), ["1", "2", "3"]);
+    assert_eq!(ids("n < 5").unwrap(), ["1", "2", "3"]);
+    assert_eq!(ids("n <> 7").unwrap(), ["1", "2", "3"]);
+    assert_eq!(ids("n = 7").unwrap(), ["4"]);
+    let nullable = fixture.s3("b/f.parquet", &[]).unwrap();
+    let before = fixture.env.progress.rows_read();
+    assert_eq!(fixture.query(&nullable, "select id from t where n = 7").unwrap(), ["4"]);
+    assert_eq!(fixture.env.progress.rows_read() - before, 2, "the row group of NULLs is not read");
+}
+
+/// The same file with a footer that does not say how many NULLs there are.
+fn without_null_counts(file: &Bytes) -> Bytes {
+    let footer = ParquetMetaDataReader::new().parse_and_finish(file).unwrap();
+    let mut builder = footer.into_builder();
+    for row_group in builder.take_row_groups() {
+        let mut row_group = row_group.into_builder();
+        let columns = row_group.take_columns().into_iter().map(|column| {
+            let Some(Statistics::Int64(known)) = column.statistics().cloned() else { panic!("no statistics") };
+            let (min, max) = (known.min_opt().copied(), known.max_opt().copied());
+            let uncounted = Statistics::int64(min, max, None, None, false);
+            column.into_builder().set_statistics(uncounted).build().unwrap()
+        });
+        let columns = columns.collect();
+        builder = builder.add_row_group(row_group.set_column_metadata(columns).build().unwrap());
+    }
+    let length = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap());
+    let mut bytes = file[..file.len() - 8 - usize::try_from(length).unwrap()].to_vec();
+    ParquetMetaDataWriter::new(&mut bytes, &builder.build()).finish().unwrap();
+    bytes.into()
+}
+
+#[test]
+fn a_missing_number_of_nulls_is_not_zero() {
+    let fixture = Fixture::new();
+    let columns: Vec<(&str, ArrayRef)> = vec![("n", Arc::new(Int64Array::from(vec![Some(5), None])))];
+    fixture.server.put("b", "f.parquet", without_null_counts(&parquet(columns, 100)));
+    let table = fixture.s3("b/f.parquet", &["Parquet", "n Nullable(Int64)"]).unwrap();
+    assert_eq!(fixture.query(&table, "select count(*) from t where n is null").unwrap(), ["1"]);
+    assert_eq!(fixture.query(&table, "select count(*) from t where n = 5").unwrap(), ["1"]);
+    let table = fixture.s3("b/f.parquet", &["Parquet", "n Int64"]).unwrap();
+    assert_eq!(fixture.query(&table, "select count(*) from t where n = 0").unwrap(), ["1"]);
 }
 
 #[test]
