@@ -65,10 +65,11 @@ impl Found {
         let (Some(placeholder), true) = (placeholder_of(&from.relation), from.joins.is_empty()) else {
             return;
         };
+        let Some(called) = name_of(&from.relation) else { return };
         let aliases = aliases(select);
         let mut conditions = Vec::new();
         if let Some(selection) = &select.selection {
-            conjuncts(selection, &mut conditions);
+            conjuncts(selection, called, &mut conditions);
         }
         conditions.retain(|condition: &FileCondition| !aliases.contains(&condition.column.as_str()));
         self.filters.insert(placeholder.to_owned(), FileFilter { conditions });
@@ -80,6 +81,17 @@ pub(crate) fn placeholder_of(table: &TableFactor) -> Option<&str> {
     let TableFactor::Table { name, .. } = table else { return None };
     match parts_of(name) {
         (Some(CALLS), placeholder) => Some(placeholder),
+        _ => None,
+    }
+}
+
+/// What the SELECT calls the table, if anything; `None` if it renames the columns, too.
+pub(crate) fn name_of(table: &TableFactor) -> Option<Option<&str>> {
+    match table {
+        TableFactor::Table { alias: Some(alias), .. } if alias.columns.is_empty() => {
+            Some(Some(alias.name.value.as_str()))
+        }
+        TableFactor::Table { alias: None, .. } => Some(None),
         _ => None,
     }
 }
@@ -96,20 +108,21 @@ fn aliases(select: &Select) -> Vec<&str> {
         .collect()
 }
 
-fn conjuncts(expression: &Expr, into: &mut Vec<FileCondition>) {
+/// `called` is what columns of the call may be qualified with.
+fn conjuncts(expression: &Expr, called: Option<&str>, into: &mut Vec<FileCondition>) {
     match expression {
-        Expr::Nested(inner) => conjuncts(inner, into),
+        Expr::Nested(inner) => conjuncts(inner, called, into),
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            conjuncts(left, into);
-            conjuncts(right, into);
+            conjuncts(left, called, into);
+            conjuncts(right, called, into);
         }
         Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
-            let either = equality(left, right).or_else(|| equality(right, left));
+            let either = equality(left, right, called).or_else(|| equality(right, left, called));
             into.extend(either);
         }
         Expr::InList { expr, list, negated: false } => {
             let values: Option<Vec<FilterValue>> = list.iter().map(constant).collect();
-            if let (Some(column), Some(values)) = (column(expr), values) {
+            if let (Some(column), Some(values)) = (column(expr, called), values) {
                 into.push(FileCondition { column, values });
             }
         }
@@ -117,16 +130,19 @@ fn conjuncts(expression: &Expr, into: &mut Vec<FileCondition>) {
     }
 }
 
-fn equality(left: &Expr, right: &Expr) -> Option<FileCondition> {
-    Some(FileCondition { column: column(left)?, values: vec![constant(right)?] })
+fn equality(left: &Expr, right: &Expr, called: Option<&str>) -> Option<FileCondition> {
+    Some(FileCondition { column: column(left, called)?, values: vec![constant(right)?] })
 }
 
-fn column(expression: &Expr) -> Option<String> {
+fn column(expression: &Expr, called: Option<&str>) -> Option<String> {
     match expression {
         Expr::Identifier(name) => Some(name.value.clone()),
-        // The SELECT reads from one table only, so what stands before the point is its name.
-        Expr::CompoundIdentifier(names) if names.len() == 2 => names.last().map(|name| name.value.clone()),
-        Expr::Nested(inner) => column(inner),
+        // Before the point may stand a table of the query around this one, or a column whose element is meant.
+        Expr::CompoundIdentifier(names) => match names.as_slice() {
+            [table, name] if called == Some(table.value.as_str()) => Some(name.value.clone()),
+            _ => None,
+        },
+        Expr::Nested(inner) => column(inner, called),
         _ => None,
     }
 }
@@ -170,6 +186,10 @@ mod tests {
         for (text, conditions) in [
             ("select * from S3 where year = 2024 and _file in ('a', 'b')", "year=2024 _file='a'|'b'"),
             ("select * from S3 as t where ('x' = t._path) and a > 5", "_path='x'"),
+            ("select * from S3 as t where t.year = 1 and info.country = 'de' and (t.b) in (2)", "year=1 b=2"),
+            ("select * from S3 where info.country = 'de'", ""),
+            ("select * from o where exists (select 1 from S3 as t where o.year = 1 and t.b = 2)", "b=2"),
+            ("select * from S3 as t (id, year, y) where year = 5 and t.y = 6", ""),
             ("with q as (select * from S3 where year = 1) select * from q, q as r", "year=1"),
             ("select a from S3 where y = 1 union all select 2", "y=1"),
             ("select * from S3 where year = 2024 or a = 1", ""),

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, 
 use model::ColumnType;
 use sources::WantedTypes;
 
-use crate::file_filters::placeholder_of;
+use crate::file_filters::{name_of, placeholder_of};
 
 /// By the placeholder of the call that is all the SELECT reads: the types of the columns it fills. `target` are those
 /// columns, in the order of the SELECT.
@@ -20,6 +20,9 @@ pub(crate) fn of_insert(query: &Query, target: &[(String, ColumnType)]) -> HashM
     let (Some(placeholder), true) = (placeholder_of(&from.relation), from.joins.is_empty()) else {
         return HashMap::new();
     };
+    if name_of(&from.relation).is_none() {
+        return HashMap::new();
+    }
     let mut times = Times::default();
     let _ = query.visit(&mut times);
     let wanted = wanted(select, target, &times.0);
@@ -96,6 +99,7 @@ mod tests {
             ("select a, b from S3 join S3 on true", "none"),
             ("select a, b from S3 union all select 1, 2", "none"),
             ("select a, b from (select * from S3)", "none"),
+            ("select a, b from S3 as t (b, a)", "none"),
         ] {
             let text = text.replace("S3", &format!("{CALLS}.s3_0"));
             let parsed = Parser::parse_sql(&GenericDialect {}, &text).unwrap();

@@ -198,8 +198,10 @@ fn null_read_as_default_is_found_by_its_value() {
 fn a_row_group_of_nulls_read_as_defaults_is_found_by_their_value() {
     let fixture = Fixture::new();
     let numbers: Vec<Option<i64>> = vec![None, None, None, Some(7)];
-    let columns: Vec<(&str, ArrayRef)> =
-        vec![("n", Arc::new(Int64Array::from(numbers))), ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4])))];
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from(numbers))),
+        ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4]))),
+    ];
     fixture.server.put("b", "f.parquet", parquet(columns, 2));
     let table = fixture.s3("b/f.parquet", &["Parquet", "n Int64, id Int64"]).unwrap();
     let ids = |filter: &str| fixture.query(&table, &format!("select id from t where {filter} order by id"));
@@ -220,7 +222,9 @@ fn without_null_counts(file: &Bytes) -> Bytes {
     for row_group in builder.take_row_groups() {
         let mut row_group = row_group.into_builder();
         let columns = row_group.take_columns().into_iter().map(|column| {
-            let Some(Statistics::Int64(known)) = column.statistics().cloned() else { panic!("no statistics") };
+            let Some(Statistics::Int64(known)) = column.statistics().cloned() else {
+                panic!("no statistics")
+            };
             let (min, max) = (known.min_opt().copied(), known.max_opt().copied());
             let uncounted = Statistics::int64(min, max, None, None, false);
             column.into_builder().set_statistics(uncounted).build().unwrap()
