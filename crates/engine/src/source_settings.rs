@@ -111,6 +111,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         parquet_any_case: settings.get_bool("input_format_parquet_case_insensitive_column_matching"),
         parquet_missing_columns: settings.get_bool("input_format_parquet_allow_missing_columns"),
         parquet_skip_row_groups: settings.get_bool("input_format_parquet_filter_push_down"),
+        parquet_bloom_filters: settings.get_bool("input_format_parquet_bloom_filter_push_down"),
         inference_bytes_max: settings.get_u64("input_format_max_bytes_to_read_for_schema_inference"),
         inference: inference_settings(settings),
         hive_partitioning: settings.get_bool("use_hive_partitioning"),

@@ -1,7 +1,7 @@
 //! Parquet footers, read once per version of a file.
 //!
-//! Invariant: a cached footer is used only for the same store, key, ETag and size; a file without ETag is never
-//! cached. Must not know: columns' meaning in SQL.
+//! Invariant: a cached footer, and the bloom filters kept with it, are used only for the same store, key, ETag and size; a
+//! file without ETag is never cached. Must not know: columns' meaning in SQL.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use bytes::Bytes;
 use host::guarded;
 use parking_lot::Mutex;
 use parquet::DecodeResult;
+use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     FileMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
@@ -25,7 +26,7 @@ const TAIL_BYTES: u64 = 64 << 10;
 /// Length and magic at the end of a Parquet file.
 const TRAILER_BYTES: usize = 8;
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Memory of all cached footers.
+/// Memory of all cached footers and bloom filters.
 const CACHE_BYTES_MAX: usize = 128 << 20;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +37,9 @@ struct FooterKey {
     bytes: u64,
 }
 
+/// Which bloom filter of a file: row group and leaf column.
+pub(crate) type BloomPlace = (usize, usize);
+
 /// Footers of a server, the least recently used forgotten first.
 #[derive(Debug, Default)]
 pub(crate) struct FooterCache {
@@ -44,9 +48,29 @@ pub(crate) struct FooterCache {
 
 #[derive(Debug, Default)]
 struct CacheState {
-    entries: HashMap<FooterKey, (Arc<ParquetMetaData>, u64)>,
+    entries: HashMap<FooterKey, Entry>,
     bytes: usize,
     clock: u64,
+}
+
+/// What is kept of one version of a file.
+#[derive(Debug)]
+struct Entry {
+    footer: Arc<ParquetMetaData>,
+    blooms: HashMap<BloomPlace, Arc<Sbbf>>,
+    used: u64,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.footer.memory_size() + self.blooms.values().map(|bloom| bloom_bytes(bloom)).sum::<usize>()
+    }
+}
+
+fn bloom_bytes(bloom: &Sbbf) -> usize {
+    /// Bytes of a block of a split block bloom filter.
+    const BLOCK_BYTES: usize = 32;
+    bloom.num_blocks().saturating_mul(BLOCK_BYTES)
 }
 
 impl FooterCache {
@@ -80,27 +104,57 @@ impl FooterCache {
         *self.state.lock() = CacheState::default();
     }
 
+    /// Bloom filters of a file that are known already.
+    pub(crate) fn blooms(&self, reader: &FileReader) -> HashMap<BloomPlace, Arc<Sbbf>> {
+        let Some(key) = key_of(reader) else { return HashMap::new() };
+        let state = self.state.lock();
+        state.entries.get(&key).map(|entry| entry.blooms.clone()).unwrap_or_default()
+    }
+
+    /// Keeps bloom filters beside the footer they belong to, as long as that is kept.
+    pub(crate) fn put_blooms(&self, reader: &FileReader, found: &HashMap<BloomPlace, Arc<Sbbf>>) {
+        let Some(key) = key_of(reader) else { return };
+        let mut state = self.state.lock();
+        let Some(entry) = state.entries.get_mut(&key) else { return };
+        let mut added = 0_usize;
+        for (place, bloom) in found {
+            if entry.blooms.insert(*place, Arc::clone(bloom)).is_none() {
+                added = added.saturating_add(bloom_bytes(bloom));
+            }
+        }
+        state.bytes = state.bytes.saturating_add(added);
+        state.forget_oldest();
+    }
+
     fn find(&self, key: &FooterKey) -> Option<Arc<ParquetMetaData>> {
         let mut state = self.state.lock();
         state.clock += 1;
         let now = state.clock;
-        let (footer, used) = state.entries.get_mut(key)?;
-        *used = now;
-        Some(Arc::clone(footer))
+        let entry = state.entries.get_mut(key)?;
+        entry.used = now;
+        Some(Arc::clone(&entry.footer))
     }
 
     fn insert(&self, key: FooterKey, footer: &Arc<ParquetMetaData>) {
         let mut state = self.state.lock();
         state.clock += 1;
-        let now = state.clock;
-        state.bytes += footer.memory_size();
-        if let Some((replaced, _)) = state.entries.insert(key, (Arc::clone(footer), now)) {
-            state.bytes -= replaced.memory_size();
+        let mut entry = Entry { footer: Arc::clone(footer), blooms: HashMap::new(), used: state.clock };
+        if let Some(replaced) = state.entries.remove(&key) {
+            state.bytes -= replaced.bytes();
+            entry.blooms = replaced.blooms;
         }
-        while state.bytes > CACHE_BYTES_MAX {
-            let oldest = state.entries.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
-            let Some((dropped, _)) = oldest.and_then(|key| state.entries.remove(&key)) else { break };
-            state.bytes -= dropped.memory_size();
+        state.bytes += entry.bytes();
+        state.entries.insert(key, entry);
+        state.forget_oldest();
+    }
+}
+
+impl CacheState {
+    fn forget_oldest(&mut self) {
+        while self.bytes > CACHE_BYTES_MAX {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            let Some(dropped) = oldest.and_then(|key| self.entries.remove(&key)) else { break };
+            self.bytes -= dropped.bytes();
         }
     }
 }

@@ -66,6 +66,7 @@ mod shared_text;
 mod text_stream;
 mod row_counts;
 mod prune;
+mod bloom;
 pub mod split;
 pub mod object_table;
 mod object_scan;

@@ -18,6 +18,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
+use crate::bloom;
 use crate::compression::Compression;
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError};
@@ -271,7 +272,10 @@ impl ObjectTable {
         let footer = self.source.env.schema_cache.footers().load(&reader).await?;
         let all: Vec<usize> = (0..footer.num_row_groups()).collect();
         let path = &reader.file.path;
-        let kept = filters.iter().fold(all, |kept, filter| filter.keep(&footer, path, kept));
+        let mut kept = filters.iter().fold(all, |kept, filter| filter.keep(&footer, path, kept));
+        if self.source.env.settings.parquet_bloom_filters {
+            kept = bloom::keep(&self.source.env, &reader, &footer, filters, kept).await?;
+        }
         Ok(Cuttable { file, bytes, row_groups: Some((footer, kept)) })
     }
 

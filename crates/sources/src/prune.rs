@@ -1,19 +1,22 @@
 //! Row groups that cannot hold a matching row, by the statistics in the footer.
 //!
 //! Pure. Invariant: a row group is dropped only if the statistics prove it; unknown means kept. Statistics are read
-//! in the types of the table, not of the file. Must not know: stores.
+//! in the types of the table, not of the file, and only where reading keeps their order. Must not know: stores.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
+use model::ColumnType;
+use model::type_arrow::from_field;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::statistics::Statistics;
 
 use crate::parquet_types;
 
@@ -29,6 +32,16 @@ impl RowGroupFilter {
     pub(crate) fn new(filter: Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Option<RowGroupFilter> {
         let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema)).build(filter)?;
         (!predicate.always_true()).then(|| RowGroupFilter { predicate, schema: Arc::clone(schema) })
+    }
+
+    /// What the filter proves of bloom filters' columns.
+    pub(crate) fn predicate(&self) -> &PruningPredicate {
+        &self.predicate
+    }
+
+    /// Columns of the table.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
     /// Of these row groups, the ones that may hold matching rows.
@@ -63,14 +76,30 @@ impl GroupStatistics<'_> {
             return None;
         }
         let (from, to) = (bounds.data_type(), wanted.data_type());
-        let keeps_order = (from.is_numeric() && to.is_numeric()) || (from.is_temporal() && to.is_temporal());
-        match from == to {
-            true => Some(bounds),
-            false if keeps_order => {
-                arrow::compute::cast(&bounds, to).ok().filter(|cast| cast.null_count() == bounds.null_count())
-            }
-            false => None,
+        if from == to {
+            return Some(bounds);
         }
+        if !keeps_order(from, to) || is_enum(wanted) {
+            return None;
+        }
+        // As values are read, or the bounds would be others' than theirs. A bound that is unknown stays so.
+        let read = formats::conform(&bounds, &wanted.clone().with_nullable(true)).ok()?;
+        (read.null_count() == bounds.null_count()).then_some(read)
+    }
+
+    /// Bounds in the order of the values: old writers compared all bytes as signed numbers.
+    fn in_order(&self, column: &Column) -> bool {
+        let Ok(field) = self.file_schema.field_with_name(&column.name) else { return false };
+        let signed = field.data_type().is_signed_integer()
+            || field.data_type().is_floating()
+            || field.data_type().is_temporal()
+            || *field.data_type() == DataType::Boolean;
+        let leaf = self.converter(column).and_then(|converter| converter.parquet_column_index());
+        let old = |group: &&RowGroupMetaData| {
+            let statistics = leaf.and_then(|leaf| group.column(leaf).statistics());
+            statistics.is_some_and(Statistics::is_min_max_deprecated)
+        };
+        signed || !self.groups.iter().any(old)
     }
 
     /// Whether rows may have the type's default where the file has NULL: neither the bounds cover it, nor is a row group
@@ -90,8 +119,34 @@ impl GroupStatistics<'_> {
     }
 }
 
+/// Whether a smaller value of the one type is never read as a larger one of the other.
+fn keeps_order(from: &DataType, to: &DataType) -> bool {
+    let zone = |data_type: &DataType| match data_type {
+        DataType::Timestamp(_, zone) => zone.clone(),
+        _ => None,
+    };
+    // Hours of a clock that is put back come twice.
+    let same_clock = zone(from).is_some() || zone(to).is_none_or(|zone| &*zone == "UTC");
+    match (from, to) {
+        (DataType::BinaryView, DataType::Utf8View) => true,
+        (DataType::Boolean, to) => to.is_numeric(),
+        (DataType::Date32, to) if to.is_integer() => true,
+        (from, to) if from.is_numeric() && to.is_numeric() => true,
+        (from, to) if from.is_temporal() || from.is_integer() => to.is_temporal() && same_clock,
+        _ => false,
+    }
+}
+
+/// Numbers in a file may be no values of the enum, which is an error where they are read, not where they are bounds.
+fn is_enum(field: &Field) -> bool {
+    matches!(from_field(field).value_type(), ColumnType::Enum8(_) | ColumnType::Enum16(_))
+}
+
 impl PruningStatistics for GroupStatistics<'_> {
     fn min_values(&self, column: &Column) -> Option<ArrayRef> {
+        if !self.in_order(column) {
+            return None;
+        }
         let bounds = self.converter(column)?.row_group_mins(self.groups.iter().copied()).ok()?;
         self.in_table_type(column, bounds)
     }

@@ -182,6 +182,8 @@ pub struct SourceSettings {
     pub parquet_missing_columns: bool,
     /// Row groups and pages are skipped by their bounds.
     pub parquet_skip_row_groups: bool,
+    /// Row groups are skipped by their bloom filters.
+    pub parquet_bloom_filters: bool,
     /// Bytes of a text file looked at by inference.
     pub inference_bytes_max: u64,
     /// Parquet footers read for one source; of more files inference takes an even sample.
@@ -242,6 +244,7 @@ impl Default for SourceSettings {
             parquet_any_case: false,
             parquet_missing_columns: true,
             parquet_skip_row_groups: true,
+            parquet_bloom_filters: true,
             inference_bytes_max: 32 << 20,
             max_footers: 2000,
             prefetch_bytes_max: 64 << 20,

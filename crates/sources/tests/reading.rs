@@ -11,6 +11,8 @@ mod fixture;
 mod globs;
 #[path = "reading/parquet.rs"]
 mod parquet_files;
+#[path = "reading/pruning.rs"]
+mod pruning;
 #[path = "reading/broken_parquet.rs"]
 mod broken_parquet;
 #[path = "reading/faults.rs"]

@@ -131,6 +131,7 @@ const DECIDING: &[&str] = &[
 /// Settings of these families that decide about speed alone.
 const NOT_DECIDING: &[&str] = &[
     "input_format_parquet_filter_push_down",
+    "input_format_parquet_bloom_filter_push_down",
     "schema_inference_use_cache_for_s3",
     "schema_inference_use_cache_for_file",
 ];

@@ -40,6 +40,7 @@ input_format_parquet_max_block_size UInt64, "65409", NoEffect, "Rows of a block 
 input_format_parquet_case_insensitive_column_matching Bool, "0", Obeyed, "Whether names match in any case.";
 input_format_parquet_allow_missing_columns Bool, "1", Obeyed, "Whether missing columns are defaults.";
 input_format_parquet_filter_push_down Bool, "1", Obeyed, "Whether row groups are skipped by statistics.";
+input_format_parquet_bloom_filter_push_down Bool, "1", Obeyed, "Whether row groups are skipped by their bloom filters.";
 input_format_parquet_use_native_reader_v3 Bool, "1", NoEffect, "Which of ClickHouse's readers is used.";
 input_format_values_interpret_expressions Bool, "1", NoEffect, "Whether VALUES may hold expressions; it always may.";
 input_format_max_block_wait_ms  UInt64, "0", NoEffect, "Time after which a block goes on unfilled.";
