@@ -5,28 +5,37 @@
 //! runs, not when the plan is made.
 //! Invariant: in one run of the plan every unit is read by one stream. Must not know: what is done with the rows.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result as EngineResult, Statistics, internal_err};
+use datafusion::common::{DataFusionError, Result as EngineResult, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation,
+};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SortOrderPushdownResult,
+};
+use formats::FormatKind;
 use futures::StreamExt;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use crate::error::Result;
-use crate::object_table::{ObjectTable, to_datafusion};
+use crate::live_filters::LiveFilters;
+use crate::object_table::{ObjectTable, Wanted, to_datafusion};
 use crate::parquet_stream::BatchStream;
+use crate::read_order::ReadOrder;
 use crate::split::SourceUnit;
 
 /// Units per stream aimed at: enough to even out differences, few enough to keep requests large.
@@ -47,6 +56,10 @@ pub(crate) struct ObjectScanExec {
     files: Vec<usize>,
     projection: Option<Vec<usize>>,
     filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// As the nodes above gave them, over this node's columns; empty or `live`.
+    offered: Vec<Arc<dyn PhysicalExpr>>,
+    live: Option<Arc<LiveFilters>>,
+    order: Option<ReadOrder>,
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -90,11 +103,36 @@ impl ObjectScanExec {
             files,
             projection,
             filters,
+            offered: Vec::new(),
+            live: None,
+            order: None,
             limit,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
         })
+    }
+
+    /// The same scan, to be changed, as one that has never run.
+    fn again(&self) -> ObjectScanExec {
+        ObjectScanExec {
+            table: self.table.clone(),
+            files: self.files.clone(),
+            projection: self.projection.clone(),
+            filters: self.filters.clone(),
+            offered: self.offered.clone(),
+            live: self.live.clone(),
+            order: self.order.clone(),
+            limit: self.limit,
+            properties: Arc::clone(&self.properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+            run: Mutex::default(),
+        }
+    }
+
+    /// Whether there are row groups with bounds.
+    fn knows_bounds(&self) -> bool {
+        self.table.format() == FormatKind::Parquet && self.table.env().settings.parquet_skip_row_groups
     }
 
     fn streams(&self) -> usize {
@@ -121,6 +159,8 @@ struct Scan {
     files: Vec<usize>,
     projection: Option<Vec<usize>>,
     filters: Vec<Arc<dyn PhysicalExpr>>,
+    live: Option<Arc<LiveFilters>>,
+    order: Option<ReadOrder>,
     streams: usize,
     batch_rows: usize,
     queue: Arc<Queue>,
@@ -133,6 +173,9 @@ struct Reading {
     /// Opened units with their bytes, in order.
     ahead: VecDeque<(u64, BatchStream)>,
     left: Option<usize>,
+    /// Units are still to be opened ahead.
+    ahead_due: bool,
+    has_output: bool,
     metrics: BaselineMetrics,
 }
 
@@ -141,8 +184,13 @@ impl Scan {
     async fn open(&self) -> Result<Option<(u64, BatchStream)>> {
         let units = self.queue.units.get_or_try_init(|| self.cut()).await?;
         let Some(unit) = units.lock().pop_front() else { return Ok(None) };
-        let opened =
-            self.table.scan_unit(&unit, self.projection.as_deref(), &self.filters, self.batch_rows).await?;
+        let wanted = Wanted {
+            projection: self.projection.as_deref(),
+            filters: &self.filters,
+            live: self.live.as_ref(),
+            batch_rows: self.batch_rows,
+        };
+        let opened = self.table.read_unit(&unit, wanted).await?;
         Ok(Some((unit.bytes, opened)))
     }
 
@@ -150,9 +198,35 @@ impl Scan {
         let bytes: u64 = self.files.iter().map(|file| self.table.files()[*file].bytes).sum();
         let streams = u64::try_from(self.streams).unwrap_or(1).max(1);
         let target = (bytes / (streams * UNITS_PER_STREAM)).max(UNIT_BYTES_MIN);
-        let units = self.table.shared(self.table.units_of(&self.files, target, &self.filters).await?);
+        let units = match &self.order {
+            Some(order) => {
+                let row_groups = self.table.units_of(&self.files, 1, &self.filters).await?;
+                self.in_order(order, row_groups).await?
+            }
+            None => self.table.shared(self.table.units_of(&self.files, target, &self.filters).await?),
+        };
         self.table.expect(&units, self.projection.as_deref()).await?;
         Ok(Mutex::new(units.into()))
+    }
+}
+
+impl Scan {
+    /// Units of one row group each, those first that may hold the first rows.
+    async fn in_order(&self, order: &ReadOrder, units: Vec<SourceUnit>) -> Result<Vec<SourceUnit>> {
+        let mut known: HashMap<usize, Vec<Option<ScalarValue>>> = HashMap::new();
+        for file in units.iter().map(|unit| unit.file) {
+            // Footers of files without an ETag are not kept: asking again costs more than the order brings.
+            if known.contains_key(&file) || self.table.files()[file].etag.is_none() {
+                continue;
+            }
+            let (reader, footer) = self.table.footer_of(file).await?;
+            known.insert(file, order.bounds(&footer, &reader.file.path, &self.table.schema()));
+        }
+        let bound = |unit: &SourceUnit| {
+            let row_group = unit.row_groups.as_ref()?.first()?;
+            known.get(&unit.file)?.get(*row_group)?.clone()
+        };
+        Ok(order.sort(units.into_iter().map(|unit| (bound(&unit), unit)).collect()))
     }
 }
 
@@ -170,15 +244,21 @@ impl Reading {
                 self.current = next.map(|(_, stream)| stream);
                 // The next unit of a few rows is most likely never needed.
                 let few = self.left.is_some_and(|left| left <= FEW_ROWS);
-                if self.current.is_some() && !few {
-                    self.open_ahead().await?;
-                }
+                self.ahead_due = self.current.is_some() && !few;
+            }
+            // The first rows may tell that the next unit is not needed.
+            let says_nothing = |live: &Arc<LiveFilters>| live.says_nothing();
+            let waits = !self.has_output && self.scan.live.as_ref().is_some_and(says_nothing);
+            if self.ahead_due && !waits {
+                self.ahead_due = false;
+                self.open_ahead().await?;
             }
             let Some(current) = &mut self.current else { return Ok(None) };
             match current.next().await {
                 None => self.current = None,
                 Some(batch) => {
                     let batch = self.limited(batch?);
+                    self.has_output = true;
                     self.metrics.record_output(batch.num_rows());
                     return Ok(Some((batch, self)));
                 }
@@ -234,6 +314,9 @@ impl DisplayAs for ObjectScanExec {
             let filters: Vec<String> = self.filters.iter().map(ToString::to_string).collect();
             write!(f, ", skip_by=[{}]", filters.join(", "))?;
         }
+        if let Some(order) = &self.order {
+            write!(f, ", row_groups_by=[{order}]")?;
+        }
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
         }
@@ -258,7 +341,7 @@ impl ExecutionPlan for ObjectScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> EngineResult<TreeNodeRecursion>,
     ) -> EngineResult<TreeNodeRecursion> {
-        for filter in &self.filters {
+        for filter in self.filters.iter().chain(&self.offered) {
             if f(filter)? == TreeNodeRecursion::Stop {
                 return Ok(TreeNodeRecursion::Stop);
             }
@@ -273,6 +356,42 @@ impl ExecutionPlan for ObjectScanExec {
         if children.is_empty() { Ok(self) } else { internal_err!("an object scan has no inputs") }
     }
 
+    /// Filters that grow with what the nodes above see: they skip row groups, and are applied again above.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> EngineResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters = result.parent_filters.iter().map(|filter| Arc::clone(&filter.filter));
+        let offered: Vec<Arc<dyn PhysicalExpr>> = self.offered.iter().cloned().chain(filters).collect();
+        let answer = FilterPushdownPropagation::all_unsupported(result);
+        if phase != FilterPushdownPhase::Post || !self.knows_bounds() {
+            return Ok(answer);
+        }
+        let about_files = self.table.about_stored_columns(&offered);
+        let Some(live) = LiveFilters::new(&about_files, &self.table.schema()) else { return Ok(answer) };
+        let exec = ObjectScanExec { live: Some(Arc::new(live)), offered, ..self.again() };
+        Ok(answer.with_updated_node(Arc::new(exec)))
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> EngineResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        let order = ReadOrder::of(order).filter(|order| self.table.constant(order.column()).is_none());
+        let (Some(order), true) = (order, self.knows_bounds()) else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let exec = ObjectScanExec { order: Some(order), ..self.again() };
+        Ok(SortOrderPushdownResult::Inexact { inner: Arc::new(exec) })
+    }
+
+    /// For another run with other rows above: what the filters have learnt does not hold for it.
+    fn reset_state(self: Arc<Self>) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(ObjectScanExec { live: None, offered: Vec::new(), ..self.again() }))
+    }
+
     fn execute(
         &self,
         partition: usize,
@@ -283,6 +402,8 @@ impl ExecutionPlan for ObjectScanExec {
             files: self.files.clone(),
             projection: self.projection.clone(),
             filters: self.filters.clone(),
+            live: self.live.clone(),
+            order: self.order.clone(),
             streams: self.streams(),
             batch_rows: context.session_config().batch_size(),
             queue: self.queue(partition),
@@ -292,6 +413,8 @@ impl ExecutionPlan for ObjectScanExec {
             current: None,
             ahead: VecDeque::new(),
             left: self.limit,
+            ahead_due: false,
+            has_output: false,
             metrics: BaselineMetrics::new(&self.metrics, partition),
         };
         let batches = futures::stream::try_unfold(reading, Reading::next);

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use formats::{FormatKind, RecordBoundaries};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 use model::type_arrow::to_field;
+use parquet::file::metadata::ParquetMetaData;
 
 use crate::bloom;
 use crate::compression::Compression;
@@ -25,6 +26,7 @@ use crate::error::{Result, SourceError};
 use crate::fetch::FileReader;
 use crate::late_columns::LateColumns;
 use crate::listing::SourceFile;
+use crate::live_filters::LiveFilters;
 use crate::pages;
 use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
@@ -39,6 +41,15 @@ use crate::virtual_columns::{FileColumn, VirtualColumn};
 
 /// Footers asked for together.
 const FOOTERS_AT_ONCE: usize = 32;
+
+/// What a scan wants of a unit.
+pub(crate) struct Wanted<'a> {
+    /// Columns of the table by position; `None`: all.
+    pub projection: Option<&'a [usize]>,
+    pub filters: &'a [Arc<dyn PhysicalExpr>],
+    pub live: Option<&'a Arc<LiveFilters>>,
+    pub batch_rows: usize,
+}
 
 /// Files outside as a table; clones share the listing.
 #[derive(Clone)]
@@ -209,8 +220,7 @@ impl ObjectTable {
         row_groups: &[usize],
         projection: Option<&[usize]>,
     ) -> Result<u64> {
-        let reader = self.source.env.reader(&self.source.store, &self.source.files[file]);
-        let footer = self.source.env.schema_cache.footers().load(&reader).await?;
+        let (_, footer) = self.footer_of(file).await?;
         let wanted = |name: &str| match projection {
             None => true,
             Some(positions) => positions.iter().any(|i| self.schema.fields()[*i].name() == name),
@@ -268,8 +278,7 @@ impl ObjectTable {
         if self.source.format != FormatKind::Parquet {
             return Ok(Cuttable { file, bytes, row_groups: None });
         }
-        let reader = self.source.env.reader(&self.source.store, &self.source.files[file]);
-        let footer = self.source.env.schema_cache.footers().load(&reader).await?;
+        let (reader, footer) = self.footer_of(file).await?;
         let all: Vec<usize> = (0..footer.num_row_groups()).collect();
         let path = &reader.file.path;
         let mut kept = filters.iter().fold(all, |kept, filter| filter.keep(&footer, path, kept));
@@ -277,6 +286,13 @@ impl ObjectTable {
             kept = bloom::keep(&self.source.env, &reader, &footer, filters, kept).await?;
         }
         Ok(Cuttable { file, bytes, row_groups: Some((footer, kept)) })
+    }
+
+    /// A reader of a file of Parquet, and its footer.
+    pub(crate) async fn footer_of(&self, file: usize) -> Result<(FileReader, Arc<ParquetMetaData>)> {
+        let reader = self.source.env.reader(&self.source.store, &self.source.files[file]);
+        let footer = self.source.env.schema_cache.footers().load(&reader).await?;
+        Ok((reader, footer))
     }
 
     fn row_group_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Vec<RowGroupFilter> {
@@ -288,7 +304,10 @@ impl ObjectTable {
     }
 
     /// Filters that the files' own bounds can answer: a partition may have a namesake in the file.
-    fn about_stored_columns(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Vec<Arc<dyn PhysicalExpr>> {
+    pub(crate) fn about_stored_columns(
+        &self,
+        filters: &[Arc<dyn PhysicalExpr>],
+    ) -> Vec<Arc<dyn PhysicalExpr>> {
         let stored = |filter: &&Arc<dyn PhysicalExpr>| {
             collect_columns(filter).iter().all(|column| self.constant(column.name()).is_none())
         };
@@ -306,11 +325,16 @@ impl ObjectTable {
         filters: &[Arc<dyn PhysicalExpr>],
         batch_rows: usize,
     ) -> Result<BatchStream> {
-        let source = &self.source;
+        self.read_unit(unit, Wanted { projection, filters, live: None, batch_rows }).await
+    }
+
+    /// [`Self::scan_unit`], with filters that grow meanwhile.
+    pub(crate) async fn read_unit(&self, unit: &SourceUnit, wanted: Wanted<'_>) -> Result<BatchStream> {
+        let (source, batch_rows) = (&self.source, wanted.batch_rows.max(1));
         let file = source.files.get(unit.file).ok_or_else(|| {
             SourceError::bad_arguments(format!("unit names file {} of {}", unit.file, source.files.len()))
         })?;
-        let output = match projection {
+        let output = match wanted.projection {
             Some(positions) => {
                 let projected = self.schema.project(positions);
                 Arc::new(projected.map_err(|error| SourceError::bad_arguments(error.to_string()))?)
@@ -328,7 +352,7 @@ impl ObjectTable {
             let known = key.as_ref().and_then(|key| source.env.schema_cache.get(key)?.rows);
             let only_constants = output.fields().iter().all(|field| self.constant(field.name()).is_some());
             if let (Some(rows), true) = (known, only_constants) {
-                return row_counts::constant_rows(&constants, &output, file, rows, batch_rows.max(1));
+                return row_counts::constant_rows(&constants, &output, file, rows, batch_rows);
             }
             let read = TextRead {
                 reader,
@@ -348,7 +372,7 @@ impl ObjectTable {
                 None => rows,
             });
         }
-        self.scan_row_groups(unit, (reader, output), filters, batch_rows).await
+        self.scan_row_groups(unit, (reader, output), wanted).await
     }
 
     /// Rows of a Parquet unit, without the row groups, pages and late columns that no row needs.
@@ -356,8 +380,7 @@ impl ObjectTable {
         &self,
         unit: &SourceUnit,
         (reader, output): (FileReader, SchemaRef),
-        filters: &[Arc<dyn PhysicalExpr>],
-        batch_rows: usize,
+        Wanted { filters, live, batch_rows, .. }: Wanted<'_>,
     ) -> Result<BatchStream> {
         let (source, file) = (&self.source, Arc::clone(&reader.file));
         let (constants, memory) = (self.constants.clone(), source.env.memory.clone());
@@ -365,6 +388,7 @@ impl ObjectTable {
         let mut footer = footers.load(&reader).await?;
         let all = || (0..footer.num_row_groups()).collect();
         let mut row_groups = unit.row_groups.clone().unwrap_or_else(all);
+        row_groups.retain(|row_group| live.is_none_or(|live| live.keeps(&footer, &file.path, *row_group)));
         let mut selections = HashMap::new();
         let mut late = None;
         if !filters.is_empty() && source.env.settings.parquet_skip_row_groups {
@@ -387,6 +411,7 @@ impl ObjectTable {
             row_groups,
             selections,
             late,
+            live: live.cloned(),
             batch_rows: batch_rows.max(1),
             memory,
         })
@@ -398,7 +423,7 @@ impl ObjectTable {
         SchemaKey::of(&source.store, file, settings, source.format.name(), source.compression)
     }
 
-    fn constant(&self, name: &str) -> Option<&FileColumn> {
+    pub(crate) fn constant(&self, name: &str) -> Option<&FileColumn> {
         self.constants.iter().find(|column| column.name() == name)
     }
 
@@ -444,7 +469,7 @@ impl ObjectTable {
             };
             let values: Vec<_> =
                 self.source.files.iter().map(|file| column.value(file)).collect::<Result<_>>()?;
-            let array = datafusion::common::ScalarValue::iter_to_array(values);
+            let array = ScalarValue::iter_to_array(values);
             columns.push(array.map_err(|error| broken(error.to_string()))?);
         }
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)

@@ -30,6 +30,7 @@ use crate::conform::{Place, conform, missing};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::fetch::FileReader;
 use crate::late_columns::LateColumns;
+use crate::live_filters::LiveFilters;
 use crate::parquet_types;
 use crate::virtual_columns::FileColumn;
 
@@ -55,6 +56,8 @@ pub(crate) struct ParquetRead {
     pub selections: HashMap<usize, RowSelection>,
     /// Filters by which columns are read in two steps.
     pub late: Option<LateColumns>,
+    /// Filters that may say more when the next row group is due.
+    pub live: Option<Arc<LiveFilters>>,
     pub batch_rows: usize,
     pub memory: MemoryBudget,
 }
@@ -83,6 +86,10 @@ struct Stream {
     current: Option<(ParquetRecordBatchReader, MemoryGrant)>,
     /// A row group is about to be the current one: no other is needed now.
     is_opening: bool,
+    /// A batch has been given out, which live filters may have learnt from.
+    has_output: bool,
+    /// Nothing was fetched ahead, because live filters said nothing yet.
+    held: bool,
 }
 
 /// A row group before its bytes are asked for.
@@ -96,6 +103,7 @@ enum Opened {
 
 /// A row group whose bytes are on their way.
 struct Fetched {
+    row_group: usize,
     bytes: u64,
     row_group: usize,
     grant: MemoryGrant,
@@ -132,6 +140,8 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
         fetched: VecDeque::new(),
         current: None,
         is_opening: false,
+        has_output: false,
+        held: false,
     };
     stream.fetch_ahead()?;
     Ok(futures::stream::try_unfold(stream, Stream::next).boxed())
@@ -175,6 +185,10 @@ fn no_column(path: &str, column: &str) -> SourceError {
 
 impl Stream {
     async fn next(mut self) -> Result<Option<(RecordBatch, Stream)>> {
+        if self.held && self.has_output {
+            self.held = false;
+            self.fetch_ahead()?;
+        }
         loop {
             if let Some((reader, _)) = &mut self.current {
                 // The decoder asserts what a broken file does not keep.
@@ -183,6 +197,7 @@ impl Stream {
                     Some(Ok(batch)) => {
                         self.read.reader.progress.add_rows(batch.num_rows());
                         let batch = self.output(&batch)?;
+                        self.has_output = true;
                         return Ok(Some((batch, self)));
                     }
                     Some(Err(error)) => return Err(self.decode_error(&error.to_string())),
@@ -205,11 +220,18 @@ impl Stream {
         }
         let Some(fetched) = self.fetched.pop_front() else { return Ok(false) };
         let Fetched { row_group, mut grant, source, .. } = fetched;
+        if !self.keeps(row_group) {
+            return Ok(true);
+        }
         self.grant_decoding(row_group, &mut grant)?;
-        self.is_opening = true;
-        let ahead = self.fetch_ahead();
-        self.is_opening = false;
-        ahead?;
+        if self.holds_back() {
+            self.held = true;
+        } else {
+            self.is_opening = true;
+            let ahead = self.fetch_ahead();
+            self.is_opening = false;
+            ahead?;
+        }
         self.current = match source {
             FetchedSource::Ready(reader) => Some((reader, grant)),
             FetchedSource::Arriving { decoder, ranges, task } => {
@@ -226,6 +248,10 @@ impl Stream {
     /// Sends requests for waiting row groups: one always, more while they fit.
     fn fetch_ahead(&mut self) -> Result<()> {
         while let Some(row_group) = self.waiting.front().copied() {
+            if !self.keeps(row_group) {
+                self.waiting.pop_front();
+                continue;
+            }
             let (decoder, ranges) = match self.decoder(row_group)? {
                 Opened::Needs(decoder, ranges) => (decoder, ranges),
                 Opened::Empty => {
@@ -253,12 +279,24 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether a row group may hold rows that the filters want by now.
+    fn keeps(&self, row_group: usize) -> bool {
+        let live = self.read.live.as_ref();
+        live.is_none_or(|live| live.keeps(&self.read.footer, &self.read.reader.file.path, row_group))
+    }
+
+    /// Whether it is worth waiting for what the first rows tell: a request too many costs more than a round trip.
+    fn holds_back(&self) -> bool {
+        !self.has_output && self.read.live.as_ref().is_some_and(|live| live.says_nothing())
+    }
+
     /// Memory for the bytes of one more row group; `None` when it has to wait.
     fn granted(&self, bytes: u64) -> Option<MemoryGrant> {
         let settings = &self.read.reader.settings;
         let needed_now = self.fetched.is_empty() && self.current.is_none() && !self.is_opening;
         let ahead: u64 = self.fetched.iter().map(|fetched| fetched.bytes).sum();
         let fits = settings.reads_ahead()
+            && !self.holds_back()
             && self.fetched.len() < ROW_GROUPS_AHEAD_MAX
             && (self.fetched.is_empty() || ahead.saturating_add(bytes) <= settings.prefetch_bytes_max);
         if !needed_now && !fits {

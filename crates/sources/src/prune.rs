@@ -56,6 +56,25 @@ impl RowGroupFilter {
     }
 }
 
+/// The smallest (or largest) value of a column in each row group, as far as it is known.
+pub(crate) fn bounds(
+    footer: &ParquetMetaData,
+    path: &str,
+    schema: &SchemaRef,
+    column: &str,
+    largest: bool,
+) -> Vec<Option<ScalarValue>> {
+    let unknown = vec![None; footer.num_row_groups()];
+    let Ok(file_schema) = parquet_types::decoded_schema(footer, path) else { return unknown };
+    let groups = footer.row_groups().iter().collect();
+    let statistics = GroupStatistics { footer, groups, file_schema, table_schema: schema };
+    let column = Column::from_name(column);
+    let bounds = if largest { statistics.max_values(&column) } else { statistics.min_values(&column) };
+    let Some(bounds) = bounds else { return unknown };
+    let bound = |row| ScalarValue::try_from_array(&bounds, row).ok().filter(|bound| !bound.is_null());
+    (0..unknown.len()).map(bound).collect()
+}
+
 struct GroupStatistics<'a> {
     footer: &'a ParquetMetaData,
     groups: Vec<&'a RowGroupMetaData>,

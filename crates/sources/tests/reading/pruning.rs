@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Int32Array, Int64Array, StringArray,
-    TimestampMillisecondArray, UInt16Array, UInt32Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
+    StringArray, TimestampMillisecondArray, UInt16Array, UInt32Array,
 };
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -205,5 +205,104 @@ fn a_bloom_filter_never_drops_a_row() {
         prop_assert_eq!(found, vec![expected.to_string()], "{} read as {}", sql, read_as);
         Ok(())
     });
+    checked.unwrap();
+}
+
+/// Twenty row groups of a hundred rows each, in no order, with a column that is large.
+fn shuffled_file() -> Bytes {
+    let group = |n: i64| (n / 100 * 7 % 20) * 100 + n % 100;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from_iter_values((0..2000).map(group)))),
+        ("m", Arc::new(Int64Array::from_iter((0..2000).map(|n| (n % 3 > 0).then(|| group(n)))))),
+        (
+            "f",
+            Arc::new(Float64Array::from_iter_values(
+                (0..2000).map(|n| if n == 1555 { f64::NAN } else { 1.0 }),
+            )),
+        ),
+        ("pad", Arc::new(StringArray::from_iter_values((0..2000).map(|n| scattered(n).repeat(300))))),
+    ];
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(100))
+        .set_dictionary_enabled(false)
+        .set_compression(parquet::basic::Compression::UNCOMPRESSED)
+        .build();
+    written(columns, properties)
+}
+
+#[test]
+fn row_groups_that_cannot_be_among_the_first_rows_are_not_fetched() {
+    let fixture = Fixture::new();
+    fixture.server.put("b", "f.parquet", shuffled_file());
+    let table = fixture.s3("b/f.parquet", &[]).unwrap();
+    let asked = |sql: &str| {
+        fixture.server.forget_arrived();
+        let before = fixture.env.progress.rows_read();
+        let found = fixture.query(&table, sql).unwrap();
+        (found, fixture.server.counts().2, fixture.env.progress.rows_read() - before)
+    };
+    // Two streams read a row group each before anybody knows better.
+    for (sql, expected, gets_max) in [
+        ("select n, length(pad) from t order by n limit 2", ["0|6000", "1|6000"], 4),
+        ("select n, length(pad) from t order by n desc limit 2", ["1999|6000", "1998|6000"], 4),
+        ("select m, length(pad) from t order by m desc nulls last limit 2", ["1999|6000", "1998|6000"], 4),
+        (
+            "select n, length(pad) from t where n % 2 = 1 order by n desc limit 2",
+            ["1999|6000", "1997|6000"],
+            20,
+        ),
+    ] {
+        let (found, gets, read) = asked(sql);
+        assert_eq!(found, expected, "{sql}");
+        assert!(
+            gets > 0 && gets <= gets_max && read <= 100 * u64::try_from(gets_max).unwrap(),
+            "{sql}: {gets} {read}"
+        );
+    }
+    // Every row is asked for, and NaN is no bound.
+    let (found, gets, read) = asked("select n from t order by n limit 5000");
+    assert_eq!((found.len(), read), (2000, 2000), "{gets}");
+    assert_eq!(asked("select n from t order by f desc, n limit 1").0, ["1555"]);
+    assert_eq!(fixture.env.memory.used(), 0);
+}
+
+#[test]
+fn joins_fetch_no_row_group_without_a_key() {
+    let fixture = Fixture::new();
+    fixture.server.put("b", "f.parquet", shuffled_file());
+    let table = fixture.s3("b/f.parquet", &[]).unwrap();
+    let sql = "select n, length(pad) from t join (values (1234), (1235)) k(key) on n = key order by n";
+    let before = fixture.env.progress.rows_read();
+    assert_eq!(fixture.query(&table, sql).unwrap(), ["1234|6000", "1235|6000"]);
+    assert!(fixture.env.progress.rows_read() - before <= 2000);
+}
+
+#[test]
+fn the_first_rows_are_those_of_a_full_sort() {
+    let fixture = Fixture::new();
+    let values = prop::collection::vec(prop::option::of(-50_i64..50), 1..120);
+    let mut runner = TestRunner::new(Config { cases: 30, failure_persistence: None, ..Config::default() });
+    let key = std::cell::Cell::new(0);
+    let checked =
+        runner.run(&(values, 1..12_usize, any::<bool>(), any::<bool>()), |(values, k, desc, first)| {
+            key.set(key.get() + 1);
+            let name = format!("q{}.parquet", key.get());
+            fixture.server.put(
+                "b",
+                &name,
+                parquet(vec![("v", Arc::new(Int64Array::from(values.clone())))], 7),
+            );
+            let mut expected = values;
+            // NULL is beyond every number, on the side asked for.
+            expected.sort_by_key(|v| (v.is_none() != first, v.map(|v| if desc { -v } else { v })));
+            let expected: Vec<String> =
+                expected.iter().take(k).map(|v| v.map_or("NULL".to_owned(), |v| v.to_string())).collect();
+            let direction = if desc { "desc" } else { "asc" };
+            let nulls = if first { "first" } else { "last" };
+            let sql = format!("select v from t order by v {direction} nulls {nulls} limit {k}");
+            let (found, _) = rows_and_read(&fixture, &format!("b/{name}"), "", &sql);
+            prop_assert_eq!(found, expected, "{}", sql);
+            Ok(())
+        });
     checked.unwrap();
 }
