@@ -49,6 +49,7 @@ pub mod reader;
 
 pub mod boundary;
 pub mod infer;
+pub mod detect;
 
 pub mod writer;
 
@@ -56,6 +57,7 @@ pub use boundary::RecordBoundaries;
 pub use builder::{CellError, TypedColumnBuilder, parse_value};
 pub use cell::{Cell, TextForm};
 pub use conform::{conform, missing};
+pub use detect::detect;
 pub use error::{FormatError, ValueError};
 pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};

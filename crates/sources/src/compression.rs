@@ -54,9 +54,7 @@ pub enum Magic {
     Foreign(&'static str),
 }
 
-/// First bytes to look at.
-pub const MAGIC_BYTES: u64 = 16;
-/// The same, of a stream.
+/// First bytes to look at, of a stream.
 const FIRST_BYTES: usize = 16;
 
 impl Compression {

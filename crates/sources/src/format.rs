@@ -2,7 +2,7 @@
 //!
 //! Invariant: a format that is only recognised, not read, is refused by name. Must not know: how a format is decoded.
 
-use formats::FormatKind;
+use formats::{FormatKind, FormatSettings};
 
 use crate::compression::{Compression, Magic, magic};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
@@ -41,24 +41,26 @@ pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
     }
 }
 
-/// By the first bytes of the decompressed content.
-pub fn by_content(first: &[u8], file_name: &str) -> Result<FormatKind> {
-    let found = match magic(first) {
-        Some(Magic::Parquet) => Some(FormatKind::Parquet),
-        Some(Magic::Foreign("Arrow")) => Some(FormatKind::Arrow),
+/// By the first bytes of the decompressed content, which are all of it `at_end`.
+pub fn by_content(
+    first: &[u8],
+    at_end: bool,
+    settings: &FormatSettings,
+    file_name: &str,
+) -> Result<FormatKind> {
+    match magic(first) {
+        Some(Magic::Parquet) => return Ok(FormatKind::Parquet),
+        Some(Magic::Foreign("Arrow")) => return Ok(FormatKind::Arrow),
         Some(Magic::Foreign(name)) => return Err(not_yet(name, file_name)),
-        _ => match first.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => Some(FormatKind::JsonEachRow),
-            _ => None,
-        },
-    };
-    found.ok_or_else(|| {
-        SourceError::new(
-            SourceErrorKind::NoStructure,
-            format!("the format of \"{file_name}\" cannot be detected"),
-        )
-        .with_code(code::CANNOT_DETECT_FORMAT)
-        .with_hint("give the format as an argument")
+        _ if first.starts_with(b"\x93NUMPY") => return Err(not_yet("Npy", file_name)),
+        _ => {}
+    }
+    formats::detect(first, at_end, settings).map_err(|why| {
+        let message = format!("the format of \"{file_name}\" cannot be detected: {why}");
+        SourceError::new(SourceErrorKind::NoStructure, message)
+            .with_file(file_name)
+            .with_code(code::CANNOT_DETECT_FORMAT)
+            .with_hint("give the format as an argument")
     })
 }
 
@@ -86,11 +88,17 @@ mod tests {
 
     #[test]
     fn content_tells_when_the_name_does_not() {
-        assert_eq!(by_content(b"PAR1xxxx", "f").unwrap().name(), "Parquet");
-        assert_eq!(by_content(b"ARROW1\0\0", "f").unwrap().name(), "Arrow");
-        assert_eq!(by_content(b" \n{\"a\":1}", "f").unwrap().name(), "JSONEachRow");
-        assert_eq!(by_content(b"ORC...", "f").unwrap_err().code(), code::NOT_IMPLEMENTED);
-        assert_eq!(by_content(b"??", "f").unwrap_err().code(), code::CANNOT_DETECT_FORMAT);
+        let of = |first: &[u8]| by_content(first, true, &FormatSettings::default(), "b/f");
+        assert_eq!(of(b"PAR1xxxx").unwrap().name(), "Parquet");
+        assert_eq!(of(b"ARROW1\0\0").unwrap().name(), "Arrow");
+        assert_eq!(of(b" \n{\"a\":1}").unwrap().name(), "JSONEachRow");
+        assert_eq!(of(b"a,b\n1,2\n").unwrap().name(), "CSV");
+        for foreign in [&b"ORC..."[..], b"Obj\x01", b"\x93NUMPY\x01"] {
+            assert_eq!(of(foreign).unwrap_err().code(), code::NOT_IMPLEMENTED);
+        }
+        let error = of(b"??").unwrap_err();
+        assert_eq!((error.code(), error.file()), (code::CANNOT_DETECT_FORMAT, Some("b/f")));
+        assert!(error.to_string().contains("give the format"), "{error}");
     }
 
     #[test]

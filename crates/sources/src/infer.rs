@@ -13,6 +13,7 @@ use model::ColumnType;
 use crate::compression::{Compression, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::fetch::FileReader;
 use crate::footer;
 use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge_settled};
@@ -168,7 +169,8 @@ impl Inference<'_> {
         let bytes_max = self.env.settings.inference_bytes_max;
         let mut bytes = SAMPLE_BYTES.min(bytes_max);
         loop {
-            let (sample, whole) = self.sample_of(file, bytes).await?;
+            let (sample, whole) =
+                beginning(&self.env.reader(self.store, file), self.compression, bytes).await?;
             match formats::infer_details(self.format, &sample, whole, &self.env.settings.format) {
                 Ok(found) if !found.columns.is_empty() => return self.named(found, file),
                 Ok(_) => {
@@ -203,29 +205,33 @@ impl Inference<'_> {
         }
         Ok(names.iter().cloned().zip(found.columns.into_iter().map(|(_, found)| found)).collect())
     }
+}
 
-    /// The decompressed beginning of a file, and whether it is all of it.
-    async fn sample_of(&self, file: &Arc<SourceFile>, bytes: u64) -> Result<(BytesMut, bool)> {
-        let reader = self.env.reader(self.store, file);
-        let until = bytes.min(file.bytes);
-        let whole = until == file.bytes;
-        let stored = reader.get(0..until).await?;
-        let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), self.compression, &file.path, None);
-        let mut sample = BytesMut::new();
-        let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
-        while let Some(chunk) = chunks.next().await {
-            match chunk {
-                Ok(chunk) => sample.extend_from_slice(&chunk),
-                // The beginning of a compressed file ends in the middle; only a whole one must end well.
-                Err(_) if !whole => return Ok((sample, false)),
-                Err(error) => return Err(error),
-            }
-            if sample.len() > enough.saturating_mul(8) {
-                return Ok((sample, false));
-            }
+/// The decompressed beginning of a file, of some stored bytes, and whether it is all of it.
+pub(crate) async fn beginning(
+    reader: &FileReader,
+    compression: Option<Compression>,
+    bytes: u64,
+) -> Result<(BytesMut, bool)> {
+    let file = &reader.file;
+    let until = bytes.min(file.bytes);
+    let whole = until == file.bytes;
+    let stored = reader.get(0..until).await?;
+    let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), compression, &file.path, None);
+    let mut sample = BytesMut::new();
+    let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
+    while let Some(chunk) = chunks.next().await {
+        match chunk {
+            Ok(chunk) => sample.extend_from_slice(&chunk),
+            // The beginning of a compressed file ends in the middle; only a whole one must end well.
+            Err(_) if !whole => return Ok((sample, false)),
+            Err(error) => return Err(error),
         }
-        Ok((sample, whole))
+        if sample.len() > enough.saturating_mul(8) {
+            return Ok((sample, false));
+        }
     }
+    Ok((sample, whole))
 }
 
 pub(crate) fn no_files() -> SourceError {

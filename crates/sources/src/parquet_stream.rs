@@ -105,7 +105,6 @@ enum Opened {
 struct Fetched {
     row_group: usize,
     bytes: u64,
-    row_group: usize,
     grant: MemoryGrant,
     source: FetchedSource,
 }

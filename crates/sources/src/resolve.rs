@@ -9,14 +9,14 @@ use formats::FormatKind;
 use model::ColumnType;
 
 use crate::arguments::SourceCall;
-use crate::compression::{Compression, MAGIC_BYTES, opened};
+use crate::compression::Compression;
 use crate::env::SourceEnv;
 use crate::error::Result;
 use crate::file_filter::FileFilter;
 use crate::footer;
 use crate::format;
 use crate::hive;
-use crate::infer::{Inference, Inferred, no_files};
+use crate::infer::{Inference, Inferred, beginning, no_files};
 use crate::listing::SourceFile;
 use crate::object_table::{ObjectSource, ObjectTable};
 use crate::open::{Opened, locate, open_and_list};
@@ -25,6 +25,9 @@ use crate::settings::InferenceMode;
 use crate::source_columns::SourceColumns;
 use crate::store::Store;
 use crate::structure;
+
+/// Stored bytes by which a format is found where neither the call nor the name tells it.
+const DETECTION_BYTES: u64 = 64 << 10;
 
 /// Makes the table of a call. `structure_hint` stands in for inference when the call gives no structure.
 ///
@@ -119,15 +122,8 @@ impl Found<'_> {
             return Ok(format);
         }
         let reader = self.env.reader(self.store, first);
-        // Enough for the magic bytes behind a compression's own header.
-        let stored = reader.get(0..first.bytes.min(MAGIC_BYTES * 512)).await?;
-        let mut chunks =
-            opened(Box::pin(futures::stream::iter([Ok(stored)])), self.compression, &first.path, None);
-        let content = match futures::StreamExt::next(&mut chunks).await {
-            Some(chunk) => chunk?,
-            None => bytes::Bytes::new(),
-        };
-        format::by_content(&content, &first.path)
+        let (sample, at_end) = beginning(&reader, self.compression, DETECTION_BYTES).await?;
+        format::by_content(&sample, at_end, &self.env.settings.format, &first.path)
     }
 
     /// Rows of all files, if each was counted before or its footer has just been read by inference.

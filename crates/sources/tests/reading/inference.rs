@@ -122,3 +122,32 @@ fn types_given_from_outside() {
     assert_eq!(error.code(), 636);
     assert!(error.to_string().contains("3 names") && error.to_string().contains("b/1.csv"), "{error}");
 }
+
+#[test]
+fn a_format_is_found_by_content_where_nothing_else_tells_it() {
+    let fixture = Fixture::new();
+    let native = &b"\x01\x02\x01a\x05Int32\x01\0\0\0\x02\0\0\0"[..];
+    let long_csv = "17,some text\n".repeat(20_000);
+    for (key, content, format, rows) in [
+        ("objects", &b"{\"a\": 1}\n{\"a\": 2}\n"[..], "JSONEachRow", "2"),
+        ("tabs", b"1\tx\n2\ty\n3\tz\n", "TabSeparated", "3"),
+        ("commas.dat", long_csv.as_bytes(), "CSV", "20000"),
+        ("native", native, "Native", "2"),
+    ] {
+        fixture.server.put("d", key, content.to_vec());
+        fixture.server.forget_arrived();
+        let table = fixture.s3(&format!("d/{key}"), &[]).unwrap();
+        assert_eq!(table.format().name(), format, "{key}");
+        // One look for the format, one for the columns.
+        assert_eq!(fixture.server.counts().2, 2, "{key}");
+        assert_eq!(fixture.query(&table, "select count(*) from t").unwrap(), [rows], "{key}");
+    }
+    fixture.server.put("d", "words", "hello world\nand more\n");
+    let error = fixture.s3("d/words", &[]).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 715));
+    assert!(
+        error.to_string().contains("\"d/words\"") && error.to_string().contains("give the format"),
+        "{error}"
+    );
+    assert_eq!(types(&fixture.s3("d/words", &["LineAsString"]).unwrap()), "line String");
+}
