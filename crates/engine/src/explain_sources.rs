@@ -1,10 +1,9 @@
 //! What EXPLAIN says of the sources of a statement: how arguments were read, which files, how they are cut, what the
 //! filters leave out.
 //!
-//! Invariant: only what planning reads is read, which is footers; no line holds a credential. Must not know: how a source
-//! is scanned.
+//! Invariant: only what planning reads is read, which is footers, and the first bytes of some text files; no line holds a
+//! credential. Must not know: how a source is scanned.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::common::DFSchema;
@@ -13,9 +12,7 @@ use datafusion::datasource::DefaultTableSource;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_expr::PhysicalExpr;
-use formats::FormatKind;
 use model::ByteSize;
-use sources::compression::Compression;
 use sources::{ObjectTable, SourceUnit};
 
 use crate::error::Error;
@@ -24,9 +21,6 @@ use crate::query::PlannedQuery;
 
 /// Of more files the footers are not read for an explanation alone.
 const EXPLAINED_FILES_MAX: usize = 1000;
-
-/// Files that cannot be cut are named up to this many.
-const NAMED_FILES_MAX: usize = 3;
 
 /// The lines of every source, in the order in which the statement names them.
 pub(crate) async fn source_lines(planned: &PlannedQuery) -> Result<Vec<String>, Error> {
@@ -42,7 +36,7 @@ pub(crate) async fn source_lines(planned: &PlannedQuery) -> Result<Vec<String>, 
             continue;
         }
         let units = source.units(UNIT_BYTES).await?;
-        lines.extend(compression_lines(source, &units));
+        lines.extend(source.compression_notes().await?.iter().map(|note| format!("  {note}")));
         lines.push(format!("  {}", cut_of(&units)));
         lines.extend(filter_lines(planned, &optimized, source, &units).await?);
     }
@@ -56,33 +50,6 @@ fn cut_of(units: &[SourceUnit]) -> String {
         true => format!("{} unit(s), {row_groups} row group(s)", units.len()),
         false => format!("{} unit(s)", units.len()),
     }
-}
-
-/// What the names of the files say of their compression; a Parquet file compresses inside.
-fn compression_lines(source: &ObjectTable, units: &[SourceUnit]) -> Vec<String> {
-    if source.format() == FormatKind::Parquet {
-        return Vec::new();
-    }
-    let mut units_of = vec![0_usize; source.files().len()];
-    for unit in units {
-        if let Some(count) = units_of.get_mut(unit.file) {
-            *count += 1;
-        }
-    }
-    let mut by_method: BTreeMap<(&'static str, bool), Vec<&str>> = BTreeMap::new();
-    for (file, units) in source.files().iter().zip(units_of) {
-        let (compression, _) = Compression::by_suffix(&file.file);
-        if compression != Compression::None {
-            by_method.entry((compression.name(), units <= 1)).or_default().push(&file.file);
-        }
-    }
-    let line = |((method, whole), files): ((&'static str, bool), Vec<&str>)| {
-        let named = files.iter().take(NAMED_FILES_MAX).copied().collect::<Vec<_>>().join(", ");
-        let more = if files.len() > NAMED_FILES_MAX { ", .." } else { "" };
-        let cut = if whole { "not splittable" } else { "split" };
-        format!("  {cut}: {method}, {} file(s): {named}{more}", files.len())
-    };
-    by_method.into_iter().map(line).collect()
 }
 
 /// What each filter of the source leaves to be read, by itself; nothing where there are none.

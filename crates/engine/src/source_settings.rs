@@ -78,6 +78,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
             true => settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
             false => defaults.parsing_chunk_bytes,
         },
+        zstd_window_log_max: zstd_window_log_max(settings),
         max_block_size: given("max_block_size", 8192).max(1),
         list_page_keys: number("s3_list_object_keys_size").clamp(1, 1000),
         retry_attempts: number("s3_retry_attempts"),
@@ -119,6 +120,14 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         format: FormatSettings::clone(&format_settings(settings)),
         rejects: Arc::clone(&context.progress.rejects),
         ..defaults
+    }
+}
+
+/// The largest window of zstd files. What is no window at all is refused by whoever opens one.
+fn zstd_window_log_max(settings: &Settings) -> u32 {
+    match settings.get_text("zstd_window_log_max").as_str() {
+        "0" => sources::compression::ZSTD_WINDOW_LOG_MAX,
+        given => given.parse().unwrap_or(u32::MAX),
     }
 }
 

@@ -4,13 +4,14 @@
 //! Must not know: formats, stores.
 
 use std::io;
+use std::sync::Arc;
 
 use async_compression::tokio::bufread::{
     BrotliDecoder, BzDecoder, GzipDecoder, Lz4Decoder, XzDecoder, ZlibDecoder, ZstdDecoder,
 };
 use async_compression::zstd::DParameter;
 use bytes::{Bytes, BytesMut};
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant, Runtimes};
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
@@ -18,6 +19,9 @@ use tokio_util::io::StreamReader;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::frames::Framing;
+pub use crate::side_by_side::ByteStream;
+use crate::side_by_side::{Decode, Workers, side_by_side};
 use crate::snappy;
 
 /// Bytes of one decompressed chunk.
@@ -25,7 +29,9 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Decompressed chunks that wait for the parser: enough that neither waits for the other's scheduling.
 const CHUNKS_AHEAD: usize = 4;
 /// Largest zstd window, as a power of two: 128 MiB, which is what ClickHouse and the `zstd` tool read unasked.
-const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+/// What the decoder can be told.
+const ZSTD_WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=31;
 /// Memory of one xz decoder where no budget says less; the largest preset needs 65 MiB.
 const XZ_BYTES_MAX: u64 = 1 << 30;
 
@@ -131,25 +137,40 @@ pub fn magic(first: &[u8]) -> Option<Magic> {
     known.iter().find(|(bytes, _)| first.starts_with(bytes)).map(|(_, magic)| *magic)
 }
 
-/// A stream of chunks as they are stored.
-pub type ByteStream = BoxStream<'static, Result<Bytes>>;
-
 /// Where decompression runs when it is to run beside the parser, and whose memory it uses.
 #[derive(Clone)]
 pub struct DecodeTask {
     pub runtimes: Runtimes,
     pub memory: MemoryBudget,
+    /// Frames of one file that may be decompressed at the same time.
+    pub threads: usize,
 }
 
-/// The stream without its compression, which its first bytes tell unless `said`. With a `task` it is decompressed
-/// there, a few chunks ahead of whoever reads; dropping the stream ends the task.
+/// How a stream is to be opened.
+#[derive(Clone, Copy)]
+pub struct Opening {
+    /// `None`: the first bytes tell.
+    pub said: Option<Compression>,
+    /// `zstd_window_log_max`.
+    pub zstd_window_log_max: u32,
+}
+
+impl From<Option<Compression>> for Opening {
+    /// With the windows that are read unasked.
+    fn from(said: Option<Compression>) -> Self {
+        Opening { said, zstd_window_log_max: ZSTD_WINDOW_LOG_MAX }
+    }
+}
+
+/// The stream without its compression, which its first bytes tell unless it is said. With a `task` it is decompressed
+/// there, a few chunks ahead of whoever reads, and frames side by side; dropping the stream ends the task.
 pub fn opened(
     stored: ByteStream,
-    said: Option<Compression>,
+    opening: impl Into<Opening>,
     path: &str,
     task: Option<DecodeTask>,
 ) -> ByteStream {
-    let path = path.to_owned();
+    let (path, opening) = (path.to_owned(), opening.into());
     let opened = async move {
         let mut stored = stored;
         // A chunk may be shorter than what tells the methods apart.
@@ -167,12 +188,13 @@ pub fn opened(
                 break;
             }
         }
-        let compression = said.unwrap_or_else(|| by_first_bytes(&first_bytes, &path));
+        let compression = opening.said.unwrap_or_else(|| by_first_bytes(&first_bytes, &path));
         let stored = futures::stream::iter(chunks).chain(stored).boxed();
         if compression == Compression::None {
             return stored;
         }
-        match decompressed(stored, compression, &path, &first_bytes, task) {
+        let window_log_max = opening.zstd_window_log_max;
+        match decompressed(stored, (compression, window_log_max), &path, &first_bytes, task) {
             Ok(stream) => stream,
             Err(error) => futures::stream::iter([Err(error)]).boxed(),
         }
@@ -182,7 +204,7 @@ pub fn opened(
 
 /// Magic bytes win. Without any, the suffix counts for methods that have none, and for a skippable frame, which zstd
 /// and lz4 share.
-fn by_first_bytes(first: &[u8], path: &str) -> Compression {
+pub(crate) fn by_first_bytes(first: &[u8], path: &str) -> Compression {
     match magic(first) {
         Some(Magic::Compressed(compression)) => compression,
         Some(_) => Compression::None,
@@ -203,11 +225,15 @@ fn by_first_bytes(first: &[u8], path: &str) -> Compression {
 
 fn decompressed(
     stored: ByteStream,
-    compression: Compression,
+    (compression, window_log_max): (Compression, u32),
     path: &str,
     first: &[u8],
     task: Option<DecodeTask>,
 ) -> Result<ByteStream> {
+    if compression == Compression::Zstd && !ZSTD_WINDOW_LOGS.contains(&window_log_max) {
+        let message = format!("zstd_window_log_max = {window_log_max} is no window of zstd");
+        return Err(SourceError::bad_arguments(message).with_hint("10 to 31 are, and 0 means 27"));
+    }
     if compression == Compression::Brotli && first.first().is_some_and(|byte| byte & 0x7f == 0x11) {
         let message = format!(
             "\"{path}\" is brotli with a window above 16 MiB, which is no standard brotli and is not read"
@@ -219,23 +245,60 @@ fn decompressed(
     }
     let xz_bytes_max =
         task.as_ref().map_or(XZ_BYTES_MAX, |task| task.memory.available().clamp(16 << 20, XZ_BYTES_MAX));
-    let decoded = match compression {
-        Compression::Snappy => unsnapped(stored, path),
-        _ => decoded(stored, compression, xz_bytes_max, path),
-    };
-    let Some(task) = task else { return Ok(decoded) };
-    let bytes = decoder_bytes(compression, first);
+    let decode = decode_of(compression, Limits { xz_bytes_max, window_log_max }, path);
+    let Some(task) = task else { return Ok(decode(stored)) };
+    let bytes = decoder_bytes(compression, window_log_max, first);
     let chunks = u64::try_from(CHUNK_BYTES * CHUNKS_AHEAD).unwrap_or(u64::MAX);
     let grant = task.memory.try_grant("decompression", bytes.saturating_add(chunks)).map_err(|refused| {
         SourceError::new(SourceErrorKind::Memory, format!("\"{path}\" cannot be decompressed: {refused}"))
             .with_file(path)
             .with_hint("raise max_memory_usage, or lower max_threads so that fewer files are read at a time")
     })?;
+    let threads = task.threads.min(task.runtimes.cpu().metrics().num_workers());
+    let decoded = match framing(compression) {
+        Some(framing) if threads > 1 => {
+            let DecodeTask { runtimes, memory, .. } = task.clone();
+            let workers = Workers { runtimes, memory, threads, decoder_bytes: bytes };
+            side_by_side(stored, framing, decode, workers)
+        }
+        _ => decode(stored),
+    };
     Ok(on_its_own(decoded, &task.runtimes, grant))
 }
 
+/// How the frames of a method are told apart, if they are.
+pub(crate) fn framing(compression: Compression) -> Option<Framing> {
+    match compression {
+        Compression::Gzip => Some(Framing::Bgzf),
+        Compression::Zstd => Some(Framing::Zstd),
+        Compression::Bzip2 => Some(Framing::Bzip2),
+        Compression::Xz => Some(Framing::Xz),
+        Compression::None
+        | Compression::Lz4
+        | Compression::Brotli
+        | Compression::Snappy
+        | Compression::Deflate => None,
+    }
+}
+
+/// What a decoder may need.
+#[derive(Clone, Copy)]
+struct Limits {
+    xz_bytes_max: u64,
+    window_log_max: u32,
+}
+
+/// Makes decoders, each of a whole stream or of some of its frames.
+fn decode_of(compression: Compression, limits: Limits, path: &str) -> Decode {
+    let path = path.to_owned();
+    Arc::new(move |stored| match compression {
+        Compression::Snappy => unsnapped(stored, limits, &path),
+        _ => decoded(stored, compression, limits, &path),
+    })
+}
+
 /// Memory of a decoder beside its output: its window, and tables.
-fn decoder_bytes(compression: Compression, first: &[u8]) -> u64 {
+fn decoder_bytes(compression: Compression, window_log_max: u32, first: &[u8]) -> u64 {
     match compression {
         Compression::None => 0,
         Compression::Gzip | Compression::Deflate => 64 << 10,
@@ -243,7 +306,7 @@ fn decoder_bytes(compression: Compression, first: &[u8]) -> u64 {
         Compression::Snappy => 2 << 20,
         Compression::Bzip2 => 4 << 20,
         Compression::Xz | Compression::Brotli => 16 << 20,
-        Compression::Zstd => zstd_window(first).unwrap_or(8 << 20).min(1 << ZSTD_WINDOW_LOG_MAX) + (1 << 20),
+        Compression::Zstd => zstd_window(first).unwrap_or(8 << 20).min(1 << window_log_max) + (1 << 20),
     }
 }
 
@@ -292,19 +355,21 @@ fn on_its_own(mut decoded: ByteStream, runtimes: &Runtimes, grant: MemoryGrant) 
     .boxed()
 }
 
-fn decoded(stored: ByteStream, compression: Compression, xz_bytes_max: u64, path: &str) -> ByteStream {
+fn decoded(stored: ByteStream, compression: Compression, limits: Limits, path: &str) -> ByteStream {
     let reader = StreamReader::new(stored.map(|chunk| chunk.map_err(io::Error::other)));
-    let state = (decoder(reader, compression, xz_bytes_max), path.to_owned(), None);
+    let state = (decoder(reader, compression, limits), path.to_owned(), None);
     futures::stream::try_unfold(state, move |(mut decoder, path, mut failed)| async move {
         if let Some(error) = failed {
-            return Err(decode_error(&error, compression, &path));
+            return Err(decode_error(&error, compression, limits, &path));
         }
         let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
         while chunk.len() < CHUNK_BYTES {
             match decoder.read_buf(&mut chunk).await {
                 Ok(0) => break,
                 Ok(_) => {}
-                Err(error) if chunk.is_empty() => return Err(decode_error(&error, compression, &path)),
+                Err(error) if chunk.is_empty() => {
+                    return Err(decode_error(&error, compression, limits, &path));
+                }
                 Err(error) => {
                     // What was decoded before is good; the error comes with the next chunk.
                     failed = Some(error);
@@ -320,29 +385,32 @@ fn decoded(stored: ByteStream, compression: Compression, xz_bytes_max: u64, path
 /// Stored bytes given to the snappy decoder at once: they may become several times as many.
 const SNAPPY_STEP: usize = 256 << 10;
 
-fn unsnapped(stored: ByteStream, path: &str) -> ByteStream {
+fn unsnapped(stored: ByteStream, limits: Limits, path: &str) -> ByteStream {
     let state = (stored, snappy::Decoder::default(), Bytes::new(), path.to_owned(), false);
-    futures::stream::try_unfold(state, |(mut stored, mut decoder, mut waiting, path, mut ended)| async move {
-        let mut out = Vec::new();
-        while out.is_empty() && !ended {
-            let step = waiting.split_to(SNAPPY_STEP.min(waiting.len()));
-            let done = match step.is_empty() {
-                false => decoder.decode(&step, &mut out),
-                true => match stored.next().await {
-                    Some(chunk) => {
-                        waiting = chunk?;
-                        Ok(())
-                    }
-                    None => {
-                        ended = true;
-                        decoder.finish()
-                    }
-                },
-            };
-            done.map_err(|error| decode_error(&error, Compression::Snappy, &path))?;
-        }
-        Ok((!out.is_empty()).then(|| (Bytes::from(out), (stored, decoder, waiting, path, ended))))
-    })
+    futures::stream::try_unfold(
+        state,
+        move |(mut stored, mut decoder, mut waiting, path, mut ended)| async move {
+            let mut out = Vec::new();
+            while out.is_empty() && !ended {
+                let step = waiting.split_to(SNAPPY_STEP.min(waiting.len()));
+                let done = match step.is_empty() {
+                    false => decoder.decode(&step, &mut out),
+                    true => match stored.next().await {
+                        Some(chunk) => {
+                            waiting = chunk?;
+                            Ok(())
+                        }
+                        None => {
+                            ended = true;
+                            decoder.finish()
+                        }
+                    },
+                };
+                done.map_err(|error| decode_error(&error, Compression::Snappy, limits, &path))?;
+            }
+            Ok((!out.is_empty()).then(|| (Bytes::from(out), (stored, decoder, waiting, path, ended))))
+        },
+    )
     .boxed()
 }
 
@@ -358,24 +426,24 @@ macro_rules! of_many_members {
 fn decoder(
     reader: impl AsyncBufRead + Send + Unpin + 'static,
     compression: Compression,
-    xz_bytes_max: u64,
+    limits: Limits,
 ) -> Box<dyn AsyncRead + Send + Unpin> {
     match compression {
         Compression::None | Compression::Snappy => Box::new(reader),
         Compression::Gzip => of_many_members!(GzipDecoder::new(reader)),
         Compression::Deflate => of_many_members!(ZlibDecoder::new(reader)),
         Compression::Zstd => {
-            let window = DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX);
+            let window = DParameter::window_log_max(limits.window_log_max);
             of_many_members!(ZstdDecoder::with_params(reader, &[window]))
         }
         Compression::Lz4 => of_many_members!(Lz4Decoder::new(reader)),
-        Compression::Xz => of_many_members!(XzDecoder::with_mem_limit(reader, xz_bytes_max)),
+        Compression::Xz => of_many_members!(XzDecoder::with_mem_limit(reader, limits.xz_bytes_max)),
         Compression::Bzip2 => of_many_members!(BzDecoder::new(reader)),
         Compression::Brotli => of_many_members!(BrotliDecoder::new(reader)),
     }
 }
 
-fn decode_error(error: &io::Error, compression: Compression, path: &str) -> SourceError {
+fn decode_error(error: &io::Error, compression: Compression, limits: Limits, path: &str) -> SourceError {
     // An error of the store below travels inside.
     if let Some(inner) = error.get_ref().and_then(|inner| SourceError::find(inner)) {
         return inner.clone();
@@ -383,18 +451,29 @@ fn decode_error(error: &io::Error, compression: Compression, path: &str) -> Sour
     let name = compression.name();
     let said = error.to_string();
     let limit = match compression {
-        Compression::Zstd if said.contains("too much memory") => Some("its window is larger than 128 MiB"),
-        Compression::Xz if said.contains("memory limit") => {
-            Some("its dictionary needs more memory than is left (max_memory_usage), 1 GiB at most")
+        Compression::Zstd if said.contains("too much memory") => {
+            let bytes = 1_u64 << limits.window_log_max;
+            let shown = match bytes >> 20 {
+                0 => format!("{} KiB", bytes >> 10),
+                mib => format!("{mib} MiB"),
+            };
+            Some((
+                format!("its window is larger than {shown}"),
+                "set zstd_window_log_max (27 unless set, up to 31), or compress the file with a smaller window",
+            ))
         }
+        Compression::Xz if said.contains("memory limit") => Some((
+            "its dictionary needs more memory than is left (max_memory_usage), 1 GiB at most".to_owned(),
+            "compress the file with a smaller window",
+        )),
         _ => None,
     };
-    if let Some(limit) = limit {
+    if let Some((limit, hint)) = limit {
         let message = format!("\"{path}\" cannot be decompressed as {name}: {limit}");
         return SourceError::new(SourceErrorKind::Memory, message)
             .with_file(path)
             .with_code(code::CANNOT_DECOMPRESS)
-            .with_hint("compress the file with a smaller window");
+            .with_hint(hint);
     }
     // The zlib decoder's word for input that ends too early.
     let is_cut = error.kind() == io::ErrorKind::UnexpectedEof
@@ -408,3 +487,5 @@ fn decode_error(error: &io::Error, compression: Compression, path: &str) -> Sour
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod frame_tests;

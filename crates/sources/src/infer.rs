@@ -10,7 +10,7 @@ use formats::FormatKind;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 
-use crate::compression::{Compression, opened};
+use crate::compression::{Compression, Opening, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::fetch::FileReader;
@@ -170,7 +170,7 @@ impl Inference<'_> {
         let mut bytes = SAMPLE_BYTES.min(bytes_max);
         loop {
             let (sample, whole) =
-                beginning(&self.env.reader(self.store, file), self.compression, bytes).await?;
+                beginning(&self.env.reader(self.store, file), self.env.settings.opening(self.compression), bytes).await?;
             match formats::infer_details(self.format, &sample, whole, &self.env.settings.format) {
                 Ok(found) if !found.columns.is_empty() => return self.named(found, file),
                 Ok(_) => {
@@ -210,14 +210,14 @@ impl Inference<'_> {
 /// The decompressed beginning of a file, of some stored bytes, and whether it is all of it.
 pub(crate) async fn beginning(
     reader: &FileReader,
-    compression: Option<Compression>,
+    opening: impl Into<Opening>,
     bytes: u64,
 ) -> Result<(BytesMut, bool)> {
     let file = &reader.file;
     let until = bytes.min(file.bytes);
     let whole = until == file.bytes;
     let stored = reader.get(0..until).await?;
-    let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), compression, &file.path, None);
+    let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), opening, &file.path, None);
     let mut sample = BytesMut::new();
     let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
     while let Some(chunk) = chunks.next().await {

@@ -7,6 +7,10 @@
 //! text, clients.
 
 pub mod error;
+mod snappy;
+mod frames;
+mod side_by_side;
+pub mod compression;
 pub mod rejects;
 mod hive;
 pub mod file_filter;
@@ -15,8 +19,6 @@ pub mod settings;
 pub mod progress;
 pub mod credentials;
 pub mod collections;
-mod snappy;
-pub mod compression;
 pub mod encode;
 pub mod format;
 pub mod signatures;
@@ -71,9 +73,11 @@ mod bloom;
 pub mod split;
 mod read_order;
 pub mod object_table;
+mod compression_notes;
 mod object_scan;
 mod object_provider;
 pub mod open;
+mod wrapped_parquet;
 pub mod resolve;
 pub mod export;
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use host::MemoryGrant;
 
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::file_filter::FileFilter;
@@ -18,6 +19,7 @@ use crate::hive;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
 use crate::store::{ListedObject, Store, looping};
+use crate::web_spool::Spool;
 
 /// Requests of one listing in flight.
 const LISTING_REQUESTS_MAX: usize = 16;
@@ -36,7 +38,31 @@ pub struct SourceFile {
     pub bytes: u64,
     pub modified: Option<DateTime<Utc>>,
     pub etag: Option<String>,
+    /// Its content where the store's bytes are not what is read; `bytes` counts it.
+    pub unwrapped: Option<Unwrapped>,
 }
+
+/// A file's content without the compression around it.
+#[derive(Clone)]
+pub struct Unwrapped {
+    pub(crate) content: Arc<Spool>,
+    /// Held for as long as the content is.
+    pub(crate) granted: Arc<MemoryGrant>,
+}
+
+impl std::fmt::Debug for Unwrapped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes, {} in memory", self.content.bytes(), self.granted.bytes())
+    }
+}
+
+impl PartialEq for Unwrapped {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.content, &other.content)
+    }
+}
+
+impl Eq for Unwrapped {}
 
 impl SourceFile {
     fn new(object: ListedObject, store: &Store) -> Self {
@@ -47,6 +73,7 @@ impl SourceFile {
             bytes: object.bytes,
             modified: object.modified,
             etag: object.etag,
+            unwrapped: None,
         }
     }
 }

@@ -20,7 +20,7 @@ use model::type_arrow::to_field;
 use parquet::file::metadata::ParquetMetaData;
 
 use crate::bloom;
-use crate::compression::Compression;
+use crate::compression::{Compression, framing};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError};
 use crate::fetch::FileReader;
@@ -192,10 +192,28 @@ impl ObjectTable {
         }
         // The suffix is what is known before a file is opened.
         let compression = self.source.compression.unwrap_or_else(|| Compression::by_suffix(&largest.path).0);
-        Some(match compression {
-            Compression::None => format!("parsers={streams}"),
-            other => format!("parsers={streams} behind one decoder a file, not splittable: {}", other.name()),
-        })
+        let unless = match compression {
+            Compression::None => return Some(format!("parsers={streams}")),
+            Compression::Gzip => " unless bgzf",
+            other if framing(other).is_some() => " unless of short frames",
+            _ => "",
+        };
+        let name = compression.name();
+        Some(format!("parsers={streams} behind one decoder a file, not splittable{unless}: {name}"))
+    }
+
+    /// The compression that the call names.
+    pub(crate) fn said_compression(&self) -> Option<Compression> {
+        self.source.compression
+    }
+
+    /// Reads a file by its position.
+    pub(crate) fn reader(&self, file: usize) -> Result<FileReader> {
+        let source = &self.source;
+        let found = source.files.get(file).ok_or_else(|| {
+            SourceError::bad_arguments(format!("unit names file {file} of {}", source.files.len()))
+        })?;
+        Ok(source.env.reader(&source.store, found))
     }
 
     /// Adds what these units will read to the statement's progress counters.
@@ -331,9 +349,8 @@ impl ObjectTable {
     /// [`Self::scan_unit`], with filters that grow meanwhile.
     pub(crate) async fn read_unit(&self, unit: &SourceUnit, wanted: Wanted<'_>) -> Result<BatchStream> {
         let (source, batch_rows) = (&self.source, wanted.batch_rows.max(1));
-        let file = source.files.get(unit.file).ok_or_else(|| {
-            SourceError::bad_arguments(format!("unit names file {} of {}", unit.file, source.files.len()))
-        })?;
+        let reader = self.reader(unit.file)?;
+        let file = &Arc::clone(&reader.file);
         let output = match wanted.projection {
             Some(positions) => {
                 let projected = self.schema.project(positions);
@@ -341,7 +358,7 @@ impl ObjectTable {
             }
             None => Arc::clone(&self.schema),
         };
-        let (reader, memory) = (source.env.reader(&source.store, file), source.env.memory.clone());
+        let memory = source.env.memory.clone();
         let constants = self.constants.clone();
         if source.format != FormatKind::Parquet {
             // The sum is known of whole files only.

@@ -255,6 +255,7 @@ async fn look(
                 bytes: found.bytes,
                 modified: found.modified,
                 etag: found.etag,
+                unwrapped: None,
             })),
             Err(error)
                 if error.kind() == SourceErrorKind::NotFound

@@ -25,6 +25,7 @@ use crate::settings::InferenceMode;
 use crate::source_columns::SourceColumns;
 use crate::store::Store;
 use crate::structure;
+use crate::wrapped_parquet;
 
 /// Stored bytes by which a format is found where neither the call nor the name tells it.
 const DETECTION_BYTES: u64 = 64 << 10;
@@ -75,11 +76,17 @@ async fn resolve_wanted(
     if files.is_empty() && given.is_none() && !filter.is_empty() {
         return Ok(None);
     }
-    let found = Found { env, store: &store, files: &files, compression };
+    let found = Found { env, store: &store, compression };
     let format = match (said_format, files.first()) {
         (Some(format), _) => format,
         (None, Some(first)) => found.format(first).await?,
         (None, None) => format::by_suffix(&pattern)?.ok_or_else(no_files)?,
+    };
+    let files = match format {
+        FormatKind::Parquet => {
+            wrapped_parquet::unwrapped(env, &store, files, compression, &mut notes).await?
+        }
+        _ => files,
     };
     let inferred = given.is_none();
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -102,16 +109,15 @@ async fn resolve_wanted(
         let names: Vec<&str> = columns.partitions.iter().map(|column| column.name.as_str()).collect();
         notes.push(format!("columns read from paths: {}", names.join(", ")));
     }
-    let rows = found.rows(format, inferred).await?;
+    let rows = found.rows(&files, format, inferred).await?;
     let env = env.clone();
     Ok(Some(ObjectTable::new(ObjectSource { env, store, files, format, compression, columns, rows, notes })))
 }
 
-/// A listing, to be looked into.
+/// Files of a listing, to be looked into.
 struct Found<'a> {
     env: &'a SourceEnv,
     store: &'a Arc<Store>,
-    files: &'a [Arc<SourceFile>],
     compression: Option<Compression>,
 }
 
@@ -122,19 +128,25 @@ impl Found<'_> {
             return Ok(format);
         }
         let reader = self.env.reader(self.store, first);
-        let (sample, at_end) = beginning(&reader, self.compression, DETECTION_BYTES).await?;
+        let opening = self.env.settings.opening(self.compression);
+        let (sample, at_end) = beginning(&reader, opening, DETECTION_BYTES).await?;
         format::by_content(&sample, at_end, &self.env.settings.format, &first.path)
     }
 
     /// Rows of all files, if each was counted before or its footer has just been read by inference.
-    async fn rows(&self, format: FormatKind, inferred: bool) -> Result<Option<u64>> {
+    async fn rows(
+        &self,
+        files: &[Arc<SourceFile>],
+        format: FormatKind,
+        inferred: bool,
+    ) -> Result<Option<u64>> {
         let (settings, cache) = (&self.env.settings, &self.env.schema_cache);
         let footers_are_read = format == FormatKind::Parquet
             && inferred
-            && self.files.len() <= settings.max_footers
+            && files.len() <= settings.max_footers
             && settings.inference_mode != InferenceMode::First;
         let mut rows = 0_u64;
-        for file in self.files {
+        for file in files {
             let key = SchemaKey::of(self.store, file, settings, format.name(), self.compression);
             let counted = key.and_then(|key| cache.get(&key)).and_then(|entry| entry.rows);
             let of_file = match counted {

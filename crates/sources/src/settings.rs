@@ -9,11 +9,10 @@ use std::time::Duration;
 use formats::FormatSettings;
 use model::ColumnType;
 
+use crate::compression::{Compression, Opening};
 use crate::file_filter::FileFilter;
-
-use crate::rejects::Rejects;
-
 use crate::rate::Rate;
+use crate::rejects::Rejects;
 
 /// `remote_filesystem_read_method`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,6 +135,8 @@ pub struct SourceSettings {
     pub max_parsing_threads: usize,
     /// Bytes of text that one of them takes at a time.
     pub parsing_chunk_bytes: u64,
+    /// Largest window of a zstd file, as a power of two.
+    pub zstd_window_log_max: u32,
     /// Rows of one batch.
     pub max_block_size: usize,
     /// Keys in one page of a listing.
@@ -215,6 +216,7 @@ impl Default for SourceSettings {
             parallel_parsing: true,
             max_parsing_threads: 0,
             parsing_chunk_bytes: 4 << 20,
+            zstd_window_log_max: 27,
             max_block_size: 65_409,
             list_page_keys: 1000,
             // With waits capped at 5 s these would be 40 minutes of silence: `retry_timeout` ends it before.
@@ -289,6 +291,11 @@ impl SourceSettings {
     /// Whether bytes may be fetched before they are asked for.
     pub fn reads_ahead(&self) -> bool {
         self.prefetch && self.read_method == ReadMethod::Threadpool
+    }
+
+    /// How files are opened whose compression is `said`, or told by their first bytes.
+    pub(crate) fn opening(&self, said: Option<Compression>) -> Opening {
+        Opening { said, zstd_window_log_max: self.zstd_window_log_max }
     }
 
     /// Streams that may parse one text file.

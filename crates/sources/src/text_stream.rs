@@ -145,13 +145,18 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
 
 /// The file without its compression; the first requests are sent.
 fn chunks(read: &TextRead) -> ByteStream {
-    let task = DecodeTask { runtimes: read.reader.store.runtimes().clone(), memory: read.memory.clone() };
+    let settings = &read.reader.settings;
+    let task = DecodeTask {
+        runtimes: read.reader.store.runtimes().clone(),
+        memory: read.memory.clone(),
+        threads: settings.parsing_threads(),
+    };
     // Nothing of the file is in its row.
     let stored = match read.format {
         FormatKind::One => futures::stream::empty().boxed(),
         _ => stored(read.reader.clone(), read.memory.clone()),
     };
-    opened(stored, read.compression, &read.reader.file.path, Some(task))
+    opened(stored, settings.opening(read.compression), &read.reader.file.path, Some(task))
 }
 
 fn row_reader(read: &TextRead, start: &ReaderStart) -> Result<Box<dyn RowReader>> {

@@ -133,6 +133,7 @@ mod tests {
             bytes: 7,
             modified: None,
             etag: None,
+            unwrapped: None,
         };
         for column in VirtualColumn::ALL {
             assert_eq!(VirtualColumn::by_name(column.name()), Some(column));
@@ -154,6 +155,7 @@ mod tests {
             bytes: 1,
             modified: None,
             etag: None,
+            unwrapped: None,
         };
         for (path, type_name, shown) in [
             ("n=02/f", "Int64", Some("2")),

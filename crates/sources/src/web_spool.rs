@@ -1,6 +1,6 @@
-//! A whole page, kept while a statement reads it: small in memory, large in a file without a name.
+//! A whole page or a file's content, kept while a statement reads it: small in memory, large in a file without a name.
 //!
-//! Invariant: at most [`SPOOL_BYTES_MAX`] of a page, [`MEMORY_BYTES_MAX`] of it in memory; the file is gone with the
+//! Invariant: at most [`SPOOL_BYTES_MAX`] of it, [`MEMORY_BYTES_MAX`] of it in memory; the file is gone with the
 //! statement, and with the process. Must not know: where the bytes come from.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::error::{Result, SourceError, SourceErrorKind};
 
 /// As much as two ranges of a page that is read in ranges.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
-/// A page without ranges that is larger is refused: it would fill the disk before a row is seen.
+/// What is larger is refused: it would fill the disk before a row is seen.
 const SPOOL_BYTES_MAX: u64 = 64 << 30;
 
 /// See the module.
@@ -29,6 +29,11 @@ impl Spool {
         self.bytes
     }
 
+    /// Bytes of it that are in memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        u64::try_from(self.memory.len()).unwrap_or(u64::MAX)
+    }
+
     /// Appends.
     ///
     /// # Errors
@@ -38,7 +43,9 @@ impl Spool {
         if self.bytes > SPOOL_BYTES_MAX {
             return Err(SourceError::new(
                 SourceErrorKind::Memory,
-                format!("\"{shown}\" is larger than {SPOOL_BYTES_MAX} bytes, and its server gives no ranges"),
+                format!(
+                    "\"{shown}\" is larger than {SPOOL_BYTES_MAX} bytes, and all of it would have to be kept"
+                ),
             ));
         }
         if self.file.is_none() && self.memory.len() + chunk.len() <= MEMORY_BYTES_MAX {
@@ -81,7 +88,7 @@ fn failed(shown: &str, error: &std::io::Error) -> SourceError {
         SourceErrorKind::Memory,
         format!("\"{shown}\" could not be kept in a temporary file: {error}"),
     )
-    .with_hint("its server gives no ranges, so all of it is kept; make room where TMPDIR points")
+    .with_hint("it cannot be read in ranges, so all of it is kept; make room where TMPDIR points")
 }
 
 #[cfg(test)]

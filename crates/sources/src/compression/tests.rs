@@ -164,7 +164,8 @@ fn a_task_of_its_own_gives_the_same_and_is_granted_memory() {
     let runtimes = Runtimes::new(1, 1).unwrap();
     let text = text();
     let file = encoded(Compression::Gzip, None, &text);
-    let task = |bytes| DecodeTask { runtimes: runtimes.clone(), memory: MemoryBudget::new(bytes) };
+    let task =
+        |bytes| DecodeTask { runtimes: runtimes.clone(), memory: MemoryBudget::new(bytes), threads: 1 };
     let roomy = task(64 << 20);
     let mut chunks = opened(stored(&file, 4096), None, "f.gz", Some(roomy.clone()));
     let first = runtimes.block_on(chunks.next()).unwrap().unwrap();

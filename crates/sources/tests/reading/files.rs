@@ -177,3 +177,55 @@ fn files_on_disk_with_globs() {
     let error = fixture.resolve("file", &["/etc/*", structure[0], structure[1]]).unwrap_err();
     assert_eq!(error.code(), 291);
 }
+
+#[test]
+fn frames_of_a_compressed_file_are_read_in_order_by_several_streams() {
+    let fixture = Fixture::new();
+    let long: String = (0..400_000).map(|n| format!("{n},\"text of row\n {n}\"\n")).collect();
+    for method in ["zst", "bz2", "xz"] {
+        let file: Vec<u8> = long
+            .as_bytes()
+            .chunks(700_001)
+            .flat_map(|text| compressed(method, std::str::from_utf8(text).unwrap()))
+            .collect();
+        let path = format!("frames.csv.{method}");
+        fixture.server.put("b", &path, file);
+        let table = fixture.s3(&format!("b/{path}"), &["CSV", "n Int64, s String"]).unwrap();
+        let sql = "select count(*), sum(n), sum(length(s)), max(s) from t";
+        let shown = fixture.query(&table, sql).unwrap();
+        assert_eq!(shown, ["400000|79999800000|7488890|text of row\n 99999"], "{method}");
+        let rows = fixture.units(&table, 1 << 30).unwrap();
+        assert!(rows.iter().enumerate().all(|(n, row)| row.starts_with(&format!("{n}|"))), "{method}");
+        let notes = fixture.run(table.compression_notes()).unwrap().join("\n");
+        assert!(notes.contains("in parallel") && notes.contains(&path), "{notes}");
+    }
+    assert_eq!(fixture.env.memory.used(), 0);
+    fixture.server.put("b", "liar.csv.gz", compressed("zst", CSV));
+    let table = fixture.s3("b/liar.csv.gz", &["CSV", "n Int64, s String"]).unwrap();
+    assert_eq!(
+        fixture.run(table.compression_notes()).unwrap(),
+        [
+            "compressed as zstd, which the name does not say, 1 file(s): liar.csv.gz",
+            "not splittable: zstd, 1 file(s): liar.csv.gz"
+        ]
+    );
+}
+
+#[test]
+fn the_largest_window_of_zstd_is_a_setting() {
+    let mut fixture = Fixture::new();
+    // A frame with a window of 2^28 bytes: a raw block.
+    let frame = [&b"\x28\xb5\x2f\xfd\x00\x90\x31\x00\x00"[..], b"7,wide"].concat();
+    fixture.server.put("b", "wide.csv.zst", frame);
+    let read = |fixture: &Fixture| {
+        let table = fixture.s3("b/wide.csv.zst", &["CSV", "n Int64, s String"]).unwrap();
+        fixture.query(&table, "select s from t")
+    };
+    let error = read(&fixture).unwrap_err();
+    assert!(error.contains("window is larger than 128 MiB"), "{error}");
+    fixture.settings(|settings| settings.zstd_window_log_max = 28);
+    assert_eq!(read(&fixture).unwrap(), ["wide"]);
+    fixture.settings(|settings| settings.zstd_window_log_max = 32);
+    let error = read(&fixture).unwrap_err();
+    assert!(error.contains("zstd_window_log_max = 32"), "{error}");
+}

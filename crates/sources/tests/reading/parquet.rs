@@ -10,6 +10,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
+use sources::Encoder;
+use sources::compression::Compression;
 
 use crate::fixture::{Fixture, parquet, types};
 
@@ -305,5 +307,40 @@ fn wide_columns_are_read_only_where_a_filter_leaves_rows() {
     assert_eq!(all, ["40000|40000"]);
     let (_, none) = read("select wide from t where n % 40000 = 40000");
     assert!(none < size / 10 && few < size / 2 && much > size / 2, "{none} {few} {much} of {size}");
+    assert_eq!(fixture.env.memory.used(), 0);
+}
+
+fn wrapped(method: &str, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(Compression::by_name(method).unwrap(), Some(1)).unwrap();
+    encoder.encode(content, &mut out).unwrap();
+    encoder.finish(&mut out).unwrap();
+    out
+}
+
+#[test]
+fn a_file_compressed_as_a_whole_is_decompressed_first_and_one_that_is_only_named_so_is_not() {
+    let fixture = Fixture::new();
+    for method in ["gz", "zst", "snappy"] {
+        fixture.server.put("b", &format!("w/1.parquet.{method}"), wrapped(method, &numbers(0..100, 10)));
+        fixture.server.put("b", &format!("w/2.parquet.{method}"), numbers(100..150, 10));
+        let table = fixture.s3(&format!("b/w/*.parquet.{method}"), &[]).unwrap();
+        assert_eq!((types(&table).as_str(), table.rows()), ("n Int64, name String", Some(150)));
+        let notes = table.notes().join("\n");
+        assert!(notes.contains("1 Parquet file(s) are compressed as a whole"), "{notes}");
+        let shown = fixture.query(&table, "select count(*), sum(n) from t where n >= 90").unwrap();
+        assert_eq!(shown, ["60|7170"], "{method}");
+        assert!(fixture.env.memory.used() > 0, "what is kept is granted");
+        drop(table);
+        assert_eq!(fixture.env.memory.used(), 0);
+    }
+    fixture.server.put("b", "n/1.parquet.zst", numbers(0..10, 10));
+    let table = fixture.s3("b/n/1.parquet.zst", &[]).unwrap();
+    assert!(!table.notes().join("\n").contains("as a whole"), "{:?}", table.notes());
+    assert_eq!(fixture.query(&table, "select sum(n) from t").unwrap(), ["45"]);
+    let cut = wrapped("gz", &numbers(0..100, 10));
+    fixture.server.put("b", "c/1.parquet.gz", cut[..cut.len() - 9].to_vec());
+    let error = fixture.s3("b/c/1.parquet.gz", &[]).unwrap_err();
+    assert!(error.to_string().contains("\"b/c/1.parquet.gz\" is cut"), "{error}");
     assert_eq!(fixture.env.memory.used(), 0);
 }

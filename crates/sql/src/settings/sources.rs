@@ -1,11 +1,12 @@
 //! Settings of reading and writing files and object storage.
 
-use super::SettingKind::{Bool, Bytes, Choice, Milliseconds, Seconds, Text, Threads, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Int64, Milliseconds, Seconds, Text, Threads, UInt64};
 
 super::settings! { SOURCES:
 max_download_threads            Threads, "4", Obeyed, "Ranged requests at one time for one file.";
 max_download_buffer_size        Bytes, "10485760", Obeyed, "Bytes of one range; files over twice this are split.";
 max_parsing_threads             Threads, "0", Obeyed, "Streams that parse one text file; 0 means max_threads.";
+zstd_window_log_max             Int64, "0", Obeyed, "Largest window of a zstd file that is read, as a power of two; 0 means 27.";
 remote_filesystem_read_method   Choice(&["read", "threadpool"]), "threadpool", Obeyed, "Whether requests run ahead.";
 remote_filesystem_read_prefetch Bool, "1", Obeyed, "Whether the next file is fetched while one is read.";
 remote_read_min_bytes_for_seek  Bytes, "4194304", NoEffect, "Gap that is read rather than skipped.";
