@@ -11,9 +11,7 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
-use datafusion::physical_expr_common::physical_expr::{
-    is_dynamic_physical_expr, snapshot_generation, snapshot_physical_expr,
-};
+use datafusion::physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
 use parking_lot::Mutex;
 use parquet::file::metadata::ParquetMetaData;
 
@@ -38,7 +36,7 @@ impl LiveFilters {
     /// `None` if none of the filters grows, or bounds cannot answer them.
     pub(crate) fn new(filters: &[Arc<dyn PhysicalExpr>], schema: &SchemaRef) -> Option<LiveFilters> {
         let usable = |filter: &&Arc<dyn PhysicalExpr>| {
-            is_dynamic_physical_expr(filter)
+            snapshot_generation(filter) != 0
                 // Bounds leave NaN out, which is larger than all other numbers in the order of the engine.
                 && collect_columns(filter).iter().all(|column| {
                     schema.field_with_name(column.name()).is_ok_and(|field| !field.data_type().is_floating())
