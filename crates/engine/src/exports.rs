@@ -60,6 +60,8 @@ async fn finish(
     store_of: &(dyn Fn(&ExportStore) -> Option<sources::error::Result<Arc<Store>>> + Sync),
 ) -> Result<(), Error> {
     let Some(_working) = database.exports.begin(export.id) else { return Ok(()) };
+    // As it is now that nobody else works on it: whoever did may have committed or ended it.
+    let Some(export) = to_finish(&database.catalog, export.id) else { return Ok(()) };
     let mut objects: Vec<Reachable> = Vec::new();
     for object in &export.objects {
         let store = match object.store.is_files() {
@@ -78,6 +80,17 @@ async fn finish(
         false => abort(disk, objects).await?,
     }
     end(&database.catalog, &database.host, export.id)
+}
+
+/// The export as the log has it; `None` if it is over, or if a record whose outcome is not known may say more about it
+/// than what is published: then only the next open can tell.
+fn to_finish(catalog: &Catalog, export: ExportId) -> Option<Arc<ExportState>> {
+    let newest = catalog.snapshot();
+    // Asked after the snapshot was taken: whoever left an unknown outcome poisoned the catalog before he left.
+    match catalog.is_poisoned() {
+        true => None,
+        false => newest.exports().find(|newest| newest.id == export).cloned(),
+    }
 }
 
 /// The record that an export is over. Blocks.

@@ -152,13 +152,15 @@ impl ExportJob {
         let (catalog, host) = (&context.database.catalog, &context.database.host);
         let committed =
             commit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, Some(&context.profile));
-        if let Err(error) = &committed {
-            let is_undone = error.kind != ErrorKind::OutcomeUnknown;
-            return match settled(committed, once.as_ref(), catalog, &context.progress) {
-                // Somebody ran the same statement under the same label meanwhile.
-                Ok(()) => Ok(Ended::Undone),
-                Err(error) => Err(Failed { error, is_undone }),
-            };
+        if let Err(error) = committed {
+            // The record may be there, and then the next open completes what it names.
+            if error.kind == ErrorKind::OutcomeUnknown {
+                return Err(Failed { error, is_undone: false });
+            }
+            // Without an error, somebody ran the same statement under the same label meanwhile.
+            return settled(Err(error), once.as_ref(), catalog, &context.progress)
+                .map(|()| Ended::Undone)
+                .map_err(undone);
         }
         self.complete(objects).await.map_err(|error| Failed { error, is_undone: false })
     }
