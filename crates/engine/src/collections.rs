@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use catalog::Collection;
 use sources::collections::NamedCollections;
-use sql::{CallValue, TableFunctionCall};
+use sql::CallValue;
 
 use crate::context::StatementContext;
-use crate::error::{Error, ErrorKind};
 
 /// Who made a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,33 +43,21 @@ pub(crate) fn for_sources(context: &StatementContext) -> Arc<NamedCollections> {
     let values = |entries: &Collection| {
         entries.iter().map(|(key, value)| (key.to_string(), value.text.to_string())).collect()
     };
-    let all = all(context).into_iter().map(|(name, entries, _)| (name.to_owned(), values(entries)));
-    Arc::new(NamedCollections(all.collect()))
+    let by_default = context.settings.get_bool("allow_named_collection_override_by_default");
+    let fixed = |entries: &Collection| {
+        let fixed = entries.iter().filter(|(_, value)| !value.overridable.unwrap_or(by_default));
+        fixed.map(|(key, _)| key.to_string()).collect()
+    };
+    let all = all(context);
+    let fixed = all.iter().map(|(name, entries, _)| ((*name).to_owned(), fixed(entries))).collect();
+    let all = all.iter().map(|(name, entries, _)| ((*name).to_owned(), values(entries))).collect();
+    Arc::new(NamedCollections::new(all).with_fixed(fixed))
 }
 
-/// The collection a call begins with, if it begins with one.
+/// The collection that arguments begin with; calls such as `headers(..)` may stand before it.
 pub(crate) fn named_in(arguments: &[sql::CallArgument]) -> Option<&str> {
-    match arguments.first() {
+    match arguments.iter().find(|argument| !matches!(argument.value, CallValue::Call { .. })) {
         Some(sql::CallArgument { name: None, value: CallValue::Word(word) }) => Some(word),
         _ => None,
     }
-}
-
-/// Refuses to give a key another value that may not have one.
-pub(crate) fn check_overrides(context: &StatementContext, call: &TableFunctionCall) -> Result<(), Error> {
-    let of_cluster = usize::from(call.name.to_ascii_lowercase().ends_with("cluster"));
-    let arguments = call.arguments.get(of_cluster..).unwrap_or_default();
-    let Some(collection) = named_in(arguments) else { return Ok(()) };
-    let Some((entries, _)) = find(context, collection) else { return Ok(()) };
-    let by_default = context.settings.get_bool("allow_named_collection_override_by_default");
-    for key in arguments.iter().filter_map(|argument| argument.name.as_deref()) {
-        let given = entries.get(key);
-        if given.is_some_and(|value| !value.overridable.unwrap_or(by_default)) {
-            let message = format!("key \"{key}\" of named collection \"{collection}\" may not be overridden");
-            return Err(Error::new(ErrorKind::Denied, 36, message).with_hint(format!(
-                "leave it out, or ALTER NAMED COLLECTION {collection} SET {key} = .. OVERRIDABLE"
-            )));
-        }
-    }
-    Ok(())
 }

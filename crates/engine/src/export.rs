@@ -43,11 +43,12 @@ pub(crate) async fn run(
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let call = source_call(function);
+    let (call, env) = (source_call(function), source_env(context));
+    call.check_overrides(&env.collections)?;
     let settings = export_settings(&context.settings);
     let disk = Arc::clone(&context.database.host.disk);
     let is_partitioned = insert.partition_by.is_some();
-    let destination = Destination::new(&call, &source_env(context), disk, settings, is_partitioned)?;
+    let destination = Destination::new(&call, &env, disk, settings, is_partitioned)?;
     let destination = Arc::new(destination);
     let target = target_id(insert, &destination);
     let insert = &with_token_as_label(context, insert);

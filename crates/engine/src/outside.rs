@@ -14,10 +14,10 @@ use sources::ObjectTable;
 use sources::format::is_name_or_auto;
 use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
 
-use crate::collections::{check_overrides, named_in};
+use crate::collections::{for_sources, named_in};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
-use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as};
+use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::schemas::external_name;
 use crate::schemas_name::SYSTEM;
 use crate::secrets::shown_engine;
@@ -153,7 +153,7 @@ pub(crate) fn check(context: &StatementContext, def: &TableDef) -> Result<(), Er
         );
         return Err(Error::new(ErrorKind::BadInput, 36, message));
     }
-    check_overrides(context, &call_of(def)?)
+    Ok(source_call(&call_of(def)?).check_overrides(&for_sources(context))?)
 }
 
 /// Tables outside that a query names. A name that a WITH item of the query has means that.
@@ -262,6 +262,7 @@ mod tests {
                  compression_method = 'none'",
             ),
             (bucket_positions, "mine, format = 'CSV'", "mine, format = 'CSV'"),
+            (bucket_positions, "headers('a' = 'b'), mine", "headers('a' = 'b'), mine"),
             (bucket_positions, "'1', '2', '3', '4', '5', '6', '7'", "none"),
             (url_positions, "'u', CSV, headers('a' = 'b')", "'u', headers('a' = 'b'), format = CSV"),
             (file_positions, "CSV, '/x', 'gzip'", "'/x', format = CSV, compression_method = 'gzip'"),

@@ -11,7 +11,7 @@ use sources::{
     WantedTypes, resolve,
 };
 
-use crate::collections::{check_overrides, for_sources};
+use crate::collections::for_sources;
 use crate::config::Config;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
@@ -114,9 +114,9 @@ async fn resolve_with(
     format: Option<&str>,
     columns: Option<Vec<(String, ColumnType)>>,
 ) -> Result<ObjectTable, Error> {
-    check_overrides(context, call)?;
     let env = SourceEnv { settings: Arc::new(settings.bounded()), ..source_env(context) };
     let mut call = source_call(call);
+    call.check_overrides(&env.collections)?;
     if let Some(format) = format {
         // As if the statement said it.
         let format = ArgumentValue::Text(format.to_owned());

@@ -9,7 +9,7 @@ use std::fmt;
 use crate::arguments::{Argument, ArgumentValue, ObjectArguments, SourceCall};
 use crate::collections::NamedCollections;
 use crate::credentials::{AccessKey, GivenCredentials, Secret};
-use crate::error::{Result, SourceError, code};
+use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::signatures::{Family, Function, Slot, function};
 
 /// Storage classes an object can be read from at once.
@@ -36,6 +36,37 @@ impl SourceCall {
             false => self.arguments.as_slice(),
         };
         Sorting::new(name, function).sort(arguments, collections)
+    }
+
+    /// Refuses an argument that gives another value to a key of the call's collection that is fixed there. By meaning,
+    /// not by spelling: keys of a bucket must not be sent to another host because the address was called otherwise.
+    ///
+    /// # Errors
+    /// The key and its collection.
+    pub fn check_overrides(&self, collections: &NamedCollections) -> Result<()> {
+        let Some(Function { family, has_cluster }) = function(&self.function) else { return Ok(()) };
+        let arguments = self.arguments.get(usize::from(has_cluster)..).unwrap_or_default();
+        let first = arguments.iter().find(|one| !matches!(one.value, ArgumentValue::Call { .. }));
+        let Some(Argument { name: None, value: ArgumentValue::Word(collection) }) = first else {
+            return Ok(());
+        };
+        let slot = |name: &str| family.named_slot(&name.to_ascii_lowercase());
+        for given in arguments.iter().filter_map(|one| one.name.as_deref()) {
+            let means = |key: &&str| {
+                key.eq_ignore_ascii_case(given) || slot(key).is_some_and(|key| slot(given) == Some(key))
+            };
+            if let Some(key) = collections.fixed(collection).find(means) {
+                let message =
+                    format!("key \"{key}\" of named collection \"{collection}\" may not be overridden");
+                let hint = format!(
+                    "leave {given} out, or ALTER NAMED COLLECTION {collection} SET {key} = .. OVERRIDABLE"
+                );
+                return Err(SourceError::new(SourceErrorKind::Denied, message)
+                    .with_code(code::BAD_ARGUMENTS)
+                    .with_hint(hint));
+            }
+        }
+        Ok(())
     }
 }
 

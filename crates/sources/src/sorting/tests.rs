@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::showing::{SeenArgument, Showing, showing};
 
@@ -174,7 +176,7 @@ fn arguments_of_writing_and_of_credentials() {
 #[test]
 fn a_collection_gives_arguments_and_the_call_overrides_them() {
     let of = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let collections = NamedCollections(BTreeMap::from([
+    let collections = NamedCollections::new(BTreeMap::from([
         (
             "mine".to_owned(),
             of(&[
@@ -331,4 +333,44 @@ fn a_log_may_show_what_is_no_credential() {
     let named = [(Some("session_token"), Some("t")), (Some("url"), Some("u")), (Some("other"), Some("x"))];
     assert_eq!(of("s3", &named), some(&[Credential, Shown, Unclear]));
     assert_eq!(showing("s3", &texts(&["u", "k"]), false), some(&[Shown, Unclear]), "more may follow");
+}
+
+#[test]
+fn fixed_keys_are_known_by_their_meaning() {
+    let fixed = |name: &str, keys: &[&str]| {
+        (name.to_owned(), keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>())
+    };
+    let collections = NamedCollections::default().with_fixed(BTreeMap::from([
+        fixed("mine", &["url", "compression", "colour"]),
+        fixed("azure", &["connection_string"]),
+        fixed("files", &["path"]),
+    ]));
+    let headers = || Argument {
+        name: None,
+        value: ArgumentValue::Call { name: "headers".to_owned(), arguments: vec![named("x", "y")] },
+    };
+    let evil = |name: &str| named(name, "http://evil/");
+    for (function, arguments, fits) in [
+        ("s3", vec![word("mine"), evil("url")], false),
+        ("s3", vec![word("mine"), evil("URL")], false),
+        ("s3", vec![headers(), word("mine"), evil("url")], false),
+        ("s3Cluster", vec![word("default"), word("mine"), evil("url")], false),
+        ("s3", vec![word("mine"), named("compression_method", "none")], false),
+        ("s3", vec![word("mine"), named("Colour", "red")], false),
+        ("s3", vec![word("mine"), named("format", "CSV"), named("filename", "x")], true),
+        ("s3", vec![word("other"), evil("url")], true),
+        ("s3", vec![text("mine"), evil("url")], true),
+        ("azureBlobStorage", vec![word("azure"), evil("storage_account_url")], false),
+        ("azureBlobStorage", vec![word("azure"), named("container", "c")], true),
+        ("file", vec![word("files"), named("url", "/etc/passwd")], false),
+    ] {
+        let call = call(function, arguments);
+        match call.check_overrides(&collections) {
+            Ok(()) => assert!(fits, "{call:?}"),
+            Err(error) => {
+                assert!(!fits, "{call:?}: {error}");
+                assert_eq!((error.kind(), error.code()), (SourceErrorKind::Denied, code::BAD_ARGUMENTS));
+            }
+        }
+    }
 }

@@ -280,7 +280,7 @@ fn headers_and_collections_reach_the_server() {
     };
     let values = [("url", server.url("/")), ("format", "CSV".to_owned())];
     let values = values.map(|(name, value)| (name.to_owned(), value)).into();
-    fixture.env.collections = Arc::new(NamedCollections(BTreeMap::from([("mine".to_owned(), values)])));
+    fixture.env.collections = Arc::new(NamedCollections::new(BTreeMap::from([("mine".to_owned(), values)])));
     let collection = sources::Argument { name: None, value: sources::ArgumentValue::Word("mine".to_owned()) };
     let arguments = |key: &str| {
         vec![
