@@ -99,8 +99,20 @@ const SECRET_NAMES: [&str; 9] = [
     "password",
 ];
 
+/// Literals within literals that are searched; what is deeper is hidden whole.
+const NESTED_MAX: usize = 16;
+
 /// Where credentials stand or may stand: in calls, in named collections, behind telling names, in comments.
 fn doubtful_ranges(text: &str) -> Vec<Range<usize>> {
+    doubtful_at(text, 0)
+}
+
+/// The same for a text that lies in so many literals and comments. Every level is shorter than the one around it, and
+/// there are few of them, so the work grows with the text and the stack does not.
+fn doubtful_at(text: &str, depth: usize) -> Vec<Range<usize>> {
+    if depth > NESTED_MAX {
+        return std::iter::once(0..text.len()).collect();
+    }
     let lexemes: Vec<Lexeme<'_>> = sql::lexemes_at(text).collect();
     let mut hidden = hidden_ranges(text, true);
     hidden.extend(collection_values(&lexemes));
@@ -108,7 +120,7 @@ fn doubtful_ranges(text: &str) -> Vec<Range<usize>> {
     let tells = |lexeme: &&Lexeme<'_>| {
         lexeme.is_text
             && lexeme.text.contains(['(', '='])
-            && !doubtful_ranges(&sql::escape::unquote_text(lexeme.text)).is_empty()
+            && !doubtful_at(&sql::escape::unquote_text(lexeme.text), depth + 1).is_empty()
     };
     hidden.extend(lexemes.iter().filter(tells).map(|lexeme| lexeme.start..lexeme.end));
     for at in 0..lexemes.len() {
@@ -124,19 +136,25 @@ fn doubtful_ranges(text: &str) -> Vec<Range<usize>> {
     let ends = std::iter::once(0).chain(lexemes.iter().map(|lexeme| lexeme.end));
     let starts = lexemes.iter().map(|lexeme| lexeme.start).chain(std::iter::once(text.len()));
     for (end, start) in ends.zip(starts) {
-        hidden.extend(in_comment(text, end..start.max(end)));
+        hidden.extend(in_comment(text, end..start.max(end), depth));
     }
     joined(hidden)
 }
 
 /// What a comment between two lexemes would show: statements are commented out with their credentials.
-fn in_comment(text: &str, gap: Range<usize>) -> Vec<Range<usize>> {
-    let between = &text[gap.clone()];
-    let opening = ["--", "/*", "#"].iter().filter_map(|mark| Some((between.find(mark)?, mark.len()))).min();
-    let Some((at, length)) = opening else { return Vec::new() };
-    let start = gap.start + at + length;
-    let inside = doubtful_ranges(&text[start..gap.end]);
-    inside.into_iter().map(|range| range.start + start..range.end + start).collect()
+///
+/// All of its marks are blanked at once: what is left has no comments, and every byte stays where it was.
+fn in_comment(text: &str, gap: Range<usize>, depth: usize) -> Vec<Range<usize>> {
+    const MARKS: [&str; 4] = ["--", "/*", "*/", "#"];
+    let mut inside = text[gap.clone()].to_owned();
+    if !MARKS.iter().any(|mark| inside.contains(mark)) {
+        return Vec::new();
+    }
+    for mark in MARKS {
+        inside = inside.replace(mark, &" ".repeat(mark.len()));
+    }
+    let found = doubtful_at(&inside, depth + 1);
+    found.into_iter().map(|range| range.start + gap.start..range.end + gap.start).collect()
 }
 
 /// The values of CREATE and ALTER NAMED COLLECTION, and every literal in it.
@@ -267,9 +285,14 @@ fn argument<'a, 'b>(lexemes: &'b [Lexeme<'a>]) -> WrittenArgument<'a, 'b> {
 }
 
 /// The text of a value that is one literal, word or number, in parentheses or not.
-fn text_of<'a>(value: &[Lexeme<'a>]) -> Option<&'a str> {
+fn text_of<'a>(mut value: &[Lexeme<'a>]) -> Option<&'a str> {
+    while let [open, inside @ .., close] = value
+        && open.text == "("
+        && close.text == ")"
+    {
+        value = inside;
+    }
     match value {
-        [open, inside @ .., close] if open.text == "(" && close.text == ")" => text_of(inside),
         [only] => Some(unquoted(only.text)),
         _ => None,
     }
@@ -365,129 +388,4 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_and_the_rest_is_not() {
-        for (text, shown) in [
-            (
-                "SELECT 's3(x)' FROM s3('u', 'key', 'secret', 'CSV')",
-                "SELECT 's3(x)' FROM s3('u', '[HIDDEN]', '[HIDDEN]', 'CSV')",
-            ),
-            (
-                "INSERT INTO t SELECT * FROM s3Cluster('default', 'u', 'k', 's') WHERE a = 'b'",
-                "INSERT INTO t SELECT * FROM s3Cluster('default', 'u', '[HIDDEN]', '[HIDDEN]') WHERE a = 'b'",
-            ),
-            ("SELECT concat('a', 'b')", "SELECT concat('a', 'b')"),
-            (
-                "SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')",
-                "SELECT * FROM s3('u', NOSIGN, 'Parquet', 'a Int8, b String')",
-            ),
-        ] {
-            assert_eq!(masked(text), shown);
-        }
-    }
-
-    #[test]
-    fn named_arguments_are_masked_by_their_names() {
-        for (text, shown) in [
-            (
-                "s3(secret_access_key = 'SK', access_key_id = 'AK', url = 'u', structure = 'a Int8')",
-                "s3(secret_access_key = '[HIDDEN]', access_key_id = '[HIDDEN]', url = 'u', structure = 'a Int8')",
-            ),
-            ("s3(format='CSV', structure='a Int8', url='http://h/b/jan.csv')", ""),
-            ("s3 /* ( */ ('u', 'key', \"secret\")", "s3 /* ( */ ('u', '[HIDDEN]', '[HIDDEN]')"),
-            ("`s3`('u', ('k'), 's')", "`s3`('u', '[HIDDEN]', '[HIDDEN]')"),
-            ("s3('u', extra_credentials(role = 'r'))", "s3('u', extra_credentials(role = '[HIDDEN]'))"),
-            (
-                "url('u', CSV, 'a Int8', headers('k' = 'v'))",
-                "url('u', CSV, 'a Int8', headers('[HIDDEN]' = '[HIDDEN]'))",
-            ),
-            ("INSERT INTO url (a, b)", ""),
-            ("s3('u', 'key', 'sec", "s3('u', '[HIDDEN]', '[HIDDEN]'"),
-            ("s3('u', 'CSV', 'AKIA', 'SECRET')", "s3('u', 'CSV', '[HIDDEN]', '[HIDDEN]')"),
-            ("s3('u', $$key$$, $$secret$$)", "s3('u', '[HIDDEN]', '[HIDDEN]')"),
-            (
-                "url(headers('Authorization' = 'Bearer T'), 'u')",
-                "url(headers('[HIDDEN]' = '[HIDDEN]'), '[HIDDEN]')",
-            ),
-        ] {
-            assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
-        }
-    }
-
-    #[test]
-    fn values_of_collections_are_hidden_and_their_keys_shown() {
-        for (text, shown) in [
-            (
-                "CREATE NAMED COLLECTION n AS url = 'u', k = 12 OVERRIDABLE, t = true NOT OVERRIDABLE",
-                "CREATE NAMED COLLECTION n AS url = '[HIDDEN]', k = '[HIDDEN]' OVERRIDABLE, \
-                 t = '[HIDDEN]' NOT OVERRIDABLE",
-            ),
-            (
-                "alter named collection n set a 'x', b = 'y' delete c",
-                "alter named collection n set a '[HIDDEN]', b = '[HIDDEN]' delete c",
-            ),
-            ("DROP NAMED COLLECTION n", ""),
-        ] {
-            let expected = if shown.is_empty() { text } else { shown };
-            assert_eq!(masked(text), expected);
-        }
-    }
-
-    #[test]
-    fn comments_and_telling_names_are_searched() {
-        for (text, shown) in [
-            (
-                "SELECT 1 -- FROM s3('u', 'k', 'sec')\n, 2",
-                "SELECT 1 -- FROM s3('u', '[HIDDEN]', '[HIDDEN]')\n, 2",
-            ),
-            ("SELECT 1 /* secret_access_key = 'sk' */", "SELECT 1 /* secret_access_key = '[HIDDEN]' */"),
-            ("SET password = 'x'", "SET password = '[HIDDEN]'"),
-            ("INSERT INTO t SETTINGS insert_deduplication_token = 'x'", ""),
-            ("SELECT 'http://u:p@h/x?sig=s'", "SELECT 'http://u:[HIDDEN]@h/x?sig=[HIDDEN]'"),
-        ] {
-            assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
-        }
-    }
-
-    #[test]
-    fn types_with_commas_and_codecs_are_shown() {
-        for text in [
-            "s3('u', 'CSV', 'a Decimal(10, 2), `b c` Map(String, Int8)', 'gzip')",
-            r"s3('u', 'CSV', 'e Enum8(\'x, (\' = 1)', 'none')",
-            "url('u', 'CSV', 'a Decimal(10, 2)', 'zstd')",
-        ] {
-            assert_eq!(masked(text), text);
-        }
-    }
-
-    #[test]
-    fn only_credentials_are_left_out_of_a_comparison() {
-        for text in [
-            "s3(format='CSV', structure='a Int8', url='http://h/b/jan.csv')",
-            "s3('u', 'no format', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')",
-            "url('u', 'x', headers('a' = 'b'))",
-        ] {
-            assert_eq!(without_credentials(text), text);
-        }
-        assert_eq!(without_credentials("s3('u', 'k', 's', 'CSV')"), "s3('u', '[HIDDEN]', '[HIDDEN]', 'CSV')");
-    }
-
-    #[test]
-    fn values_are_cut_into_rows() {
-        assert_eq!(value_tuples("(1, ')'), ([2], f(3)) , ('a''(')"), ["(1, ')')", "([2], f(3))", "('a''(')"]);
-        assert!(value_tuples(" ").is_empty());
-    }
-
-    #[test]
-    fn parameters_become_typed_literals() {
-        let params = [("x".to_owned(), "it's".to_owned())];
-        assert_eq!(
-            with_parameters("SELECT {x:String}, '{x:String}'", &params).unwrap(),
-            "SELECT CAST('it\\'s', 'String'), '{x:String}'"
-        );
-        assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code, 456);
-    }
-}
+mod tests;
