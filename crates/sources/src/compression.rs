@@ -61,7 +61,7 @@ pub enum Magic {
 }
 
 /// First bytes to look at, of a stream.
-const FIRST_BYTES: usize = 16;
+pub(crate) const FIRST_BYTES: usize = 16;
 
 impl Compression {
     /// An argument of a table function.

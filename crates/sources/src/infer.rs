@@ -169,8 +169,12 @@ impl Inference<'_> {
         let bytes_max = self.env.settings.inference_bytes_max;
         let mut bytes = SAMPLE_BYTES.min(bytes_max);
         loop {
-            let (sample, whole) =
-                beginning(&self.env.reader(self.store, file), self.env.settings.opening(self.compression), bytes).await?;
+            let (sample, whole) = beginning(
+                &self.env.reader(self.store, file),
+                self.env.settings.opening(self.compression),
+                bytes,
+            )
+            .await?;
             match formats::infer_details(self.format, &sample, whole, &self.env.settings.format) {
                 Ok(found) if !found.columns.is_empty() => return self.named(found, file),
                 Ok(_) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ByteSize;
 
-use crate::compression::{Compression, DecodeTask, MAGIC_BYTES, Magic, by_first_bytes, magic, opened};
+use crate::compression::{Compression, DecodeTask, FIRST_BYTES, Magic, by_first_bytes, magic, opened};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::listing::{SourceFile, Unwrapped};
@@ -66,7 +66,11 @@ impl Wrapping<'_> {
     }
 
     async fn of(&self, file: &Arc<SourceFile>) -> Result<Compression> {
-        let first = self.env.reader(self.store, file).get(0..file.bytes.min(MAGIC_BYTES)).await?;
+        let first = self
+            .env
+            .reader(self.store, file)
+            .get(0..file.bytes.min(u64::try_from(FIRST_BYTES).unwrap_or(u64::MAX)))
+            .await?;
         Ok(match (magic(&first), self.said) {
             (Some(Magic::Parquet), _) => Compression::None,
             (_, Some(said)) => said,
