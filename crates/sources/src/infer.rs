@@ -88,7 +88,8 @@ impl Inference<'_> {
         let schemas: Vec<_> = chosen.iter().map(|i| self.file_schema(&files[*i])).collect();
         let schemas: Vec<FileSchema> = stream::iter(schemas).buffered(FILES_AT_ONCE).try_collect().await?;
         // A type that is given settles what the files disagree about.
-        let merged = merge_settled(&schemas, |name| self.is_settled(name, hints));
+        let by_place = self.is_settled_by_place(&schemas);
+        let merged = merge_settled(&schemas, |name| by_place || self.is_settled(name, hints));
         if !merged.conflicts.is_empty() {
             return Err(conflict_error(&merged));
         }
@@ -105,9 +106,17 @@ impl Inference<'_> {
 
     /// Whether a type is given from outside, so that it does not matter what the files say.
     fn is_settled(&self, name: &str, hints: &Hints) -> bool {
-        let wanted = &self.env.settings.wanted_types.columns;
-        hints.of(name).is_some()
-            || (self.format != FormatKind::Parquet && wanted.iter().any(|(known, _)| known == name))
+        let wanted = &self.env.settings.wanted_types;
+        let is_wanted = || wanted.columns.iter().any(|(known, _)| known == name);
+        hints.of(name).is_some() || (self.format != FormatKind::Parquet && !wanted.whole && is_wanted())
+    }
+
+    /// Whether every type is given by the column's place among all.
+    fn is_settled_by_place(&self, schemas: &[FileSchema]) -> bool {
+        let wanted = &self.env.settings.wanted_types;
+        wanted.whole
+            && self.format != FormatKind::Parquet
+            && wanted_types::takes_places(&merge_settled(schemas, |_| true).columns, wanted)
     }
 
     async fn first_readable(&self, files: &[Arc<SourceFile>]) -> Result<Inferred> {

@@ -46,12 +46,13 @@ impl Hints {
 /// Gives text columns the types they are wanted in; `positional` columns have no names of their own.
 pub(crate) fn apply(columns: &mut Columns, wanted: &WantedTypes, positional: bool) -> Option<String> {
     let mut taken = 0_usize;
-    if positional && wanted.whole && columns.len() == wanted.columns.len() {
+    if wanted.whole && takes_places(columns, wanted) {
+        // Rows go by place, so a namesake elsewhere in the table says nothing.
         for ((_, found), (_, column_type)) in columns.iter_mut().zip(&wanted.columns) {
             *found = column_type.clone();
             taken += 1;
         }
-    } else if !positional {
+    } else if !wanted.whole && !positional {
         for (name, found) in columns {
             if let Some((_, column_type)) = wanted.columns.iter().find(|(known, _)| known == name) {
                 *found = column_type.clone();
@@ -60,6 +61,11 @@ pub(crate) fn apply(columns: &mut Columns, wanted: &WantedTypes, positional: boo
         }
     }
     (taken > 0).then(|| format!("{taken} columns are read in the types of the table they go to"))
+}
+
+/// Whether every column has a place in the table that all of them go to; partitions in paths follow on them.
+pub(crate) fn takes_places(columns: &Columns, wanted: &WantedTypes) -> bool {
+    columns.len() <= wanted.columns.len()
 }
 
 /// Makes a type of a file with metadata as Nullable as the setting wants it.
@@ -110,7 +116,10 @@ mod tests {
     #[test]
     fn types_of_the_target() {
         for (found, wanted, whole, positional, result) in [
-            ("a Int64, b Int64", "b String, a UInt8", true, false, "a UInt8, b String"),
+            ("a Int64, b Int64", "b String, a UInt8", false, false, "a UInt8, b String"),
+            ("b Int64, a Float64", "a String, b UInt8", true, false, "b String, a UInt8"),
+            ("b Int64, a Int64", "a String, b UInt8, c Date", true, false, "b String, a UInt8"),
+            ("b Int64, a Int64", "a String", true, false, "b Int64, a Int64"),
             ("a Int64, x Int64", "a UInt8", false, false, "a UInt8, x Int64"),
             ("c1 Int64, c2 Int64", "a UInt8, b String", true, true, "c1 UInt8, c2 String"),
             ("c1 Int64, c2 Int64", "a UInt8, b String", false, true, "c1 Int64, c2 Int64"),

@@ -151,3 +151,25 @@ fn a_format_is_found_by_content_where_nothing_else_tells_it() {
     );
     assert_eq!(types(&fixture.s3("d/words", &["LineAsString"]).unwrap()), "line String");
 }
+
+#[test]
+fn types_of_a_table_go_by_place_as_its_rows_do() {
+    let mut fixture = Fixture::new();
+    fixture.server.put("b", "1.csv", "b,a\n0.1,1.25\n");
+    fixture.server.put("b", "2.csv", "b,a\n0.2,x\n");
+    let wanted = |text: &str| {
+        let column = |one: &str| {
+            let (name, type_name) = one.split_once(' ').unwrap();
+            (name.to_owned(), model::type_name::parse(type_name).unwrap())
+        };
+        sources::WantedTypes { columns: text.split(", ").map(column).collect(), whole: true }
+    };
+    fixture.settings(|settings| settings.wanted_types = wanted("a Float64, b String"));
+    let table = fixture.s3("b/*.csv", &["CSVWithNames"]).unwrap();
+    assert_eq!(types(&table), "b Float64, a String");
+    assert_eq!(fixture.query(&table, "select b, a from t order by b").unwrap(), ["0.1|1.25", "0.2|x"]);
+    // A table of fewer columns takes no rows of these files.
+    fixture.settings(|settings| settings.wanted_types = wanted("a Float64"));
+    let narrow = fixture.s3("b/1.csv", &["CSVWithNames"]).unwrap();
+    assert_eq!(types(&narrow), "b Nullable(Float64), a Nullable(Float64)");
+}
