@@ -16,7 +16,6 @@ use model::ColumnType;
 use crate::builder::{BuilderOptions, TypedColumnBuilder};
 use crate::cell::Cell;
 use crate::error::{FormatError, code};
-use crate::settings::FormatSettings;
 pub(crate) use sift::BadCell;
 
 /// Where a cell of a row goes: a column, or an element of a tuple column.
@@ -52,7 +51,7 @@ impl Block {
         file_schema: SchemaRef,
         types: &[ColumnType],
         projection: Option<&[usize]>,
-        settings: &FormatSettings,
+        options: &BuilderOptions,
         flatten: bool,
     ) -> Result<Self, FormatError> {
         let failed = |error: ArrowError| FormatError::new(code::LOGICAL_ERROR, error.to_string());
@@ -60,8 +59,7 @@ impl Block {
             Some(columns) => Arc::new(file_schema.project(columns).map_err(failed)?),
             None => Arc::clone(&file_schema),
         };
-        let options = BuilderOptions::from(settings);
-        let builder = |column_type: &ColumnType| TypedColumnBuilder::with_options(column_type, &options);
+        let builder = |column_type: &ColumnType| TypedColumnBuilder::with_options(column_type, options);
         let builders: Result<Vec<_>, FormatError> = match projection {
             Some(columns) => columns.iter().filter_map(|column| types.get(*column)).map(builder).collect(),
             None => types.iter().map(builder).collect(),

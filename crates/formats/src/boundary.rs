@@ -7,9 +7,9 @@
 //! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
 use crate::kind::FormatKind;
-use crate::reader::is_csv;
 use crate::scan::find_any;
 use crate::settings::FormatSettings;
+use crate::splitter::is_csv;
 
 /// Scans a file from its first byte and says where records end.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl RecordBoundaries {
         if skips_bad_rows || cr_ends_rows {
             return None;
         }
-        let syntax = match kind {
+        let syntax = match kind.of_plain_values() {
             F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
                 Syntax::EscapedLines { escaped: false }
             }

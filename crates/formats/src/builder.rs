@@ -18,7 +18,7 @@ use model::{ColumnType, Value};
 use crate::calendar::Zone;
 use crate::cell::{Cell, TextForm};
 use crate::error::{FormatError, ValueError, code, excerpt};
-use crate::settings::{DateTimeInput, FormatSettings};
+use crate::settings::{DateTimeInput, FormatSettings, JsonReading};
 use store::Store;
 
 /// What the readers of values need to know of the settings.
@@ -29,6 +29,9 @@ pub(crate) struct BuilderOptions {
     /// Words for true and false besides the usual ones.
     pub(crate) bool_words: (Arc<str>, Arc<str>),
     pub(crate) time_zone: Arc<str>,
+    /// Enums are given by their numbers alone.
+    pub(crate) enums_as_numbers: bool,
+    pub(crate) json: JsonReading,
 }
 
 impl From<&FormatSettings> for BuilderOptions {
@@ -38,6 +41,8 @@ impl From<&FormatSettings> for BuilderOptions {
             time_input: settings.date_time_input,
             bool_words: (settings.bool_true.as_str().into(), settings.bool_false.as_str().into()),
             time_zone: settings.time_zone.as_str().into(),
+            enums_as_numbers: false,
+            json: settings.json,
         }
     }
 }

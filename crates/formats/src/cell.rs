@@ -21,6 +21,8 @@ pub enum TextForm {
     Literal,
     /// A JSON value, quotes included where it has any.
     Json,
+    /// Inside of a JSON string with at least one backslash; what it says is the value's text.
+    JsonEscaped,
     /// NULL; a column that is not Nullable takes its default or refuses, by its settings.
     Null,
     /// Empty text: zero of a number, the empty string, an error for the rest.
@@ -55,6 +57,11 @@ impl<'a> Cell<'a> {
             TextForm::Escaped => {
                 scratch.clear();
                 unescape(self.text, None, scratch);
+                Ok(scratch)
+            }
+            TextForm::JsonEscaped => {
+                scratch.clear();
+                unescape_json(self.text, scratch)?;
                 Ok(scratch)
             }
             TextForm::Literal => match self.text {

@@ -329,7 +329,8 @@ impl<'a> Guess<'a> {
             4 => (number(&run[..2])?, number(&run[2..])?),
             _ => return None,
         };
-        self.offset = Some(sign * (hours * 3600 + minutes * 60));
+        let seconds = clock(hours, minutes, 0)?;
+        self.offset = Some(sign * seconds);
         Some(())
     }
 }

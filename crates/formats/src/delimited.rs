@@ -18,6 +18,12 @@ pub(crate) struct CsvRows {
     trim: bool,
     /// A CR alone ends a row.
     cr_ends: bool,
+    skip_empty_end: bool,
+}
+
+/// Whether nothing but line ends follows.
+fn only_line_ends(rest: &[u8]) -> bool {
+    matches!(rest.first(), Some(b'\n' | b'\r')) && rest.iter().all(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 impl CsvRows {
@@ -30,6 +36,7 @@ impl CsvRows {
             empty: if settings.csv_empty_as_default { TextForm::Default } else { TextForm::Empty },
             trim: settings.csv_trim_whitespace,
             cr_ends: settings.csv_cr_ends_row,
+            skip_empty_end: settings.delimited.csv_skip_trailing_empty_lines,
         }
     }
 
@@ -37,8 +44,16 @@ impl CsvRows {
         matches!(byte, b' ' | b'\t') && byte != self.delimiter
     }
 
-    fn is_quote(&self, byte: u8) -> bool {
+    pub(crate) fn is_quote(&self, byte: u8) -> bool {
         byte == b'"' && self.double_quotes || byte == b'\'' && self.single_quotes
+    }
+
+    /// Behind the blanks that may stand around a cell.
+    pub(crate) fn skip_blanks(&self, bytes: &[u8], mut at: usize) -> usize {
+        while self.trim && bytes.get(at).is_some_and(|byte| self.is_blank(*byte)) {
+            at += 1;
+        }
+        at
     }
 
     /// End of the bare cell at `at`. A CR that no LF follows belongs to the cell, as in ClickHouse.
@@ -61,7 +76,7 @@ impl CsvRows {
     }
 
     #[inline]
-    fn bare<'a>(&self, mut text: &'a [u8]) -> Cell<'a> {
+    pub(crate) fn bare<'a>(&self, mut text: &'a [u8]) -> Cell<'a> {
         if self.trim {
             while let [rest @ .., last] = text
                 && self.is_blank(*last)
@@ -81,7 +96,7 @@ impl CsvRows {
 
     /// The quoted cell whose quote stands at `at`, and where it ends; `None` when it is not closed.
     #[inline]
-    fn quoted<'a>(&self, bytes: &'a [u8], at: usize, last: bool) -> Option<(Cell<'a>, usize)> {
+    pub(crate) fn quoted<'a>(&self, bytes: &'a [u8], at: usize, last: bool) -> Option<(Cell<'a>, usize)> {
         let quote = bytes[at];
         let start = at + 1;
         let mut doubled = false;
@@ -138,7 +153,7 @@ impl CsvRows {
         }
     }
 
-    fn not_closed(bytes: &[u8], at: usize, cell: usize) -> SplitError {
+    pub(crate) fn not_closed(bytes: &[u8], at: usize, cell: usize) -> SplitError {
         let message = format!("quoted cell is not closed: {}", excerpt(&bytes[at..]));
         SplitError { code: code::CANNOT_PARSE_QUOTED_STRING, message, at, cell }
     }
@@ -160,6 +175,9 @@ impl SplitRows for CsvRows {
     ) -> Result<RowEnd, SplitError> {
         if at >= bytes.len() {
             return Ok(if last { RowEnd::Finished(at) } else { RowEnd::Incomplete });
+        }
+        if self.skip_empty_end && only_line_ends(&bytes[at..]) {
+            return Ok(if last { RowEnd::Finished(bytes.len()) } else { RowEnd::Incomplete });
         }
         let before = cells.len();
         loop {
@@ -206,6 +224,7 @@ pub(crate) struct TsvRows {
     null: Vec<u8>,
     raw: bool,
     crlf: bool,
+    skip_empty_end: bool,
     empty: TextForm,
     rows: u64,
 }
@@ -216,6 +235,7 @@ impl TsvRows {
             null: settings.tsv_null.clone().into_bytes(),
             raw,
             crlf: settings.tsv_input_crlf,
+            skip_empty_end: settings.delimited.tsv_skip_trailing_empty_lines,
             empty: if settings.tsv_empty_as_default { TextForm::Default } else { TextForm::Empty },
             rows: 0,
         }
@@ -266,6 +286,9 @@ impl SplitRows for TsvRows {
     ) -> Result<RowEnd, SplitError> {
         if at >= bytes.len() {
             return Ok(if last { RowEnd::Finished(at) } else { RowEnd::Incomplete });
+        }
+        if self.skip_empty_end && only_line_ends(&bytes[at..]) {
+            return Ok(if last { RowEnd::Finished(bytes.len()) } else { RowEnd::Incomplete });
         }
         let before = cells.len();
         // In raw text a backslash is a character; searching for the tab twice costs nothing.

@@ -14,6 +14,8 @@ pub mod code {
     pub const CANNOT_PARSE_INPUT_ASSERTION_FAILED: u32 = 27;
     pub const CANNOT_PARSE_DATE: u32 = 38;
     pub const CANNOT_PARSE_DATETIME: u32 = 41;
+    pub const ATTEMPT_TO_READ_AFTER_EOF: u32 = 32;
+    pub const TOO_DEEP_RECURSION: u32 = 306;
     pub const CANNOT_READ_ALL_DATA: u32 = 33;
     pub const BAD_ARGUMENTS: u32 = 36;
     pub const LOGICAL_ERROR: u32 = 49;

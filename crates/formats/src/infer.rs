@@ -13,9 +13,9 @@ use crate::cell::Cell;
 use crate::error::{FormatError, code};
 use crate::json_document::declared;
 use crate::kind::{FormatKind, HeaderRows};
-use crate::reader::{Splitter, is_csv, splitter};
-use crate::settings::FormatSettings;
+use crate::settings::{EscapingRule, FormatSettings};
 use crate::split::{NamedRows, RowEnd, SplitError, SplitRows};
+use crate::splitter::{Splitter, is_csv, splitter};
 use guess::{Guess, Source};
 
 /// What a sample says about its file.
@@ -50,8 +50,16 @@ pub fn infer_details(
     let raw = sample;
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
     let at_end = at_end && !cut;
-    let tally =
-        Tally { kind, settings, columns: Vec::new(), rows: 0, second_has_types: false, has_header: false };
+    // What strings hold is guessed as JSON's own strings are.
+    let values = kind.of_plain_values();
+    let tally = Tally {
+        kind: values,
+        settings,
+        columns: Vec::new(),
+        rows: 0,
+        second_has_types: false,
+        has_header: false,
+    };
     if matches!(kind, FormatKind::Json | FormatKind::JsonCompact)
         && let Some(columns) = declared(sample)?
     {
@@ -90,6 +98,7 @@ impl Tally<'_> {
             Splitter::Lists(rows) => self.listed(rows, sample, at_end),
             Splitter::Objects(rows) => self.objects(rows, sample, at_end),
             Splitter::Tskv(rows) => self.objects(rows, sample, at_end),
+            Splitter::Custom(rows) => self.listed(rows, sample, at_end),
             Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
             Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
             Splitter::Lines(_) => Ok(Inferred {
@@ -101,18 +110,7 @@ impl Tally<'_> {
     }
 
     fn source(&self) -> Source {
-        use FormatKind as F;
-        match self.kind {
-            kind if is_csv(kind) => Source::Csv,
-            F::Json
-            | F::JsonCompact
-            | F::JsonEachRow
-            | F::JsonCompactEachRow
-            | F::JsonCompactEachRowWithNames
-            | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,
-            F::Values => Source::Literal,
-            _ => Source::Tsv,
-        }
+        source_of(self.kind, self.settings)
     }
 
     fn error(&self, error: SplitError) -> FormatError {
@@ -162,6 +160,7 @@ impl Tally<'_> {
 
     fn skipped_lines(&self, sample: &[u8]) -> usize {
         let lines = match self.source() {
+            _ if self.kind.is_custom() => 0,
             Source::Csv => self.settings.csv_skip_first_lines,
             Source::Tsv => self.settings.tsv_skip_first_lines,
             Source::Json | Source::Literal => 0,
@@ -195,7 +194,7 @@ impl Tally<'_> {
         let Some(first) = early.first() else {
             return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
         };
-        let header = self.kind.header_rows();
+        let (header, source) = (self.kind.header_rows(), self.source());
         if header == HeaderRows::NamesAndTypes
             && let Some(types) = early.get(1)
         {
@@ -213,7 +212,7 @@ impl Tally<'_> {
                 for ((_, known), guess) in self
                     .columns
                     .iter_mut()
-                    .zip(first.iter().map(|cell| Guess::of(*cell, source_of(self.kind), self.settings)))
+                    .zip(first.iter().map(|cell| Guess::of(*cell, source, self.settings)))
                 {
                     known.join(guess);
                 }
@@ -234,6 +233,7 @@ impl Tally<'_> {
     /// All texts in the first row, and a value that is no text in the second or in all rows of a column.
     fn first_row_is_header(&self, first: &[Cell<'_>]) -> bool {
         let detect = match self.source() {
+            _ if self.kind.is_custom() => self.settings.custom.detect_header,
             Source::Csv => self.settings.csv_detect_header,
             Source::Tsv => self.kind != FormatKind::TabSeparatedRaw && self.settings.tsv_detect_header,
             Source::Json | Source::Literal => false,
@@ -279,7 +279,7 @@ impl Tally<'_> {
                 let row = self.rows + 1;
                 match self.columns.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
-                    Some((_, known)) => known.join_json(guess).map_err(|message| {
+                    Some((_, known)) => known.join_json(guess, self.settings.json).map_err(|message| {
                         FormatError::new(code::TYPE_MISMATCH, message).at_row(row).in_column(name)
                     })?,
                     None => self.columns.push((name, guess)),
@@ -295,7 +295,10 @@ impl Tally<'_> {
 
     fn finish(self) -> Result<Inferred, FormatError> {
         let mut columns = Vec::with_capacity(self.columns.len());
+        let is_json = self.source() == Source::Json;
         for (name, guess) in self.columns {
+            let incomplete = !is_json && guess.is_incomplete();
+            let guess = if incomplete { Guess::Type(ColumnType::String) } else { guess };
             let Some(column_type) = guess.into_type(self.settings) else {
                 let message = format!(
                     "cannot determine type for column \"{name}\" by first {} rows of data, \
@@ -314,11 +317,23 @@ fn no_text(guess: &Guess) -> bool {
     !matches!(guess, Guess::Unknown | Guess::Type(ColumnType::String))
 }
 
-fn source_of(kind: FormatKind) -> Source {
+fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {
+    use FormatKind as F;
     match kind {
-        kind if is_csv(kind) => Source::Csv,
-        FormatKind::Values => Source::Literal,
-        FormatKind::JsonCompact | FormatKind::JsonCompactEachRow => Source::Json,
+        _ if is_csv(kind) => Source::Csv,
+        _ if kind.is_custom() => match settings.custom.rule {
+            EscapingRule::Csv => Source::Csv,
+            EscapingRule::Json => Source::Json,
+            EscapingRule::Quoted => Source::Literal,
+            EscapingRule::Escaped | EscapingRule::Raw => Source::Tsv,
+        },
+        F::Json
+        | F::JsonCompact
+        | F::JsonEachRow
+        | F::JsonCompactEachRow
+        | F::JsonCompactEachRowWithNames
+        | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,
+        F::Values => Source::Literal,
         _ => Source::Tsv,
     }
 }

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
-use crate::scan::{ItemEnd, skip_space};
+use crate::scan::{ItemEnd, contains, depth_of, skip_space};
+use crate::settings::FormatSettings;
 use crate::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
+use crate::text::NULL_SIGN;
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -36,6 +38,18 @@ fn json_cell(text: &[u8]) -> Cell<'_> {
     Syntax::Json.cell(text)
 }
 
+/// A string as the text of any value; what is no string is read as the JSON value it is.
+fn string_cell(text: &[u8]) -> Cell<'_> {
+    let [b'"', inner @ .., b'"'] = text else { return json_cell(text) };
+    let form = match inner {
+        b"NULL" | b"null" => TextForm::Null,
+        sign if sign == NULL_SIGN.as_bytes() => TextForm::Null,
+        _ if contains(inner, b'\\') => TextForm::JsonEscaped,
+        _ => TextForm::Raw,
+    };
+    Cell { text: inner, form }
+}
+
 /// Why a row stopped early.
 enum Stop {
     NeedsMore,
@@ -59,6 +73,19 @@ fn value_at(bytes: &[u8], at: usize, cell: usize) -> Result<usize, Stop> {
     }
 }
 
+/// A value nobody reads is still no deeper than `input_format_json_max_depth` allows, as in ClickHouse.
+fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<(), SplitError> {
+    // Fewer bytes cannot hold that many pairs of brackets.
+    if value.len() / 2 <= depth_max || depth_of(value, b'"', false) <= depth_max {
+        return Ok(());
+    }
+    let message = format!(
+        "the value of field {} is nested deeper than {depth_max}, which input_format_json_max_depth allows",
+        excerpt(key)
+    );
+    Err(SplitError { code: code::TOO_DEEP_RECURSION, message, at, cell: 0 })
+}
+
 /// Splitter of JSONEachRow.
 pub(crate) struct JsonObjects {
     names: Vec<Vec<u8>>,
@@ -67,14 +94,32 @@ pub(crate) struct JsonObjects {
     in_array: bool,
     started: bool,
     skip_unknown: bool,
+    /// Every value is a string.
+    strings: bool,
+    /// Deepest nesting of a value that is skipped.
+    depth_max: usize,
     scratch: Vec<u8>,
 }
 
 impl JsonObjects {
-    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, skip_unknown: bool) -> Self {
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, settings: &FormatSettings) -> Self {
         let names: Vec<Vec<u8>> = names.map(|name| name.as_bytes().to_vec()).collect();
         let by_name = names.iter().cloned().enumerate().map(|(at, name)| (name, at)).collect();
-        Self { names, by_name, in_array: false, started: false, skip_unknown, scratch: Vec::new() }
+        Self {
+            names,
+            by_name,
+            in_array: false,
+            started: false,
+            skip_unknown: settings.skip_unknown_fields,
+            strings: false,
+            depth_max: settings.json.depth_max,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The same where every value stands in a string.
+    pub(crate) fn of_strings(self) -> Self {
+        Self { strings: true, ..self }
     }
 
     /// Column of a key; keys mostly come in the order of the columns, so `guess` is tried first.
@@ -214,10 +259,10 @@ impl SplitRows for JsonObjects {
                     guess = column + 1;
                     let cell = &mut cells[first + column];
                     if cell.form == TextForm::Default {
-                        *cell = json_cell(value);
+                        *cell = if self.strings { string_cell(value) } else { json_cell(value) };
                     }
                 }
-                None if self.skip_unknown => {}
+                None if self.skip_unknown => skippable(key, value, self.depth_max, at)?,
                 None => {
                     let message = format!("unknown field {} in JSON row", excerpt(key));
                     return Err(SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 });
@@ -238,15 +283,22 @@ pub(crate) struct ListRows {
     open: u8,
     close: u8,
     syntax: Syntax,
+    /// Every value is a string.
+    strings: bool,
 }
 
 impl ListRows {
     pub(crate) fn json() -> Self {
-        Self { open: b'[', close: b']', syntax: Syntax::Json }
+        Self { open: b'[', close: b']', syntax: Syntax::Json, strings: false }
+    }
+
+    /// JSON in which every value stands in a string.
+    pub(crate) fn strings() -> Self {
+        Self { strings: true, ..Self::json() }
     }
 
     pub(crate) fn values() -> Self {
-        Self { open: b'(', close: b')', syntax: Syntax::Literal }
+        Self { open: b'(', close: b')', syntax: Syntax::Literal, strings: false }
     }
 
     fn items<'a>(&self, bytes: &'a [u8], start: usize, cells: &mut Vec<Cell<'a>>) -> Result<usize, Stop> {
@@ -258,7 +310,8 @@ impl ListRows {
         loop {
             match self.syntax.value_end(bytes, at) {
                 ItemEnd::At(end) if end > at => {
-                    cells.push(self.syntax.cell(&bytes[at..end]));
+                    let text = &bytes[at..end];
+                    cells.push(if self.strings { string_cell(text) } else { self.syntax.cell(text) });
                     at = skip_space(bytes, end);
                 }
                 ItemEnd::At(_) => {

@@ -22,6 +22,13 @@ pub enum FormatKind {
     JsonCompactEachRow,
     JsonCompactEachRowWithNames,
     JsonCompactEachRowWithNamesAndTypes,
+    JsonStringsEachRow,
+    JsonCompactStringsEachRow,
+    JsonCompactStringsEachRowWithNames,
+    JsonCompactStringsEachRowWithNamesAndTypes,
+    CustomSeparated,
+    CustomSeparatedWithNames,
+    CustomSeparatedWithNamesAndTypes,
     LineAsString,
     Pretty,
     PrettyNoEscapes,
@@ -127,6 +134,25 @@ const SPECS: &[Spec] = &[
         BOTH,
         &[],
     ),
+    spec(FormatKind::JsonStringsEachRow, "JSONStringsEachRow", &[], BOTH, &[]),
+    spec(FormatKind::JsonCompactStringsEachRow, "JSONCompactStringsEachRow", &[], BOTH, &[]),
+    spec(
+        FormatKind::JsonCompactStringsEachRowWithNames,
+        "JSONCompactStringsEachRowWithNames",
+        &[],
+        BOTH,
+        &[],
+    ),
+    spec(
+        FormatKind::JsonCompactStringsEachRowWithNamesAndTypes,
+        "JSONCompactStringsEachRowWithNamesAndTypes",
+        &[],
+        BOTH,
+        &[],
+    ),
+    spec(FormatKind::CustomSeparated, "CustomSeparated", &[], BOTH, &[]),
+    spec(FormatKind::CustomSeparatedWithNames, "CustomSeparatedWithNames", &[], BOTH, &[]),
+    spec(FormatKind::CustomSeparatedWithNamesAndTypes, "CustomSeparatedWithNamesAndTypes", &[], BOTH, &[]),
     spec(FormatKind::LineAsString, "LineAsString", &[], BOTH, &[]),
     spec(FormatKind::Pretty, "Pretty", &[], OUTPUT, &[]),
     spec(FormatKind::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT, &[]),
@@ -221,7 +247,10 @@ impl FormatKind {
     /// Whether the data names its columns, so that a reader finds them in any order and may be given a part of them.
     pub fn names_columns(self) -> bool {
         use FormatKind as F;
-        let names = matches!(self, F::JsonEachRow | F::Parquet | F::Arrow | F::ArrowStream | F::Native);
+        let names = matches!(
+            self,
+            F::JsonEachRow | F::JsonStringsEachRow | F::Parquet | F::Arrow | F::ArrowStream | F::Native
+        );
         // Without its type a column of RowBinary cannot be skipped.
         names || self.header_rows() != HeaderRows::None && self != F::RowBinaryWithNames
     }
@@ -237,6 +266,7 @@ impl FormatKind {
             F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
                 "application/x-ndjson; charset=UTF-8"
             }
+            json if json.of_plain_values() != json => "application/x-ndjson; charset=UTF-8",
             F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
                 "text/tab-separated-values; charset=UTF-8"
             }
@@ -247,6 +277,24 @@ impl FormatKind {
         }
     }
 
+    /// For JSON in which every value is a string, the same with values of all kinds; else the format itself.
+    pub(crate) fn of_plain_values(self) -> FormatKind {
+        use FormatKind as F;
+        match self {
+            F::JsonStringsEachRow => F::JsonEachRow,
+            F::JsonCompactStringsEachRow => F::JsonCompactEachRow,
+            F::JsonCompactStringsEachRowWithNames => F::JsonCompactEachRowWithNames,
+            F::JsonCompactStringsEachRowWithNamesAndTypes => F::JsonCompactEachRowWithNamesAndTypes,
+            other => other,
+        }
+    }
+
+    /// Whether the fields are escaped and parted as settings say.
+    pub(crate) fn is_custom(self) -> bool {
+        use FormatKind as F;
+        matches!(self, F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes)
+    }
+
     /// Header rows a file of this format begins with.
     pub fn header_rows(self) -> HeaderRows {
         use FormatKind as F;
@@ -255,11 +303,15 @@ impl FormatKind {
             | F::TabSeparatedWithNames
             | F::TabSeparatedRawWithNames
             | F::JsonCompactEachRowWithNames
+            | F::JsonCompactStringsEachRowWithNames
+            | F::CustomSeparatedWithNames
             | F::RowBinaryWithNames => HeaderRows::Names,
             F::CsvWithNamesAndTypes
             | F::TabSeparatedWithNamesAndTypes
             | F::TabSeparatedRawWithNamesAndTypes
             | F::JsonCompactEachRowWithNamesAndTypes
+            | F::JsonCompactStringsEachRowWithNamesAndTypes
+            | F::CustomSeparatedWithNamesAndTypes
             | F::RowBinaryWithNamesAndTypes => HeaderRows::NamesAndTypes,
             _ => HeaderRows::None,
         }

@@ -45,6 +45,10 @@ mod json_document;
 mod json_rows;
 mod tskv;
 
+mod custom;
+
+mod splitter;
+
 pub mod reader;
 
 pub mod boundary;

@@ -12,19 +12,17 @@ use model::ColumnType;
 
 use crate::arrow_stream::ArrowReader;
 use crate::block::Block;
+use crate::builder::BuilderOptions;
 use crate::cell::Cell;
-use crate::delimited::{CsvRows, LineRows, TsvRows};
 use crate::error::{FormatError, code};
 use crate::fit::{Wanted, types_of};
-use crate::json_document::Document;
-use crate::json_rows::{JsonObjects, ListRows};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::native::NativeReader;
 use crate::reject::{RejectedRow, Tolerance};
 use crate::row_binary::RowBinaryReader;
 use crate::settings::FormatSettings;
 use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
-use crate::tskv::TskvRows;
+use crate::splitter::{Splitter, is_csv, is_tsv, splitter};
 use crate::whole::WholeReader;
 use header::Ahead;
 
@@ -90,7 +88,11 @@ fn reader_of_types(
     if !kind.is_text() {
         return binary_reader(kind, file_schema, projection, settings, start);
     }
-    let block = Block::new(file_schema, types, projection, settings, is_csv(kind))?;
+    let csv = is_csv(kind);
+    let mut options = BuilderOptions::from(settings);
+    options.enums_as_numbers =
+        csv && settings.delimited.csv_enum_as_number || is_tsv(kind) && settings.delimited.tsv_enum_as_number;
+    let block = Block::new(file_schema, types, projection, &options, csv)?;
     match splitter(kind, settings, block.column_names())? {
         Splitter::Csv(rows) => reader(rows, block, kind, settings, start),
         Splitter::Tsv(rows) => reader(rows, block, kind, settings, start),
@@ -98,6 +100,7 @@ fn reader_of_types(
         Splitter::Lists(rows) => reader(rows, block, kind, settings, start),
         Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
         Splitter::Tskv(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Custom(rows) => reader(rows, block, kind, settings, start),
         Splitter::ObjectDocument(rows) => reader(rows, block, kind, settings, start),
         Splitter::ListDocument(rows) => reader(rows, block, kind, settings, start),
     }
@@ -123,54 +126,6 @@ fn binary_reader(
         }
         F::Arrow | F::ArrowStream => Box::new(ArrowReader::new(wanted)),
         F::One | F::RawBlob => Box::new(WholeReader::new(wanted)?),
-        other => {
-            let message = format!("format {} is not read row by row", other.name());
-            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
-        }
-    })
-}
-
-pub(crate) enum Splitter {
-    Csv(CsvRows),
-    Tsv(TsvRows),
-    Objects(JsonObjects),
-    Lists(ListRows),
-    Lines(LineRows),
-    Tskv(TskvRows),
-    ObjectDocument(Document<JsonObjects>),
-    ListDocument(Document<ListRows>),
-}
-
-pub(crate) fn is_csv(kind: FormatKind) -> bool {
-    matches!(kind, FormatKind::Csv | FormatKind::CsvWithNames | FormatKind::CsvWithNamesAndTypes)
-}
-
-pub(crate) fn splitter<'n>(
-    kind: FormatKind,
-    settings: &FormatSettings,
-    names: impl Iterator<Item = &'n str>,
-) -> Result<Splitter, FormatError> {
-    use FormatKind as F;
-    Ok(match kind {
-        F::Csv | F::CsvWithNames | F::CsvWithNamesAndTypes => Splitter::Csv(CsvRows::new(settings)),
-        F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
-            Splitter::Tsv(TsvRows::new(settings, false))
-        }
-        F::TabSeparatedRaw | F::TabSeparatedRawWithNames | F::TabSeparatedRawWithNamesAndTypes => {
-            Splitter::Tsv(TsvRows::new(settings, true))
-        }
-        F::JsonEachRow => Splitter::Objects(JsonObjects::new(names, settings.skip_unknown_fields)),
-        F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
-            Splitter::Lists(ListRows::json())
-        }
-        F::Json => {
-            let rows = JsonObjects::new(names, settings.skip_unknown_fields);
-            Splitter::ObjectDocument(Document::new(rows))
-        }
-        F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
-        F::Values => Splitter::Lists(ListRows::values()),
-        F::Tskv => Splitter::Tskv(TskvRows::new(names, settings)),
-        F::LineAsString => Splitter::Lines(LineRows),
         other => {
             let message = format!("format {} is not read row by row", other.name());
             return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
@@ -213,7 +168,9 @@ fn reader<S: SplitRows + 'static>(
 ) -> Result<Box<dyn RowReader>, FormatError> {
     let csv = is_csv(kind);
     let tsv = matches!(kind, FormatKind::TabSeparated | FormatKind::TabSeparatedRaw);
-    let detect = kind == FormatKind::Csv && settings.csv_detect_header || tsv && settings.tsv_detect_header;
+    let detect = kind == FormatKind::Csv && settings.csv_detect_header
+        || tsv && settings.tsv_detect_header
+        || kind == FormatKind::CustomSeparated && settings.custom.detect_header;
     let header = match kind.header_rows() {
         HeaderRows::None if detect => Ahead::MaybeNames,
         HeaderRows::None => Ahead::Data,
@@ -241,8 +198,11 @@ fn reader<S: SplitRows + 'static>(
         types_follow: kind.header_rows() == HeaderRows::NamesAndTypes,
         skip_unknown: settings.skip_unknown_fields,
         use_header: settings.use_header,
-        variable_columns: csv && settings.csv_allow_variable_columns
-            || !csv && settings.tsv_allow_variable_columns,
+        variable_columns: match kind {
+            _ if csv => settings.csv_allow_variable_columns,
+            _ if kind.is_custom() => settings.custom.allow_variable_columns,
+            _ => settings.tsv_allow_variable_columns,
+        },
         trailing_delimiter: csv,
         rows_max: settings.block_rows_max,
         block_bytes: 0,
@@ -351,6 +311,7 @@ impl<S: SplitRows> Reader<S> {
             Some(tolerance) => {
                 tolerance.bad(placed, &bytes[at..next])?;
                 self.block.skip_rows(1);
+                self.rows.skipped_row();
                 Ok(Some(next))
             }
         }

@@ -123,6 +123,28 @@ fn nested_end(bytes: &[u8], mut at: usize, quote: u8, doubles: bool) -> ItemEnd 
     ItemEnd::Open
 }
 
+/// How deep brackets stand in brackets in one value.
+pub(crate) fn depth_of(value: &[u8], quote: u8, doubles: bool) -> usize {
+    let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
+    while let Some(byte) = value.get(at) {
+        match byte {
+            b'[' | b'{' | b'(' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            b if *b == quote => {
+                let ItemEnd::At(end) = string_end(value, at, quote, doubles) else { return deepest };
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    deepest
+}
+
 /// Bare text may hold a call such as `toDate('x')`, whose brackets belong to it.
 fn bare_end(bytes: &[u8], mut at: usize, quote: u8, doubles: bool) -> ItemEnd {
     while let Some(byte) = bytes.get(at) {

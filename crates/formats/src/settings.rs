@@ -3,7 +3,10 @@
 //! Invariant: plain data with ClickHouse's defaults; every field is named by one session setting and read by
 //! [`FormatSettings::from_lookup`]. Must not know: sessions.
 
+mod text_rules;
+
 use crate::number;
+pub use text_rules::{CustomText, DelimitedReading, EscapingRule, Guessing, JsonReading};
 
 /// How times are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +62,10 @@ pub struct FormatSettings {
     pub csv_crlf: bool,
     /// A CR alone ends a row of CSV input.
     pub csv_cr_ends_row: bool,
+    pub delimited: DelimitedReading,
+    pub custom: CustomText,
+    pub json: JsonReading,
+    pub guessing: Guessing,
     pub tsv_null: String,
     pub tsv_detect_header: bool,
     pub tsv_empty_as_default: bool,
@@ -165,6 +172,10 @@ impl Default for FormatSettings {
             csv_allow_variable_columns: false,
             csv_crlf: false,
             csv_cr_ends_row: false,
+            delimited: DelimitedReading::default(),
+            custom: CustomText::default(),
+            json: JsonReading::default(),
+            guessing: Guessing::default(),
             tsv_null: "\\N".to_owned(),
             tsv_detect_header: true,
             tsv_empty_as_default: false,
@@ -273,6 +284,10 @@ impl FormatSettings {
             _ => DateTimeOutput::Simple,
         };
         settings.take_input(&lookup);
+        settings.delimited.take(&lookup);
+        settings.custom.take(&lookup);
+        settings.json.take(&lookup);
+        settings.guessing.take(&lookup);
         settings.take_output(&lookup);
         settings
     }

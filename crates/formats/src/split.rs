@@ -52,6 +52,12 @@ pub(crate) trait SplitRows: Send {
         self.row(bytes, at, last, cells)
     }
 
+    /// Told that the row given last was looked at only, and comes again.
+    fn take_back(&mut self) {}
+
+    /// Told that a bad row was passed over.
+    fn skipped_row(&mut self) {}
+
     /// Told before the first row when rows of the file stand in front of it.
     fn start_in_the_middle(&mut self) {}
 

@@ -4,6 +4,7 @@
 //! for people holds back what it needs to know widths; all others give every batch out at once.
 
 mod binary;
+mod custom;
 mod delimited;
 mod json;
 mod markdown;
@@ -86,6 +87,13 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
         F::JsonEachRow => rows(json::Layout::Objects),
         F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
             rows(json::Layout::Lists)
+        }
+        F::JsonStringsEachRow => Box::new(rows(json::Layout::Objects).of_strings()),
+        F::JsonCompactStringsEachRow
+        | F::JsonCompactStringsEachRowWithNames
+        | F::JsonCompactStringsEachRowWithNamesAndTypes => Box::new(rows(json::Layout::Lists).of_strings()),
+        F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes => {
+            Box::new(custom::CustomWriter::new(header, settings))
         }
         F::Pretty | F::PrettyMonoBlock => pretty(paint::Grid::Full),
         F::PrettyNoEscapes => plain(paint::Grid::Full),

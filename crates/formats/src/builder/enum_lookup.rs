@@ -30,15 +30,22 @@ impl EnumLookup {
         self.names.first().map_or(0, |(_, number)| *number)
     }
 
-    pub(super) fn find(&self, text: &[u8]) -> Option<i16> {
+    /// The number a text stands for; with `numbers` names are not looked at.
+    pub(super) fn find_as(&self, text: &[u8], numbers: bool) -> Option<i16> {
+        if numbers { self.known(text) } else { self.find(text) }
+    }
+
+    fn known(&self, text: &[u8]) -> Option<i16> {
+        let number = number::signed::<i16>(text).ok()?;
+        self.names.iter().any(|(_, known)| *known == number).then_some(number)
+    }
+
+    fn find(&self, text: &[u8]) -> Option<i16> {
         let by_name = if self.by_name.is_empty() {
             self.names.iter().find(|(name, _)| name.as_ref() == text).map(|(_, number)| *number)
         } else {
             self.by_name.get(text).copied()
         };
-        by_name.or_else(|| {
-            let number = number::signed::<i16>(text).ok()?;
-            self.names.iter().any(|(_, known)| *known == number).then_some(number)
-        })
+        by_name.or_else(|| self.known(text))
     }
 }

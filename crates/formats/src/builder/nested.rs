@@ -7,7 +7,8 @@ use model::ColumnType;
 use super::store::{Store, length};
 use super::{TypedColumnBuilder, unreadable};
 use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
-use crate::error::ValueError;
+use crate::error::{ValueError, code, excerpt};
+use crate::settings::JsonReading;
 
 /// Appends one nested value; NULL and defaults are handled by the caller.
 pub(super) fn append(
@@ -15,6 +16,7 @@ pub(super) fn append(
     store: &mut Store,
     cell: Cell<'_>,
     scratch: &mut Vec<u8>,
+    json: JsonReading,
 ) -> Result<(), ValueError> {
     // In TabSeparated a nested value's own quotes carry the escapes, so its text is a literal as it stands.
     let (text, syntax) = match cell.form {
@@ -29,7 +31,7 @@ pub(super) fn append(
             map(text, syntax, key, value).map(|()| offsets.push(length(key)))
         }
         Store::Tuple { names, children, rows, .. } => {
-            tuple(text, syntax, names, children).map(|()| *rows += 1)
+            tuple(text, syntax, names, children, json).map(|()| *rows += 1)
         }
         _ => Err(Failure::Shape),
     };
@@ -89,9 +91,10 @@ fn tuple(
     syntax: Syntax,
     names: &[Option<std::sync::Arc<str>>],
     children: &mut [TypedColumnBuilder],
+    json: JsonReading,
 ) -> Result<(), Failure> {
     if syntax == Syntax::Json && text.first() == Some(&b'{') {
-        return tuple_object(text, names, children);
+        return tuple_object(text, names, children, json);
     }
     let (open, close) = if syntax == Syntax::Json { (b'[', b']') } else { (b'(', b')') };
     let mut items = Items::new(text, open, close, syntax)?;
@@ -105,11 +108,13 @@ fn tuple(
     }
 }
 
-/// Elements by name; a missing one takes its default, an unknown or repeated one is skipped.
+/// Elements by name; a missing one takes its default, an unknown one is skipped, unless settings forbid it. A repeated
+/// one is skipped.
 fn tuple_object(
     text: &[u8],
     names: &[Option<std::sync::Arc<str>>],
     children: &mut [TypedColumnBuilder],
+    json: JsonReading,
 ) -> Result<(), Failure> {
     let rows = children.first().map_or(0, TypedColumnBuilder::len);
     let mut items = Items::new(text, b'{', b'}', Syntax::Json)?;
@@ -117,6 +122,13 @@ fn tuple_object(
     while let Some((key, value)) = items.next_pair()? {
         let name = Cell { text: key, form: TextForm::Json }.content(&mut scratch)?;
         let found = names.iter().position(|n| n.as_ref().is_some_and(|n| n.as_bytes() == name));
+        if found.is_none() && !json.ignore_unknown_elements {
+            let message = format!(
+                "the tuple has no element {}; input_format_json_ignore_unknown_keys_in_named_tuple = 1 skips it",
+                excerpt(key)
+            );
+            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+        }
         if let Some(child) = found.and_then(|at| children.get_mut(at)) {
             // The first child may already hold this row: its length is only the row count before the loop.
             if child.len() == rows {
@@ -124,7 +136,15 @@ fn tuple_object(
             }
         }
     }
-    for child in children.iter_mut().filter(|child| child.len() == rows) {
+    for (at, child) in children.iter_mut().enumerate().filter(|(_, child)| child.len() == rows) {
+        if !json.missing_elements_as_defaults {
+            let name = names.get(at).and_then(Option::as_deref).unwrap_or_default();
+            let message = format!(
+                "the JSON object has no element \"{name}\" of the tuple; \
+                 input_format_json_defaults_for_missing_elements_in_named_tuple = 1 takes its default"
+            );
+            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+        }
         child.append_default();
     }
     Ok(())

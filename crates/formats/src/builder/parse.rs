@@ -2,6 +2,8 @@
 //!
 //! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
 
+use std::sync::Arc;
+
 use arrow::array::NullBufferBuilder;
 use arrow::datatypes::TimeUnit;
 use model::ColumnType;
@@ -13,7 +15,7 @@ use crate::cell::{Cell, TextForm};
 use crate::date_text::{date, time};
 use crate::error::{ValueError, code, excerpt};
 use crate::number::{self, NumberError};
-use crate::settings::DateTimeInput;
+use crate::settings::{DateTimeInput, JsonReading};
 
 /// The column around a store.
 pub(super) struct Column<'b> {
@@ -78,14 +80,7 @@ pub(super) fn append<'a>(
         Store::Float64(values) => scalars(column, values, 0.0, cells, number::float),
         Store::Bool(values) => {
             let words = column.options.bool_words.clone();
-            scalars(column, values, false, cells, |text| {
-                let own = |word: &str| !text.is_empty() && word.as_bytes() == text;
-                match flag(text) {
-                    _ if own(&words.0) => Ok(true),
-                    _ if own(&words.1) => Ok(false),
-                    known => known.ok_or(NumberError::NotANumber),
-                }
-            })
+            scalars(column, values, false, cells, |text| truth(text, &words))
         }
         Store::Decimal128(values, precision, scale) => {
             let (precision, scale) = (*precision, *scale);
@@ -112,13 +107,19 @@ pub(super) fn append<'a>(
         }
         Store::Enum8(values, lookup) => {
             let least = i8::try_from(lookup.least()).unwrap_or(0);
+            let numbers = column.options.enums_as_numbers;
             scalars(column, values, least, cells, |text| {
-                lookup.find(text).and_then(|n| i8::try_from(n).ok()).ok_or(NumberError::NotANumber)
+                lookup
+                    .find_as(text, numbers)
+                    .and_then(|n| i8::try_from(n).ok())
+                    .ok_or(NumberError::NotANumber)
             })
         }
         Store::Enum16(values, lookup) => {
-            let least = lookup.least();
-            scalars(column, values, least, cells, |text| lookup.find(text).ok_or(NumberError::NotANumber))
+            let (least, numbers) = (lookup.least(), column.options.enums_as_numbers);
+            scalars(column, values, least, cells, |text| {
+                lookup.find_as(text, numbers).ok_or(NumberError::NotANumber)
+            })
         }
         Store::Text { .. } => texts(column, store, cells),
         Store::List { .. } | Store::Map { .. } | Store::Tuple { .. } | Store::Nothing(_) => {
@@ -127,7 +128,8 @@ pub(super) fn append<'a>(
                 if column.is_default(cell.form).map_err(at)? {
                     store.push_default();
                 } else {
-                    nested::append(column.column_type, store, cell, column.scratch).map_err(at)?;
+                    let json = column.options.json;
+                    nested::append(column.column_type, store, cell, column.scratch, json).map_err(at)?;
                     column.valid();
                 }
             }
@@ -159,7 +161,8 @@ fn scalars<'a, T: Copy>(
             values.push(default);
             continue;
         }
-        let value = match escaped_scalar(column.scratch, cell, &mut read) {
+        let truth_counts = column.options.json.bools_as_numbers;
+        let value = match escaped_scalar(column.scratch, cell, truth_counts, &mut read) {
             Ok(value) => value,
             Err(Some(error)) => return Err(at(error)),
             Err(None) => return Err(at(column.error(NumberError::NotANumber, cell.text))),
@@ -170,10 +173,11 @@ fn scalars<'a, T: Copy>(
     Ok(())
 }
 
-/// Reads a scalar that has quotes or escapes around it; JSON's `true` and `false` count as 1 and 0.
+/// Reads a scalar that has quotes or escapes around it; JSON's `true` and `false` may count as 1 and 0.
 fn escaped_scalar<T>(
     scratch: &mut Vec<u8>,
     cell: Cell<'_>,
+    truth_counts: bool,
     read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
 ) -> Result<T, Option<ValueError>> {
     let text = cell.content(scratch).map_err(Some)?;
@@ -182,6 +186,7 @@ fn escaped_scalar<T>(
         Err(why) => why,
     };
     let truth = match (cell.form, text) {
+        (TextForm::Json, _) if !truth_counts => Err(why),
         (TextForm::Json | TextForm::Literal, b"true") => read(b"1"),
         (TextForm::Json | TextForm::Literal, b"false") => read(b"0"),
         _ => Err(why),
@@ -201,12 +206,16 @@ fn texts<'a>(
     cells: impl Iterator<Item = Cell<'a>>,
 ) -> Result<(), CellError> {
     let Store::Text { values, fixed, rows } = store else { return Ok(()) };
+    let json_is_text = column.options.json.any_value_is_text();
     for (index, cell) in cells.enumerate() {
         let at = |error| CellError { index, error };
         if cell.form != TextForm::Raw && column.is_default(cell.form).map_err(at)? {
             values.append_value("");
             *rows += 1;
             continue;
+        }
+        if cell.form == TextForm::Json && !json_is_text {
+            text_of_json(cell.text, column.options.json).map_err(at)?;
         }
         let bytes = cell.content(column.scratch).map_err(at)?;
         let text = std::str::from_utf8(bytes).map_err(|_| {
@@ -227,6 +236,35 @@ fn texts<'a>(
         column.valid();
     }
     Ok(())
+}
+
+/// Whether the settings let a JSON value that is no string be read as text.
+fn text_of_json(value: &[u8], json: JsonReading) -> Result<(), ValueError> {
+    let (allowed, what, setting) = match value.first() {
+        Some(b'"') => return Ok(()),
+        Some(b'{') => (json.objects_as_strings, "an object", "objects"),
+        Some(b'[') => (json.arrays_as_strings, "an array", "arrays"),
+        Some(b't' | b'f') => (json.bools_as_strings, "a Bool", "bools"),
+        _ => (json.numbers_as_strings, "a number", "numbers"),
+    };
+    if allowed {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} is given for a String: {}; input_format_json_read_{setting}_as_strings = 1 reads it as text",
+        excerpt(value)
+    );
+    Err(ValueError::new(code::INCORRECT_DATA, message))
+}
+
+/// A Bool by the settings' own words, or by the usual ones.
+fn truth(text: &[u8], words: &(Arc<str>, Arc<str>)) -> Result<bool, NumberError> {
+    let own = |word: &str| !text.is_empty() && word.as_bytes() == text;
+    match flag(text) {
+        _ if own(&words.0) => Ok(true),
+        _ if own(&words.1) => Ok(false),
+        known => known.ok_or(NumberError::NotANumber),
+    }
 }
 
 /// The words ClickHouse takes for a Bool.

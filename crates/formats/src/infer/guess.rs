@@ -8,7 +8,7 @@ use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
 use crate::date_text::{date, time};
 use crate::error::FormatError;
 use crate::number;
-use crate::settings::FormatSettings;
+use crate::settings::{FormatSettings, JsonReading};
 
 /// What the cells are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +24,11 @@ pub(super) enum Source {
 pub(super) enum Guess {
     /// Only NULLs or nothing so far.
     Unknown,
+    /// Whole numbers: whether one is below zero, whether one is above the largest Int64.
+    Whole {
+        negative: bool,
+        above: bool,
+    },
     Type(ColumnType),
     List(Box<Guess>),
     Pairs(Box<Guess>, Box<Guess>),
@@ -53,13 +58,27 @@ impl Guess {
             TextForm::Empty => STRING,
             TextForm::Json => Guess::json(cell.text, settings),
             TextForm::Literal => literal(cell.text, settings, 0).unwrap_or(STRING),
-            TextForm::Raw | TextForm::CsvQuoted | TextForm::Escaped | TextForm::CsvDoubled(_) => {
-                let Ok(content) = cell.content(&mut scratch) else { return STRING };
-                if let Some(nested) = nested_text(content, source, settings) {
+            TextForm::Raw
+            | TextForm::CsvQuoted
+            | TextForm::Escaped
+            | TextForm::CsvDoubled(_)
+            | TextForm::JsonEscaped => {
+                let types = match source {
+                    Source::Csv => settings.guessing.csv_types,
+                    Source::Tsv => settings.guessing.tsv_types,
+                    Source::Json | Source::Literal => true,
+                };
+                let Some(content) = cell.content(&mut scratch).ok().filter(|_| types) else { return STRING };
+                let quoted = matches!(cell.form, TextForm::CsvQuoted | TextForm::CsvDoubled(_));
+                // A bare cell of CSV is never taken for a list: its commas would end it.
+                let may_nest = quoted || source != Source::Csv;
+                if let Some(nested) = nested_text(content, source, settings).filter(|_| may_nest) {
                     return nested;
                 }
-                let quoted = matches!(cell.form, TextForm::CsvQuoted | TextForm::CsvDoubled(_));
-                if quoted { dated(content, settings).unwrap_or(STRING) } else { word(content, settings) }
+                match quoted {
+                    true => in_quotes(content, settings.guessing.csv_numbers_in_quotes, settings),
+                    false => word(content, settings),
+                }
             }
         }
     }
@@ -75,17 +94,33 @@ impl Guess {
     }
 
     /// As `join`; an object or list beside a plain value is an error, Bool and numbers agree on numbers.
-    pub(super) fn join_json(&mut self, other: Guess) -> Result<(), String> {
+    pub(super) fn join_json(&mut self, other: Guess, allowed: JsonReading) -> Result<(), String> {
+        let differs = |mine: &Guess| {
+            format!("a value of type {} differs from earlier rows, which have {}", other.name(), mine.name())
+        };
+        if self.is_apart_from(&other, allowed) || other.is_apart_from(self, allowed) {
+            return Err(differs(self));
+        }
         let mine = std::mem::replace(self, Guess::Unknown);
-        let plain = |guess: &Guess| matches!(guess, Guess::Unknown | Guess::Type(_));
+        let plain = |guess: &Guess| matches!(guess, Guess::Unknown | Guess::Whole { .. } | Guess::Type(_));
         if plain(&mine) && plain(&other) {
             *self = joined(mine, other, true).unwrap_or(STRING);
             return Ok(());
         }
-        let message =
-            format!("a value of type {} differs from earlier rows, which have {}", other.name(), mine.name());
+        let message = differs(&mine);
         *self = joined(mine, other, true).ok_or(message)?;
         Ok(())
+    }
+
+    /// Whether settings keep a column from holding both, although a type could.
+    fn is_apart_from(&self, other: &Guess, allowed: JsonReading) -> bool {
+        let is_number = |guess: &Guess| {
+            matches!(guess, Guess::Whole { .. } | Guess::Type(ColumnType::Int64 | ColumnType::Float64))
+        };
+        let is_bool = *self == Guess::Type(ColumnType::Bool);
+        is_bool && is_number(other) && !allowed.bools_as_numbers
+            || is_bool && *other == STRING && !allowed.bools_as_strings
+            || is_number(self) && *other == STRING && !allowed.numbers_as_strings
     }
 
     fn name(&self) -> String {
@@ -101,12 +136,26 @@ impl Guess {
         self.typed(settings.infer_nullable, settings.infer_incomplete_as_string)
     }
 
+    /// Whether it is a list or map of which nobody knows what it holds; such text stays text outside of JSON.
+    pub(super) fn is_incomplete(&self) -> bool {
+        let incomplete = |guess: &Guess| *guess == Guess::Unknown || guess.is_incomplete();
+        match self {
+            Guess::List(item) => incomplete(item),
+            Guess::Pairs(key, value) => incomplete(key) || incomplete(value),
+            _ => false,
+        }
+    }
+
     fn typed(self, nullable: bool, incomplete_as_string: bool) -> Option<ColumnType> {
         let finish = |column_type: ColumnType| if nullable { column_type.nullable() } else { column_type };
         let element = |guess: Guess| guess.typed(nullable, incomplete_as_string);
         Some(match self {
             Guess::Unknown if incomplete_as_string => finish(ColumnType::String),
             Guess::Unknown => return None,
+            Guess::Whole { above: false, .. } => finish(ColumnType::Int64),
+            Guess::Whole { negative: false, .. } => finish(ColumnType::UInt64),
+            // No type of whole numbers holds both, and a Float64 would show other digits.
+            Guess::Whole { .. } => finish(ColumnType::String),
             Guess::Type(column_type) => finish(column_type),
             Guess::List(item) => ColumnType::Array(Box::new(element(*item)?)),
             Guess::Pairs(key, value) => {
@@ -136,14 +185,23 @@ fn word(text: &[u8], settings: &FormatSettings) -> Guess {
     number(text, settings).or_else(|| dated(text, settings)).unwrap_or(STRING)
 }
 
+/// What text in quotes is: a number only where that is wanted.
+fn in_quotes(text: &[u8], numbers: bool, settings: &FormatSettings) -> Guess {
+    let number = || numbers.then(|| number(text, settings)).flatten();
+    dated(text, settings).or_else(number).unwrap_or(STRING)
+}
+
 fn number(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
     if settings.infer_integers {
-        if number::signed::<i64>(text).is_ok() {
-            return Some(Guess::Type(ColumnType::Int64));
+        if let Ok(whole) = number::signed::<i64>(text) {
+            return Some(Guess::Whole { negative: whole < 0, above: false });
         }
         if number::unsigned::<u64>(text).is_ok() {
-            return Some(Guess::Type(ColumnType::UInt64));
+            return Some(Guess::Whole { negative: false, above: true });
         }
+    }
+    if settings.guessing.exponents && text.iter().any(u8::is_ascii_digit) {
+        return number::float::<f64>(text).is_ok().then_some(Guess::Type(ColumnType::Float64));
     }
     // ClickHouse takes no exponents for numbers here: `1e5` is as likely an identifier.
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
@@ -167,7 +225,8 @@ fn dated(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
         return None;
     }
     let found = time(text, settings.date_time_input)?;
-    let column_type = if found.nanos == 0 && !has_fraction(text) {
+    let seconds = found.nanos == 0 && !has_fraction(text) && !settings.guessing.only_datetime64;
+    let column_type = if seconds {
         ColumnType::DateTime { time_zone: None }
     } else {
         ColumnType::DateTime64 { precision: 9, time_zone: None }
@@ -248,10 +307,11 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
     }
     match text.first()? {
         b'[' => list(text, Syntax::Json, |item| json(item, settings, depth + 1)),
+        b'{' if !settings.guessing.json_named_tuples => Some(STRING),
         b'{' => object(text, settings, depth).ok(),
         b'"' => {
             let text = json_text(text).ok()?;
-            Some(dated(text.as_bytes(), settings).unwrap_or(STRING))
+            Some(in_quotes(text.as_bytes(), settings.guessing.json_numbers_in_quotes, settings))
         }
         b'n' if text == b"null" => Some(Guess::Unknown),
         b't' | b'f' => Some(Guess::Type(ColumnType::Bool)),
@@ -279,6 +339,18 @@ fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
     Some(match (a, b) {
         (Guess::Unknown, other) | (other, Guess::Unknown) => other,
         (a, b) if a == b => a,
+        (Guess::Whole { negative, above }, Guess::Whole { negative: n, above: a }) => {
+            Guess::Whole { negative: negative || n, above: above || a }
+        }
+        (Guess::Whole { .. }, Guess::Type(ColumnType::Float64))
+        | (Guess::Type(ColumnType::Float64), Guess::Whole { .. }) => Guess::Type(ColumnType::Float64),
+        (whole @ Guess::Whole { .. }, Guess::Type(ColumnType::Bool))
+        | (Guess::Type(ColumnType::Bool), whole @ Guess::Whole { .. })
+            if json =>
+        {
+            whole
+        }
+        (Guess::Whole { .. }, Guess::Type(_)) | (Guess::Type(_), Guess::Whole { .. }) => STRING,
         (Guess::Type(a), Guess::Type(b)) => Guess::Type(joined_types(a, b, json)),
         (Guess::List(a), Guess::List(b)) => Guess::List(Box::new(joined(*a, *b, json).unwrap_or(STRING))),
         (Guess::Pairs(ak, av), Guess::Pairs(bk, bv)) => {
@@ -309,9 +381,8 @@ fn joined_types(a: ColumnType, b: ColumnType, json: bool) -> ColumnType {
     use ColumnType as T;
     let time = |t: &T| matches!(t, T::Date | T::DateTime { .. } | T::DateTime64 { .. });
     match (&a, &b) {
-        (T::Int64 | T::UInt64 | T::Float64, T::Int64 | T::UInt64 | T::Float64) => T::Float64,
-        (T::Bool, T::Int64 | T::UInt64 | T::Float64) if json => b,
-        (T::Int64 | T::UInt64 | T::Float64, T::Bool) if json => a,
+        (T::Bool, T::Float64) if json => b,
+        (T::Float64, T::Bool) if json => a,
         (T::DateTime64 { .. }, other) if time(other) => a,
         (other, T::DateTime64 { .. }) if time(other) => b,
         (T::DateTime { .. }, T::Date) => a,

@@ -59,6 +59,8 @@ impl<S: SplitRows> Reader<S> {
                 RowEnd::Row(next) => {
                     if self.header_row(&cells)? {
                         at = next;
+                    } else {
+                        self.rows.take_back();
                     }
                 }
             }

@@ -28,13 +28,17 @@ fn string(text: &str, settings: &FormatSettings) -> Vec<u8> {
 }
 
 /// `[a, b]`, with blanks as ClickHouse has them in compact rows.
-fn list_row(columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
+fn list_row(
+    columns: &mut [ColumnText],
+    out: &mut Vec<u8>,
+    mut value: impl FnMut(&mut ColumnText, &mut Vec<u8>),
+) {
     out.push(b'[');
     for (at, column) in columns.iter_mut().enumerate() {
         if at > 0 {
             out.extend_from_slice(b", ");
         }
-        column.write(row, Style::Json, out);
+        value(column, out);
     }
     out.push(b']');
 }
@@ -100,7 +104,7 @@ impl RowWriter for JsonWriter {
                 Layout::Objects => self.object_row(&mut columns, row, out),
                 Layout::Lists => {
                     out.extend_from_slice(b"\t\t");
-                    list_row(&mut columns, row, out);
+                    list_row(&mut columns, out, |column, out| column.write(row, Style::Json, out));
                 }
             }
         }
@@ -130,9 +134,11 @@ impl RowWriter for JsonWriter {
     }
 }
 
-/// JSONEachRow and JSONCompactEachRow.
+/// JSONEachRow, JSONCompactEachRow, and both with every value in a string.
 pub(super) struct JsonRowsWriter {
     layout: Layout,
+    strings: bool,
+    scratch: Vec<u8>,
     header: HeaderRows,
     settings: FormatSettings,
     columns: Columns,
@@ -143,7 +149,21 @@ pub(super) struct JsonRowsWriter {
 impl JsonRowsWriter {
     pub(super) fn new(layout: Layout, header: HeaderRows, settings: &FormatSettings) -> Self {
         let settings = settings.clone();
-        Self { layout, header, settings, columns: Columns::default(), keys: Vec::new(), any_row: false }
+        Self {
+            layout,
+            strings: false,
+            scratch: Vec::new(),
+            header,
+            settings,
+            columns: Columns::default(),
+            keys: Vec::new(),
+            any_row: false,
+        }
+    }
+
+    /// The same with every value in a string.
+    pub(super) fn of_strings(self) -> Self {
+        Self { strings: true, ..self }
     }
 
     fn separator(&mut self, out: &mut Vec<u8>) {
@@ -180,10 +200,20 @@ impl RowWriter for JsonRowsWriter {
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let mut columns = self.columns.open(batch, &self.settings)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let (strings, slashes) = (self.strings, self.settings.json_escape_forward_slashes);
+        let mut value = |column: &mut ColumnText, row: usize, out: &mut Vec<u8>| {
+            if !strings {
+                return column.write(row, Style::Json, out);
+            }
+            scratch.clear();
+            column.write(row, Style::Plain, &mut scratch);
+            print::json_string(&scratch, slashes, out);
+        };
         for row in 0..batch.num_rows() {
             self.separator(out);
             match self.layout {
-                Layout::Lists => list_row(&mut columns, row, out),
+                Layout::Lists => list_row(&mut columns, out, |column, out| value(column, row, out)),
                 Layout::Objects => {
                     out.push(b'{');
                     for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
@@ -192,13 +222,14 @@ impl RowWriter for JsonRowsWriter {
                         }
                         out.extend_from_slice(key);
                         out.push(b':');
-                        column.write(row, Style::Json, out);
+                        value(column, row, out);
                     }
                     out.push(b'}');
                 }
             }
             self.line_end(out);
         }
+        self.scratch = scratch;
         Ok(())
     }
 

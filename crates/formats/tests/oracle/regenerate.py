@@ -4,6 +4,7 @@
 
 outputs.txt   rows given as Values, and what every text output format prints for them
 inputs.txt    bytes of an input format, and the rows read from them (as JSONCompactEachRow) or the error code
+settings.txt  as inputs.txt under settings; without a structure what is inferred; `out` for what is printed of outputs
 inference.txt bytes of a file, and the columns inferred, or the error code
 binary.txt    rows given as Values, and their bytes in every binary format, as base64
 """
@@ -33,6 +34,7 @@ def literal(text):
 
 OUTPUT_FORMATS = """CSV CSVWithNames CSVWithNamesAndTypes TabSeparated TabSeparatedWithNames
 TabSeparatedWithNamesAndTypes TabSeparatedRaw TSKV Values JSON JSONCompact JSONEachRow JSONCompactEachRow
+JSONStringsEachRow JSONCompactStringsEachRow JSONCompactStringsEachRowWithNamesAndTypes
 JSONCompactEachRowWithNamesAndTypes Pretty PrettyCompact PrettySpace Vertical Markdown""".split()
 
 OUTPUTS = [
@@ -188,8 +190,105 @@ INFERENCE = [
     ("JSONEachRow", "{\"a\":\"2020-01-01T00:00:00Z\",\"b\":\"1577836800\"}"),
     ("JSONEachRow", "{\"a\":1e5,\"b\":[[1],[]],\"c\":{\"d\":{\"e\":null}}}"),
     ("JSONCompactEachRow", "[1,\"x\"]\n[2,\"y\"]"),
+    ("CSV", "18446744073709551615\n5\n"),
+    ("CSV", "9223372036854775808\n1.5\n"),
+    ("CSV", "99999999999999999999\n5\n"),
+    ("CSV", "\"[18446744073709551615,1]\"\n"),
+    ("TSV", "18446744073709551615\n5\n"),
+    ("JSONEachRow", "{\"a\":18446744073709551615}\n{\"a\":5}"),
+    ("JSONEachRow", "{\"a\":[18446744073709551615,5]}"),
+    ("CSV", "05/06/2019,10-08-2008,5/6/2019,2008-08-10 1:2:3,\"05/06/2019\",2020-Jan-05,5 Jan 2020 10:11,10:11:12,2020.01.05,2020-1-5\n"),
+    ("CSV", "2020-12-30 01:25:58.745232+01,2020-12-30 01:25:58+01,2020-12-30 01:25:58Z,20200101101112\n"),
+    ("CSV", "2020-01-01 11:11:11.345,2020-01-01 11:11:11\n2020-01-01T11:11:11Z,2020-01-01T11:11:11Z\n"),
+    ("CSV", "919 304 6161,10/08/2008\n"),
+    ("CSV", "Date\n02/01/2019\n08//01/2019\n"),
+    ("CSV", "['x'],[],{},(1)\n"),
+    ("TSV", "[]\t{}\t[[]]\t[NULL]\n"),
+    ("TSV", "[]\t{}\n[1]\t{'a':1}\n"),
+    ("JSONEachRow", "{\"a\":[],\"b\":[null],\"c\":[[]]}"),
+    ("CSV", "\"[]\",\"{}\",\"['x']\",\"true\",\"1.5\",True\n"),
+    ("TSV", "05/06/2019\t2020-12-30 01:25:58.745232+01\n"),
+    ("JSONEachRow", "{\"a\":\"05/06/2019\",\"b\":\"2020-12-30 01:25:58.745232+01\"}"),
     ("JSONCompactEachRowWithNames", "[\"a\",\"b\"]\n[1,\"x\"]\n[2,\"y\"]"),
 ]
+
+
+def custom(rule, **others):
+    around = {"field_delimiter": "|", "row_before_delimiter": "<", "row_after_delimiter": ">", "row_between_delimiter": ";\n"}
+    return {"format_custom_escaping_rule": rule} | {f"format_custom_{name}": text for name, text in (around | others).items()}
+
+
+ENUM = "a Enum8('x' = 1, '2' = 3)"
+NAMED = {"result_before_delimiter": "BEGIN\n", "result_after_delimiter": "END\n"}
+
+# Format, structure (none: what is inferred), settings, data.
+SETTINGS = [
+    ("CustomSeparated", "a Int32, b String", {}, "1\tx\\n\n2\ty\n"),
+    ("CustomSeparated", "a Int32, b String", {}, "1\tx\n2\ty"),
+    ("CustomSeparated", "a Int32, b String", {}, "a\tb\n2\ty\n"),
+    ("CustomSeparated", "", {}, "a\tb\n2\ty\n"),
+    ("CustomSeparated", "", {}, "1\tx\n2\ty\n"),
+    ("CustomSeparatedWithNames", "a Int32, b String", {}, "b\ta\nx\t1\n"),
+    ("CustomSeparatedWithNamesAndTypes", "a Int32, b String", {}, "b\ta\nString\tInt32\nx\t1\n"),
+    ("CustomSeparated", "a Nullable(Int32), b String", custom("CSV"), '<1|"a|b">;\n<\\N|c>'),
+    ("CustomSeparated", "", custom("CSV"), '<1|"a|b">;\n<2|c>'),
+    ("CustomSeparated", "a Int32, b String", custom("CSV"), "<1|ab>;\n<2|c>;\n"),
+    ("CustomSeparated", "a Int32, b String", custom("CSV"), "<1|ab>\n<2|c>"),
+    ("CustomSeparated", "a Int32, b String", custom("CSV"), "1|ab>;\n<2|c>"),
+    ("CustomSeparated", "a Int32, b String, c Array(Int32)", custom("JSON"), '<1|"a|b\\"">;\n<2|"c"|[1, 2]>'.replace('b\\"">', 'b\\""|[]>')),
+    ("CustomSeparated", "", custom("JSON"), '<1|"a|b">;\n<2.5|"c">'),
+    ("CustomSeparated", "a Nullable(Int32), b String", custom("Quoted"), "<1|'a|b\\'s'>;\n<NULL|'c'>"),
+    ("CustomSeparated", "", custom("Quoted"), "<1|'a|b'>;\n<2|'c'>"),
+    ("CustomSeparated", "a Int32, b String", custom("CSV", field_delimiter="||", row_before_delimiter="", row_after_delimiter="##", row_between_delimiter=""), "1||x|y##2||y#z##"),
+    ("CustomSeparated", "a Int32, b String", custom("CSV", field_delimiter=",", row_before_delimiter="", row_after_delimiter="\n", row_between_delimiter=""), "1, x \r\n2,y\r\n"),
+    ("CustomSeparated", "a Int32, b String", {f"format_custom_{n}": v for n, v in NAMED.items()}, "BEGIN\n1\tx\n2\ty\nEND\n"),
+    ("CustomSeparated", "a Int32, b String", {f"format_custom_{n}": v for n, v in NAMED.items()}, "BEGIN\n1\tx\n2\ty\n"),
+    ("CustomSeparated", "a Int32, b String", {"input_format_custom_skip_trailing_empty_lines": 1}, "1\tx\n2\ty\n\n\n"),
+    ("CustomSeparated", "a Int32, b String", {"input_format_custom_allow_variable_number_of_columns": 1}, "1\n2\ty\n3\tz\tw\n"),
+    ("CustomSeparated", "a Int32, b String", {"format_custom_field_delimiter": ""}, "1,x\n"),
+    ("JSONStringsEachRow", "a Nullable(Int32), b Nullable(String)", {}, '{"a":"ᴺᵁᴸᴸ","b":"ᴺᵁᴸᴸ"}\n{"a":"NULL","b":"NULL"}\n{"b":"\\\\N","a":"5"}\n'),
+    ("JSONStringsEachRow", "a Date, b DateTime, c Array(String), d Bool, e Tuple(Int32, String), m Map(String, Int32)", {},
+     '{"a":"2020-01-01","b":"05/06/2019","c":"[\'x\',\'\\u00e9\']","d":"yes","e":"(1,\'x\')","m":"{\'a\':1}"}'),
+    ("JSONStringsEachRow", "a String, b String", {}, '{"a":"x\\ty","b":""}'),
+    ("JSONStringsEachRow", "a Int32", {}, '{"a":"x"}'),
+    ("JSONStringsEachRow", "", {}, '{"a":"1","b":"x","c":"[1,2]","e":"2020-01-01"}\n'),
+    ("JSONCompactStringsEachRow", "", {}, '["1","x"]\n["2","y"]'),
+    ("JSONCompactStringsEachRow", "a Int32, b String", {}, '["1","x"]\n["2","y"]'),
+    ("JSONCompactStringsEachRowWithNames", "a Int32, b String", {}, '["b","a"]\n["x","2"]'),
+    ("JSONCompactStringsEachRowWithNamesAndTypes", "a Int32, b String", {}, '["b","a"]\n["String","Int32"]\n["x","2"]'),
+    ("CSV", ENUM, {"input_format_csv_enum_as_number": 1}, "1\n3\n"),
+    ("CSV", ENUM, {"input_format_csv_enum_as_number": 1}, "2\n"),
+    ("CSV", ENUM, {"input_format_csv_enum_as_number": 1}, "x\n"),
+    ("CSV", ENUM, {}, "2\n3\nx\n"),
+    ("TSV", ENUM, {"input_format_tsv_enum_as_number": 1}, "1\n3\n"),
+    ("TSV", ENUM, {"input_format_tsv_enum_as_number": 1}, "2\n"),
+    ("CSV", "", {"input_format_csv_try_infer_numbers_from_strings": 1}, '"1","2.5","x","[1]"\n'),
+    ("CSV", "", {"input_format_csv_use_best_effort_in_schema_inference": 0}, "1,2.5,2020-01-01,true,[1]\n"),
+    ("TSV", "", {"input_format_tsv_use_best_effort_in_schema_inference": 0}, "1\t2.5\t2020-01-01\ttrue\t[1]\n"),
+    ("CSV", "", {"input_format_try_infer_exponent_floats": 1}, "1e5,2E-3,1e,1.5e3,5\n"),
+    ("CSV", "", {"input_format_try_infer_datetimes_only_datetime64": 1}, "2020-01-01 00:00:00,2020-01-01\n"),
+    ("CSV", "a Int32", {"input_format_csv_skip_trailing_empty_lines": 1}, "5\n\n\n"),
+    ("CSV", "a Int32, b Int32", {"input_format_csv_skip_trailing_empty_lines": 1}, "5,6\r\n\n\n"),
+    ("CSV", "a Int32, b Int32", {}, "5,6\n\n\n"),
+    ("TSV", "a Int32, b Int32", {"input_format_tsv_skip_trailing_empty_lines": 1}, "5\t6\n\n\n"),
+    ("JSONEachRow", "", {"input_format_json_try_infer_numbers_from_strings": 1}, '{"a":"1","b":"2.5","c":"x","d":["1","2"],"e":["1","x"],"f":"2020-01-01"}\n{"a":"x"}'),
+    ("JSONEachRow", "", {"input_format_json_try_infer_numbers_from_strings": 1}, '{"a":"1"}\n{"a":2}'),
+    ("JSONEachRow", "", {"input_format_json_try_infer_named_tuples_from_objects": 0}, '{"a":{"x":1,"z":2}}'),
+    ("JSONEachRow", "", {"input_format_json_read_numbers_as_strings": 0}, '{"a":1}\n{"a":"x"}'),
+    ("JSONEachRow", "", {"input_format_json_read_bools_as_strings": 0}, '{"a":true}\n{"a":"x"}'),
+    ("JSONEachRow", "", {"input_format_json_read_bools_as_numbers": 0}, '{"a":true}\n{"a":1}'),
+    ("JSONEachRow", "a String", {"input_format_json_read_bools_as_strings": 0}, '{"a":true}'),
+    ("JSONEachRow", "a String", {"input_format_json_read_objects_as_strings": 0}, '{"a":{"x":1}}'),
+    ("JSONEachRow", "a String", {"input_format_json_read_arrays_as_strings": 0}, '{"a":[1, 2]}'),
+    ("JSONEachRow", "a Tuple(x Int32, y Int32)", {"input_format_json_defaults_for_missing_elements_in_named_tuple": 0}, '{"a":{"x":1}}'),
+    ("JSONEachRow", "a Tuple(x Int32)", {"input_format_json_ignore_unknown_keys_in_named_tuple": 0}, '{"a":{"x":1,"z":2}}'),
+    ("JSONEachRow", "b Int32", {"input_format_json_max_depth": 2}, '{"a":[[[1]]],"b":1}'),
+    ("JSONEachRow", "b Int32", {"input_format_json_max_depth": 3}, '{"a":[[[1]],"]["],"b":1}'),
+]
+
+CUSTOM = [{}] + [custom(rule, **NAMED) for rule in ("Escaped", "CSV", "JSON", "Quoted", "Raw")]
+SETTINGS_OUT = [(name, settings) for name in ("CustomSeparated", "CustomSeparatedWithNames", "CustomSeparatedWithNamesAndTypes")
+                for settings in CUSTOM]
 
 
 def write(name, sections):
@@ -216,6 +315,31 @@ def inputs(path):
             file.write(data)
         result = query(file_query(path, kind, structure, "select * from"), "JSONCompactEachRow")
         yield f"@@@ {kind} {structure}\n{json.dumps(data)}\n{result}\n"
+
+
+def setting_list(settings):
+    return "".join(f", {name} = {literal(str(value))}" for name, value in settings.items())
+
+
+def under_settings(path):
+    for kind, structure, settings, data in SETTINGS:
+        with open(path, "w", newline="") as file:
+            file.write(data)
+        suffix = " settings schema_inference_use_cache_for_file = 0" + setting_list(settings)
+        if structure:
+            # In the outer query settings of CustomSeparated would also be those of the output.
+            result = query(file_query(path, kind, structure, "select * from", suffix), "JSONCompactEachRow")
+        else:
+            result = query(file_query(path, kind, None, "describe", suffix), "TabSeparatedRaw")
+            if not result.startswith("code "):
+                result = "\n".join("\t".join(line.split("\t")[:2]) for line in result.splitlines()) + "\n"
+        yield f"@@@ {kind} {structure}\n{json.dumps(settings)}\n{json.dumps(data)}\n{result}\n"
+    for kind, settings in SETTINGS_OUT:
+        for structure, values in OUTPUTS[:10]:
+            sql = f"select * from format(Values, {literal(structure)}, {literal(values)})"
+            suffix = " settings max_threads = 1" + setting_list(settings)
+            result = json.dumps(query(sql + suffix, kind))
+            yield f"@@@ out {kind} {structure}\n{json.dumps(settings)}\n{json.dumps(values)}\n{result}\n"
 
 
 def inference(path):
@@ -255,4 +379,5 @@ write("outputs.txt", outputs())
 write("binary.txt", binary())
 with tempfile.TemporaryDirectory() as folder:
     write("inputs.txt", inputs(os.path.join(folder, "data")))
+    write("settings.txt", under_settings(os.path.join(folder, "data")))
     write("inference.txt", inference(os.path.join(folder, "data")))

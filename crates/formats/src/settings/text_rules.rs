@@ -1,0 +1,181 @@
+//! Options of the text formats that few statements change: CustomSeparated, what JSON values may stand for, inference.
+//!
+//! Invariant: plain data with ClickHouse's defaults, each field named by one session setting. Must not know: sessions.
+
+use super::Lookup;
+
+/// How a field of CustomSeparated is escaped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EscapingRule {
+    Escaped,
+    Quoted,
+    Csv,
+    Json,
+    Raw,
+}
+
+/// What stands around the fields of CustomSeparated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CustomText {
+    pub rule: EscapingRule,
+    pub field_delimiter: String,
+    pub row_before: String,
+    pub row_after: String,
+    pub row_between: String,
+    pub result_before: String,
+    pub result_after: String,
+    pub detect_header: bool,
+    pub allow_variable_columns: bool,
+    pub skip_trailing_empty_lines: bool,
+}
+
+impl Default for CustomText {
+    fn default() -> Self {
+        Self {
+            rule: EscapingRule::Escaped,
+            field_delimiter: "\t".to_owned(),
+            row_before: String::new(),
+            row_after: "\n".to_owned(),
+            row_between: String::new(),
+            result_before: String::new(),
+            result_after: String::new(),
+            detect_header: true,
+            allow_variable_columns: false,
+            skip_trailing_empty_lines: false,
+        }
+    }
+}
+
+impl CustomText {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        self.rule = match (lookup.0)("format_custom_escaping_rule").as_deref() {
+            Some("Quoted") => EscapingRule::Quoted,
+            Some("CSV") => EscapingRule::Csv,
+            Some("JSON") => EscapingRule::Json,
+            Some("Raw") => EscapingRule::Raw,
+            _ => EscapingRule::Escaped,
+        };
+        lookup.text("format_custom_field_delimiter", &mut self.field_delimiter);
+        lookup.text("format_custom_row_before_delimiter", &mut self.row_before);
+        lookup.text("format_custom_row_after_delimiter", &mut self.row_after);
+        lookup.text("format_custom_row_between_delimiter", &mut self.row_between);
+        lookup.text("format_custom_result_before_delimiter", &mut self.result_before);
+        lookup.text("format_custom_result_after_delimiter", &mut self.result_after);
+        lookup.flag("input_format_custom_detect_header", &mut self.detect_header);
+        lookup.flag("input_format_custom_allow_variable_number_of_columns", &mut self.allow_variable_columns);
+        lookup.flag("input_format_custom_skip_trailing_empty_lines", &mut self.skip_trailing_empty_lines);
+    }
+}
+
+/// How CSV and TabSeparated are read, beyond what every table of text has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DelimitedReading {
+    /// Enums are given by their numbers alone.
+    pub csv_enum_as_number: bool,
+    pub tsv_enum_as_number: bool,
+    pub csv_skip_trailing_empty_lines: bool,
+    pub tsv_skip_trailing_empty_lines: bool,
+}
+
+impl DelimitedReading {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("input_format_csv_enum_as_number", &mut self.csv_enum_as_number);
+        lookup.flag("input_format_tsv_enum_as_number", &mut self.tsv_enum_as_number);
+        lookup.flag("input_format_csv_skip_trailing_empty_lines", &mut self.csv_skip_trailing_empty_lines);
+        lookup.flag("input_format_tsv_skip_trailing_empty_lines", &mut self.tsv_skip_trailing_empty_lines);
+    }
+}
+
+/// What JSON values may stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JsonReading {
+    pub numbers_as_strings: bool,
+    pub bools_as_strings: bool,
+    pub objects_as_strings: bool,
+    pub arrays_as_strings: bool,
+    pub bools_as_numbers: bool,
+    /// A named tuple's missing element is its default.
+    pub missing_elements_as_defaults: bool,
+    pub ignore_unknown_elements: bool,
+    /// Brackets in brackets of one value; 0 for any number.
+    pub depth_max: usize,
+}
+
+impl Default for JsonReading {
+    fn default() -> Self {
+        Self {
+            numbers_as_strings: true,
+            bools_as_strings: true,
+            objects_as_strings: true,
+            arrays_as_strings: true,
+            bools_as_numbers: true,
+            missing_elements_as_defaults: true,
+            ignore_unknown_elements: true,
+            depth_max: 1000,
+        }
+    }
+}
+
+impl JsonReading {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("input_format_json_read_numbers_as_strings", &mut self.numbers_as_strings);
+        lookup.flag("input_format_json_read_bools_as_strings", &mut self.bools_as_strings);
+        lookup.flag("input_format_json_read_objects_as_strings", &mut self.objects_as_strings);
+        lookup.flag("input_format_json_read_arrays_as_strings", &mut self.arrays_as_strings);
+        lookup.flag("input_format_json_read_bools_as_numbers", &mut self.bools_as_numbers);
+        lookup.flag(
+            "input_format_json_defaults_for_missing_elements_in_named_tuple",
+            &mut self.missing_elements_as_defaults,
+        );
+        lookup
+            .flag("input_format_json_ignore_unknown_keys_in_named_tuple", &mut self.ignore_unknown_elements);
+        lookup.number("input_format_json_max_depth", &mut self.depth_max);
+    }
+
+    /// Whether every JSON value may be read as text.
+    pub(crate) fn any_value_is_text(self) -> bool {
+        self.numbers_as_strings && self.bools_as_strings && self.objects_as_strings && self.arrays_as_strings
+    }
+}
+
+/// How types are guessed from text, beyond the settings every format shares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guessing {
+    /// Off: every column of CSV is text.
+    pub csv_types: bool,
+    pub tsv_types: bool,
+    pub csv_numbers_in_quotes: bool,
+    pub json_numbers_in_quotes: bool,
+    /// Off: a JSON object is text.
+    pub json_named_tuples: bool,
+    /// `1e5` is a number in CSV and TabSeparated, too.
+    pub exponents: bool,
+    /// Times are DateTime64 even without a fraction.
+    pub only_datetime64: bool,
+}
+
+impl Default for Guessing {
+    fn default() -> Self {
+        Self {
+            csv_types: true,
+            tsv_types: true,
+            csv_numbers_in_quotes: false,
+            json_numbers_in_quotes: false,
+            json_named_tuples: true,
+            exponents: false,
+            only_datetime64: false,
+        }
+    }
+}
+
+impl Guessing {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("input_format_csv_use_best_effort_in_schema_inference", &mut self.csv_types);
+        lookup.flag("input_format_tsv_use_best_effort_in_schema_inference", &mut self.tsv_types);
+        lookup.flag("input_format_csv_try_infer_numbers_from_strings", &mut self.csv_numbers_in_quotes);
+        lookup.flag("input_format_json_try_infer_numbers_from_strings", &mut self.json_numbers_in_quotes);
+        lookup.flag("input_format_json_try_infer_named_tuples_from_objects", &mut self.json_named_tuples);
+        lookup.flag("input_format_try_infer_exponent_floats", &mut self.exponents);
+        lookup.flag("input_format_try_infer_datetimes_only_datetime64", &mut self.only_datetime64);
+    }
+}
