@@ -4,7 +4,7 @@
 
 use crate::cell::{Cell, TextForm};
 use crate::error::{code, excerpt};
-use crate::scan::find_any;
+use crate::scan::{ends_escaped, find_any};
 use crate::settings::FormatSettings;
 use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 
@@ -297,8 +297,16 @@ impl SplitRows for TsvRows {
             let start = at;
             let mut escaped = false;
             let end = loop {
-                match find_any(bytes.get(at..).unwrap_or_default(), [b'\t', b'\n', backslash]) {
-                    Some(offset) if bytes[at + offset] == b'\\' && !self.raw => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                // Behind the first backslash only the cell's end is looked for, which is one wide search for a long
+                // text; what the escapes are is for whoever undoes them.
+                let found = match escaped {
+                    false => find_any(rest, [b'\t', b'\n', backslash]),
+                    true => find_any(rest, [b'\t', b'\n']),
+                };
+                match found {
+                    Some(offset) if escaped && ends_escaped(&rest[..offset]) => at += offset + 1,
+                    Some(offset) if rest[offset] == b'\\' => {
                         escaped = true;
                         at += offset + 2;
                     }
@@ -347,5 +355,29 @@ impl SplitRows for LineRows {
         };
         cells.push(Cell { text: &bytes[at..end], form: TextForm::Raw });
         Ok(RowEnd::Row((end + 1).min(bytes.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_cells_end_at_the_first_bare_tab_or_line_end() {
+        // text -> its cells, and where the next row starts
+        for (text, cells, next) in [
+            ("a\\tb\tc\n", vec!["a\\tb", "c"], 7),
+            ("a\\\\\tc\nx", vec!["a\\\\", "c"], 6),
+            ("a\\\tb\tc\n", vec!["a\\\tb", "c"], 7),
+            ("\\n\\\\\\\nb\\\\\nc", vec!["\\n\\\\\\\nb\\\\"], 10),
+            ("\\\\\\\\\nb", vec!["\\\\\\\\"], 5),
+            ("x\\\n\\\ty", vec!["x\\\n\\\ty"], 6),
+        ] {
+            let mut rows = TsvRows::new(&FormatSettings::default(), false);
+            let mut found = Vec::new();
+            let end = rows.row(text.as_bytes(), 0, true, &mut found).unwrap();
+            let found: Vec<&str> = found.iter().map(|cell| std::str::from_utf8(cell.text).unwrap()).collect();
+            assert_eq!((end, found), (RowEnd::Row(next), cells), "{text:?}");
+        }
     }
 }

@@ -81,19 +81,41 @@ pub(crate) fn value_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> It
     }
 }
 
+/// Whether the byte behind `text`, which begins behind a whole escape, is the second of one: backslashes pair up from
+/// the first of their run.
+#[inline]
+pub(crate) fn ends_escaped(text: &[u8]) -> bool {
+    text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
 /// End of a string literal that starts at `at`, closing quote included.
 #[inline]
 pub(crate) fn string_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
     let mut at = at + 1;
+    if !doubles {
+        return string_end_by_quote(bytes, at, quote);
+    }
     loop {
         let Some(offset) = bytes.get(at..).and_then(|rest| find_any(rest, [quote, b'\\'])) else {
             return ItemEnd::Open;
         };
         at += offset;
-        if bytes[at] == b'\\' || doubles && bytes.get(at + 1) == Some(&quote) {
+        if bytes[at] == b'\\' || bytes.get(at + 1) == Some(&quote) {
             at += 2;
         } else {
             return ItemEnd::At(at + 1);
+        }
+    }
+}
+
+/// As `string_end` behind the opening quote: only quotes are looked for, so escapes on the way cost nothing.
+fn string_end_by_quote(bytes: &[u8], mut at: usize, quote: u8) -> ItemEnd {
+    loop {
+        let Some(rest) = bytes.get(at..) else { return ItemEnd::Open };
+        let Some(offset) = find_any(rest, [quote]) else { return ItemEnd::Open };
+        at += offset + 1;
+        if !ends_escaped(&rest[..offset]) {
+            return ItemEnd::At(at);
         }
     }
 }
@@ -186,10 +208,20 @@ mod tests {
             ("'a''b\\'c',", ItemEnd::At(9)),
             ("['a]',[1]] ,", ItemEnd::At(10)),
             ("toDate('2020-01-01)') )", ItemEnd::At(21)),
+            ("'a\\\\',", ItemEnd::At(5)),
             ("'open", ItemEnd::Open),
             ("[1,", ItemEnd::Open),
         ] {
             assert_eq!(value_end(text.as_bytes(), 0, b'\'', true), end, "{text}");
+        }
+        for (text, end) in [
+            ("\"a\",", ItemEnd::At(3)),
+            ("\"a\\\"b\" ", ItemEnd::At(6)),
+            ("\"a\\\\\" ", ItemEnd::At(5)),
+            ("\"a\\\\\\\"", ItemEnd::Open),
+            ("\"", ItemEnd::Open),
+        ] {
+            assert_eq!(value_end(text.as_bytes(), 0, b'"', false), end, "{text}");
         }
     }
 }
