@@ -1,84 +1,189 @@
 //! INTO OUTFILE: an answer as a file on the machine of whoever asks.
 //!
-//! Invariant: an existing file is only touched when the statement says APPEND or TRUNCATE.
+//! Invariant: nothing is seen under the file's name before the last byte is written: a statement that fails, or is
+//! interrupted, leaves the file as it was. An existing file is only touched when the statement says APPEND or TRUNCATE.
+//! Only a device or a pipe, which holds nothing, is written straight. Must not know: formats, methods of compression.
 
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use engine::{Error, ErrorKind, FormatKind};
+use engine::{Error, ErrorKind, Existing, Outfile, OutputEncoder};
 use host::{Disk, DiskFile};
 
-/// The clause.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outfile<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) append: bool,
-    pub(crate) truncate: bool,
-    pub(crate) compression: Option<&'a str>,
+/// Bytes copied at a time of a file that is appended to.
+const COPY_BYTES: u64 = 4 << 20;
+
+/// A file while it is written.
+pub(crate) struct OpenOutfile {
+    /// Without one the stream has ended.
+    encoder: Option<OutputEncoder>,
+    target: Target,
+    /// The file has rows already.
+    continues: bool,
 }
 
-/// Opens the file a statement names.
-pub(crate) fn open(outfile: &Outfile<'_>, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, Error> {
-    if let Some(compression) = outfile.compression.filter(|name| !name.eq_ignore_ascii_case("none")) {
-        return Err(Error::unsupported(format!("COMPRESSION '{compression}' of INTO OUTFILE")));
-    }
-    let path = std::path::absolute(outfile.path)?;
-    let there = disk.exists(&path)?;
-    if there && outfile.append {
-        return Ok(disk.open_append(&path)?);
-    }
-    if there && !outfile.truncate {
-        let message = format!("file {} exists already", path.display());
-        return Err(Error::new(ErrorKind::AlreadyExists, 504, message).with_hint("add APPEND or TRUNCATE"));
-    }
-    if there {
-        disk.remove_file(&path)?;
-    }
-    Ok(disk.create(&path)?)
+enum Target {
+    File(Staged),
+    /// A device or a pipe.
+    Straight(PathBuf, std::fs::File),
 }
 
-/// The format a file's name suggests.
-pub(crate) fn format_of(path: &str) -> Option<FormatKind> {
-    let suffix = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
-    FormatKind::parse(match suffix.as_str() {
-        "csv" => "CSV",
-        "tsv" => "TabSeparated",
-        "json" => "JSON",
-        "jsonl" | "ndjson" => "JSONEachRow",
-        "parquet" => "Parquet",
-        "arrow" | "feather" => "Arrow",
-        "arrows" => "ArrowStream",
-        "native" => "Native",
-        _ => return None,
-    })
+/// A temporary file beside the one it becomes. Dropped before its end it is removed.
+struct Staged {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    temporary: PathBuf,
+    existing: Existing,
+    file: Option<Box<dyn DiskFile>>,
+}
+
+impl OpenOutfile {
+    /// Opens the file a statement names. `id` tells its temporary file from those of other statements.
+    pub(crate) fn open(outfile: &Outfile, disk: &Arc<dyn Disk>, id: u64) -> Result<OpenOutfile, Error> {
+        let encoder = Some(outfile.encoder()?);
+        let named = std::path::absolute(&outfile.path).map_err(|e| unusable(&outfile.path, "opened", &e))?;
+        // A link stays a link: what it leads to is written.
+        let path = named.canonicalize().unwrap_or(named);
+        let shown = path.display().to_string();
+        let metadata = std::fs::metadata(&path).ok();
+        match &metadata {
+            Some(found) if found.is_dir() => {
+                let message = format!("file \"{shown}\" cannot be written: it is a folder");
+                return Err(Error::new(ErrorKind::BadInput, 76, message).with_hint("name a file in it"));
+            }
+            Some(found) if !found.is_file() => {
+                let device = OpenOptions::new().write(true).open(&path);
+                let device = device.map_err(|e| unusable(&shown, "opened", &e))?;
+                return Ok(OpenOutfile { encoder, target: Target::Straight(path, device), continues: false });
+            }
+            _ => {}
+        }
+        let is_there = metadata.is_some();
+        if is_there && outfile.existing == Existing::Refuse {
+            return Err(exists(&shown));
+        }
+        let temporary = temporary_of(&path, id);
+        let file = disk.create(&temporary).map_err(|e| unusable(&shown, "created", &e))?;
+        let (disk, existing) = (Arc::clone(disk), outfile.existing);
+        let mut staged = Staged { disk, path, temporary, existing, file: Some(file) };
+        let mut continues = false;
+        if is_there && existing == Existing::Append {
+            // Copied, so that an append happens wholly or not at all.
+            continues = staged.copy().map_err(|e| unusable(&shown, "copied", &e))? > 0;
+        }
+        Ok(OpenOutfile { encoder, target: Target::File(staged), continues })
+    }
+
+    /// Whether the file has rows already, and with them the header of its format.
+    pub(crate) fn continues(&self) -> bool {
+        self.continues
+    }
+
+    /// Writes bytes of the answer, as they are shown.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let mut out = Vec::new();
+        if let Some(encoder) = &mut self.encoder {
+            encoder.encode(bytes, &mut out)?;
+        }
+        self.target.write(&out)
+    }
+
+    /// Everything was written; from here on the file is there.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        let mut out = Vec::new();
+        if let Some(encoder) = self.encoder.take() {
+            encoder.finish(&mut out)?;
+        }
+        self.target.write(&out)?;
+        match self.target {
+            Target::File(staged) => staged.publish(),
+            Target::Straight(..) => Ok(()),
+        }
+    }
+}
+
+impl Target {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (path, written) = match self {
+            Target::File(staged) => match &mut staged.file {
+                Some(file) => (&staged.path, file.append(bytes)),
+                None => (&staged.path, Ok(())),
+            },
+            Target::Straight(path, device) => (&*path, device.write_all(bytes)),
+        };
+        written.map_err(|error| unusable(&path.display().to_string(), "written", &error))
+    }
+}
+
+impl Staged {
+    /// Begins with what the file has; answers how many bytes that is.
+    fn copy(&mut self) -> io::Result<u64> {
+        let Some(file) = &mut self.file else { return Ok(0) };
+        let source = self.disk.open_read(&self.path)?;
+        let (bytes, mut at) = (source.len()?, 0);
+        while at < bytes {
+            let piece = (bytes - at).min(COPY_BYTES);
+            file.append(&source.read_bytes(at, usize::try_from(piece).unwrap_or(usize::MAX))?)?;
+            at += piece;
+        }
+        Ok(bytes)
+    }
+
+    fn publish(mut self) -> Result<(), Error> {
+        let shown = self.path.display().to_string();
+        let failed = |error: io::Error| unusable(&shown, "written", &error);
+        if let Some(file) = &mut self.file {
+            file.sync_data().map_err(failed)?;
+        }
+        // Somebody else may have been faster.
+        if self.existing == Existing::Refuse && self.disk.exists(&self.path).map_err(failed)? {
+            return Err(exists(&shown));
+        }
+        self.disk.rename(&self.temporary, &self.path).map_err(failed)?;
+        self.file = None;
+        match self.path.parent() {
+            Some(folder) => self.disk.sync_dir(folder).map_err(failed),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Under its own name nobody takes it for an answer, should it stay.
+            let _ = self.disk.remove_file(&self.temporary);
+        }
+    }
+}
+
+/// In the same folder, so that renaming it is all that is left to do.
+fn temporary_of(path: &Path, id: u64) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.{id:016x}.tmp"))
+}
+
+/// In ClickHouse's words.
+fn exists(shown: &str) -> Error {
+    let message = format!("file \"{shown}\" exists, consider using APPEND or TRUNCATE");
+    Error::new(ErrorKind::AlreadyExists, 504, message)
+}
+
+fn unusable(shown: &str, done: &str, error: &io::Error) -> Error {
+    let (kind, code) = match error.kind() {
+        io::ErrorKind::NotFound => (ErrorKind::UnknownObject, 107),
+        io::ErrorKind::StorageFull => (ErrorKind::Limit, 243),
+        io::ErrorKind::PermissionDenied => (ErrorKind::Denied, 76),
+        _ => (ErrorKind::Unavailable, 75),
+    };
+    let failed = Error::new(kind, code, format!("file \"{shown}\" could not be {done}: {error}"));
+    match kind {
+        ErrorKind::UnknownObject => failed.with_hint("create its folder first"),
+        _ => failed,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use host::SystemDisk;
-
-    use super::*;
-
-    #[test]
-    fn a_file_is_only_replaced_when_asked() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.csv");
-        let path = path.to_str().unwrap();
-        let new = Outfile { path, append: false, truncate: false, compression: None };
-        open(&new, &SystemDisk).unwrap().append(b"1\n").unwrap();
-        assert_eq!(open(&new, &SystemDisk).map(|_| ()).unwrap_err().kind, ErrorKind::AlreadyExists);
-        open(&Outfile { append: true, ..new }, &SystemDisk).unwrap().append(b"2\n").unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "1\n2\n");
-        open(&Outfile { truncate: true, ..new }, &SystemDisk).unwrap().append(b"3\n").unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "3\n");
-        assert!(open(&Outfile { compression: Some("gzip"), ..new }, &SystemDisk).is_err());
-        assert!(open(&Outfile { compression: Some("none"), append: true, ..new }, &SystemDisk).is_ok());
-    }
-
-    #[test]
-    fn a_name_suggests_a_format() {
-        assert_eq!(format_of("a/b.CSV"), FormatKind::parse("CSV"));
-        assert_eq!(format_of("b.parquet"), FormatKind::parse("Parquet"));
-        assert_eq!(format_of("b.native"), FormatKind::parse("Native"));
-        assert_eq!(format_of("b"), None);
-    }
-}
+mod tests;

@@ -11,10 +11,10 @@ use arrow::array::RecordBatch;
 use engine::{BodyStream, Database, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session};
 use formats::{FormatSettings, OutputStats, new_writer};
 use futures::StreamExt;
-use host::{Clock, Disk};
+use host::{Clock, Host};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::outfile::{self, Outfile};
+use crate::outfile::OpenOutfile;
 use crate::progress::{Moment, ProgressLine};
 use crate::statistics::{Finished, closing_line};
 use crate::terminal;
@@ -38,31 +38,19 @@ impl From<Error> for Stop {
 /// One session and how its answers are shown.
 pub(crate) struct Runner {
     session: Session,
-    clock: Arc<dyn Clock>,
-    disk: Arc<dyn Disk>,
+    host: Host,
     format: FormatKind,
     statistics: bool,
 }
 
 impl Runner {
-    pub(crate) fn new(
-        database: &Arc<Database>,
-        host: &host::Host,
-        format: FormatKind,
-        statistics: bool,
-    ) -> Runner {
-        Runner {
-            session: database.session(),
-            clock: Arc::clone(&host.clock),
-            disk: Arc::clone(&host.disk),
-            format,
-            statistics,
-        }
+    pub(crate) fn new(database: &Arc<Database>, host: &Host, format: FormatKind, statistics: bool) -> Runner {
+        Runner { session: database.session(), host: host.clone(), format, statistics }
     }
 
     /// Runs `sql` and shows its answer. `body` is data of an INSERT that stands outside its text.
     pub(crate) async fn run(&self, sql: &str, body: Option<BodyStream>) -> Result<(), Stop> {
-        let mut watch = Watch::new(Arc::clone(&self.clock), self.statistics);
+        let mut watch = Watch::new(Arc::clone(&self.host.clock), self.statistics);
         let shown = self.execute_and_show(sql, body, &mut watch).await;
         watch.line.wipe();
         let finished = shown?;
@@ -124,24 +112,20 @@ impl Runner {
             }
             return Ok(None);
         }
-        let mut sink = match &outcome.outfile {
-            None => Sink::Terminal,
-            Some(clause) => {
-                let outfile = Outfile {
-                    path: &clause.path,
-                    append: clause.append,
-                    truncate: clause.truncate,
-                    compression: clause.compression.as_deref(),
-                };
-                Sink::File(outfile::open(&outfile, self.disk.as_ref())?)
-            }
+        let mut sink =
+            Sink { shows: outcome.outfile.as_ref().is_none_or(|outfile| outfile.and_stdout), file: None };
+        if let Some(outfile) = &outcome.outfile {
+            let id = host::random::u64(self.host.random.as_ref());
+            sink.file = Some(OpenOutfile::open(outfile, &self.host.disk, id)?);
+        }
+        let kind = match &outcome.outfile {
+            Some(outfile) => outfile.format,
+            None => outcome.format.unwrap_or(match outcome.is_text() && is_default(self.format) {
+                // A frame around a text is in the way of reading and copying it.
+                true => FormatKind::TabSeparatedRaw,
+                false => self.format,
+            }),
         };
-        let kind = outcome.format.unwrap_or(match &outcome.outfile {
-            Some(outfile) => outfile::format_of(&outfile.path).unwrap_or(FormatKind::TabSeparated),
-            // A frame around a text is in the way of reading and copying it.
-            None if outcome.is_text() && is_default(self.format) => FormatKind::TabSeparatedRaw,
-            None => self.format,
-        });
         let to_terminal = outcome.outfile.is_none() && terminal::is_terminal();
         // `auto`, the default, is for us to decide: only we know who reads.
         let pretty_color = outcome.format_settings.pretty_color.unwrap_or(to_terminal);
@@ -150,6 +134,8 @@ impl Runner {
         let mut writer = new_writer(kind, &settings).map_err(unwritable)?;
         let (mut rows, mut out) = (0, Vec::new());
         writer.start(&outcome.schema, &mut out).map_err(unwritable)?;
+        sink.head(&out)?;
+        out.clear();
         while let Some(batch) = watch.next(&mut outcome).await {
             let batch = batch?;
             rows += batch.num_rows() as u64;
@@ -193,23 +179,44 @@ fn unwritable(error: impl std::fmt::Display) -> Stop {
 }
 
 /// Where an answer goes.
-enum Sink {
-    Terminal,
-    File(Box<dyn host::DiskFile>),
+struct Sink {
+    /// On standard output.
+    shows: bool,
+    /// Into the file of INTO OUTFILE.
+    file: Option<OpenOutfile>,
 }
 
 impl Sink {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        match self {
-            Sink::Terminal => terminal::write(bytes).map_err(|_| Stop::OutputClosed),
-            Sink::File(file) => Ok(file.append(bytes).map_err(Error::from)?),
+    /// What stands before the rows. A file that is appended to has it already.
+    fn head(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.show(bytes)?;
+        match &mut self.file {
+            Some(file) if !file.continues() => Ok(file.write(bytes)?),
+            _ => Ok(()),
         }
     }
 
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.show(bytes)?;
+        match &mut self.file {
+            Some(file) => Ok(file.write(bytes)?),
+            None => Ok(()),
+        }
+    }
+
+    /// With a file, the answer is wanted also when nobody reads standard output any more.
+    fn show(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        if !self.shows || bytes.is_empty() || terminal::write(bytes).is_ok() {
+            return Ok(());
+        }
+        self.shows = false;
+        if self.file.is_some() { Ok(()) } else { Err(Stop::OutputClosed) }
+    }
+
     fn finish(self) -> Result<(), Stop> {
-        match self {
-            Sink::Terminal => Ok(()),
-            Sink::File(mut file) => Ok(file.sync_data().map_err(Error::from)?),
+        match self.file {
+            Some(file) => Ok(file.finish()?),
+            None => Ok(()),
         }
     }
 }

@@ -15,7 +15,6 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
-use formats::FormatKind;
 use futures::StreamExt;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
@@ -23,7 +22,7 @@ use model::{ColumnDef, ColumnType, DefaultKind};
 use sql::{Settings, TableName};
 
 use crate::context::StatementContext;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::file_filters::of_calls;
 use crate::limits::limit_result;
 use crate::outside::{resolve_tables, tables_in};
@@ -248,14 +247,4 @@ pub(crate) fn stream_of(
     let progress = Arc::clone(&context.progress);
     let end = futures::stream::once(async move { progress.is_cancelled().then(|| Err(Error::cancelled())) });
     Ok(stream.chain(end.filter_map(std::future::ready)).boxed())
-}
-
-/// A FORMAT clause of a SELECT.
-pub(crate) fn output_format(name: &str) -> Result<FormatKind, Error> {
-    match FormatKind::parse(name) {
-        Some(kind) if kind.is_output() => Ok(kind),
-        Some(_) => Err(Error::new(ErrorKind::BadInput, 73, format!("format {name} cannot be written"))),
-        None => Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {name}"))
-            .with_hint("system.formats lists the formats")),
-    }
 }

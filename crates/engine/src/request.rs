@@ -14,6 +14,7 @@ use futures::stream::BoxStream;
 
 use crate::already_loaded::AlreadyLoaded;
 use crate::error::Error;
+use crate::outfile::Outfile;
 use crate::progress::QueryProgress;
 
 /// Whose rules hold for integer division, NULL, case and result labels.
@@ -62,8 +63,8 @@ pub struct Outcome {
     pub format: Option<FormatKind>,
     /// How the session wants results written; of a statement without a result the defaults.
     pub format_settings: Arc<FormatSettings>,
-    /// The statement's INTO OUTFILE clause.
-    pub outfile: Option<sql::statement::Outfile>,
+    /// The statement's INTO OUTFILE clause; its format counts, then.
+    pub outfile: Option<Outfile>,
     pub warnings: Vec<String>,
     /// Set when an INSERT repeated an earlier one, by its label, its token or its rows: it succeeded and wrote nothing.
     pub already_loaded: Option<AlreadyLoaded>,

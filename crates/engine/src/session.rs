@@ -13,17 +13,17 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use host::guarded::message_of;
 use parking_lot::Mutex;
-use sql::{CollectionChange, InsertSource, Output, ParsedStatement, Settings, Statement};
+use sql::{CollectionChange, InsertSource, ParsedStatement, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
 use crate::database::Database;
 use crate::error::Error;
 use crate::execute::execute;
+use crate::outfile::{Outfile, output_format};
 use crate::processes::Process;
 use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
-use crate::query::output_format;
 use crate::request::{Outcome, Request, Rows};
 use crate::secret_urls::masked_urls;
 use crate::secrets::Secrets;
@@ -66,6 +66,7 @@ struct Prepared {
     context: Arc<StatementContext>,
     parsed: ParsedStatement,
     text: String,
+    outfile: Option<Outfile>,
 }
 
 /// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
@@ -106,7 +107,7 @@ impl Session {
         let deadline = request.deadline;
         let (prepared, mut listed) = self.prepare(Request { body: None, ..request })?;
         let context = Arc::clone(&prepared.context);
-        let output = prepared.parsed.output.clone();
+        let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline = deadline.map(|deadline| cancel_later(&self.database, &context.progress, deadline));
         match self.session_statement(&prepared) {
             Ok(None) => {}
@@ -120,7 +121,7 @@ impl Session {
         // Statements run on the computing threads. Dropping this future cancels the statement.
         let stop = context.progress.cancellation().clone().drop_guard();
         let task = self.database.runtimes.spawn_cpu("statement", async move {
-            let Prepared { context, parsed, text } = prepared;
+            let Prepared { context, parsed, text, .. } = prepared;
             let cancelled = context.progress.cancellation().clone();
             let mut rows = Box::pin(execute(&context, &parsed.statement, &text, body));
             tokio::select! {
@@ -173,6 +174,10 @@ impl Session {
         if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {
             output_format(&default_format)?;
         }
+        let outfile = parsed.output.outfile.as_ref().map(|clause| {
+            Outfile::of(clause, &parsed.statement, parsed.output.format.as_deref(), &variables.settings)
+        });
+        let outfile = outfile.transpose()?;
         let limit = match variables.settings.get_u64("max_memory_usage") {
             0 => self.database.host.memory.limit(),
             limit => limit,
@@ -209,7 +214,7 @@ impl Session {
             profile: Arc::clone(&context.profile),
         });
         let listed = Listed { database: Arc::clone(&self.database), number, deadline: None };
-        Ok((Prepared { context, parsed, text }, listed))
+        Ok((Prepared { context, parsed, text, outfile }, listed))
     }
 
     /// USE and SET change the session and nothing else.
@@ -238,7 +243,19 @@ impl Session {
     }
 }
 
-fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Output) -> Outcome {
+/// How the answer is wanted.
+struct Shown {
+    format: Option<FormatKind>,
+    outfile: Option<Outfile>,
+}
+
+/// The FORMAT clause, or the session's word.
+fn format_of(prepared: &Prepared) -> Option<FormatKind> {
+    let said = prepared.parsed.output.format.as_deref().and_then(FormatKind::parse);
+    said.or_else(|| FormatKind::parse(&prepared.context.settings.get_text("default_format")))
+}
+
+fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
     let (stream, format_settings) = if rows.schema.fields().is_empty() {
         let skipped = context.progress.rejects.rows();
         if skipped > 0 {
@@ -254,11 +271,7 @@ fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: 
     Outcome {
         schema: rows.schema,
         stream,
-        format: output
-            .format
-            .as_deref()
-            .and_then(FormatKind::parse)
-            .or_else(|| FormatKind::parse(&context.settings.get_text("default_format"))),
+        format: output.format,
         format_settings,
         outfile: output.outfile,
         warnings: context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect(),

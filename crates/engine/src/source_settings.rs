@@ -15,6 +15,7 @@ use sources::{
 use sql::Settings;
 
 use crate::context::StatementContext;
+use crate::outfile::effort;
 
 /// What formats obey while nobody has changed it, and the settings that would change it.
 struct Unchanged {
@@ -188,6 +189,8 @@ pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
     ExportSettings {
         truncate: settings.get_bool("s3_truncate_on_insert"),
         create_new: settings.get_bool("s3_create_new_file_on_insert"),
+        azure_truncate: settings.get_bool("azure_truncate_on_insert"),
+        azure_create_new: settings.get_bool("azure_create_new_file_on_insert"),
         file_truncate: settings.get_bool("engine_file_truncate_on_insert"),
         file_create_new: settings.get_bool("engine_file_allow_create_multiple_files"),
         part_sizes: PartSizes {
@@ -200,7 +203,7 @@ pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
         inflight_parts_max,
         delayed_objects_max,
         partitions_max,
-        ..defaults
+        effort: effort(settings),
     }
 }
 

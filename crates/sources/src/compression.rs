@@ -78,6 +78,7 @@ impl Compression {
             "deflate" => Compression::Deflate,
             _ => {
                 return Err(SourceError::bad_arguments(format!("unknown compression method \"{name}\""))
+                    .with_code(code::NOT_IMPLEMENTED)
                     .with_hint("auto, none, gzip, zstd, lz4, xz, bz2, br, snappy and deflate are known"));
             }
         })

@@ -9,6 +9,7 @@ use async_compression::Level;
 use async_compression::tokio::write::{
     BrotliEncoder, BzEncoder, GzipEncoder, Lz4Encoder, XzEncoder, ZlibEncoder, ZstdEncoder,
 };
+use async_compression::zstd::CParameter;
 use futures::FutureExt;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -18,6 +19,26 @@ use crate::snappy;
 
 /// Levels a method knows, and the one taken when none is said: ClickHouse's `output_format_compression_level` 3.
 const LEVEL_DEFAULT: i32 = 3;
+
+/// Windows that zstd knows, as powers of two.
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=31;
+
+/// How hard to compress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Effort {
+    /// `None`: ClickHouse's default.
+    pub level: Option<i32>,
+    /// `output_format_compression_zstd_window_log`: zstd looks for repetitions this far back, as a power of two. 0: as far
+    /// as the level says.
+    pub zstd_window_log: u32,
+}
+
+impl Effort {
+    /// This level, all else by default.
+    pub fn of_level(level: i32) -> Effort {
+        Effort { level: Some(level), ..Effort::default() }
+    }
+}
 
 /// One compressed stream in the making.
 pub struct Encoder {
@@ -38,13 +59,13 @@ enum Stream {
 }
 
 impl Encoder {
-    /// An encoder of `compression` at `level`, or at ClickHouse's default.
+    /// An encoder of `compression`.
     ///
     /// # Errors
-    /// The method does not know the level.
-    pub fn new(compression: Compression, level: Option<i32>) -> Result<Encoder> {
+    /// The method does not know the level or the window.
+    pub fn new(compression: Compression, effort: Effort) -> Result<Encoder> {
         let (least, most) = levels(compression);
-        let level = match level {
+        let level = match effort.level {
             Some(level) if !(least..=most).contains(&level) => {
                 let name = compression.name();
                 return Err(SourceError::bad_arguments(format!("{name} has no compression level {level}"))
@@ -58,7 +79,7 @@ impl Encoder {
             Compression::None => Stream::None,
             Compression::Gzip => Stream::Gzip(GzipEncoder::with_quality(out, level)),
             Compression::Deflate => Stream::Deflate(ZlibEncoder::with_quality(out, level)),
-            Compression::Zstd => Stream::Zstd(ZstdEncoder::with_quality(out, level)),
+            Compression::Zstd => Stream::Zstd(zstd(level, effort.zstd_window_log)?),
             Compression::Lz4 => Stream::Lz4(Lz4Encoder::with_quality(out, level)),
             Compression::Xz => Stream::Xz(XzEncoder::with_quality(out, level)),
             Compression::Bzip2 => Stream::Bzip2(BzEncoder::with_quality(out, level)),
@@ -108,6 +129,20 @@ impl Encoder {
         };
         finished.map_err(|error| failed(self.compression, &error))
     }
+}
+
+fn zstd(level: Level, window_log: u32) -> Result<ZstdEncoder<Vec<u8>>> {
+    if window_log == 0 {
+        return Ok(ZstdEncoder::with_quality(Vec::new(), level));
+    }
+    if !WINDOW_LOGS.contains(&window_log) {
+        let message = format!("zstd has no window of 2^{window_log} bytes");
+        return Err(SourceError::bad_arguments(message)
+            .with_code(code::ILLEGAL_CODEC_PARAMETER)
+            .with_hint("output_format_compression_zstd_window_log is 0, for the level's own, or 10 to 31"));
+    }
+    let parameters = [CParameter::window_log(window_log), CParameter::enable_long_distance_matching(true)];
+    Ok(ZstdEncoder::with_quality_and_params(Vec::new(), level, &parameters))
 }
 
 fn levels(compression: Compression) -> (i32, i32) {

@@ -73,6 +73,7 @@ pub mod code {
     pub const CANNOT_COMPRESS: u16 = 270;
     pub const CANNOT_DECOMPRESS: u16 = 271;
     pub const DATABASE_ACCESS_DENIED: u16 = 291;
+    pub const ILLEGAL_CODEC_PARAMETER: u16 = 433;
     pub const UNACCEPTABLE_URL: u16 = 491;
     pub const S3_ERROR: u16 = 499;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u16 = 636;

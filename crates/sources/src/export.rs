@@ -13,7 +13,7 @@ mod local_file;
 pub mod finish;
 mod writer;
 
-pub use destination::{Destination, PartitionKey};
+pub use destination::{Destination, PartitionKey, can_append};
 pub use finish::Reachable;
 pub use names::PartitionStrategy;
 pub use part_sizes::PartSizes;

@@ -85,7 +85,7 @@ pub use arguments::{Argument, ArgumentValue, SourceCall};
 pub use cache::{SchemaCache, SchemaCacheRow};
 pub use collections::NamedCollections;
 pub use credentials::{AccessKey, EndpointCredentials, S3Environment, Secret};
-pub use encode::Encoder;
+pub use encode::{Effort, Encoder};
 pub use env::SourceEnv;
 pub use error::{Result, SourceError, SourceErrorKind};
 pub use export::{Destination, Export, ExportSettings};

@@ -167,22 +167,28 @@ fn read_clause(source: &str, base: usize, clause: Vec<TokenWithSpan>, output: &m
     head.expect_end()
 }
 
+/// `INTO OUTFILE 'path' [APPEND | TRUNCATE] [AND STDOUT] [COMPRESSION 'method' [LEVEL n]]`, the words in ClickHouse's order.
 fn outfile(head: &mut Head<'_>) -> Result<Outfile> {
     let path = head.text("a file name")?;
-    let mut outfile = Outfile { path, truncate: false, append: false, compression: None };
-    loop {
-        if head.word("TRUNCATE") {
-            outfile.truncate = true;
-        } else if head.word("APPEND") {
-            outfile.append = true;
-        } else if head.word("COMPRESSION") {
-            outfile.compression = Some(head.text("a compression method")?);
-        } else if head.words(&["AND", "STDOUT"]) || head.word("LEVEL") {
-            return Err(SqlError::not_implemented("AND STDOUT and LEVEL of INTO OUTFILE"));
-        } else {
-            return Ok(outfile);
+    let (append, truncate) = (head.word("APPEND"), head.word("TRUNCATE"));
+    if truncate && (append || head.word("APPEND")) {
+        let message = "INTO OUTFILE takes APPEND or TRUNCATE, not both";
+        return Err(SqlError::new(ErrorCode::BadArguments, message));
+    }
+    let and_stdout = head.words(&["AND", "STDOUT"]);
+    let mut outfile = Outfile { path, truncate, append, and_stdout, compression: None, level: None };
+    if head.word("COMPRESSION") {
+        outfile.compression = Some(head.text("a compression method")?);
+        if head.word("LEVEL") {
+            let Token::Number(digits, _) = head.token() else {
+                return Err(head.expected("a compression level"));
+            };
+            let level = digits.parse().map_err(|_| head.expected("a compression level"))?;
+            outfile.level = Some(level);
+            head.advance();
         }
     }
+    Ok(outfile)
 }
 
 /// INSERT: the head is tokenized, data is not.

@@ -146,13 +146,16 @@ pub struct Query {
     pub outfile: Option<Outfile>,
 }
 
-/// `INTO OUTFILE 'path' [TRUNCATE|APPEND] [COMPRESSION 'method']`.
+/// `INTO OUTFILE 'path' [APPEND|TRUNCATE] [AND STDOUT] [COMPRESSION 'method' [LEVEL n]]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outfile {
     pub path: String,
     pub truncate: bool,
     pub append: bool,
+    /// The answer is shown, too.
+    pub and_stdout: bool,
     pub compression: Option<String>,
+    pub level: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

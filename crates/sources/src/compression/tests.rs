@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 
 use super::*;
-use crate::encode::Encoder;
+use crate::encode::{Effort, Encoder};
 
 const ALL: [Compression; 8] = [
     Compression::Gzip,
@@ -21,7 +21,7 @@ fn text() -> Vec<u8> {
 }
 
 fn encoded(compression: Compression, level: Option<i32>, text: &[u8]) -> Vec<u8> {
-    let mut encoder = Encoder::new(compression, level).unwrap();
+    let mut encoder = Encoder::new(compression, Effort { level, ..Effort::default() }).unwrap();
     let mut out = Vec::new();
     for chunk in text.chunks(100_003) {
         encoder.encode(chunk, &mut out).unwrap();
@@ -137,10 +137,22 @@ fn garbage_behind_a_stream_is_an_error() {
 fn levels_have_names_and_limits() {
     for (compression, level) in [(Compression::Gzip, 10), (Compression::Zstd, 23), (Compression::Brotli, 12)]
     {
-        let error = Encoder::new(compression, Some(level)).err().unwrap();
+        let error = Encoder::new(compression, Effort::of_level(level)).err().unwrap();
         assert_eq!(error.code(), code::BAD_ARGUMENTS);
         assert!(error.to_string().contains(&format!("level {level}")), "{error}");
     }
+    for zstd_window_log in [9, 32] {
+        let error = Encoder::new(Compression::Zstd, Effort { level: None, zstd_window_log }).err().unwrap();
+        assert_eq!(error.code(), code::ILLEGAL_CODEC_PARAMETER);
+        // Of other methods it says nothing.
+        assert!(Encoder::new(Compression::Gzip, Effort { level: None, zstd_window_log }).is_ok());
+    }
+    let mut encoder =
+        Encoder::new(Compression::Zstd, Effort { level: Some(1), zstd_window_log: 12 }).unwrap();
+    let mut wide = Vec::new();
+    encoder.encode(&text(), &mut wide).unwrap();
+    encoder.finish(&mut wide).unwrap();
+    assert_eq!(read(&wide, None, "f").unwrap(), text());
     let (fast, small) =
         (encoded(Compression::Gzip, Some(1), &text()), encoded(Compression::Gzip, Some(9), &text()));
     assert!(small.len() < fast.len());

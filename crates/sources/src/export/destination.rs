@@ -218,14 +218,15 @@ impl Destination {
 
     async fn bucket_spot(&self, bucket: Bucket, key: String) -> Result<Spot> {
         let (bucket, store, taken) = self.look(bucket, &key).await?;
-        let (place, replaces) = (Arc::new(self.place(&bucket)), self.settings.truncate);
+        let Existing { replaces, numbers } = self.existing(&bucket);
+        let place = Arc::new(self.place(&bucket));
         let spot =
             |key: String| Spot { key, store: Some(Arc::clone(&store)), place, appends: false, replaces };
         if replaces || !taken {
             return Ok(spot(key));
         }
-        if !self.settings.create_new {
-            return Err(exists(bucket.name(), &key));
+        if !numbers {
+            return Err(exists(&bucket, &key));
         }
         for number in 1..=NUMBERS_MAX {
             let numbered = names::numbered(&key, number);
@@ -251,11 +252,20 @@ impl Destination {
                 Ok((moved, store, taken))
             }
             // Whoever may only write is not told what is there; replacing needs no answer.
-            (_, bucket) if error.kind() == SourceErrorKind::Denied && self.settings.truncate => {
+            (_, bucket) if error.kind() == SourceErrorKind::Denied && self.existing(&bucket).replaces => {
                 Ok((bucket, store, true))
             }
             _ => Err(error),
         }
+    }
+
+    /// Each kind of store has settings of its own, as in ClickHouse.
+    fn existing(&self, bucket: &Bucket) -> Existing {
+        let (replaces, numbers) = match bucket {
+            Bucket::S3(_) => (self.settings.truncate, self.settings.create_new),
+            Bucket::Azure(..) => (self.settings.azure_truncate, self.settings.azure_create_new),
+        };
+        Existing { replaces, numbers }
     }
 
     fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
@@ -338,6 +348,13 @@ enum Bucket {
     Azure(ContainerLocation, GivenCredentials),
 }
 
+/// What becomes of an object that is there.
+struct Existing {
+    replaces: bool,
+    /// A numbered one is written beside it.
+    numbers: bool,
+}
+
 impl Bucket {
     fn name(&self) -> &str {
         match self {
@@ -403,15 +420,20 @@ fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
 }
 
 /// Formats whose rows end where the file ends; all others are closed by something.
-fn can_append(format: FormatKind) -> bool {
-    !["Parquet", "ORC", "Arrow", "Avro", "JSON", "JSONCompact", "XML", "Npy"].contains(&format.name())
+pub fn can_append(format: FormatKind) -> bool {
+    !["Parquet", "ORC", "Arrow", "ArrowStream", "Avro", "JSON", "JSONCompact", "XML", "Npy"]
+        .contains(&format.name())
 }
 
-fn exists(bucket: &str, key: &str) -> SourceError {
-    let message = format!("object in bucket \"{bucket}\" with key \"{key}\" already exists");
-    SourceError::new(SourceErrorKind::Exists, message).with_file(&format!("{bucket}/{key}")).with_hint(
-        "set s3_truncate_on_insert = 1 to overwrite it, or s3_create_new_file_on_insert = 1 to write a numbered object beside it",
-    )
+fn exists(bucket: &Bucket, key: &str) -> SourceError {
+    let (name, settings) = match bucket {
+        Bucket::S3(_) => (bucket.name(), "s3"),
+        Bucket::Azure(..) => (bucket.name(), "azure"),
+    };
+    let message = format!("object in bucket \"{name}\" with key \"{key}\" already exists");
+    SourceError::new(SourceErrorKind::Exists, message).with_file(&format!("{name}/{key}")).with_hint(format!(
+        "set {settings}_truncate_on_insert = 1 to overwrite it, or {settings}_create_new_file_on_insert = 1 to write a numbered object beside it"
+    ))
 }
 
 fn all_taken(shown: &str) -> SourceError {

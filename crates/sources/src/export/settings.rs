@@ -2,6 +2,7 @@
 //!
 //! Invariant: names and defaults are ClickHouse's. Must not know: how a session stores its settings.
 
+use crate::encode::Effort;
 use crate::export::part_sizes::PartSizes;
 
 #[derive(Clone, Debug)]
@@ -10,6 +11,10 @@ pub struct ExportSettings {
     pub truncate: bool,
     /// `s3_create_new_file_on_insert`: an object that is there gets a numbered neighbour.
     pub create_new: bool,
+    /// `azure_truncate_on_insert`.
+    pub azure_truncate: bool,
+    /// `azure_create_new_file_on_insert`.
+    pub azure_create_new: bool,
     /// `engine_file_truncate_on_insert`.
     pub file_truncate: bool,
     /// `engine_file_allow_create_multiple_files`.
@@ -21,8 +26,8 @@ pub struct ExportSettings {
     pub delayed_objects_max: usize,
     /// Objects of one statement; 0 means any number.
     pub partitions_max: u64,
-    /// `output_format_compression_level`; `None`: the method's own default.
-    pub compression_level: Option<i32>,
+    /// How hard objects are compressed.
+    pub effort: Effort,
 }
 
 impl Default for ExportSettings {
@@ -30,13 +35,15 @@ impl Default for ExportSettings {
         ExportSettings {
             truncate: false,
             create_new: false,
+            azure_truncate: false,
+            azure_create_new: false,
             file_truncate: false,
             file_create_new: false,
             part_sizes: PartSizes::default(),
             inflight_parts_max: 20,
             delayed_objects_max: 100,
             partitions_max: 100,
-            compression_level: None,
+            effort: Effort::default(),
         }
     }
 }

@@ -167,9 +167,9 @@ impl Export {
         }
         let limits =
             UploadLimits { sizes: settings.part_sizes, inflight_parts_max: settings.inflight_parts_max };
-        let (level, format) = (settings.compression_level, &self.destination.env().settings.format);
+        let format = &self.destination.env().settings.format;
         let mut rows = new_writer(self.destination.format, format).map_err(|error| format_error(&error))?;
-        let mut encoder = Encoder::new(self.destination.compression, level)?;
+        let mut encoder = Encoder::new(self.destination.compression, settings.effort)?;
         let Spot { key, store, place, appends, replaces } =
             self.destination.spot(partition, &self.names.file_id).await?;
         let mut head = Vec::new();

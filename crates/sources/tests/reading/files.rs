@@ -4,7 +4,7 @@ use std::io::Write;
 
 use sources::compression::Compression;
 use sources::location::UserFiles;
-use sources::{Encoder, SourceErrorKind};
+use sources::{Effort, Encoder, SourceErrorKind};
 
 use crate::fixture::{Fixture, types};
 
@@ -24,7 +24,7 @@ const METHODS: [(&str, bool); 8] = [
 
 fn compressed(method: &str, text: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(Compression::by_name(method).unwrap(), Some(1)).unwrap();
+    let mut encoder = Encoder::new(Compression::by_name(method).unwrap(), Effort::of_level(1)).unwrap();
     encoder.encode(text.as_bytes(), &mut out).unwrap();
     encoder.finish(&mut out).unwrap();
     out

@@ -122,6 +122,8 @@ input_format_arrow_skip_columns_with_unsupported_types_in_schema_inference Bool,
 input_format_native_allow_types_conversion Bool, "1", Refused, "Whether Native input may have other types than the table.";
 input_format_native_decode_types_in_binary_format Bool, "0", Refused, "Whether types are numbers in Native input.";
 input_format_binary_decode_types_in_binary_format Bool, "0", Refused, "Whether types are numbers in RowBinary input.";
+output_format_compression_level UInt64, "3", Obeyed, "Level of compressed output, of INTO OUTFILE and of table functions.";
+output_format_compression_zstd_window_log UInt64, "0", Obeyed, "Window of zstd output as a power of two; 0 means the level's own.";
 output_format_parallel_formatting Bool, "1", NoEffect, "Whether output is formatted by several threads.";
 format_regexp                   Text, "", NoEffect, "Pattern of the format Regexp.";
 format_schema                   Text, "", NoEffect, "Schema of formats that need one.";

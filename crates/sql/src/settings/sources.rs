@@ -27,6 +27,8 @@ s3_slow_all_threads_after_retryable_error Bool, "0", Obeyed, "Whether one refusa
 s3_validate_etag_on_read        Bool, "1", Obeyed, "Whether a file that changes while it is read is an error.";
 s3_truncate_on_insert           Bool, "0", Obeyed, "Whether writing replaces an object.";
 s3_create_new_file_on_insert    Bool, "0", Obeyed, "Whether writing makes a numbered object.";
+azure_truncate_on_insert        Bool, "0", Obeyed, "Whether writing replaces a blob.";
+azure_create_new_file_on_insert Bool, "0", Obeyed, "Whether writing makes a numbered blob.";
 engine_file_truncate_on_insert  Bool, "0", Obeyed, "Whether writing replaces a local file.";
 engine_file_allow_create_multiple_files Bool, "0", Obeyed, "Whether writing makes a numbered file where it cannot append.";
 s3_skip_empty_files             Bool, "1", Obeyed, "Whether empty files are passed over, local ones too.";
