@@ -23,6 +23,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::exports::finish_waiting;
 use crate::fingerprint::of_token;
+use crate::infile::{as_select_of, is_infile};
 use crate::insert::repeats;
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::insert_shape::InsertShape;
@@ -51,7 +52,11 @@ pub(crate) async fn run(
     let destination = Destination::new(&call, &env, disk, settings, is_partitioned)?;
     let destination = Arc::new(destination);
     let target = target_id(insert, &destination);
-    let insert = &with_token_as_label(context, insert);
+    let mut insert = with_token_as_label(context, insert);
+    if is_infile(&insert) {
+        insert = as_select_of(&insert, known_structure(&destination)?)?;
+    }
+    let insert = &insert;
     finish_waiting_elsewhere(context, &destination).await?;
     let mut body = body;
     // A label is about the statement's text: asked before anything is read.
@@ -139,26 +144,29 @@ async fn incoming(
         let rows = stream_of(context, &planned.state, physical, schema)?;
         return Ok(Incoming { def, conform, rows });
     }
-    let structure = given.ok_or_else(|| {
-        let message = format!("the columns of \"{}\" are not known", destination.shown());
-        Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
-    })?;
-    let def = Arc::new(table_def(target, destination, structure));
+    let structure = known_structure(destination)?;
+    let def = Arc::new(table_def(target, destination, structure.to_vec()));
     let (table, _) = context.database.tables.compile(&def)?;
     let defaults = vec![None; def.columns.len()];
     let shape = InsertShape::new(table, columns, &defaults)?;
     let rows = match &insert.source {
         InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
         InsertSource::Format { name, data } => format_rows(context, &shape, name, &text[data.clone()], body)?,
-        InsertSource::Infile { .. } => {
-            return Err(Error::unsupported("INSERT INTO FUNCTION ... FROM INFILE")
-                .with_hint("use INSERT INTO FUNCTION ... SELECT * FROM file('path')"));
+        InsertSource::Select(_) | InsertSource::Infile { .. } => {
+            return Err(Error::internal("a SELECT was read as rows"));
         }
-        InsertSource::Select(_) => return Err(Error::internal("a SELECT was read as rows")),
     };
     let conform =
         Conform::new(&def, columns, shape.width(), &defaults)?.with_native(Arc::clone(&shape.reader));
     Ok(Incoming { def, conform, rows })
+}
+
+/// Columns that the call names: nothing but a SELECT brings names of its own.
+fn known_structure(destination: &Destination) -> Result<&[(String, ColumnType)], Error> {
+    destination.structure.as_deref().ok_or_else(|| {
+        let message = format!("the columns of \"{}\" are not known", destination.shown());
+        Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
+    })
 }
 
 /// The columns of an output as a table, for all that knows rows only as rows of one.

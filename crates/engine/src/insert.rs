@@ -77,8 +77,8 @@ pub(crate) async fn into_table(
             // Boxed, or the small future of VALUES would be as large as this one.
             Box::pin(insert_select(context, select, claim.map_or(Named::No, Named::Claim))).await
         }
-        InsertSource::Infile { .. } => Err(Error::unsupported("INSERT ... FROM INFILE")
-            .with_hint("use INSERT INTO t SELECT * FROM file('path')")),
+        // It became a SELECT before.
+        InsertSource::Infile { .. } => Err(Error::internal("FROM INFILE was read as rows")),
     }
 }
 

@@ -11,6 +11,7 @@ use sql::{CallArgument, CallValue, Insert, InsertTarget};
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::export;
+use crate::infile::{as_select, is_infile};
 use crate::insert;
 use crate::outside::{call_of, with_own_settings};
 use crate::request::{BodyStream, Rows};
@@ -36,10 +37,14 @@ pub(crate) async fn run(
     let table = context.table(name)?;
     let (database, table_name) = context.resolve(name);
     context.progress.set_target(database, table_name);
-    match table.def.engine.is_external() {
-        true => into_table_outside(context, insert, &table, text, body).await,
-        false => insert::into_table(context, insert, table, text, body).await,
+    if table.def.engine.is_external() {
+        return into_table_outside(context, insert, &table, text, body).await;
     }
+    if is_infile(insert) {
+        let insert = as_select(insert, &table.def)?;
+        return Box::pin(insert::into_table(context, &insert, table, text, body)).await;
+    }
+    insert::into_table(context, insert, table, text, body).await
 }
 
 async fn into_call(

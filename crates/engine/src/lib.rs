@@ -43,6 +43,7 @@ mod uncommitted;
 mod sink_target;
 mod commit;
 mod exec;
+mod infile;
 mod insert_shape;
 mod tables;
 mod flushing;

@@ -10,6 +10,7 @@ use sql::{InsertSource, Statement};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::infile::as_select;
 use crate::insert::{InsertSelect, Named, insert_select};
 use crate::once::Once;
 use crate::request::Rows;
@@ -56,11 +57,12 @@ pub(crate) async fn resume(
     let Statement::Insert(insert) = &parsed.statement else {
         return Err(Error::internal("the statement of a load is no INSERT"));
     };
+    let table = context.snapshot.table_by_id(open.table);
+    let table = table.ok_or_else(|| Error::internal("an open load has no table"))?;
+    let insert = as_select(insert, &table.def)?;
     let InsertSource::Select(query) = &insert.source else {
         return Err(Error::internal("the statement of a load has no SELECT"));
     };
-    let table = context.snapshot.table_by_id(open.table);
-    let table = table.ok_or_else(|| Error::internal("an open load has no table"))?;
     let context = match &open.input {
         Some(input) => {
             let kept = input.settings.iter().map(|(name, value)| (&**name, &**value));
