@@ -90,8 +90,11 @@ pub(crate) async fn truncate(
     let table = match context.table(name) {
         Ok(table) if table.def.engine.is_external() => {
             let engine = sql::engine_name(table.def.engine);
-            return Err(Error::unsupported(format!("TRUNCATE of table \"{name}\" of engine {engine}"))
-                .with_hint("DROP TABLE forgets the table and leaves its files"));
+            let message = format!(
+                "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, 48, message)
+                .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
         }
         Ok(table) => table.def.id,
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),

@@ -65,6 +65,11 @@ pub(crate) async fn run(
     let claim_def = TableDef { database, ..table_def(target, &destination, Vec::new()) };
     let claim =
         Claim::of(&context.settings, insert, &claim_def, &context.current_database, text)?.map(Arc::new);
+    if destination.is_page() && claim.as_ref().is_some_and(|claim| claim.once().label.is_some()) {
+        return Err(Error::unsupported("a label or token of an INSERT into url()").with_hint(
+            "whether a server has taken a page cannot be known for sure; write without, or to a bucket",
+        ));
+    }
     if let Some(claim) = &claim {
         body = body.map(|body| claim.watch(body));
         if repeats(context, claim, &mut body).await? {

@@ -33,6 +33,7 @@ pub(crate) fn uses_collection(def: &TableDef, name: &str) -> bool {
 pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
     let engine = sql::engine_name(def.engine);
     let (arguments, _) = sql::arguments_of_text(engine, def.engine_arguments.text())?;
+    let count = arguments.len();
     // Azure's engine has the function's positions but for the last, the structure.
     let translated = match def.engine {
         TableEngine::S3 | TableEngine::Gcs => named_positions(arguments, bucket_positions),
@@ -50,8 +51,21 @@ pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
             return Err(Error::internal(format!("table \"{}\" is no table outside", def.name)));
         }
     };
-    let arguments = translated.ok_or_else(|| wrong_arguments(def.engine))?;
+    let arguments = match translated {
+        Some(arguments) => arguments,
+        None if def.engine == TableEngine::File && count == 1 => return Err(without_path(def)),
+        None => return Err(wrong_arguments(def.engine)),
+    };
     Ok(TableFunctionCall { name: name.to_owned(), arguments, placeholder: external_name(def) })
+}
+
+/// ClickHouse keeps such a table's rows in a file of its own folder.
+fn without_path(def: &TableDef) -> Error {
+    let message =
+        format!("table \"{}\": engine File without a path keeps its rows in the database", def.name);
+    Error::new(ErrorKind::Unsupported, 48, format!("{message}, which is not supported")).with_hint(
+        "name the file, as in File(CSV, 'path'), or use ENGINE = MergeTree for rows that the database keeps",
+    )
 }
 
 fn wrong_arguments(engine: TableEngine) -> Error {

@@ -57,6 +57,8 @@ pub struct ObjectArguments {
     pub partition_strategy: Option<String>,
     pub partition_columns_in_data_file: Option<bool>,
     pub storage_class: Option<String>,
+    /// Of `url`, in capitals.
+    pub method: Option<String>,
     /// The reading of the positions that was chosen: `(url, format, structure)`.
     pub reading: String,
     /// What the user should know about arguments that were accepted.
@@ -144,6 +146,7 @@ impl ObjectArguments {
             partition_strategy: None,
             partition_columns_in_data_file: None,
             storage_class: None,
+            method: None,
             reading: String::new(),
             notes: Vec::new(),
         }

@@ -7,16 +7,18 @@
 pub mod part_sizes;
 pub mod names;
 pub mod settings;
+mod post;
 pub mod destination;
 mod upload;
 mod local_file;
 pub mod finish;
 mod writer;
 
-pub use destination::{Destination, PartitionKey, can_append};
+pub use destination::{Destination, PartitionKey};
 pub use finish::Reachable;
-pub use names::PartitionStrategy;
+pub use names::{PartitionStrategy, can_append};
 pub use part_sizes::PartSizes;
+pub use post::Posted;
 pub use settings::ExportSettings;
 pub use upload::WholeObject;
 pub use writer::{Export, ExportJournal, ExportNames, Sealed};

@@ -122,6 +122,10 @@ pub(crate) async fn open_and_list(
             Ok(Opened { store, listing })
         }
         Location::Web { pages, .. } => {
+            if let Some(method) = arguments.method.as_deref().filter(|method| *method != "GET") {
+                return Err(SourceError::unsupported(format!("reading a page by {method} is not supported"))
+                    .with_hint("leave the method out; POST and PUT are for INSERT INTO FUNCTION url()"));
+            }
             let store = env.stores.pages(pages.clone(), &arguments.headers, env.settings.web)?;
             let listing = look(&store, pages, &env.settings, env).await?;
             Ok(Opened { store, listing })

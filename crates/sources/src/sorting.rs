@@ -272,12 +272,15 @@ impl<'a> Sorting<'a> {
                 self.sorted.partition_columns_in_data_file = Some(self.flag(slot.name(), text)?);
             }
             Slot::StorageClass => self.sorted.storage_class = Some(self.storage_class(text)?),
-            Slot::Method if text.eq_ignore_ascii_case("GET") => {}
             Slot::Method => {
-                return Err(SourceError::unsupported(format!(
-                    "{}(): only method GET is supported",
-                    self.name
-                )));
+                let method = text.to_ascii_uppercase();
+                if !["GET", "POST", "PUT"].contains(&method.as_str()) {
+                    return Err(SourceError::bad_arguments(format!(
+                        "{}() has no method \"{text}\": GET reads, POST and PUT write",
+                        self.name
+                    )));
+                }
+                self.sorted.method = Some(method);
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use host::{Clock, Runtimes, SystemClock};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -44,6 +45,8 @@ struct StoreKey {
 
 /// Clients kept; statements with headers or versions of their own could otherwise leave one behind each.
 const STORES_MAX: usize = 1000;
+/// The longest a body of a page is sent.
+const BODY_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// All clients of a server.
 pub struct StoreCache {
@@ -167,9 +170,7 @@ impl StoreCache {
             redirects_max: policy.redirects_max,
             keeps_to_host: !headers.is_empty(),
         };
-        let client = connector.client(http::HeaderMap::new()).map_err(|_| {
-            SourceError::bad_arguments("no HTTP client can be made: the system's certificates cannot be read")
-        })?;
+        let client = connector.client(http::HeaderMap::new()).map_err(|_| no_poster())?;
         let identity = pages_identity(&pages);
         let pages =
             Arc::new(WebPages::new(client, Arc::clone(&self.hosts), header_map(headers)?, pages, policy));
@@ -185,6 +186,22 @@ impl StoreCache {
             runtimes: self.runtimes.clone(),
             attempts: unused_attempts(&self.clock),
         }))
+    }
+
+    /// A client that sends bodies of pages.
+    pub(crate) fn poster(&self, policy: WebPolicy) -> Result<Poster> {
+        let connector = GuardedConnector {
+            hosts: Arc::clone(&self.hosts),
+            connect_timeout: policy.connect_timeout,
+            request_timeout: None,
+            // It counts from the beginning of the request, and a body takes as long as its rows.
+            read_timeout: BODY_TIME_MAX,
+            // A body cannot be sent again to somebody else.
+            redirects_max: 0,
+        };
+        let client = connector.client(http::HeaderMap::new()).map_err(|_| no_poster())?;
+        let (hosts, runtimes) = (Arc::clone(&self.hosts), self.runtimes.clone());
+        Ok(Poster { client, hosts, runtimes, patience: policy.receive_timeout })
     }
 
     fn kept(&self, key: StoreKey, make: impl FnOnce() -> Result<Store>) -> Result<Arc<Store>> {
@@ -218,6 +235,19 @@ impl StoreCache {
         let lane = lanes.entry(identity.to_owned()).or_insert_with(|| Lane::new(Arc::clone(&self.clock)));
         Arc::clone(lane)
     }
+}
+
+/// What sending a page takes.
+pub(crate) struct Poster {
+    pub client: reqwest::Client,
+    pub hosts: Arc<HostFilter>,
+    pub runtimes: Runtimes,
+    /// A server may be silent for so long.
+    pub patience: Duration,
+}
+
+fn no_poster() -> SourceError {
+    SourceError::bad_arguments("no HTTP client can be made: the system's certificates cannot be read")
 }
 
 /// Tells pages apart without repeating query strings, which may be secrets: caches show it.

@@ -23,6 +23,8 @@ mod fault_kinds;
 mod inference;
 #[path = "reading/exports.rs"]
 mod exports;
+#[path = "reading/posts.rs"]
+mod posts;
 #[path = "reading/files.rs"]
 mod files;
 #[path = "reading/web.rs"]

@@ -138,6 +138,11 @@ impl ExportJob {
                     .map(|()| Ended::Done)
                     .map_err(|error| undone(error.into()));
             }
+            // The server's answer is the commit; what it has taken cannot be taken back.
+            Sealed::Posted(pages) => {
+                let finished = pages.finish().await;
+                return finished.map(|()| Ended::Done).map_err(|error| undone(error.into()));
+            }
             Sealed::Staged(objects) => objects,
         };
         let once = self.once.as_ref().map(|once| once());

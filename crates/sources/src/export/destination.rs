@@ -3,21 +3,24 @@
 //! Invariant: a key that is taken is an error, unless a setting says to replace it, to number it, or (for files) it can
 //! be appended to. Must not know: rows, when a statement commits.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use formats::FormatKind;
 use host::Disk;
+use http::Method;
 use model::ColumnType;
 use model::export::{ExportCredentials, ExportStore};
 
 use crate::arguments::{ObjectArguments, SourceCall};
 use crate::azure_location::ContainerLocation;
 use crate::compression::Compression;
+use crate::connector::header_map;
 use crate::credentials::{Credentials, GivenCredentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
-use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy};
+use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy, can_append};
+use crate::export::post::{PostTarget, body_headers};
 use crate::export::settings::ExportSettings;
 use crate::location::{BucketLocation, Location};
 use crate::open::{credentials, locate};
@@ -25,6 +28,7 @@ use crate::signatures::{Family, function};
 use crate::store::Store;
 use crate::stores::RetryPolicy;
 use crate::structure;
+use crate::web_location::WebPage;
 
 /// Numbers tried for a new file before giving up: each is a request.
 const NUMBERS_MAX: u32 = 10_000;
@@ -48,6 +52,7 @@ pub struct Destination {
     pub strategy: Option<PartitionStrategy>,
     /// Whether the columns of PARTITION BY are written, too, under the hive strategy.
     pub partition_columns_in_data_file: bool,
+    shown: String,
     arguments: ObjectArguments,
     env: SourceEnv,
     disk: Arc<dyn Disk>,
@@ -64,6 +69,8 @@ pub(super) struct Spot {
     pub appends: bool,
     /// What is there is replaced.
     pub replaces: bool,
+    /// The page that is sent, and nothing else is written.
+    pub page: Option<PostTarget>,
 }
 
 impl Destination {
@@ -77,18 +84,23 @@ impl Destination {
     ) -> Result<Destination> {
         let arguments = call.object_arguments(&env.collections)?;
         let has_cluster = function(&call.function).is_some_and(|function| function.has_cluster);
-        if arguments.family == Family::Url || has_cluster {
+        if has_cluster {
             return Err(SourceError::unsupported(format!(
-                "INSERT INTO FUNCTION {} is not supported; s3, gcs, azureBlobStorage and file are",
+                "INSERT INTO FUNCTION {} is not supported; s3, gcs, azureBlobStorage, url and file are",
                 call.function
             )));
         }
         refuse_storage_class(&arguments)?;
         let compression = match &arguments.compression {
             Some(name) => Compression::by_name(name)?,
-            None => Compression::by_suffix(path_of(&arguments)).0,
+            None => Compression::by_suffix(name_of(&arguments)).0,
+        };
+        let shown = match arguments.family {
+            Family::Url => arguments.shown_url().split('?').next().unwrap_or_default().to_owned(),
+            _ => path_of(&arguments).to_owned(),
         };
         let destination = Destination {
+            shown,
             format: format_of(&arguments)?,
             compression,
             structure: arguments.structure.as_deref().map(structure::parse).transpose()?,
@@ -108,6 +120,11 @@ impl Destination {
         let template = format!("{path} {} {}", destination.arguments.url, destination.arguments.container);
         let strategy =
             PartitionStrategy::choose(destination.arguments.partition_strategy.as_deref(), &template)?;
+        if strategy == PartitionStrategy::Hive && destination.is_page() {
+            let message =
+                format!("PARTITION BY needs {PARTITION_WILDCARD} in the URL \"{}\"", destination.shown);
+            return Err(SourceError::bad_arguments(message));
+        }
         names::refuse_globs(&path.replace(PARTITION_WILDCARD, "x"))?;
         destination.location(&|text| Ok(text.replace(PARTITION_WILDCARD, "x")))?;
         Ok(Destination { strategy: Some(strategy), ..destination })
@@ -115,7 +132,12 @@ impl Destination {
 
     /// The path or URL, without anything secret.
     pub fn shown(&self) -> &str {
-        self.path()
+        &self.shown
+    }
+
+    /// Whether rows are sent to a server that takes them when it likes: nothing of it can be undone or known again.
+    pub fn is_page(&self) -> bool {
+        self.arguments.family == Family::Url
     }
 
     fn path(&self) -> &str {
@@ -152,8 +174,23 @@ impl Destination {
             Location::Azure { container, key: given, pattern } => {
                 self.bucket_spot(Bucket::Azure(container, given), key(pattern)?).await
             }
-            Location::Web { .. } => Err(only_read()),
+            Location::Web { written, .. } => self.page_spot(&written),
         }
+    }
+
+    fn page_spot(&self, url: &str) -> Result<Spot> {
+        let page = WebPage::new(url)?;
+        let method = match self.arguments.method.as_deref() {
+            Some("PUT") => Method::PUT,
+            _ => Method::POST,
+        };
+        let mut headers = body_headers(self.format, self.compression);
+        // What the call says counts.
+        headers.extend(header_map(&self.arguments.headers)?);
+        let place = Arc::new(ExportStore::files());
+        let key = page.shown.clone();
+        let page = Some(PostTarget { page, method, headers });
+        Ok(Spot { key, store: None, place, appends: false, replaces: true, page })
     }
 
     /// Where the call points when `{_partition_id}` is what `with` makes of it.
@@ -170,7 +207,8 @@ impl Destination {
             Location::S3 { bucket, .. } if bucket.version.is_some() => Err(SourceError::bad_arguments(
                 "a version of an object cannot be written; leave versionId out",
             )),
-            Location::Web { .. } => Err(only_read()),
+            // A presigned URL allows the one request it was signed for.
+            Location::Web { .. } if !self.is_page() => Err(only_read()),
             located => Ok(located),
         }
     }
@@ -188,6 +226,7 @@ impl Destination {
             place: Arc::new(ExportStore::files()),
             appends,
             replaces,
+            page: None,
         };
         if self.settings.file_truncate || !there(path)? {
             return Ok(spot(path.to_owned(), false, self.settings.file_truncate));
@@ -220,8 +259,8 @@ impl Destination {
         let (bucket, store, taken) = self.look(bucket, &key).await?;
         let Existing { replaces, numbers } = self.existing(&bucket);
         let place = Arc::new(self.place(&bucket));
-        let spot =
-            |key: String| Spot { key, store: Some(Arc::clone(&store)), place, appends: false, replaces };
+        let store_too = Some(Arc::clone(&store));
+        let spot = |key: String| Spot { key, store: store_too, place, appends: false, replaces, page: None };
         if replaces || !taken {
             return Ok(spot(key));
         }
@@ -364,6 +403,14 @@ impl Bucket {
     }
 }
 
+/// The path or URL whose suffix counts.
+fn name_of(arguments: &ObjectArguments) -> &str {
+    match arguments.family {
+        Family::Url => arguments.url.split(['?', '#']).next().unwrap_or_default(),
+        _ => path_of(arguments),
+    }
+}
+
 fn path_of(arguments: &ObjectArguments) -> &str {
     match arguments.family {
         Family::Azure => &arguments.blob_path,
@@ -372,8 +419,8 @@ fn path_of(arguments: &ObjectArguments) -> &str {
 }
 
 fn only_read() -> SourceError {
-    SourceError::unsupported("writing to a URL or with a presigned one is not supported")
-        .with_hint("s3(), gcs(), azureBlobStorage() and file() can be written")
+    SourceError::unsupported("writing with a presigned URL is not supported")
+        .with_hint("s3(), gcs(), azureBlobStorage(), url() and file() can be written")
 }
 
 /// The client cannot ask for a class when it begins an upload in parts.
@@ -404,9 +451,9 @@ fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
     let format = match &arguments.format {
         Some(name) => FormatKind::parse(name).ok_or_else(|| unknown(format!("unknown format \"{name}\"")))?,
         None => {
-            let plain = Compression::by_suffix(path_of(arguments)).1;
+            let plain = Compression::by_suffix(name_of(arguments)).1;
             FormatKind::of_file_name(plain).ok_or_else(|| {
-                let message = format!("the name \"{}\" tells no format to write", path_of(arguments));
+                let message = format!("the name \"{}\" tells no format to write", name_of(arguments));
                 SourceError::bad_arguments(message)
                     .with_code(code::CANNOT_DETECT_FORMAT)
                     .with_hint("give the format as an argument")
@@ -417,12 +464,6 @@ fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
         true => Ok(format),
         false => Err(unknown(format!("format \"{}\" cannot be written", format.name()))),
     }
-}
-
-/// Formats whose rows end where the file ends; all others are closed by something.
-pub fn can_append(format: FormatKind) -> bool {
-    !["Parquet", "ORC", "Arrow", "ArrowStream", "Avro", "JSON", "JSONCompact", "XML", "Npy"]
-        .contains(&format.name())
 }
 
 fn exists(bucket: &Bucket, key: &str) -> SourceError {
@@ -447,11 +488,4 @@ pub(super) fn file_error(path: &Path, done: &str, error: &std::io::Error) -> Sou
     SourceError::new(SourceErrorKind::Unavailable, format!("file \"{shown}\" could not be {done}: {error}"))
         .with_file(&shown)
         .with_code(code::CANNOT_WRITE_FILE)
-}
-
-/// The name of a file while it is written: in the same folder, so that renaming it is all that is left to do.
-pub(super) fn temporary_of(path: &str, id: &str) -> PathBuf {
-    let path = Path::new(path);
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{id}.tmp"))
 }

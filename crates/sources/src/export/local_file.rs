@@ -9,7 +9,8 @@ use host::{Disk, DiskFile, create_dir_all_synced};
 use model::export::{ExportObject, ExportStore};
 
 use crate::error::Result;
-use crate::export::destination::{file_error, temporary_of};
+use crate::export::destination::file_error;
+use crate::export::names::temporary_of;
 
 /// Bytes copied at a time of a file that is appended to.
 const COPY_BYTES: u64 = 4 << 20;

@@ -3,6 +3,8 @@
 //! Pure. Invariant: one partition has one key, and a value never changes which folder or pattern a key means: what
 //! could is refused. Must not know: what exists, stores.
 
+use std::path::{Path, PathBuf};
+
 use formats::FormatKind;
 
 use crate::compression::Compression;
@@ -50,7 +52,10 @@ pub fn refuse_globs(path: &str) -> Result<()> {
         ))
         .with_hint("add PARTITION BY"));
     }
-    if path.contains(['*', '?', '{']) {
+    // Behind the ? of a URL nothing is a pattern.
+    let is_url = path.starts_with("http://") || path.starts_with("https://");
+    let pattern = if is_url { path.split('?').next().unwrap_or(path) } else { path };
+    if pattern.contains(['*', '?', '{']) {
         return Err(SourceError::bad_arguments(format!(
             "path \"{path}\" contains globs, so it is read-only"
         ))
@@ -112,6 +117,19 @@ pub fn numbered(key: &str, number: u32) -> String {
     }
 }
 
+/// Formats whose rows end where the file ends; all others are closed by something.
+pub fn can_append(format: FormatKind) -> bool {
+    !["Parquet", "ORC", "Arrow", "ArrowStream", "Avro", "JSON", "JSONCompact", "XML", "Npy"]
+        .contains(&format.name())
+}
+
+/// The name of a file while it is written: in the same folder, so that renaming it is all that is left to do.
+pub(super) fn temporary_of(path: &str, id: &str) -> PathBuf {
+    let path = Path::new(path);
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.{id}.tmp"))
+}
+
 fn suffix_of(compression: Compression) -> String {
     match compression.name() {
         "none" => String::new(),
@@ -152,6 +170,20 @@ mod tests {
     }
 
     #[test]
+    fn files_that_end_once_are_not_appended_to() {
+        use FormatKind as F;
+        for (format, expected) in [
+            (F::Csv, true),
+            (F::Native, true),
+            (F::Parquet, false),
+            (F::ArrowStream, false),
+            (F::Json, false),
+        ] {
+            assert_eq!(can_append(format), expected, "{format:?}");
+        }
+    }
+
+    #[test]
     fn hive_folders() {
         let columns = [("y".to_owned(), "2024".to_owned()), ("c".to_owned(), "de".to_owned())];
         let key = |root: &str, compression| {
@@ -177,7 +209,10 @@ mod tests {
 
     #[test]
     fn patterns_are_read_only() {
-        assert_eq!(refuse_globs("a/*.csv").unwrap_err().code(), code::DATABASE_ACCESS_DENIED);
+        for path in ["a/*.csv", "a/?.csv", "http://h/{a,b}"] {
+            assert_eq!(refuse_globs(path).unwrap_err().code(), code::DATABASE_ACCESS_DENIED, "{path}");
+        }
+        assert!(refuse_globs("http://h/x.csv?a=*").is_ok());
         assert!(refuse_globs("a/{_partition_id}.csv").unwrap_err().to_string().contains("PARTITION BY"));
         assert!(refuse_globs("a/b.csv").is_ok());
     }

@@ -18,6 +18,7 @@ use crate::error::{Result, SourceError, SourceErrorKind, code, format_code};
 use crate::export::destination::{Destination, PartitionKey, Spot};
 use crate::export::finish::{self, Reachable};
 use crate::export::local_file::LocalFile;
+use crate::export::post::{Post, Posted};
 use crate::export::upload::{Upload, UploadLimits, WholeObject};
 
 /// Remembers what was begun, so that it can be undone without this process.
@@ -57,6 +58,8 @@ pub enum Sealed {
     Whole { object: WholeObject, replaces: bool },
     /// Everything is in place but for being visible. The journal's commit, then [`finish::complete`].
     Staged(Vec<Reachable>),
+    /// Bodies of pages that lack their ends. [`Posted::finish`] commits them.
+    Posted(Posted),
 }
 
 struct Object {
@@ -70,6 +73,7 @@ struct Object {
 enum Body {
     Upload(Box<Upload>),
     File(LocalFile),
+    Page(Box<Post>),
 }
 
 impl Export {
@@ -130,6 +134,14 @@ impl Export {
         {
             return Ok(Sealed::Whole { object: upload.into_whole(), replaces });
         }
+        if self.destination.is_page() {
+            let pages =
+                std::mem::take(&mut self.objects).into_iter().filter_map(|object| match object.body {
+                    Body::Page(post) => Some(*post),
+                    Body::Upload(_) | Body::File(_) => None,
+                });
+            return Ok(Sealed::Posted(Posted(pages.collect())));
+        }
         self.begin_rest().await?;
         self.send_rests().await
     }
@@ -170,16 +182,20 @@ impl Export {
         let format = &self.destination.env().settings.format;
         let mut rows = new_writer(self.destination.format, format).map_err(|error| format_error(&error))?;
         let mut encoder = Encoder::new(self.destination.compression, settings.effort)?;
-        let Spot { key, store, place, appends, replaces } =
+        let Spot { key, store, place, appends, replaces, page } =
             self.destination.spot(partition, &self.names.file_id).await?;
         let mut head = Vec::new();
         rows.start(&self.schema, &mut head).map_err(|error| format_error(&error))?;
-        let body = match store {
-            Some(store) => {
+        let body = match (store, page) {
+            (_, Some(page)) => {
+                let env = self.destination.env();
+                Body::Page(Box::new(Post::begin(env.stores.poster(env.settings.web)?, page)?))
+            }
+            (Some(store), None) => {
                 let memory = &self.destination.env().memory;
                 Body::Upload(Box::new(Upload::new(store, Arc::clone(&place), key, limits, memory)))
             }
-            None => {
+            (None, None) => {
                 let mut file =
                     LocalFile::new(Arc::clone(self.destination.disk()), key, &self.names.temporary_id);
                 self.begun_object(None, file.object(&place))?;
@@ -208,6 +224,10 @@ impl Export {
                 false
             }
             Body::Upload(upload) => upload.push(bytes, alone).await?,
+            Body::Page(post) => {
+                post.push(bytes.to_vec()).await?;
+                false
+            }
         };
         if begins {
             self.begin(at).await?;
@@ -241,7 +261,7 @@ impl Export {
         let at_once = self.destination.settings().delayed_objects_max.max(1);
         let waiting = self.objects.iter_mut().filter_map(|object| match &mut object.body {
             Body::Upload(upload) if !upload.has_begun() => Some(upload),
-            Body::Upload(_) | Body::File(_) => None,
+            Body::Upload(_) | Body::File(_) | Body::Page(_) => None,
         });
         let begins = waiting.map(|upload| async move {
             let object = upload.begin().await?;
@@ -279,6 +299,7 @@ impl Export {
                     file.seal()?;
                     Ok((None, file.object(&object.place)))
                 }
+                Body::Page(_) => Err(SourceError::unsupported("a page that is an object")),
             }
         });
         Ok(Sealed::Staged(futures::stream::iter(sealed).buffered(at_once).try_collect().await?))

@@ -86,12 +86,13 @@ impl<'a> Writing<'a> {
             match sealed {
                 Sealed::Whole { object, replaces } => object.put(replaces).await,
                 Sealed::Staged(objects) => complete(&disk, objects).await,
+                Sealed::Posted(pages) => pages.finish().await,
             }
         })
     }
 }
 
-fn rows(count: i64) -> RecordBatch {
+pub(crate) fn rows(count: i64) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("n", Arc::new(Int64Array::from_iter_values(0..count))),
         ("t", Arc::new(StringArray::from_iter_values((0..count).map(|n| format!("text {n}"))))),
