@@ -198,6 +198,7 @@ impl StoreCache {
             read_timeout: BODY_TIME_MAX,
             // A body cannot be sent again to somebody else.
             redirects_max: 0,
+            keeps_to_host: true,
         };
         let client = connector.client(http::HeaderMap::new()).map_err(|_| no_poster())?;
         let (hosts, runtimes) = (Arc::clone(&self.hosts), self.runtimes.clone());

@@ -312,7 +312,11 @@ fn wide_columns_are_read_only_where_a_filter_leaves_rows() {
 
 fn wrapped(method: &str, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(Compression::by_name(method).unwrap(), Some(1)).unwrap();
+    let mut encoder = Encoder::new(
+        Compression::by_name(method).unwrap(),
+        sources::Effort { level: Some(1), ..sources::Effort::default() },
+    )
+    .unwrap();
     encoder.encode(content, &mut out).unwrap();
     encoder.finish(&mut out).unwrap();
     out
