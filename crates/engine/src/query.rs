@@ -34,6 +34,9 @@ use crate::schemas::{CALLS, StatementCatalog};
 use crate::target_types::of_insert;
 use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
+/// ClickHouse's code.
+const UNKNOWN_IDENTIFIER: i32 = 47;
+
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {
     pub state: SessionState,
@@ -65,14 +68,43 @@ pub(crate) async fn plan_into(
 ) -> Result<PlannedQuery, Error> {
     let planning = context.profile.timed(Span::Plan);
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
-    let mut ast = prepared.ast;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
-    let types = if uses_target { of_insert(&ast, target) } else { HashMap::new() };
-    let wanted = Wanted { names: names_in(&ast), files: of_calls(&ast), types };
-    let outside = tables_in(context, &ast);
+    let types = if uses_target { of_insert(&prepared.ast, target) } else { HashMap::new() };
+    let mut wanted = Wanted { names: names_in(&prepared.ast), files: of_calls(&prepared.ast), types };
+    let outside = tables_in(context, &prepared.ast);
     drop(planning);
-    let mut resolved = resolve(context, (&prepared.calls, &outside), known, &wanted).await?;
+    let mut planned = plan_once(context, &prepared, &outside, known, &wanted).await?;
+    let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
+    if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
+        // Files that the conditions keep from being listed may have the column.
+        wanted.files.clear();
+        planned = plan_once(context, &prepared, &outside, known, &wanted).await?;
+    }
+    let Planned { state, logical, resolved } = planned;
+    let logical = logical?;
+    refuse_other_statements(&logical)?;
+    let profile = Arc::clone(&context.profile);
+    let Resolved { sources, titles, .. } = resolved;
+    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources, titles, profile })
+}
+
+/// What one try to plan came to.
+struct Planned {
+    state: SessionState,
+    logical: Result<LogicalPlan, Error>,
+    resolved: Resolved,
+}
+
+async fn plan_once(
+    context: &Arc<StatementContext>,
+    prepared: &sql::Prepared,
+    outside: &[Arc<TableState>],
+    known: Option<&KnownSource>,
+    wanted: &Wanted,
+) -> Result<Planned, Error> {
+    let mut resolved = resolve(context, (&prepared.calls, outside), known, wanted).await?;
     let _planning = context.profile.timed(Span::Plan);
+    let mut ast = prepared.ast.clone();
     hide_from_wildcards(&mut ast, |name| match parts_of(name) {
         (Some(CALLS), call) => resolved.hidden.get(call).cloned().unwrap_or_default(),
         (database, table) => match context.table(&TableName::new(database, table)) {
@@ -86,14 +118,10 @@ pub(crate) async fn plan_into(
     let catalog = StatementCatalog::new(Arc::clone(context), tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
     let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
-    let planned = state.statement_to_plan(statement).await;
-    let logical = planned.map_err(|error| {
-        refusing_tags(&wanted, &resolved.sources, naming_the_database(context, error.into()))
-    })?;
-    refuse_other_statements(&logical)?;
-    let profile = Arc::clone(&context.profile);
-    let Resolved { sources, titles, .. } = resolved;
-    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources, titles, profile })
+    let logical = state.statement_to_plan(statement).await.map_err(|error| {
+        refusing_tags(wanted, &resolved.sources, naming_the_database(context, error.into()))
+    });
+    Ok(Planned { state, logical, resolved })
 }
 
 /// Listing and inference, with their time and what they found noted.

@@ -86,6 +86,21 @@ pub struct Listing {
     pub keys_seen: usize,
     /// Zero-byte files left out.
     pub empty_files: usize,
+    /// Whether the statement's filter may have kept files away.
+    pub is_narrowed: bool,
+}
+
+/// Objects below a pattern's prefixes, before they are held against the pattern.
+#[derive(Default)]
+struct Found {
+    objects: Vec<ListedObject>,
+    is_narrowed: bool,
+}
+
+impl From<Vec<ListedObject>> for Found {
+    fn from(objects: Vec<ListedObject>) -> Self {
+        Found { objects, is_narrowed: false }
+    }
 }
 
 /// Finds the files of a pattern.
@@ -100,17 +115,21 @@ pub async fn list(
     progress: &ReadProgress,
 ) -> Result<Listing> {
     let (filter, hive) = (&settings.wanted_files, settings.hive_partitioning);
-    let objects = match (filter.paths(settings.path_filter_limit), glob.exact_keys()) {
-        (Some(paths), None) => chosen(store, &paths, glob, progress).await?,
+    let found = match (filter.paths(settings.path_filter_limit), glob.exact_keys()) {
+        (Some(paths), None) => {
+            Found { objects: chosen(store, &paths, glob, progress).await?, is_narrowed: true }
+        }
         (_, Some(mut keys)) => {
+            let before = keys.len();
             keys.retain(|key| filter.keeps(&store.shown(key), hive));
-            exact(store, keys, settings.ignore_missing, progress).await?
+            let is_narrowed = keys.len() < before;
+            Found { objects: exact(store, keys, settings.ignore_missing, progress).await?, is_narrowed }
         }
         (None, None) if store.is_local() => walk(store, glob, settings).await?,
         (None, None) => listed(store, glob, settings, progress).await?,
     };
-    let keys_seen = objects.len();
-    let mut listing = Listing { keys_seen, ..Listing::default() };
+    let Found { objects, is_narrowed } = found;
+    let mut listing = Listing { keys_seen: objects.len(), is_narrowed, ..Listing::default() };
     let mut seen = HashSet::new();
     let folders = folders(&objects);
     for object in objects {
@@ -124,6 +143,7 @@ pub async fn list(
             continue;
         }
         if !filter.keeps(&store.shown(&object.key), hive) {
+            listing.is_narrowed = true;
             continue;
         }
         if object.bytes == 0 && settings.skip_empty_files {
@@ -132,11 +152,8 @@ pub async fn list(
         }
         listing.files.push(SourceFile::new(object, store));
     }
-    if listing.files.is_empty()
-        && listing.empty_files == 0
-        && settings.throw_on_zero_files
-        && filter.is_empty()
-    {
+    let is_nothing = listing.files.is_empty() && listing.empty_files == 0 && !listing.is_narrowed;
+    if is_nothing && settings.throw_on_zero_files {
         return Err(SourceError::new(SourceErrorKind::NotFound, "the pattern matches no file"));
     }
     Ok(listing)
@@ -193,12 +210,13 @@ async fn listed(
     glob: &Glob,
     settings: &SourceSettings,
     progress: &ReadProgress,
-) -> Result<Vec<ListedObject>> {
+) -> Result<Found> {
     let mut prefixes = glob.listing_prefixes();
+    let mut is_narrowed = false;
     if let ([prefix], true) = (prefixes.as_slice(), settings.hive_partitioning) {
         match wanted_prefixes(store, prefix, settings, progress).await? {
-            Wanted::Prefixes(wanted) => prefixes = wanted,
-            Wanted::Found(objects) => return Ok(objects),
+            Wanted::Prefixes(wanted) => (prefixes, is_narrowed) = (wanted, true),
+            Wanted::Found(objects) => return Ok(objects.into()),
             Wanted::All => {}
         }
     }
@@ -224,7 +242,7 @@ async fn listed(
         stream::iter(prefixes).buffered(LISTING_REQUESTS_MAX).try_collect().await?;
     let mut objects: Vec<ListedObject> = lists.into_iter().flatten().collect();
     objects.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(objects)
+    Ok(Found { objects, is_narrowed })
 }
 
 /// How a prefix whose folders may be partitions is listed.
@@ -265,29 +283,36 @@ async fn wanted_prefixes(
 }
 
 /// Local files: folders are read on a thread that may block, then each match is asked for its size.
-async fn walk(store: &Arc<Store>, glob: &Glob, settings: &SourceSettings) -> Result<Vec<ListedObject>> {
+async fn walk(store: &Arc<Store>, glob: &Glob, settings: &SourceSettings) -> Result<Found> {
     let pattern = glob.clone();
     let filter =
         if settings.hive_partitioning { settings.wanted_files.clone() } else { FileFilter::default() };
     let walk = store.runtimes().spawn_blocking("source walk", move || {
-        let mut keys = Vec::new();
+        let mut walked = Walked::default();
         for prefix in pattern.listing_prefixes() {
             let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
-            walk_folder(folder, &pattern, &filter, &mut keys);
+            walk_folder(folder, &pattern, &filter, &mut walked);
         }
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+        walked.keys.sort_unstable();
+        walked.keys.dedup();
+        walked
     });
-    let keys = walk.await.map_err(|_| {
+    let Walked { keys, is_narrowed } = walk.await.map_err(|_| {
         SourceError::new(SourceErrorKind::Unavailable, "the worker threads are shutting down")
     })?;
     let heads = keys.into_iter().map(|key| async move { store.head(&key).await });
-    stream::iter(heads).buffered(LISTING_REQUESTS_MAX).try_collect().await
+    let objects = stream::iter(heads).buffered(LISTING_REQUESTS_MAX).try_collect().await?;
+    Ok(Found { objects, is_narrowed })
+}
+
+#[derive(Default)]
+struct Walked {
+    keys: Vec<String>,
+    is_narrowed: bool,
 }
 
 /// A folder that cannot be read holds no matches: it may be another user's, deep below the pattern.
-fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, keys: &mut Vec<String>) {
+fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, walked: &mut Walked) {
     let Ok(entries) = std::fs::read_dir(FilePath::new("/").join(folder)) else { return };
     let depth_max = glob.slashes_max().unwrap_or(LOCAL_DEPTH_MAX);
     for entry in entries.flatten() {
@@ -297,10 +322,11 @@ fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, keys: &mut Vec<St
         };
         let wanted = !metadata.is_dir() || filter.keeps_folder(&name);
         let key = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        walked.is_narrowed |= !wanted;
         if metadata.is_dir() && wanted && key.matches('/').count() < depth_max {
-            walk_folder(&key, glob, filter, keys);
+            walk_folder(&key, glob, filter, walked);
         } else if metadata.is_file() && glob.matches(&key) {
-            keys.push(key);
+            walked.keys.push(key);
         }
     }
 }

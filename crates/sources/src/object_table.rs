@@ -65,6 +65,8 @@ pub(crate) struct ObjectSource {
     pub env: SourceEnv,
     pub store: Arc<Store>,
     pub files: Vec<Arc<SourceFile>>,
+    /// Whether the statement's filter may have kept files away.
+    pub is_narrowed: bool,
     pub format: FormatKind,
     pub compression: Option<Compression>,
     pub columns: SourceColumns,
@@ -132,6 +134,11 @@ impl ObjectTable {
     /// The files, in the order in which they are read.
     pub fn files(&self) -> &[Arc<SourceFile>] {
         &self.source.files
+    }
+
+    /// Whether the statement's filter may have kept files away, which may have columns that these lack.
+    pub fn is_narrowed(&self) -> bool {
+        self.source.is_narrowed
     }
 
     /// Columns of the files with our types attached, then the virtual columns asked for.

@@ -11,7 +11,7 @@ use model::ColumnType;
 use crate::arguments::SourceCall;
 use crate::compression::Compression;
 use crate::env::SourceEnv;
-use crate::error::Result;
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::file_filter::FileFilter;
 use crate::footer;
 use crate::format;
@@ -71,9 +71,10 @@ async fn resolve_wanted(
     let location = locate(&arguments, env)?;
     let pattern = location.pattern().to_owned();
     let Opened { store, listing } = open_and_list(location, &arguments, env, &mut notes).await?;
+    let is_narrowed = listing.is_narrowed;
     let files: Vec<Arc<SourceFile>> = listing.files.into_iter().map(Arc::new).collect();
-    let filter = &env.settings.wanted_files;
-    if files.is_empty() && given.is_none() && !filter.is_empty() {
+    let has_format = || Ok::<_, SourceError>(said_format.is_some() || format::by_suffix(&pattern)?.is_some());
+    if files.is_empty() && is_narrowed && (given.is_none() || !has_format()?) {
         return Ok(None);
     }
     let found = Found { env, store: &store, compression };
@@ -95,14 +96,14 @@ async fn resolve_wanted(
         Some(columns) => SourceColumns::given(columns, partitions)?,
         None if files.is_empty() => return Err(no_files()),
         None => {
-            let Inferred { columns, notes: found } =
-                Inference { env, store: &store, format, compression }.run(&files).await?;
+            let Some(Inferred { columns, notes: found }) = found.columns(format, is_narrowed).await? else {
+                return Ok(None);
+            };
             notes.extend(found);
             SourceColumns::inferred(columns, partitions)?
         }
     };
-    let is_real = |name: &str| name.starts_with('_') && columns.all.iter().any(|(own, _)| own == name);
-    if filter.conditions.iter().any(|condition| is_real(&condition.column)) {
+    if is_narrowed && is_about_rows(&env.settings.wanted_files, &columns) {
         return Ok(None);
     }
     if !columns.partitions.is_empty() {
@@ -111,7 +112,24 @@ async fn resolve_wanted(
     }
     let rows = found.rows(&files, format, inferred).await?;
     let env = env.clone();
-    Ok(Some(ObjectTable::new(ObjectSource { env, store, files, format, compression, columns, rows, notes })))
+    Ok(Some(ObjectTable::new(ObjectSource {
+        env,
+        store,
+        files,
+        is_narrowed,
+        format,
+        compression,
+        columns,
+        rows,
+        notes,
+    })))
+}
+
+/// Whether a condition that was taken to be about files is about a column in them.
+fn is_about_rows(filter: &FileFilter, columns: &SourceColumns) -> bool {
+    let is_partition = |name: &str| columns.partitions.iter().any(|column| column.name == name);
+    let is_stored = |name: &str| columns.stored.iter().any(|(own, _)| own == name) && !is_partition(name);
+    filter.conditions.iter().any(|condition| is_stored(&condition.column))
 }
 
 /// Files of a listing, to be looked into.
@@ -131,6 +149,15 @@ impl Found<'_> {
         let opening = self.env.settings.opening(self.compression);
         let (sample, at_end) = beginning(&reader, opening, DETECTION_BYTES).await?;
         format::by_content(&sample, at_end, &self.env.settings.format, &first.path)
+    }
+
+    /// `None` if the files that the filter left have none.
+    async fn columns(&self, format: FormatKind, is_narrowed: bool) -> Result<Option<Inferred>> {
+        let inference = Inference { env: self.env, store: self.store, format, compression: self.compression };
+        match inference.run(self.files).await {
+            Err(error) if is_narrowed && error.kind() == SourceErrorKind::NoStructure => Ok(None),
+            other => other.map(Some),
+        }
     }
 
     /// Rows of all files, if each was counted before or its footer has just been read by inference.

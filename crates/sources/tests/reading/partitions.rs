@@ -123,3 +123,29 @@ fn a_real_column_is_no_path() {
     let table = fixture.s3("b/t/*.csv", &["CSVWithNames"]).unwrap();
     assert_eq!(fixture.query(&table, "select a from t where _file = 'x'").unwrap(), ["1"]);
 }
+
+#[test]
+fn what_is_left_of_a_listing_decides_no_format_and_hides_no_conditions_on_rows() {
+    let mut fixture = years();
+    let year = |digits: &str| equal("year", FilterValue::Number(digits.to_owned()));
+    // A given structure, a format that only the content tells, and nothing left.
+    fixture.server.put("b", "n/year=2024/data", parquet(vec![("a", numbers(vec![7]))], 10));
+    fixture.settings(|settings| settings.wanted_files = year("1999"));
+    let table = fixture.s3("b/n/*/data", &["auto", "a Int64, year UInt16"]).unwrap();
+    assert_eq!(fixture.query(&table, "select count(*) from t where year = 1999").unwrap(), ["0"]);
+    // Nothing can be inferred from what is left.
+    fixture.server.put("b", "e/year=2023/f.csv", "");
+    fixture.server.put("b", "e/year=2024/f.csv", "a\n1\n");
+    fixture.settings(|settings| settings.wanted_files = year("2023"));
+    let table = fixture.s3("b/e/*/f.csv", &["CSVWithNames"]).unwrap();
+    assert_eq!(types(&table), "a Nullable(Int64), year Int64");
+    // The first file has no partition, so the year stands in the files.
+    let dated = |year: i64| parquet(vec![("year", numbers(vec![year]))], 10);
+    fixture.server.put("b", "m/f.parquet", dated(2023));
+    fixture.server.put("b", "m/year=2024/f.parquet", dated(2023));
+    let table = fixture.s3("b/m/**.parquet", &[]).unwrap();
+    assert_eq!(fixture.query(&table, "select count(*) from t where year = 2023").unwrap(), ["2"]);
+    // Whether files were left out is told to whom misses a column.
+    assert!(!table.is_narrowed());
+    assert!(fixture.s3("b/t/**.parquet", &[]).unwrap().is_narrowed());
+}
