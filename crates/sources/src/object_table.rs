@@ -442,10 +442,12 @@ impl ObjectTable {
         })
     }
 
+    /// Under what the rows of a text file are counted.
     fn cache_key(&self, file: &SourceFile) -> Option<SchemaKey> {
         let source = &self.source;
         let settings = &source.env.settings;
-        SchemaKey::of(&source.store, file, settings, source.format.name(), source.compression)
+        SchemaKey::of(&source.store, file, settings, source.format.name(), source.compression)?
+            .of_rows(settings, &source.columns.stored)
     }
 
     pub(crate) fn constant(&self, name: &str) -> Option<&FileColumn> {

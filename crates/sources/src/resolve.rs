@@ -110,7 +110,7 @@ async fn resolve_wanted(
         let names: Vec<&str> = columns.partitions.iter().map(|column| column.name.as_str()).collect();
         notes.push(format!("columns read from paths: {}", names.join(", ")));
     }
-    let rows = found.rows(&files, format, inferred).await?;
+    let rows = found.rows(&files, (format, &columns), inferred).await?;
     let env = env.clone();
     Ok(Some(ObjectTable::new(ObjectSource {
         env,
@@ -164,7 +164,7 @@ impl Found<'_> {
     async fn rows(
         &self,
         files: &[Arc<SourceFile>],
-        format: FormatKind,
+        (format, columns): (FormatKind, &SourceColumns),
         inferred: bool,
     ) -> Result<Option<u64>> {
         let (settings, cache) = (&self.env.settings, &self.env.schema_cache);
@@ -174,7 +174,10 @@ impl Found<'_> {
             && settings.inference_mode != InferenceMode::First;
         let mut rows = 0_u64;
         for file in files {
-            let key = SchemaKey::of(self.store, file, settings, format.name(), self.compression);
+            let mut key = SchemaKey::of(self.store, file, settings, format.name(), self.compression);
+            if format != FormatKind::Parquet {
+                key = key.and_then(|key| key.of_rows(settings, &columns.stored));
+            }
             let counted = key.and_then(|key| cache.get(&key)).and_then(|entry| entry.rows);
             let of_file = match counted {
                 Some(counted) => counted,

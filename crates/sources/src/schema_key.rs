@@ -50,6 +50,22 @@ impl SchemaKey {
             ]),
         })
     }
+
+    /// The key of the number of rows of a text file that is read with these columns: they decide whether its first line
+    /// is a header. `None` where rows that cannot be read are skipped, because which these are depends on more.
+    pub(crate) fn of_rows(
+        self,
+        settings: &SourceSettings,
+        stored: &[(String, ColumnType)],
+    ) -> Option<SchemaKey> {
+        let format = &settings.format;
+        if format.allow_errors_num > 0 || format.allow_errors_ratio_billionths > 0 {
+            return None;
+        }
+        let columns: Vec<String> = stored.iter().map(|(name, t)| format!("{name:?} {t}")).collect();
+        let format_settings = digest(&[&self.format_settings, &columns.join("\n")]);
+        Some(SchemaKey { format_settings, ..self })
+    }
 }
 
 /// 128 bits, so that two sets of settings never look alike.

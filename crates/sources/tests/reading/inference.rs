@@ -173,3 +173,28 @@ fn types_of_a_table_go_by_place_as_its_rows_do() {
     let narrow = fixture.s3("b/1.csv", &["CSVWithNames"]).unwrap();
     assert_eq!(types(&narrow), "b Nullable(Float64), a Nullable(Float64)");
 }
+
+#[test]
+fn rows_are_counted_by_the_columns_a_file_is_read_with() {
+    let mut fixture = Fixture::new();
+    fixture.server.put("b", "x.csv", "a,b\n1,2\n3,4\n");
+    let count = |fixture: &Fixture, more: &[&str]| {
+        let table = fixture.s3("b/x.csv", more).unwrap();
+        fixture.query(&table, "select count(*) from t").unwrap()
+    };
+    for _ in 0..2 {
+        // The first line is no header of these columns.
+        assert_eq!(count(&fixture, &["CSV", "x String, y String"]), ["3"]);
+        assert_eq!(count(&fixture, &["CSV"]), ["2"]);
+    }
+    fixture.server.forget_arrived();
+    assert_eq!(count(&fixture, &["CSV"]), ["2"]);
+    assert_eq!(fixture.server.counts(), (0, 1, 0), "counted before");
+    // Which rows are skipped depends on what is read of them.
+    fixture.settings(|settings| settings.format.allow_errors_num = 10);
+    fixture.server.put("b", "y.csv", "1\nx\n3\n");
+    let table = fixture.s3("b/y.csv", &["CSV", "n Int64"]).unwrap();
+    assert_eq!(fixture.query(&table, "select n from t order by n").unwrap(), ["1", "3"]);
+    let rows = fixture.env.schema_cache.rows();
+    assert!(rows.iter().all(|row| !row.key.source.ends_with("/y.csv")), "{rows:?}");
+}
