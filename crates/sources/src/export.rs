@@ -21,4 +21,5 @@ pub use part_sizes::PartSizes;
 pub use post::Posted;
 pub use settings::ExportSettings;
 pub use upload::WholeObject;
+pub use crate::store_write::PutFailed;
 pub use writer::{Export, ExportJournal, ExportNames, Sealed};

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use model::ExportObject;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::{PutMode, PutOptions};
 use tokio_util::task::AbortOnDropHandle;
@@ -19,24 +20,43 @@ use crate::store_errors::write_error;
 /// A part on its way; dropping it gives the request up.
 pub(crate) type PartRequest = AbortOnDropHandle<Result<String>>;
 
+/// Why one PUT did not answer that it was done.
+#[derive(Debug)]
+pub struct PutFailed {
+    pub error: SourceError,
+    /// The object may be there all the same, and nobody could tell.
+    pub is_unknown: bool,
+}
+
 impl Store {
     /// Writes an object in one request. `replace` is false: an object that is there already is [`SourceErrorKind::Exists`],
     /// as far as the server can tell; one that does not know the condition writes as if it were true.
-    pub(crate) async fn put_whole(&self, key: &str, content: Bytes, replace: bool) -> Result<()> {
+    pub(crate) async fn put_whole(&self, key: &str, content: Bytes, replace: bool) -> Result<(), PutFailed> {
         let mode = if replace { PutMode::Overwrite } else { PutMode::Create };
-        let (done, requests) = self.put_as(key, content.clone(), mode).await?;
-        match done {
-            Err(error) if !replace && knows_no_condition(&error) => {
-                self.put_as(key, content, PutMode::Overwrite).await?.0
-            }
-            // The answer to an attempt before this one may have been lost: then it is our own object that is there.
-            Err(error) if error.kind() == SourceErrorKind::Exists && requests > 1 => {
-                let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
-                match self.get(key, 0..length, None).await {
-                    Ok(there) if there == content && self.head(key).await?.bytes == length => Ok(()),
-                    _ => Err(error),
-                }
-            }
+        let (mut done, mut requests) = self.put_as(key, content.clone(), mode).await.map_err(undone)?;
+        if !replace && done.as_ref().is_err_and(knows_no_condition) {
+            (done, requests) = self.put_as(key, content.clone(), PutMode::Overwrite).await.map_err(undone)?;
+        }
+        let Err(error) = done else { return Ok(()) };
+        if requests <= 1 && !may_have_happened(&error) {
+            return Err(undone(error));
+        }
+        // The answer to an attempt may have been lost: then it is our own object that is there.
+        match self.holds(key, &content).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(undone(error)),
+            Err(_) => Err(PutFailed { error, is_unknown: true }),
+        }
+    }
+
+    /// Whether exactly these bytes are there.
+    async fn holds(&self, key: &str, content: &Bytes) -> Result<bool> {
+        let length = length(content);
+        let there = async {
+            Ok(self.head(key).await?.bytes == length && self.get(key, 0..length, None).await? == *content)
+        };
+        match there.await {
+            Err(error) if is_no_object(&error) => Ok(false),
             other => other,
         }
     }
@@ -94,22 +114,44 @@ impl Store {
         Ok(AbortOnDropHandle::new(self.runtimes.spawn_io("export part", request)))
     }
 
-    /// Makes the object of an upload visible. An upload that is gone because this was done before is done.
-    pub(crate) async fn complete_upload(&self, key: &str, upload: &str, parts: &[Arc<str>]) -> Result<()> {
+    /// Makes the object of an upload visible. An upload that is gone because this was done before is done: then there
+    /// is an object of so many `bytes`.
+    ///
+    /// # Errors
+    /// [`SourceErrorKind::NotFound`]: the upload is gone, and what is at the key is not its object. Nobody can complete
+    /// it any more.
+    pub(crate) async fn complete_upload(&self, object: &ExportObject) -> Result<()> {
+        let key = &*object.key;
         let (uploads, path, shown) = (self.uploads()?, self.path(key)?, self.shown(key));
-        let (attempts, id) = (self.attempts.clone(), upload.to_owned());
-        let parts: Vec<PartId> = parts.iter().map(|part| PartId { content_id: part.to_string() }).collect();
+        let (attempts, id) = (self.attempts.clone(), object.upload.to_string());
+        let named = |part: &Arc<str>| PartId { content_id: part.to_string() };
+        let parts: Vec<PartId> = object.parts.iter().map(named).collect();
         let complete = async move {
             let show = |error: &object_store::Error| write_error(error, &shown);
             let ask = || async { Ok(uploads.complete_multipart(&path, &id, parts.clone()).await.map(drop)?) };
             attempts.run(RequestKind::Put, show, ask).await
         };
         let Err(error) = self.on_io("export complete", complete).await? else { return Ok(()) };
-        // An answer that was lost: the first attempt completed it.
-        if error.kind() == SourceErrorKind::NotFound && self.head(key).await.is_ok() {
-            return Ok(());
+        // Azure has no uploads to be missing: blocks that were taken, or thrown away, are none any more.
+        if error.kind() != SourceErrorKind::NotFound && error.s3_code() != Some("InvalidBlockList") {
+            return Err(error);
         }
-        Err(error)
+        let there = match self.head(key).await {
+            // An answer that was lost: the first attempt completed it.
+            Ok(there) if there.bytes == object.bytes => return Ok(()),
+            Ok(there) => format!("the object that is there has {} bytes", there.bytes),
+            Err(missing) if missing.kind() == SourceErrorKind::NotFound => "there is no object".to_owned(),
+            Err(error) => return Err(error),
+        };
+        let shown = self.shown(key);
+        let message = format!(
+            "the upload of \"{shown}\" ({} bytes) is gone, and {there}: {}",
+            object.bytes,
+            error.message()
+        );
+        Err(SourceError::new(SourceErrorKind::NotFound, message)
+            .with_file(&shown)
+            .with_hint("write the object again if it was not removed or replaced on purpose"))
     }
 
     /// Gives an upload up; one that is gone already is given up.
@@ -131,11 +173,7 @@ impl Store {
     pub(crate) async fn exists(&self, key: &str) -> Result<bool> {
         match self.head(key).await {
             Ok(_) => Ok(true),
-            Err(error)
-                if error.kind() == SourceErrorKind::NotFound && error.s3_code() != Some("NoSuchBucket") =>
-            {
-                Ok(false)
-            }
+            Err(error) if is_no_object(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -145,6 +183,24 @@ impl Store {
             SourceError::unsupported(format!("\"{}\" takes no uploads in parts", self.identity()))
         })
     }
+}
+
+fn undone(error: SourceError) -> PutFailed {
+    PutFailed { error, is_unknown: false }
+}
+
+/// Whether the request may have been carried out all the same: nobody refused it.
+fn may_have_happened(error: &SourceError) -> bool {
+    error.kind() == SourceErrorKind::Unavailable && !matches!(error.http_status(), Some(400..=499))
+}
+
+/// Whether a key has no object in a bucket that is there.
+fn is_no_object(error: &SourceError) -> bool {
+    error.kind() == SourceErrorKind::NotFound && error.s3_code() != Some("NoSuchBucket")
+}
+
+fn length(content: &Bytes) -> u64 {
+    u64::try_from(content.len()).unwrap_or(u64::MAX)
 }
 
 /// `501 Not Implemented`: what servers without conditional writes answer, if they do not just ignore the condition.

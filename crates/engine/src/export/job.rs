@@ -10,7 +10,7 @@ use catalog::{Catalog, Op};
 use futures::StreamExt;
 use host::Host;
 use model::{ExportId, ExportObject};
-use sources::export::{Export, ExportJournal, ExportNames, Reachable, Sealed, finish};
+use sources::export::{Export, ExportJournal, ExportNames, PutFailed, Reachable, Sealed, finish};
 use sources::{Destination, SourceError, SourceErrorKind};
 use tokio_util::sync::CancellationToken;
 
@@ -132,11 +132,7 @@ impl ExportJob {
         context.progress.begin_commit().map_err(undone)?;
         let objects = match sealed {
             Sealed::Whole { object, replaces } => {
-                return object
-                    .put(replaces)
-                    .await
-                    .map(|()| Ended::Done)
-                    .map_err(|error| undone(error.into()));
+                return object.put(replaces).await.map(|()| Ended::Done).map_err(Failed::put);
             }
             // The server's answer is the commit; what it has taken cannot be taken back.
             Sealed::Posted(pages) => {
@@ -210,5 +206,18 @@ struct Failed {
 impl Failed {
     fn undone(error: Error) -> Failed {
         Failed { error, is_undone: true }
+    }
+
+    fn put(failed: PutFailed) -> Failed {
+        let PutFailed { error, is_unknown } = failed;
+        match is_unknown {
+            false => Failed::undone(error.into()),
+            true => {
+                let message = format!("it is not known whether the object was written: {error}");
+                let error = Error::new(ErrorKind::OutcomeUnknown, 1002, message)
+                    .with_hint("look whether it is there; it is written wholly or not at all");
+                Failed { error, is_undone: false }
+            }
+        }
     }
 }

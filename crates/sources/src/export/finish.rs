@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use host::Disk;
 use model::export::{ExportCredentials, ExportObject, ExportStore};
 
 use crate::credentials::{Credentials, S3Environment};
-use crate::error::Result;
+use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::export::destination::{bucket_of, file_error};
 use crate::settings::SourceSettings;
 use crate::store::Store;
@@ -22,18 +22,38 @@ const AT_ONCE: usize = 16;
 /// An object, and the client that can reach it; a file has none.
 pub type Reachable = (Option<Arc<Store>>, ExportObject);
 
-/// Makes all of them visible.
+/// Makes all of them visible. All are tried.
 ///
 /// # Errors
 /// The first that could not be; some may be visible then, and it may be tried again.
 pub async fn complete(disk: &Arc<dyn Disk>, objects: Vec<Reachable>) -> Result<()> {
+    completed(disk, objects).await.into_iter().collect()
+}
+
+/// [`complete`] long after the commit. What nobody can complete any more is answered: its upload or temporary file is
+/// gone, and what is there instead is not what it was to become, since somebody removed or replaced one or the other.
+///
+/// # Errors
+/// The first that could not be completed now and may be later.
+pub async fn complete_left(disk: &Arc<dyn Disk>, objects: Vec<Reachable>) -> Result<Vec<SourceError>> {
+    let mut gone = Vec::new();
+    for done in completed(disk, objects).await {
+        match done {
+            Err(error) if error.kind() == SourceErrorKind::NotFound => gone.push(error),
+            other => other?,
+        }
+    }
+    Ok(gone)
+}
+
+async fn completed(disk: &Arc<dyn Disk>, objects: Vec<Reachable>) -> Vec<Result<()>> {
     let each = objects.into_iter().map(|(store, object)| async move {
         match store {
-            Some(store) => store.complete_upload(&object.key, &object.upload, &object.parts).await,
+            Some(store) => store.complete_upload(&object).await,
             None => rename(disk.as_ref(), &object),
         }
     });
-    futures::stream::iter(each).buffer_unordered(AT_ONCE).try_collect().await
+    futures::stream::iter(each).buffer_unordered(AT_ONCE).collect().await
 }
 
 /// Leaves nothing of any of them. All are tried.
@@ -70,12 +90,39 @@ pub fn store_without_statement(
 fn rename(disk: &dyn Disk, object: &ExportObject) -> Result<()> {
     let (from, to) = (Path::new(&*object.upload), Path::new(&*object.key));
     let failed = |error: std::io::Error| file_error(to, "put in place", &error);
-    // It was done by an attempt before this one.
-    if !disk.exists(from).map_err(failed)? && disk.exists(to).map_err(failed)? {
-        return Ok(());
+    if !disk.exists(from).map_err(failed)? {
+        let there = match disk.exists(to).map_err(failed)? {
+            true => Some(disk.open_read(to).and_then(|file| file.len()).map_err(failed)?),
+            false => None,
+        };
+        return match there {
+            // It was done by an attempt before this one, which may not have come to the sync.
+            Some(bytes) if bytes == object.bytes => sync_folder(disk, to).map_err(failed),
+            _ => Err(gone(object, there)),
+        };
     }
     disk.rename(from, to).map_err(failed)?;
-    to.parent().map_or(Ok(()), |folder| disk.sync_dir(folder)).map_err(failed)
+    sync_folder(disk, to).map_err(failed)
+}
+
+fn sync_folder(disk: &dyn Disk, path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| disk.sync_dir(folder))
+}
+
+/// Nobody can put it in place any more.
+fn gone(object: &ExportObject, there: Option<u64>) -> SourceError {
+    let there = match there {
+        Some(bytes) => format!("the file that is there has {bytes} bytes"),
+        None => "there is no file".to_owned(),
+    };
+    let message = format!(
+        "the temporary file \"{}\" of \"{}\" ({} bytes) is gone, and {there}",
+        object.upload, object.key, object.bytes
+    );
+    SourceError::new(SourceErrorKind::NotFound, message)
+        .with_file(&object.key)
+        .with_code(code::FILE_DOESNT_EXIST)
+        .with_hint("write the file again if it was not removed or replaced on purpose")
 }
 
 fn remove(disk: &dyn Disk, object: &ExportObject) -> Result<()> {

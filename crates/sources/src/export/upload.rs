@@ -13,7 +13,7 @@ use model::export::{ExportObject, ExportStore};
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::export::part_sizes::{PART_BYTES_MIN, PARTS_MAX, PartSizes};
 use crate::store::Store;
-use crate::store_write::PartRequest;
+use crate::store_write::{PartRequest, PutFailed};
 
 /// How an object may be sent.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +198,7 @@ pub struct WholeObject {
 
 impl WholeObject {
     /// Writes it, which is the commit. Unless it `replaces`, an object that came meanwhile stays.
-    pub async fn put(self, replaces: bool) -> Result<()> {
+    pub async fn put(self, replaces: bool) -> Result<(), PutFailed> {
         self.store.put_whole(&self.key, self.content, replaces).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use host::{Disk, MemoryBudget, SystemDisk};
 use model::ExportObject;
-use sources::export::finish::{abort, complete};
+use sources::export::finish::{abort, complete, complete_left};
 use sources::export::{ExportJournal, ExportNames, PartSizes, PartitionKey, Sealed};
 use sources::{Argument, ArgumentValue, Destination, Export, ExportSettings, SourceCall, SourceError};
 
@@ -84,7 +84,9 @@ impl<'a> Writing<'a> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         self.fixture.run(async {
             match sealed {
-                Sealed::Whole { object, replaces } => object.put(replaces).await,
+                Sealed::Whole { object, replaces } => {
+                    object.put(replaces).await.map_err(|failed| failed.error)
+                }
                 Sealed::Staged(objects) => complete(&disk, objects).await,
                 Sealed::Posted(pages) => pages.finish().await,
             }
@@ -234,6 +236,71 @@ fn a_completion_whose_answer_was_lost_is_done() {
     fixture.run(complete(&disk, objects.clone())).unwrap();
     fixture.run(complete(&disk, objects)).unwrap();
     assert_eq!(fixture.server.keys("b"), ["once.csv", "there.csv"]);
+}
+
+#[test]
+fn an_upload_that_is_gone_is_complete_only_if_its_object_is_there() {
+    let fixture = Fixture::new();
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    let mut writing = Writing { named: true, ..Writing::new(&fixture) };
+    writing.settings.truncate = true;
+    let (_, sealed) = writing.sealed("b/there.csv", &[rows(1)]).unwrap();
+    let Sealed::Staged(objects) = sealed else { panic!("a named statement is committed by its journal") };
+    // A rule of the bucket was faster, and the object that was to be replaced is still there.
+    fixture.run(abort(&disk, objects.clone())).unwrap();
+    let error = fixture.run(complete(&disk, objects.clone())).unwrap_err();
+    assert_eq!(error.kind(), sources::SourceErrorKind::NotFound);
+    assert!(error.to_string().contains("the object that is there has 3 bytes"), "{error}");
+    assert_eq!(fixture.run(complete_left(&disk, objects.clone())).unwrap().len(), 1);
+    // What cannot be completed now may be later.
+    fixture.server.fail("there.csv", Fault::Status(403, "AccessDenied"), 1);
+    assert!(fixture.run(complete_left(&disk, objects)).is_err());
+}
+
+#[test]
+fn a_temporary_file_that_is_gone_is_in_place_only_if_its_bytes_are() {
+    let fixture = Fixture::new();
+    let writing = Writing::new(&fixture);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv").to_str().unwrap().to_owned();
+    let mut export = writing.begin("file", &path).unwrap();
+    let sealed = fixture.run(async {
+        export.write(None, &rows(1)).await?;
+        export.seal().await
+    });
+    let Sealed::Staged(objects) = sealed.unwrap() else { panic!("files are staged") };
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    for _ in 0..2 {
+        fixture.run(complete(&disk, objects.clone())).unwrap();
+    }
+    std::fs::write(&path, "other").unwrap();
+    let error = fixture.run(complete(&disk, objects.clone())).unwrap_err();
+    assert!(error.to_string().contains("the file that is there has 5 bytes"), "{error}");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(fixture.run(complete_left(&disk, objects)).unwrap()[0].code(), 107);
+}
+
+#[test]
+fn a_put_whose_answer_was_lost_is_looked_for() {
+    let fixture = Fixture::new();
+    let writing = Writing::new(&fixture);
+    // Carried out; the repetition is refused for another reason.
+    let (_, sealed) = writing.sealed("b/lost.csv", &[rows(1)]).unwrap();
+    fixture.server.fail("b/lost.csv", Fault::Lost(500), 1);
+    fixture.server.fail("b/lost.csv", Fault::Status(403, "AccessDenied"), 1);
+    writing.commit(sealed).unwrap();
+    assert_eq!(fixture.server.content("b", "lost.csv").as_ref(), b"0,\"text 0\"\n");
+    // Refused: there is nothing to look for.
+    for (fault, times, is_unknown, is_there) in
+        [(Fault::Status(403, "AccessDenied"), 1, false, false), (Fault::Lost(500), 100, true, true)]
+    {
+        let (_, sealed) = writing.sealed("b/other.csv", &[rows(1)]).unwrap();
+        let Sealed::Whole { object, replaces } = sealed else { panic!("small objects are one PUT") };
+        fixture.server.fail("b/other.csv", fault, times);
+        let failed = fixture.run(object.put(replaces)).unwrap_err();
+        assert_eq!(failed.is_unknown, is_unknown, "{}", failed.error);
+        assert_eq!(fixture.server.keys("b").contains(&"other.csv".to_owned()), is_there);
+    }
 }
 
 #[test]

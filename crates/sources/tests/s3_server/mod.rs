@@ -61,6 +61,8 @@ pub(crate) enum Fault {
     Status(u16, &'static str),
     /// The body ends after half of its bytes.
     Truncated,
+    /// It is done, and the answer is an error with this status.
+    Lost(u16),
 }
 
 #[derive(Default)]
@@ -199,6 +201,10 @@ async fn answer(
     };
     match fault {
         Some(Fault::Status(status, code)) => Ok(error_answer(kind, status, code)),
+        Some(Fault::Lost(status)) => {
+            let _done = service.call(request.map(Body::from)).await?;
+            Ok(error_answer(kind, status, "InternalError"))
+        }
         Some(Fault::Truncated) if kind == Kind::Get => {
             let whole = service.call(request.map(Body::from)).await?;
             let (parts, mut body) = whole.into_parts();
