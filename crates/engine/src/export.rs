@@ -114,7 +114,9 @@ async fn finish_waiting_elsewhere(
     let handle = context.database.runtimes.cpu().clone();
     let work = move || handle.block_on(finish_waiting(&database, &destination));
     let ended = context.database.runtimes.spawn_thread("export", work)?;
-    ended.await.map_err(|_| Error::internal("an export ended early"))?
+    let ended = ended.await.map_err(|_| Error::internal("an export ended early"))?;
+    ended?.into_iter().for_each(|warning| context.warn(warning));
+    Ok(())
 }
 
 /// Rows on their way, and what they become.

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use catalog::{Catalog, ExportState, Op};
 use host::Host;
 use model::{ExportId, ExportStore};
-use sources::SourceSettings;
-use sources::export::finish::{abort, complete, store_without_statement};
+use sources::export::finish::{abort, complete_left, store_without_statement};
 use sources::export::{Destination, Reachable};
 use sources::store::Store;
+use sources::{SourceError, SourceSettings};
 
 use crate::commit::commit;
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
 pub(crate) fn finish_leftovers(database: &Arc<Database>) {
@@ -32,54 +32,96 @@ pub(crate) fn finish_leftovers(database: &Arc<Database>) {
             let store_of = |place: &ExportStore| {
                 store_without_statement(place, &caches.stores, &caches.environment, &settings)
             };
-            // Best effort: what fails is tried again at the next open.
-            let _ = handle.block_on(finish(&finishing, &export, &store_of));
+            // Best effort: what fails is tried again at the next open. What is gone is left to a statement, which can
+            // tell somebody.
+            let _ = handle.block_on(finish(&finishing, export.id, &store_of, false));
         }
     };
     // Without a thread it is the next open's to do, too.
     let _ended = database.runtimes.spawn_thread("export", work);
 }
 
-/// Finishes what waits for the credentials that a statement has just brought.
-pub(crate) async fn finish_waiting(database: &Database, destination: &Destination) -> Result<(), Error> {
+/// Finishes what waits where a statement is about to write. Answers what people should know of the rest.
+///
+/// # Errors
+/// What could not be finished is committed, and the statement may write its keys: completed later, it would replace
+/// newer rows, and its label says that its rows are there.
+pub(crate) async fn finish_waiting(
+    database: &Database,
+    destination: &Destination,
+) -> Result<Vec<String>, Error> {
     let waiting: Vec<Arc<ExportState>> = database.catalog.snapshot().exports().cloned().collect();
+    let mut warnings = Vec::new();
     for export in waiting {
-        if export.objects.iter().any(|object| destination.can_finish(&object.store)) {
-            let store_of =
-                |place: &ExportStore| destination.can_finish(place).then(|| destination.store_of(place));
-            finish(database, &export, &store_of).await?;
+        if !export.objects.iter().any(|object| destination.can_finish(&object.store)) {
+            continue;
+        }
+        let store_of =
+            |place: &ExportStore| destination.can_finish(place).then(|| destination.store_of(place));
+        match finish(database, export.id, &store_of, true).await {
+            Ok(gone) => warnings.extend(gone.iter().map(|gone| {
+                format!("the INSERT {} is committed, and not all of it is there: {gone}", export.query_id)
+            })),
+            Err(error)
+                if export.is_committed && export.objects.iter().any(|one| destination.may_write(one)) =>
+            {
+                return Err(unfinished(&export, &error.to_string()));
+            }
+            Err(error) => warnings.push(format!(
+                "export {} of the INSERT {} could not be finished and stays in system.exports: {error}",
+                export.id, export.query_id
+            )),
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
-/// Blocks for the record that says it is over.
+/// The error of a statement that would write what `export` still has to make visible.
+pub(crate) fn unfinished(export: &ExportState, why: &str) -> Error {
+    let shown = export.objects.first().map(|object| object.shown()).unwrap_or_default();
+    let message = format!(
+        "the INSERT {} is committed, and its {} object(s) (\"{shown}\") could not be completed yet: {why}",
+        export.query_id,
+        export.objects.len()
+    );
+    Error::new(ErrorKind::Unavailable, 499, message).with_hint(
+        "repeat the statement when the place can be written with its credentials; system.exports shows what is left",
+    )
+}
+
+/// Blocks for the record that says it is over. Objects that nobody can complete any more are answered; with `ends_gone`
+/// the export is over all the same.
 async fn finish(
     database: &Database,
-    export: &ExportState,
+    export: ExportId,
     store_of: &(dyn Fn(&ExportStore) -> Option<sources::error::Result<Arc<Store>>> + Sync),
-) -> Result<(), Error> {
-    let Some(_working) = database.exports.begin(export.id) else { return Ok(()) };
+    ends_gone: bool,
+) -> Result<Vec<SourceError>, Error> {
+    let Some(_working) = database.exports.begin(export) else { return Ok(Vec::new()) };
     // As it is now that nobody else works on it: whoever did may have committed or ended it.
-    let Some(export) = to_finish(&database.catalog, export.id) else { return Ok(()) };
+    let Some(export) = to_finish(&database.catalog, export) else { return Ok(Vec::new()) };
     let mut objects: Vec<Reachable> = Vec::new();
     for object in &export.objects {
         let store = match object.store.is_files() {
             true => None,
             false => match store_of(&object.store) {
                 Some(store) => Some(store?),
-                // Its credentials are not here; all of it waits.
-                None => return Ok(()),
+                // All of it waits.
+                None => return Err(no_credentials(&object.store)),
             },
         };
         objects.push((store, object.clone()));
     }
     let disk = &database.host.disk;
+    let mut gone = Vec::new();
     match export.is_committed {
-        true => complete(disk, objects).await?,
+        true => gone = complete_left(disk, objects).await?,
         false => abort(disk, objects).await?,
     }
-    end(&database.catalog, &database.host, export.id)
+    if gone.is_empty() || ends_gone {
+        end(&database.catalog, &database.host, export.id)?;
+    }
+    Ok(gone)
 }
 
 /// The export as the log has it; `None` if it is over, or if a record whose outcome is not known may say more about it
@@ -91,6 +133,11 @@ fn to_finish(catalog: &Catalog, export: ExportId) -> Option<Arc<ExportState>> {
         true => None,
         false => newest.exports().find(|newest| newest.id == export).cloned(),
     }
+}
+
+fn no_credentials(place: &ExportStore) -> Error {
+    let message = format!("it waits for credentials of bucket \"{}\"", place.bucket);
+    Error::new(ErrorKind::Unavailable, 499, message)
 }
 
 /// The record that an export is over. Blocks.

@@ -9,6 +9,7 @@ pub mod names;
 pub mod settings;
 mod post;
 pub mod destination;
+pub mod places;
 mod upload;
 mod local_file;
 pub mod finish;

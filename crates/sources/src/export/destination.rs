@@ -194,7 +194,7 @@ impl Destination {
     }
 
     /// Where the call points when `{_partition_id}` is what `with` makes of it.
-    fn location(&self, with: &dyn Fn(&str) -> Result<String>) -> Result<Location> {
+    pub(super) fn location(&self, with: &dyn Fn(&str) -> Result<String>) -> Result<Location> {
         let mut arguments = self.arguments.clone();
         match arguments.family {
             Family::Azure => {
@@ -307,7 +307,7 @@ impl Destination {
         Existing { replaces, numbers }
     }
 
-    fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
+    pub(super) fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
         let (policy, credentials) = (RetryPolicy::from(self.env.settings.as_ref()), self.credentials(bucket));
         match bucket {
             Bucket::S3(bucket) => self.env.stores.bucket(bucket, &credentials, policy),
@@ -323,7 +323,7 @@ impl Destination {
     }
 
     /// The bucket this call writes to; one, where PARTITION BY chooses between buckets.
-    fn bucket(&self) -> Option<Bucket> {
+    pub(super) fn bucket(&self) -> Option<Bucket> {
         match self.location(&|text| Ok(text.replace(PARTITION_WILDCARD, "x"))) {
             Ok(Location::S3 { bucket, .. }) => Some(Bucket::S3(bucket)),
             Ok(Location::Azure { container, key, .. }) => Some(Bucket::Azure(container, key)),
@@ -331,30 +331,7 @@ impl Destination {
         }
     }
 
-    /// Whether this call's credentials are those that `place` waits for.
-    pub fn can_finish(&self, place: &ExportStore) -> bool {
-        let ours = self.bucket().map(|bucket| self.place(&bucket));
-        place.credentials == ExportCredentials::Statement
-            && ours.is_some_and(|ours| {
-                (&ours.endpoint, &ours.bucket, &ours.account, ours.credentials)
-                    == (&place.endpoint, &place.bucket, &place.account, place.credentials)
-            })
-    }
-
-    /// The store of `place` with this call's credentials.
-    pub fn store_of(&self, place: &ExportStore) -> Result<Arc<Store>> {
-        match self.bucket() {
-            Some(Bucket::S3(bucket)) => {
-                let region = place.region.as_deref().map(str::to_owned);
-                let endpoint = place.endpoint.to_string();
-                self.store(&Bucket::S3(BucketLocation { region, endpoint, ..bucket }))
-            }
-            Some(azure) => self.store(&azure),
-            None => Err(only_read()),
-        }
-    }
-
-    fn place(&self, bucket: &Bucket) -> ExportStore {
+    pub(super) fn place(&self, bucket: &Bucket) -> ExportStore {
         let (signs, keyed) = match (bucket, self.credentials(bucket)) {
             (Bucket::Azure(container, _), _) if container.signature.is_some() => (true, true),
             (_, Credentials::Explicit(_)) => (true, true),
@@ -382,7 +359,7 @@ impl Destination {
 }
 
 /// What a call writes to, when it is not files.
-enum Bucket {
+pub(super) enum Bucket {
     S3(BucketLocation),
     Azure(ContainerLocation, GivenCredentials),
 }
@@ -418,7 +395,7 @@ fn path_of(arguments: &ObjectArguments) -> &str {
     }
 }
 
-fn only_read() -> SourceError {
+pub(super) fn only_read() -> SourceError {
     SourceError::unsupported("writing with a presigned URL is not supported")
         .with_hint("s3(), gcs(), azureBlobStorage(), url() and file() can be written")
 }

@@ -130,6 +130,14 @@ pub(super) fn temporary_of(path: &str, id: &str) -> PathBuf {
     path.with_file_name(format!(".{name}.{id}.tmp"))
 }
 
+/// Whether `key` is [`numbered`] of `of`.
+pub fn is_numbered(of: &str, key: &str) -> bool {
+    let name_at = of.rfind('/').map_or(0, |slash| slash + 1);
+    let (stem, suffixes) = of.split_at(of[name_at..].find('.').map_or(of.len(), |point| name_at + point));
+    let number = key.strip_prefix(stem).and_then(|rest| rest.strip_suffix(suffixes)?.strip_prefix('.'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn suffix_of(compression: Compression) -> String {
     match compression.name() {
         "none" => String::new(),
@@ -215,5 +223,14 @@ mod tests {
         assert!(refuse_globs("http://h/x.csv?a=*").is_ok());
         assert!(refuse_globs("a/{_partition_id}.csv").unwrap_err().to_string().contains("PARTITION BY"));
         assert!(refuse_globs("a/b.csv").is_ok());
+    }
+
+    #[test]
+    fn numbered_keys_are_recognised() {
+        for key in ["a.b/data.csv.gz", "a.b/data", "data.csv"] {
+            assert!(is_numbered(key, &numbered(key, 12)), "{key}");
+            assert!(!is_numbered(key, key) && !is_numbered(key, &format!("{key}.1x")), "{key}");
+        }
+        assert!(!is_numbered("data.csv", "data.other.csv") && !is_numbered("data.csv", "data.1.parquet"));
     }
 }
