@@ -39,7 +39,8 @@ pub struct ExportObject {
     pub key: Arc<str>,
     /// Of the upload in parts; of a file the path of the temporary one.
     pub upload: Arc<str>,
-    /// What completing the upload needs to name, in order. Empty while it runs, and for files.
+    /// What completing the upload needs to name, in order. Empty while it runs, and for files but for those that must not
+    /// replace another, which have `new`.
     pub parts: Vec<Arc<str>>,
     /// Bytes of the object, once all are written.
     pub bytes: u64,

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use catalog::{Catalog, Op};
+use catalog::{ExportState, Op};
 use futures::StreamExt;
-use host::Host;
-use model::{ExportId, ExportObject};
+use futures::future::BoxFuture;
+use model::{ExportId, ExportObject, ExportStore};
+use sources::export::places::object_name;
 use sources::export::{Export, ExportJournal, ExportNames, PutFailed, Reachable, Sealed, finish};
 use sources::{Destination, SourceError, SourceErrorKind};
 use tokio_util::sync::CancellationToken;
@@ -18,10 +19,12 @@ use super::partitions::Partitions;
 use crate::commit::commit;
 use crate::conform::Conform;
 use crate::context::StatementContext;
+use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::exports;
 use crate::insert_rows::Batches;
 use crate::once::{Once, settled};
+use crate::running_exports::Reserved;
 
 pub(super) struct ExportJob {
     pub context: Arc<StatementContext>,
@@ -37,8 +40,7 @@ pub(super) struct ExportJob {
 
 /// Remembers in the log what was begun.
 struct LogJournal {
-    catalog: Arc<Catalog>,
-    host: Host,
+    database: Arc<Database>,
     export: ExportId,
     query_id: Arc<str>,
     is_open: AtomicBool,
@@ -48,14 +50,66 @@ impl ExportJournal for LogJournal {
     fn opened(&self, objects: &[ExportObject]) -> Result<(), SourceError> {
         let (export, query_id, objects) = (self.export, Arc::clone(&self.query_id), objects.to_vec());
         let op = Op::ExportOpen { export, query_id, objects };
-        let read_seq = self.catalog.snapshot().seq();
+        let (catalog, host) = (&self.database.catalog, &self.database.host);
+        let read_seq = catalog.snapshot().seq();
         // Set before: a record whose outcome is not known may be there.
         self.is_open.store(true, Ordering::Release);
-        commit(&self.catalog, &self.host, read_seq, Vec::new(), vec![op], None).map(drop).map_err(|error| {
+        commit(catalog, host, read_seq, Vec::new(), vec![op], None).map(drop).map_err(|error| {
             let message =
                 format!("the objects of an INSERT could not be noted in the log: {}", error.message);
             SourceError::new(SourceErrorKind::Unavailable, message)
         })
+    }
+
+    fn reserve<'a>(
+        &'a self,
+        place: &'a ExportStore,
+        key: &'a str,
+        waits: bool,
+    ) -> BoxFuture<'a, Result<(), SourceError>> {
+        Box::pin(self.reserve_key(place, key, waits))
+    }
+}
+
+impl LogJournal {
+    async fn reserve_key(&self, place: &ExportStore, key: &str, waits: bool) -> Result<(), SourceError> {
+        let (name, exports) = (object_name(place, key), &self.database.exports);
+        let taken = |how: String| {
+            let shown = if place.is_files() { key.to_owned() } else { format!("{}/{key}", place.bucket) };
+            SourceError::new(SourceErrorKind::Exists, format!("\"{shown}\" {how}")).with_file(&shown)
+        };
+        match exports.reserve(self.export, &name, waits).await {
+            Reserved::Ours => {}
+            Reserved::OursAlready => {
+                return Err(taken("is the name of two partitions of the INSERT".to_owned())
+                    .with_hint("let the values of PARTITION BY name different files"));
+            }
+            Reserved::Theirs => {
+                return Err(taken("is being written by another statement".to_owned())
+                    .with_hint("run the statement again when that one is over"));
+            }
+        }
+        while let Some(left) = self.still_to_complete(&name) {
+            if !waits || !exports.is_running(left.id) {
+                let how = format!("is not complete yet: the INSERT {} is committed", left.query_id);
+                return Err(taken(how).with_hint(
+                    "repeat the statement when the place can be written with the credentials of that one; \
+                     system.exports shows what is left",
+                ));
+            }
+            exports.until_over(left.id).await;
+        }
+        Ok(())
+    }
+
+    /// The export that will make its own object visible under a name.
+    fn still_to_complete(&self, name: &str) -> Option<Arc<ExportState>> {
+        let snapshot = self.database.catalog.snapshot();
+        // With an outcome that is not known any of them may be committed.
+        let may_be_committed = self.database.catalog.is_poisoned();
+        let has = |object: &ExportObject| object_name(&object.store, &object.key) == name;
+        let mut left = snapshot.exports().filter(|left| left.id != self.export);
+        left.find(|left| (left.is_committed || may_be_committed) && left.objects.iter().any(has)).cloned()
     }
 }
 
@@ -77,8 +131,7 @@ impl ExportJob {
         let database = &context.database;
         let _working = database.exports.begin(self.export);
         let journal = Arc::new(LogJournal {
-            catalog: Arc::clone(&database.catalog),
-            host: database.host.clone(),
+            database: Arc::clone(database),
             export: self.export,
             query_id: context.query_id.as_str().into(),
             is_open: AtomicBool::new(false),
@@ -186,7 +239,7 @@ impl ExportJob {
     async fn abort(&self, export: Export, journal: &LogJournal) {
         let aborted = export.abort().await;
         if aborted.is_ok() && journal.is_open.load(Ordering::Acquire) {
-            let _ = exports::end(&journal.catalog, &journal.host, self.export);
+            let _ = exports::end(&journal.database.catalog, &journal.database.host, self.export);
         }
     }
 }

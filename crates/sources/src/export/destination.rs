@@ -19,6 +19,7 @@ use crate::connector::header_map;
 use crate::credentials::{Credentials, GivenCredentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::export::journal::ExportJournal;
 use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy, can_append};
 use crate::export::post::{PostTarget, body_headers};
 use crate::export::settings::ExportSettings;
@@ -156,8 +157,14 @@ impl Destination {
         &self.settings
     }
 
-    /// The key for a partition's rows. `id` names files that have no name of their own.
-    pub(super) async fn spot(&self, partition: Option<&PartitionKey>, id: &str) -> Result<Spot> {
+    /// The key for a partition's rows, which `journal` keeps for this statement. `id` names files that have no name of
+    /// their own.
+    pub(super) async fn spot(
+        &self,
+        partition: Option<&PartitionKey>,
+        id: &str,
+        journal: &dyn ExportJournal,
+    ) -> Result<Spot> {
         let location = match partition {
             None | Some(PartitionKey::Columns(_)) => self.location(&|text| Ok(text.to_owned()))?,
             Some(PartitionKey::Value(value)) => self.location(&|text| names::with_value(text, value))?,
@@ -169,10 +176,12 @@ impl Destination {
             _ => Ok(pattern),
         };
         match location {
-            Location::Local { pattern } => self.file_spot(&format!("/{}", key(pattern)?)),
-            Location::S3 { bucket, pattern } => self.bucket_spot(Bucket::S3(bucket), key(pattern)?).await,
+            Location::Local { pattern } => self.file_spot(&format!("/{}", key(pattern)?), journal).await,
+            Location::S3 { bucket, pattern } => {
+                self.bucket_spot(Bucket::S3(bucket), key(pattern)?, journal).await
+            }
             Location::Azure { container, key: given, pattern } => {
-                self.bucket_spot(Bucket::Azure(container, given), key(pattern)?).await
+                self.bucket_spot(Bucket::Azure(container, given), key(pattern)?, journal).await
             }
             Location::Web { written, .. } => self.page_spot(&written),
         }
@@ -214,62 +223,81 @@ impl Destination {
     }
 
     /// ClickHouse's rule for files: append where the format can, else the settings decide.
-    fn file_spot(&self, path: &str) -> Result<Spot> {
+    async fn file_spot(&self, path: &str, journal: &dyn ExportJournal) -> Result<Spot> {
         let there = |path: &str| {
             self.disk
                 .exists(Path::new(path))
                 .map_err(|error| file_error(Path::new(path), "looked for", &error))
         };
+        let place = Arc::new(ExportStore::files());
         let spot = |key: String, appends, replaces| Spot {
             key,
             store: None,
-            place: Arc::new(ExportStore::files()),
+            place: Arc::clone(&place),
             appends,
             replaces,
             page: None,
         };
+        let may_number =
+            self.settings.file_create_new && !self.settings.file_truncate && !can_append(self.format);
+        let reserved = journal.reserve(&place, path, !may_number).await;
+        if may_number && (reserved.is_err() || there(path)?) {
+            for number in 1..=NUMBERS_MAX {
+                let numbered = names::numbered(path, number);
+                if !there(&numbered)? && journal.reserve(&place, &numbered, false).await.is_ok() {
+                    // Whoever had the name may have made the file since it was looked for.
+                    if !there(&numbered)? {
+                        return Ok(spot(numbered, false, false));
+                    }
+                }
+            }
+            return Err(all_taken(path));
+        }
+        reserved?;
         if self.settings.file_truncate || !there(path)? {
             return Ok(spot(path.to_owned(), false, self.settings.file_truncate));
         }
         if can_append(self.format) {
             return Ok(spot(path.to_owned(), true, true));
         }
-        if !self.settings.file_create_new {
-            let message = format!(
-                "file \"{path}\" already exists, and format {} cannot be appended to",
-                self.format.name()
-            );
-            return Err(SourceError::new(SourceErrorKind::Exists, message)
-                .with_file(path)
-                .with_code(code::CANNOT_APPEND_TO_FILE)
-                .with_hint(
-                    "set engine_file_truncate_on_insert = 1 to replace it, or engine_file_allow_create_multiple_files = 1 to write a numbered file beside it",
-                ));
-        }
-        for number in 1..=NUMBERS_MAX {
-            let numbered = names::numbered(path, number);
-            if !there(&numbered)? {
-                return Ok(spot(numbered, false, false));
-            }
-        }
-        Err(all_taken(path))
+        let message = format!(
+            "file \"{path}\" already exists, and format {} cannot be appended to",
+            self.format.name()
+        );
+        Err(SourceError::new(SourceErrorKind::Exists, message)
+            .with_file(path)
+            .with_code(code::CANNOT_APPEND_TO_FILE)
+            .with_hint(
+                "set engine_file_truncate_on_insert = 1 to replace it, or engine_file_allow_create_multiple_files = 1 to write a numbered file beside it",
+            ))
     }
 
-    async fn bucket_spot(&self, bucket: Bucket, key: String) -> Result<Spot> {
-        let (bucket, store, taken) = self.look(bucket, &key).await?;
+    async fn bucket_spot(&self, bucket: Bucket, key: String, journal: &dyn ExportJournal) -> Result<Spot> {
         let Existing { replaces, numbers } = self.existing(&bucket);
+        let may_number = numbers && !replaces;
+        let reserved = journal.reserve(&self.place(&bucket), &key, !may_number).await;
+        if let (Err(error), false) = (&reserved, may_number) {
+            return Err(error.clone());
+        }
+        let (bucket, store, taken) = self.look(bucket, &key).await?;
         let place = Arc::new(self.place(&bucket));
-        let store_too = Some(Arc::clone(&store));
-        let spot = |key: String| Spot { key, store: store_too, place, appends: false, replaces, page: None };
-        if replaces || !taken {
+        let spot = |key: String| Spot {
+            key,
+            store: Some(Arc::clone(&store)),
+            place: Arc::clone(&place),
+            appends: false,
+            replaces,
+            page: None,
+        };
+        if replaces || (!taken && reserved.is_ok()) {
             return Ok(spot(key));
         }
-        if !numbers {
+        if !may_number {
             return Err(exists(&bucket, &key));
         }
         for number in 1..=NUMBERS_MAX {
             let numbered = names::numbered(&key, number);
-            if !store.exists(&numbered).await? {
+            if journal.reserve(&place, &numbered, false).await.is_ok() && !store.exists(&numbered).await? {
                 return Ok(spot(numbered));
             }
         }

@@ -12,6 +12,7 @@ use model::export::{ExportCredentials, ExportObject, ExportStore};
 use crate::credentials::{Credentials, S3Environment};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::export::destination::{bucket_of, file_error};
+use crate::export::local_file::{NEW_FILE, file_came};
 use crate::settings::SourceSettings;
 use crate::store::Store;
 use crate::stores::{RetryPolicy, StoreCache};
@@ -100,6 +101,9 @@ fn rename(disk: &dyn Disk, object: &ExportObject) -> Result<()> {
             Some(bytes) if bytes == object.bytes => sync_folder(disk, to).map_err(failed),
             _ => Err(gone(object, there)),
         };
+    }
+    if object.parts.iter().any(|part| &**part == NEW_FILE) && disk.exists(to).map_err(failed)? {
+        return Err(file_came(&object.key));
     }
     disk.rename(from, to).map_err(failed)?;
     sync_folder(disk, to).map_err(failed)

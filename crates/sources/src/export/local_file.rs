@@ -8,12 +8,15 @@ use std::sync::Arc;
 use host::{Disk, DiskFile, create_dir_all_synced};
 use model::export::{ExportObject, ExportStore};
 
-use crate::error::Result;
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::export::destination::file_error;
 use crate::export::names::temporary_of;
 
 /// Bytes copied at a time of a file that is appended to.
 const COPY_BYTES: u64 = 4 << 20;
+
+/// Stands among the parts of a file that must not replace another.
+pub(super) const NEW_FILE: &str = "new";
 
 pub(super) struct LocalFile {
     disk: Arc<dyn Disk>,
@@ -21,13 +24,14 @@ pub(super) struct LocalFile {
     temporary: PathBuf,
     file: Option<Box<dyn DiskFile>>,
     bytes: u64,
+    replaces: bool,
 }
 
 impl LocalFile {
     /// Nothing is on the disk yet: the names are to be written down first.
-    pub(super) fn new(disk: Arc<dyn Disk>, path: String, id: &str) -> LocalFile {
+    pub(super) fn new(disk: Arc<dyn Disk>, path: String, id: &str, replaces: bool) -> LocalFile {
         let temporary = temporary_of(&path, id);
-        LocalFile { disk, path, temporary, file: None, bytes: 0 }
+        LocalFile { disk, path, temporary, file: None, bytes: 0, replaces }
     }
 
     pub(super) fn object(&self, place: &Arc<ExportStore>) -> ExportObject {
@@ -35,7 +39,7 @@ impl LocalFile {
             store: Arc::clone(place),
             key: self.path.as_str().into(),
             upload: self.temporary.to_string_lossy().into(),
-            parts: Vec::new(),
+            parts: if self.replaces { Vec::new() } else { vec![NEW_FILE.into()] },
             bytes: self.bytes,
         }
     }
@@ -64,10 +68,25 @@ impl LocalFile {
     }
 
     /// The bytes are durable under the temporary name.
+    ///
+    /// # Errors
+    /// Also if another file took the name meanwhile, which this one was not to replace.
     pub(super) fn seal(&mut self) -> Result<()> {
+        let (path, failed) = (Path::new(&self.path), |error: std::io::Error| {
+            file_error(Path::new(&self.path), "looked for", &error)
+        });
+        if !self.replaces && self.disk.exists(path).map_err(failed)? {
+            return Err(file_came(&self.path));
+        }
         let Some(mut file) = self.file.take() else { return Ok(()) };
         file.sync_data().map_err(|error| file_error(&self.temporary, "synced", &error))
     }
+}
+
+/// The error of a file that somebody else made while this one was written.
+pub(super) fn file_came(path: &str) -> SourceError {
+    let message = format!("file \"{path}\" was made by somebody else meanwhile, and is not replaced");
+    SourceError::new(SourceErrorKind::Exists, message).with_file(path).with_hint("move the other file away")
 }
 
 fn copy(disk: &dyn Disk, from: &Path, to: &mut dyn DiskFile) -> std::io::Result<u64> {

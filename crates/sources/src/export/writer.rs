@@ -17,18 +17,10 @@ use crate::encode::Encoder;
 use crate::error::{Result, SourceError, SourceErrorKind, code, format_code};
 use crate::export::destination::{Destination, PartitionKey, Spot};
 use crate::export::finish::{self, Reachable};
+use crate::export::journal::ExportJournal;
 use crate::export::local_file::LocalFile;
 use crate::export::post::{Post, Posted};
 use crate::export::upload::{Upload, UploadLimits, WholeObject};
-
-/// Remembers what was begun, so that it can be undone without this process.
-pub trait ExportJournal: Send + Sync {
-    /// Durable when it returns. May block.
-    ///
-    /// # Errors
-    /// Nothing may be written then.
-    fn opened(&self, objects: &[ExportObject]) -> Result<()>;
-}
 
 /// What makes the names of this statement's objects its own.
 #[derive(Clone, Debug)]
@@ -183,7 +175,7 @@ impl Export {
         let mut rows = new_writer(self.destination.format, format).map_err(|error| format_error(&error))?;
         let mut encoder = Encoder::new(self.destination.compression, settings.effort)?;
         let Spot { key, store, place, appends, replaces, page } =
-            self.destination.spot(partition, &self.names.file_id).await?;
+            self.destination.spot(partition, &self.names.file_id, self.journal.as_ref()).await?;
         let mut head = Vec::new();
         rows.start(&self.schema, &mut head).map_err(|error| format_error(&error))?;
         let body = match (store, page) {
@@ -196,8 +188,12 @@ impl Export {
                 Body::Upload(Box::new(Upload::new(store, Arc::clone(&place), key, limits, memory)))
             }
             (None, None) => {
-                let mut file =
-                    LocalFile::new(Arc::clone(self.destination.disk()), key, &self.names.temporary_id);
+                let mut file = LocalFile::new(
+                    Arc::clone(self.destination.disk()),
+                    key,
+                    &self.names.temporary_id,
+                    replaces,
+                );
                 self.begun_object(None, file.object(&place))?;
                 if file.begin(appends)? {
                     // The file has its header already.

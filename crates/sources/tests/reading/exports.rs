@@ -1,13 +1,18 @@
 //! What is written, when it becomes visible, and what stays when it fails.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use futures::future::BoxFuture;
 use host::{Disk, MemoryBudget, SystemDisk};
-use model::ExportObject;
+use model::{ExportObject, ExportStore};
 use sources::export::finish::{abort, complete, complete_left};
+use sources::export::places::object_name;
 use sources::export::{ExportJournal, ExportNames, PartSizes, PartitionKey, Sealed};
-use sources::{Argument, ArgumentValue, Destination, Export, ExportSettings, SourceCall, SourceError};
+use sources::{
+    Argument, ArgumentValue, Destination, Export, ExportSettings, SourceCall, SourceError, SourceErrorKind,
+};
 
 use crate::fixture::Fixture;
 use crate::s3_server::{Fault, Kind};
@@ -16,16 +21,31 @@ use crate::s3_server::{Fault, Kind};
 #[derive(Default)]
 struct Noted {
     opened: Mutex<Vec<String>>,
+    reserved: Mutex<BTreeSet<String>>,
     refuses: bool,
 }
 
 impl ExportJournal for Noted {
     fn opened(&self, objects: &[ExportObject]) -> Result<(), SourceError> {
+        let reserved = self.reserved.lock().unwrap();
+        assert!(objects.iter().all(|one| reserved.contains(&object_name(&one.store, &one.key))));
         self.opened.lock().unwrap().extend(objects.iter().map(ExportObject::shown));
         match self.refuses {
             true => Err(SourceError::bad_arguments("refused")),
             false => Ok(()),
         }
+    }
+
+    /// Never waits: what is taken is an error.
+    fn reserve<'a>(
+        &'a self,
+        place: &'a ExportStore,
+        key: &'a str,
+        _waits: bool,
+    ) -> BoxFuture<'a, Result<(), SourceError>> {
+        let is_new = self.reserved.lock().unwrap().insert(object_name(place, key));
+        let taken = || SourceError::new(SourceErrorKind::Exists, format!("{key} is taken"));
+        Box::pin(std::future::ready(is_new.then_some(()).ok_or_else(taken)))
     }
 }
 
@@ -74,13 +94,16 @@ impl<'a> Writing<'a> {
         match sealed {
             Ok(sealed) => Ok((export, sealed)),
             Err(error) => {
+                self.journal.reserved.lock().unwrap().clear();
                 self.fixture.run(export.abort()).unwrap();
                 Err(error)
             }
         }
     }
 
+    /// Makes it visible; with that the statement is over.
     fn commit(&self, sealed: Sealed) -> Result<(), SourceError> {
+        self.journal.reserved.lock().unwrap().clear();
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         self.fixture.run(async {
             match sealed {
@@ -239,6 +262,64 @@ fn a_completion_whose_answer_was_lost_is_done() {
 }
 
 #[test]
+fn a_key_that_another_statement_writes_is_not_written() {
+    let fixture = Fixture::new();
+    let mut writing = Writing { named: true, ..Writing::new(&fixture) };
+    let (_, first) = writing.sealed("b/x.csv", &[rows(1)]).unwrap();
+    let mut second = writing.begin("s3", "b/x.csv").unwrap();
+    let error = fixture.run(second.write(None, &rows(2))).unwrap_err();
+    assert!(error.to_string().contains("x.csv is taken"), "{error}");
+    // Numbers are chosen around what others are writing.
+    writing.settings.create_new = true;
+    let mut third = writing.begin("s3", "b/x.csv").unwrap();
+    let third = fixture.run(async {
+        third.write(None, &rows(2)).await?;
+        third.seal().await
+    });
+    writing.commit(first).unwrap();
+    writing.commit(third.unwrap()).unwrap();
+    assert_eq!(fixture.server.keys("b"), ["there.csv", "x.1.csv", "x.csv"]);
+    // Two partitions that come to one key: the number of one is the name of the other.
+    fixture.server.put("b", "p.csv", "old");
+    writing.partitioned = true;
+    let mut export = writing.begin("s3", "b/{_partition_id}.csv").unwrap();
+    let sealed = fixture.run(async {
+        for value in ["p.1", "p"] {
+            export.write(Some(&PartitionKey::Value(value.to_owned())), &rows(1)).await?;
+        }
+        export.seal().await
+    });
+    writing.commit(sealed.unwrap()).unwrap();
+    let keys = fixture.server.keys("b");
+    assert!(keys.contains(&"p.1.csv".to_owned()) && keys.contains(&"p.2.csv".to_owned()), "{keys:?}");
+}
+
+#[test]
+fn a_file_that_came_meanwhile_is_not_replaced() {
+    let fixture = Fixture::new();
+    let writing = Writing::new(&fixture);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet").to_str().unwrap().to_owned();
+    let mut export = writing.begin("file", &path).unwrap();
+    let sealed = fixture.run(async {
+        export.write(None, &rows(1)).await?;
+        export.seal().await
+    });
+    std::fs::write(&path, "theirs").unwrap();
+    let error = writing.commit(sealed.unwrap()).unwrap_err();
+    assert_eq!(error.kind(), SourceErrorKind::Exists);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
+    // Before the commit it is noticed, too.
+    std::fs::remove_file(&path).unwrap();
+    let journal = Arc::default();
+    let writing = Writing { journal, ..writing };
+    let mut export = writing.begin("file", &folder.path().join("b.parquet").display().to_string()).unwrap();
+    fixture.run(export.write(None, &rows(1))).unwrap();
+    std::fs::write(folder.path().join("b.parquet"), "theirs").unwrap();
+    assert_eq!(fixture.run(export.seal()).map(drop).unwrap_err().kind(), SourceErrorKind::Exists);
+}
+
+#[test]
 fn an_upload_that_is_gone_is_complete_only_if_its_object_is_there() {
     let fixture = Fixture::new();
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
@@ -249,7 +330,7 @@ fn an_upload_that_is_gone_is_complete_only_if_its_object_is_there() {
     // A rule of the bucket was faster, and the object that was to be replaced is still there.
     fixture.run(abort(&disk, objects.clone())).unwrap();
     let error = fixture.run(complete(&disk, objects.clone())).unwrap_err();
-    assert_eq!(error.kind(), sources::SourceErrorKind::NotFound);
+    assert_eq!(error.kind(), SourceErrorKind::NotFound);
     assert!(error.to_string().contains("the object that is there has 3 bytes"), "{error}");
     assert_eq!(fixture.run(complete_left(&disk, objects.clone())).unwrap().len(), 1);
     // What cannot be completed now may be later.
