@@ -145,3 +145,43 @@ pub(crate) fn end(catalog: &Catalog, host: &Host, export: ExportId) -> Result<()
     let read_seq = catalog.snapshot().seq();
     commit(catalog, host, read_seq, Vec::new(), vec![Op::ExportEnd { export }], None).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use catalog::CatalogConfig;
+    use host::FaultAction;
+    use model::ExportObject;
+
+    use super::*;
+
+    #[test]
+    fn an_export_whose_commit_is_not_known_is_left_to_the_next_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Host::system(1 << 30).unwrap();
+        let catalog = Catalog::open(&host, folder.path(), CatalogConfig::default()).unwrap();
+        let (known, unknown) = (ExportId::from_bytes([1; 16]), ExportId::from_bytes([2; 16]));
+        let object = ExportObject {
+            store: Arc::new(ExportStore::files()),
+            key: "/a.csv".into(),
+            upload: "/.a.csv.tmp".into(),
+            parts: Vec::new(),
+            bytes: 3,
+        };
+        let write = |op: Op| commit(&catalog, &host, catalog.snapshot().seq(), Vec::new(), vec![op], None);
+        for export in [known, unknown] {
+            let (query_id, objects) = ("q".into(), vec![object.clone()]);
+            write(Op::ExportOpen { export, query_id, objects }).unwrap();
+            assert!(!to_finish(&catalog, export).unwrap().is_committed);
+        }
+        let committed = |export| Op::ExportCommit { export, objects: vec![object.clone()], rows: 1 };
+        // Whoever saw it before this record would abort what it names.
+        write(committed(known)).unwrap();
+        assert!(to_finish(&catalog, known).unwrap().is_committed);
+        host.faults.arm("commitlog.record.sync", 0, FaultAction::Fail);
+        assert_eq!(write(committed(unknown)).unwrap_err().kind, ErrorKind::OutcomeUnknown);
+        assert!(!catalog.snapshot().exports().any(|one| one.id == unknown && one.is_committed));
+        for export in [known, unknown] {
+            assert_eq!(to_finish(&catalog, export), None);
+        }
+    }
+}
