@@ -95,6 +95,7 @@ pub(crate) async fn run(
         names,
         export,
         once: claim.map(|claim| Box::new(move || once(&claim)) as Box<dyn Fn() -> Once + Send + Sync>),
+        is_known_early: matches!(insert.source, InsertSource::Select(_)),
     };
     job.run().await?;
     Ok(Rows::none())

@@ -1,6 +1,5 @@
 //! INSERT INTO FUNCTION: statements beside each other, and what the log says of them.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![expect(clippy::disallowed_methods, reason = "the files that are written are looked at")]
 
 use std::fs;
 use std::sync::Arc;
@@ -74,6 +73,37 @@ fn numbers_are_chosen_around_statements_beside_each_other() {
         }
         let files = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(files, 4, "each statement has a file of its own");
+        assert_eq!(exports_left(&database.session()).await, 0);
+        database.close().await;
+    });
+}
+
+#[test]
+fn repetitions_beside_each_other_write_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let database = open();
+        for format in ["CSV", "Parquet"] {
+            let path = path.with_extension(format.to_lowercase());
+            let inserts = (0..4).map(|_| {
+                let session = database.session();
+                let sql = format!(
+                    "INSERT INTO FUNCTION file('{}', '{format}') SETTINGS insert_label = 'l-{format}' \
+                     SELECT number AS n FROM numbers(3)",
+                    path.display()
+                );
+                async move { run(&session, &sql).await }
+            });
+            for inserted in join_all(inserts).await {
+                inserted.unwrap();
+            }
+            let session = database.session();
+            let count = format!("SELECT count() FROM file('{}', '{format}', 'n UInt64')", path.display());
+            let outcome = session.execute(Request::new(&count)).await.unwrap().collect().await.unwrap();
+            assert_eq!(outcome[0].column(0).as_primitive::<UInt64Type>().value(0), 3, "{format}");
+        }
         assert_eq!(exports_left(&database.session()).await, 0);
         database.close().await;
     });

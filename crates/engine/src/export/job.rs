@@ -36,6 +36,8 @@ pub(super) struct ExportJob {
     pub export: ExportId,
     /// What the statement is known by, once all of its data have passed.
     pub once: Option<Box<dyn Fn() -> Once + Send + Sync>>,
+    /// That is final before any data have passed.
+    pub is_known_early: bool,
 }
 
 /// Remembers in the log what was begun.
@@ -147,7 +149,7 @@ impl ExportJob {
         };
         let committed = match written {
             Ok((sealed, rows)) => self.commit(sealed, rows).await,
-            Err(error) => Err(Failed::undone(error)),
+            Err(error) => self.failed(error),
         };
         match committed {
             Ok(Ended::Done) => {}
@@ -175,6 +177,17 @@ impl ExportJob {
             rows += count;
         }
         Ok((export.seal().await?, rows))
+    }
+
+    /// A repetition that waited for the key of the first finds its object there: it is the label that counts then.
+    fn failed(&self, error: Error) -> Result<Ended, Failed> {
+        let once = self.once.as_ref().filter(|_| self.is_known_early && error.kind != ErrorKind::Cancelled);
+        let once = once.map(|once| once());
+        let (catalog, progress) = (&self.context.database.catalog, &self.context.progress);
+        match settled(Err(error.clone()), once.as_ref(), catalog, progress) {
+            Ok(()) => Ok(Ended::Undone),
+            Err(_) => Err(Failed::undone(error)),
+        }
     }
 
     async fn commit(&self, sealed: Sealed, rows: u64) -> Result<Ended, Failed> {
