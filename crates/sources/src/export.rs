@@ -9,6 +9,7 @@ pub mod names;
 pub mod settings;
 mod post;
 mod journal;
+mod links;
 pub mod destination;
 pub mod places;
 mod upload;

@@ -311,6 +311,17 @@ struct Walked {
     is_narrowed: bool,
 }
 
+/// Whether a file is one of ours that is still written: `.name.<id>.tmp`, with the id of an export.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    let inside = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
+    let id = inside.and_then(|inside| inside.rsplit_once('.')).map_or("", |(_, id)| id);
+    let fits = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    id.len() == 36 && id.bytes().enumerate().all(fits)
+}
+
 /// A folder that cannot be read holds no matches: it may be another user's, deep below the pattern.
 fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, walked: &mut Walked) {
     let Ok(entries) = std::fs::read_dir(FilePath::new("/").join(folder)) else { return };
@@ -321,6 +332,9 @@ fn walk_folder(folder: &str, glob: &Glob, filter: &FileFilter, walked: &mut Walk
             continue;
         };
         let wanted = !metadata.is_dir() || filter.keeps_folder(&name);
+        if metadata.is_file() && is_unfinished(&name) {
+            continue;
+        }
         let key = if folder.is_empty() { name } else { format!("{folder}/{name}") };
         walked.is_narrowed |= !wanted;
         if metadata.is_dir() && wanted && key.matches('/').count() < depth_max {

@@ -135,7 +135,7 @@ fn file_location(path: &str, files: &UserFiles) -> Result<Location> {
 }
 
 /// Without `.` and `..`, by text alone: a glob names no real folder to ask.
-fn plain_path(path: &Path) -> PathBuf {
+pub(crate) fn plain_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

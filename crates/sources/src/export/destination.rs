@@ -20,6 +20,7 @@ use crate::credentials::{Credentials, GivenCredentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::export::journal::ExportJournal;
+use crate::export::links::refuse_links;
 use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy, can_append};
 use crate::export::post::{PostTarget, body_headers};
 use crate::export::settings::ExportSettings;
@@ -141,6 +142,21 @@ impl Destination {
         self.arguments.family == Family::Url
     }
 
+    /// What tells this target from every other, as one text: service, account, bucket and key, without credentials.
+    pub fn identity(&self) -> Result<String> {
+        // A word that buckets and containers may have in their name, and hardly have.
+        let located = self.location(&|text| Ok(text.replace(PARTITION_WILDCARD, "0partition0id0")))?;
+        let parts = match &located {
+            Location::S3 { bucket, pattern } => ["s3", &bucket.endpoint, &bucket.bucket, "", pattern],
+            Location::Azure { container, pattern, .. } => {
+                ["azure", &container.endpoint, &container.account, &container.container, pattern]
+            }
+            Location::Local { pattern } => ["file", "", "", "", pattern],
+            Location::Web { .. } => return Err(only_read()),
+        };
+        Ok(parts.map(|part| format!("{part:?}")).join(" "))
+    }
+
     fn path(&self) -> &str {
         path_of(&self.arguments)
     }
@@ -224,6 +240,7 @@ impl Destination {
 
     /// ClickHouse's rule for files: append where the format can, else the settings decide.
     async fn file_spot(&self, path: &str, journal: &dyn ExportJournal) -> Result<Spot> {
+        refuse_links(Path::new(path), &self.env.user_files)?;
         let there = |path: &str| {
             self.disk
                 .exists(Path::new(path))
@@ -493,4 +510,37 @@ pub(super) fn file_error(path: &Path, done: &str, error: &std::io::Error) -> Sou
     SourceError::new(SourceErrorKind::Unavailable, format!("file \"{shown}\" could not be {done}: {error}"))
         .with_file(&shown)
         .with_code(code::CANNOT_WRITE_FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::names::temporary_of;
+    use crate::listing::is_unfinished;
+
+    #[test]
+    fn unfinished_files_are_known_by_their_name() {
+        let export = model::ExportId::from_random_bytes([0xab; 16]).to_string();
+        let temporary = temporary_of("/files/a.csv", &export);
+        assert_eq!(temporary.parent(), Some(Path::new("/files")));
+        let name = temporary.file_name().and_then(|name| name.to_str()).unwrap();
+        assert!(is_unfinished(name), "{name}");
+        for other in ["a.csv", ".a.csv", ".a.tmp", "a.tmp", ".tmp", &name[1..], &name.replace("ab", "xy")] {
+            assert!(!is_unfinished(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn files_with_an_end_are_not_appended_to() {
+        for (format, appends) in [
+            ("CSV", true),
+            ("Native", true),
+            ("Parquet", false),
+            ("Arrow", false),
+            ("ArrowStream", false),
+            ("JSON", false),
+        ] {
+            assert_eq!(can_append(FormatKind::parse(format).unwrap()), appends, "{format}");
+        }
+    }
 }

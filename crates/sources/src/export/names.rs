@@ -67,6 +67,14 @@ pub fn refuse_globs(path: &str) -> Result<()> {
 
 /// Refuses what would not name one object: a folder, a pattern, nothing.
 pub fn check_value(value: &str) -> Result<()> {
+    check_part(
+        "partition value",
+        value,
+        "partition by an expression of plain text, such as base64Encode or replaceAll of it",
+    )
+}
+
+fn check_part(what: &str, value: &str, hint: &str) -> Result<()> {
     let problem = match value.chars().find(|c| "/\\?*{}%".contains(*c) || c.is_control()) {
         _ if value.is_empty() => "is empty".to_owned(),
         _ if value == "." || value == ".." => "means a folder".to_owned(),
@@ -75,10 +83,8 @@ pub fn check_value(value: &str) -> Result<()> {
         Some(c) => format!("has the character '{c}'"),
     };
     let shown: String = value.chars().take(80).flat_map(char::escape_default).collect();
-    Err(SourceError::bad_arguments(format!(
-        "partition value \"{shown}\" {problem}: it cannot be part of a key"
-    ))
-    .with_hint("partition by an expression of plain text, such as base64Encode or replaceAll of it"))
+    Err(SourceError::bad_arguments(format!("{what} \"{shown}\" {problem}: it cannot be part of a key"))
+        .with_hint(hint))
 }
 
 /// The path of one partition under the wildcard strategy.
@@ -97,6 +103,7 @@ pub fn hive_key(
 ) -> Result<String> {
     let mut key = root.trim_end_matches('/').to_owned();
     for (name, value) in columns {
+        check_part("partition column", name, "select the column under a plain name")?;
         check_value(value)?;
         key.push_str(&format!("/{name}={value}"));
     }
@@ -201,6 +208,11 @@ mod tests {
         assert_eq!(key("out", Compression::Gzip), "out/y=2024/c=de/17.parquet.gz");
         let slash = [("y".to_owned(), "a/b".to_owned())];
         assert!(hive_key("out", &slash, "1", FormatKind::Csv, Compression::None).is_err());
+        for name in ["../../../../tmp/e", "a/b", "..", ""] {
+            let climbing = [(name.to_owned(), "1".to_owned())];
+            let error = hive_key("out", &climbing, "1", FormatKind::Csv, Compression::None).unwrap_err();
+            assert!(error.to_string().contains("partition column"), "{error}");
+        }
     }
 
     #[test]
