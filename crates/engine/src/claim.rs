@@ -140,7 +140,7 @@ fn label_of(settings: &Settings, insert: &Insert) -> Result<Option<Label>, Error
 
 /// Whether tokens and rows are compared: `deduplicate_insert` when it is given, else `insert_deduplicate`; for
 /// INSERT SELECT also `deduplicate_insert_select`. Labels are asked for by name and need no setting.
-fn is_compared(settings: &Settings, insert: &Insert) -> bool {
+pub(crate) fn is_compared(settings: &Settings, insert: &Insert) -> bool {
     let compares = match settings.get_text("deduplicate_insert").as_str() {
         "enable" if settings.is_changed("deduplicate_insert") => true,
         "disable" => false,

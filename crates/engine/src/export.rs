@@ -17,13 +17,13 @@ use sources::Destination;
 use sources::export::ExportNames;
 use sql::{Insert, InsertSource, TableFunctionCall};
 
-use crate::claim::Claim;
+use crate::claim::{Claim, is_compared};
 use crate::conform::Conform;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::exports::finish_waiting;
 use crate::fingerprint::of_token;
-use crate::infile::{as_select_of, is_infile};
+use crate::infile::{as_select, as_select_of, is_infile};
 use crate::insert::repeats;
 use crate::insert_rows::{Batches, format_rows, value_rows};
 use crate::insert_shape::InsertShape;
@@ -36,11 +36,11 @@ use crate::source_settings::export_settings;
 use job::ExportJob;
 use partitions::Partitions;
 
-/// Runs an INSERT whose target is `function`.
+/// Runs an INSERT whose target is `function`, or a table outside that is `function` with the columns it declares.
 pub(crate) async fn run(
     context: &Arc<StatementContext>,
     insert: &Insert,
-    function: &TableFunctionCall,
+    (function, declared): (&TableFunctionCall, Option<&TableDef>),
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
@@ -51,10 +51,13 @@ pub(crate) async fn run(
     let is_partitioned = insert.partition_by.is_some();
     let destination = Destination::new(&call, &env, disk, settings, is_partitioned)?;
     let destination = Arc::new(destination);
-    let target = target_id(insert, &destination);
-    let mut insert = with_token_as_label(context, insert);
+    let target = target_id(insert, &destination)?;
+    let mut insert = with_token_as_label(context, insert, target);
     if is_infile(&insert) {
-        insert = as_select_of(&insert, known_structure(&destination)?)?;
+        insert = match declared {
+            Some(def) => as_select(&insert, def)?,
+            None => as_select_of(&insert, known_structure(&destination)?)?,
+        };
     }
     let insert = &insert;
     finish_waiting_elsewhere(context, &destination).await?;
@@ -76,7 +79,8 @@ pub(crate) async fn run(
             return Ok(Rows::none());
         }
     }
-    let Incoming { def, conform, rows } = incoming(context, insert, &destination, target, text, body).await?;
+    let Incoming { def, conform, rows } =
+        incoming(context, insert, (&destination, declared), target, text, body).await?;
     let partitions = Partitions::new(context, insert, &def, &destination)?;
     let export = ExportId::from_random_bytes(random_bytes(context));
     // Tokens are names of tables; a function's was made a label.
@@ -89,7 +93,7 @@ pub(crate) async fn run(
     let job = ExportJob {
         context: Arc::clone(context),
         destination,
-        conform: Arc::new(conform),
+        conform,
         partitions,
         rows,
         names,
@@ -123,39 +127,43 @@ async fn finish_waiting_elsewhere(
 /// Rows on their way, and what they become.
 struct Incoming {
     def: Arc<TableDef>,
-    conform: Conform,
+    conform: Arc<Conform>,
     rows: Batches,
 }
 
 async fn incoming(
     context: &Arc<StatementContext>,
     insert: &Insert,
-    destination: &Destination,
+    (destination, declared): (&Destination, Option<&TableDef>),
     target: TableId,
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Incoming, Error> {
-    let given = destination.structure.clone();
+    let given = match declared {
+        Some(def) => Some(Arc::new(declared_def(target, destination, def))),
+        None => destination.structure.clone().map(|given| Arc::new(table_def(target, destination, given))),
+    };
     let columns = insert.columns.as_deref();
+    let tables = &context.database.tables;
+    let statement = || context.statement_state();
     if let InsertSource::Select(query) = &insert.source {
         let planned = plan(context, query, None).await?;
-        let found = || -> Result<Vec<(String, ColumnType)>, Error> {
+        let found = || -> Result<Arc<TableDef>, Error> {
             let schema = planned.result_schema()?;
-            Ok(schema.fields().iter().map(|field| (field.name().clone(), from_field(field))).collect())
+            let found = schema.fields().iter().map(|field| (field.name().clone(), from_field(field)));
+            Ok(Arc::new(table_def(target, destination, found.collect())))
         };
-        let def = Arc::new(table_def(target, destination, given.map_or_else(found, Ok)?));
+        let def = given.map_or_else(found, Ok)?;
         let physical = planned.physical().await?;
         let schema = planned.labelled(&physical.schema());
-        let defaults = vec![None; def.columns.len()];
+        let (_, defaults) = tables.compile_once(&def, &statement)?;
         let conform = Conform::new(&def, columns, schema.fields().len(), &defaults)?
             .with_null_as_default(context.settings.get_bool("insert_null_as_default"));
         let rows = stream_of(context, &planned.state, physical, schema)?;
-        return Ok(Incoming { def, conform, rows });
+        return Ok(Incoming { def, conform: Arc::new(conform), rows });
     }
-    let structure = known_structure(destination)?;
-    let def = Arc::new(table_def(target, destination, structure.to_vec()));
-    let (table, _) = context.database.tables.compile(&def)?;
-    let defaults = vec![None; def.columns.len()];
+    let def = given.ok_or_else(|| columns_unknown(destination))?;
+    let (table, defaults) = tables.compile_once(&def, &statement)?;
     let shape = InsertShape::new(table, columns, &defaults)?;
     let rows = match &insert.source {
         InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
@@ -164,17 +172,17 @@ async fn incoming(
             return Err(Error::internal("a SELECT was read as rows"));
         }
     };
-    let conform =
-        Conform::new(&def, columns, shape.width(), &defaults)?.with_native(Arc::clone(&shape.reader));
-    Ok(Incoming { def, conform, rows })
+    Ok(Incoming { def, conform: shape.conform, rows })
 }
 
 /// Columns that the call names: nothing but a SELECT brings names of its own.
 fn known_structure(destination: &Destination) -> Result<&[(String, ColumnType)], Error> {
-    destination.structure.as_deref().ok_or_else(|| {
-        let message = format!("the columns of \"{}\" are not known", destination.shown());
-        Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
-    })
+    destination.structure.as_deref().ok_or_else(|| columns_unknown(destination))
+}
+
+fn columns_unknown(destination: &Destination) -> Error {
+    let message = format!("the columns of \"{}\" are not known", destination.shown());
+    Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
 }
 
 /// The columns of an output as a table, for all that knows rows only as rows of one.
@@ -207,21 +215,28 @@ fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, Col
     }
 }
 
-/// Stands for the target in the fingerprint of a statement: where and how it writes, not with which key.
-fn target_id(insert: &Insert, destination: &Destination) -> TableId {
-    let partition_by = insert.partition_by.as_ref().map(ToString::to_string).unwrap_or_default();
-    let (format, compression) = (destination.format.name(), destination.compression.name());
-    let text = format!("export {} {format} {compression} {partition_by}", destination.shown());
-    TableId::from_bytes(of_token(&text).to_le_bytes())
+/// The same for a table outside: with the defaults of its columns, without what is about its place.
+fn declared_def(id: TableId, destination: &Destination, declared: &TableDef) -> TableDef {
+    let columns = declared.columns.clone();
+    TableDef { columns, next_column_id: declared.next_column_id, ..table_def(id, destination, Vec::new()) }
 }
 
-/// A token names an INSERT into a table, and a function is none: it is kept as a label nobody writes by hand.
-fn with_token_as_label(context: &StatementContext, insert: &Insert) -> Insert {
+/// Stands for the target in the fingerprint of a statement: where and how it writes, not with which key.
+fn target_id(insert: &Insert, destination: &Destination) -> Result<TableId, Error> {
+    let partition_by = insert.partition_by.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (format, compression) = (destination.format.name(), destination.compression.name());
+    let text = format!("export {} {format} {compression} {partition_by}", destination.identity()?);
+    Ok(TableId::from_bytes(of_token(&text).to_le_bytes()))
+}
+
+/// A token names an INSERT into a table, and a function is none: it is kept as a label nobody writes by hand. As for
+/// tables, it is one of its target alone, and nothing where rows are not compared.
+fn with_token_as_label(context: &StatementContext, insert: &Insert, target: TableId) -> Insert {
     let token = context.settings.get_text("insert_deduplication_token");
     let has_label = insert.label.is_some() || !context.settings.get_text("insert_label").is_empty();
     let mut insert = insert.clone();
-    if !token.is_empty() && !has_label {
-        insert.label = Some(format!("export-token-{:032x}", of_token(&token)));
+    if !token.is_empty() && !has_label && is_compared(&context.settings, &insert) {
+        insert.label = Some(format!("export-token-{:032x}", of_token(&format!("{target} {token}"))));
     }
     insert
 }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use catalog::TableState;
-use sql::{CallArgument, CallValue, Insert, InsertTarget};
+use model::TableDef;
+use sql::{Insert, InsertTarget};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
@@ -28,7 +29,7 @@ pub(crate) async fn run(
         InsertTarget::Table(name) => name,
         InsertTarget::Function(function) => {
             let call = sql::table_function_call(function)?;
-            return into_call(context, insert, &call, text, body).await;
+            return into_call(context, insert, (&call, None), text, body).await;
         }
     };
     if context.resolve(name).0 == SYSTEM {
@@ -50,14 +51,14 @@ pub(crate) async fn run(
 async fn into_call(
     context: &Arc<StatementContext>,
     insert: &Insert,
-    call: &sql::TableFunctionCall,
+    target: (&sql::TableFunctionCall, Option<&TableDef>),
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
     if context.rolls_back {
         return Err(Error::unsupported("EXPLAIN ANALYZE of an INSERT that writes outside"));
     }
-    Box::pin(export::run(context, insert, call, text, body)).await
+    Box::pin(export::run(context, insert, target, text, body)).await
 }
 
 /// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
@@ -69,22 +70,16 @@ async fn into_table_outside(
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
     let def = &table.def;
-    let mut call = call_of(def)?;
-    let declared: Vec<String> = def
-        .columns
-        .iter()
-        .map(|column| format!("{} {}", sql::escape::quote_name(&column.name), column.column_type))
-        .collect();
-    if !declared.is_empty() {
-        let value = CallValue::Text(declared.join(", "));
-        call.arguments.push(CallArgument { name: Some("structure".to_owned()), value });
-    }
+    let call = call_of(def)?;
     let mut insert = insert.clone();
-    insert.partition_by = match def.partition_by.as_slice() {
+    // The definition names columns by their ids; INSERT INTO FUNCTION by their names, a tuple in parentheses.
+    let keys: Vec<String> = def.partition_by.iter().map(|key| sql::display_expression(key, def)).collect();
+    insert.partition_by = match keys.as_slice() {
         [] => None,
         [one] => Some(Box::new(sql::parse_expression(one)?)),
-        several => Some(Box::new(sql::parse_expression(&format!("tuple({})", several.join(", ")))?)),
+        several => Some(Box::new(sql::parse_expression(&format!("({})", several.join(", ")))?)),
     };
     let context = with_own_settings(context, def)?;
-    into_call(&context, &insert, &call, text, body).await
+    let declared = Some(def.as_ref()).filter(|def| !def.columns.is_empty());
+    into_call(&context, &insert, (&call, declared), text, body).await
 }

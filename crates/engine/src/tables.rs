@@ -142,6 +142,20 @@ impl Tables {
         let known = if asks { KnownDefaults::OfStatement } else { KnownDefaults::Same(Arc::new(defaults)) };
         Ok((table, known))
     }
+
+    /// The table and its defaults as they are in one statement; nothing of it is kept.
+    pub(crate) fn compile_once(
+        &self,
+        def: &Arc<TableDef>,
+        statement: StatementState<'_>,
+    ) -> Result<(Table, Arc<Defaults>), Error> {
+        let (table, known) = self.compile(def)?;
+        let defaults = match known {
+            KnownDefaults::Same(defaults) => defaults,
+            KnownDefaults::OfStatement => Arc::new(compile_defaults(&statement()?, def)?.0),
+        };
+        Ok((table, defaults))
+    }
 }
 
 /// The defaults of the stored columns, and whether one of them asks about its statement.
