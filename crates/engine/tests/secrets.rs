@@ -55,6 +55,7 @@ const PLACES: &[&str] = &[
     "SELECT * FROM s3('http://127.0.0.1:1/b/x.csv', 'id', 'KEY') SETTINGS max_threads = 'x'",
     // Comments.
     "SELECT 1 -- FROM s3('http://127.0.0.1:1/b/x.csv', 'id', 'KEY')",
+    "SELECT 1 -- FROM s3('http://127.0.0.1:1/b/x.csv',\n-- 'id',\n-- 'KEY')",
     "SELECT 1 /* secret_access_key = 'KEY' */",
     "SELECT nosuch /* s3('u', 'id', 'KEY') */ FROM numbers(1)",
     // Other statements.

@@ -30,14 +30,32 @@ pub(super) struct Upload {
     held: BytesMut,
     grant: MemoryGrant,
     id: Option<String>,
-    sent: VecDeque<SentPart>,
+    sent: VecDeque<PartRequest>,
     parts: Vec<Arc<str>>,
     bytes: u64,
 }
 
-struct SentPart {
-    request: PartRequest,
+/// The content of a part: its memory is free again when the request needs it no more, whoever waits for the answer.
+struct GrantedBytes {
+    content: Bytes,
     _memory: MemoryGrant,
+}
+
+impl AsRef<[u8]> for GrantedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.content
+    }
+}
+
+/// What became of bytes that an object was given.
+pub(super) enum Pushed {
+    Taken,
+    /// They were taken, and the upload has to be begun before it can take more.
+    Full,
+    /// They were not taken: there is no memory for them before the upload is begun.
+    Unbegun,
+    /// They were not taken: this object has nothing to send that would make memory free.
+    Refused(SourceError),
 }
 
 impl Upload {
@@ -62,10 +80,11 @@ impl Upload {
         }
     }
 
-    /// Takes bytes; `true` when the upload has to be begun before it can take more. An object that is `alone` may
-    /// become one request, so more of it is held back.
-    pub(super) async fn push(&mut self, bytes: &[u8], alone: bool) -> Result<bool> {
-        self.hold(bytes.len()).await?;
+    /// Takes bytes. An object that is `alone` may become one request, so more of it is held back.
+    pub(super) async fn push(&mut self, bytes: &[u8], alone: bool) -> Result<Pushed> {
+        if let Some(not_taken) = self.hold(bytes.len()).await? {
+            return Ok(not_taken);
+        }
         self.held.extend_from_slice(bytes);
         self.bytes += length(bytes.len());
         let held_max = match alone {
@@ -73,10 +92,10 @@ impl Upload {
             false => self.limits.sizes.bytes_of(0),
         };
         if self.id.is_none() {
-            return Ok(length(self.held.len()) > held_max);
+            return Ok(if length(self.held.len()) > held_max { Pushed::Full } else { Pushed::Taken });
         }
         self.send_full().await?;
-        Ok(false)
+        Ok(Pushed::Taken)
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -96,6 +115,16 @@ impl Upload {
             self.send(full).await?;
         }
         Ok(())
+    }
+
+    /// Bytes that could be sent as a part, if there are enough for one.
+    pub(super) fn sendable_bytes(&self) -> Option<usize> {
+        Some(self.held.len()).filter(|bytes| length(*bytes) >= PART_BYTES_MIN)
+    }
+
+    /// Sends all that is held as one part, which may be smaller than the others.
+    pub(super) async fn send_held(&mut self) -> Result<()> {
+        self.send(self.held.len()).await
     }
 
     /// Sends the rest; the object is not waited for.
@@ -154,35 +183,40 @@ impl Upload {
             .with_hint("raise s3_min_upload_part_size, or write several objects with PARTITION BY"));
         }
         let content = self.held.split_to(bytes).freeze();
+        let content = Bytes::from_owner(GrantedBytes { content, _memory: self.grant.split(length(bytes)) });
         let id = self.id.as_deref().unwrap_or_default();
-        let request = self.store.put_part(&self.key, id, index, content)?;
-        self.sent.push_back(SentPart { request, _memory: self.grant.split(length(bytes)) });
+        self.sent.push_back(self.store.put_part(&self.key, id, index, content)?);
         Ok(())
     }
 
-    /// In order: the first part sent is the first to be waited for.
-    async fn wait_for_one(&mut self) -> Result<()> {
-        let Some(part) = self.sent.pop_front() else { return Ok(()) };
-        let done = part.request.await.map_err(|_| {
+    /// In order: the first part sent is the first to be waited for. `false`: none is on its way.
+    pub(super) async fn wait_for_one(&mut self) -> Result<bool> {
+        let Some(part) = self.sent.pop_front() else { return Ok(false) };
+        let done = part.await.map_err(|_| {
             SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down")
         })?;
         self.parts.push(done?.into());
-        Ok(())
+        Ok(true)
     }
 
-    /// Has memory for more bytes. Refused, it waits for what is on its way, then sends a smaller part.
-    async fn hold(&mut self, more: usize) -> Result<()> {
+    /// Has memory for more bytes, or says why not. Refused, it waits for what is on its way, then sends a smaller part.
+    async fn hold(&mut self, more: usize) -> Result<Option<Pushed>> {
         loop {
-            let Err(refused) = self.grant.try_grow(length(more)) else { return Ok(()) };
-            if !self.sent.is_empty() {
-                self.wait_for_one().await?;
-            } else if self.id.is_some() && length(self.held.len()) >= PART_BYTES_MIN {
-                self.send(self.held.len()).await?;
-            } else {
-                let message = format!("writing \"{}\": {refused}", self.store.shown(&self.key));
-                return Err(SourceError::new(SourceErrorKind::Memory, message).with_hint(
-                    "raise max_memory_usage, lower s3_min_upload_part_size, or write fewer partitions at once",
-                ));
+            let Err(refused) = self.grant.try_grow(length(more)) else { return Ok(None) };
+            if self.wait_for_one().await? {
+                continue;
+            }
+            match (self.sendable_bytes(), self.has_begun()) {
+                (Some(_), true) => self.send_held().await?,
+                (Some(_), false) => return Ok(Some(Pushed::Unbegun)),
+                (None, _) => {
+                    let message = format!("writing \"{}\": {refused}", self.store.shown(&self.key));
+                    return Ok(Some(Pushed::Refused(
+                        SourceError::new(SourceErrorKind::Memory, message).with_hint(
+                            "raise max_memory_usage, lower s3_min_upload_part_size, or write fewer partitions at once",
+                        ),
+                    )));
+                }
             }
         }
     }

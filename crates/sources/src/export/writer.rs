@@ -20,7 +20,7 @@ use crate::export::finish::{self, Reachable};
 use crate::export::journal::ExportJournal;
 use crate::export::local_file::LocalFile;
 use crate::export::post::{Post, Posted};
-use crate::export::upload::{Upload, UploadLimits, WholeObject};
+use crate::export::upload::{Pushed, Upload, UploadLimits, WholeObject};
 
 /// What makes the names of this statement's objects its own.
 #[derive(Clone, Debug)]
@@ -214,21 +214,54 @@ impl Export {
 
     async fn push(&mut self, at: usize, bytes: &[u8]) -> Result<u64> {
         let alone = self.is_alone();
-        let begins = match &mut self.objects[at].body {
-            Body::File(file) => {
-                file.push(bytes)?;
-                false
+        loop {
+            let pushed = match &mut self.objects[at].body {
+                Body::File(file) => {
+                    file.push(bytes)?;
+                    Pushed::Taken
+                }
+                Body::Upload(upload) => upload.push(bytes, alone).await?,
+                Body::Page(post) => {
+                    post.push(bytes.to_vec()).await?;
+                    Pushed::Taken
+                }
+            };
+            match pushed {
+                Pushed::Taken => break,
+                Pushed::Full => {
+                    self.begin(at).await?;
+                    break;
+                }
+                Pushed::Unbegun => self.begin(at).await?,
+                Pushed::Refused(error) => {
+                    if !self.give_back().await? {
+                        return Err(error);
+                    }
+                }
             }
-            Body::Upload(upload) => upload.push(bytes, alone).await?,
-            Body::Page(post) => {
-                post.push(bytes.to_vec()).await?;
-                false
-            }
-        };
-        if begins {
-            self.begin(at).await?;
         }
         Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+    }
+
+    /// Makes memory free that other objects have: a part on its way is waited for, else the largest that can be a part
+    /// is sent. `false`: nothing can be.
+    async fn give_back(&mut self) -> Result<bool> {
+        let mut largest: Option<(usize, usize)> = None;
+        for (at, object) in self.objects.iter_mut().enumerate() {
+            let Body::Upload(upload) = &mut object.body else { continue };
+            if upload.wait_for_one().await? {
+                return Ok(true);
+            }
+            largest = largest.max(upload.sendable_bytes().map(|bytes| (bytes, at)));
+        }
+        let Some((_, at)) = largest else { return Ok(false) };
+        self.begin(at).await?;
+        if let Body::Upload(upload) = &mut self.objects[at].body
+            && upload.sendable_bytes().is_some()
+        {
+            upload.send_held().await?;
+        }
+        Ok(true)
     }
 
     /// Whether one PUT may be the whole statement, as far as is known.
@@ -238,6 +271,9 @@ impl Export {
 
     async fn begin(&mut self, at: usize) -> Result<()> {
         let Body::Upload(upload) = &mut self.objects[at].body else { return Ok(()) };
+        if upload.has_begun() {
+            return Ok(());
+        }
         let object = upload.begin().await?;
         let store = Some(Arc::clone(upload.store()));
         self.begun_object(store, object)?;

@@ -396,6 +396,34 @@ fn memory_that_is_refused_is_an_error_that_says_what_to_lower() {
 }
 
 #[test]
+fn what_is_held_is_sent_before_memory_is_refused() {
+    let mut fixture = Fixture::new();
+    fixture.env.memory = MemoryBudget::new(8 << 20);
+    let mut writing = Writing::new(&fixture);
+    let batches: Vec<RecordBatch> = std::iter::repeat_with(|| wide(1)).take(20).collect();
+    let (_, sealed) = writing.sealed("b/big.csv", &batches).unwrap();
+    writing.commit(sealed).unwrap();
+    let row = fixture.server.content("b", "big.csv").len() / 20;
+    assert!(row > 1 << 20);
+    assert_eq!(fixture.env.memory.used(), 0);
+    // The second object has too little for a part when memory ends: the first one sends what it has.
+    writing.partitioned = true;
+    let mut export = writing.begin("s3", "b/p_{_partition_id}.csv").unwrap();
+    let sealed = fixture.run(async {
+        for (value, count) in [("a", 6), ("b", 4), ("a", 3)] {
+            for _ in 0..count {
+                export.write(Some(&PartitionKey::Value(value.to_owned())), &wide(1)).await?;
+            }
+        }
+        export.seal().await
+    });
+    writing.commit(sealed.unwrap()).unwrap();
+    for (key, rows) in [("p_a.csv", 9), ("p_b.csv", 4)] {
+        assert_eq!(fixture.server.content("b", key).len(), rows * row, "{key}");
+    }
+}
+
+#[test]
 fn local_files_are_renamed_appended_to_and_numbered() {
     let fixture = Fixture::new();
     let mut writing = Writing::new(&fixture);
