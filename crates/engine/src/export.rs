@@ -80,7 +80,7 @@ pub(crate) async fn run(
         }
     }
     let Incoming { def, conform, rows } =
-        incoming(context, insert, (&destination, declared), target, text, body).await?;
+        Box::pin(incoming(context, insert, (&destination, declared), target, text, body)).await?;
     let partitions = Partitions::new(context, insert, &def, &destination)?;
     let export = ExportId::from_random_bytes(random_bytes(context));
     // Tokens are names of tables; a function's was made a label.

@@ -96,7 +96,8 @@ async fn resolve_wanted(
         Some(columns) => SourceColumns::given(columns, partitions)?,
         None if files.is_empty() => return Err(no_files()),
         None => {
-            let Some(Inferred { columns, notes: found }) = found.columns(format, is_narrowed).await? else {
+            let Some(Inferred { columns, notes: found }) = found.columns(&files, format, is_narrowed).await?
+            else {
                 return Ok(None);
             };
             notes.extend(found);
@@ -152,9 +153,14 @@ impl Found<'_> {
     }
 
     /// `None` if the files that the filter left have none.
-    async fn columns(&self, format: FormatKind, is_narrowed: bool) -> Result<Option<Inferred>> {
+    async fn columns(
+        &self,
+        files: &[Arc<SourceFile>],
+        format: FormatKind,
+        is_narrowed: bool,
+    ) -> Result<Option<Inferred>> {
         let inference = Inference { env: self.env, store: self.store, format, compression: self.compression };
-        match inference.run(self.files).await {
+        match inference.run(files).await {
             Err(error) if is_narrowed && error.kind() == SourceErrorKind::NoStructure => Ok(None),
             other => other.map(Some),
         }

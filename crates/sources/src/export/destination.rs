@@ -19,6 +19,7 @@ use crate::connector::header_map;
 use crate::credentials::{Credentials, GivenCredentials, S3Environment};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::export::asked::{format_of, name_of, path_of, refuse_storage_class};
 use crate::export::journal::ExportJournal;
 use crate::export::links::refuse_links;
 use crate::export::names::{self, PARTITION_WILDCARD, PartitionStrategy, can_append};
@@ -425,35 +426,9 @@ impl Bucket {
     }
 }
 
-/// The path or URL whose suffix counts.
-fn name_of(arguments: &ObjectArguments) -> &str {
-    match arguments.family {
-        Family::Url => arguments.url.split(['?', '#']).next().unwrap_or_default(),
-        _ => path_of(arguments),
-    }
-}
-
-fn path_of(arguments: &ObjectArguments) -> &str {
-    match arguments.family {
-        Family::Azure => &arguments.blob_path,
-        _ => &arguments.url,
-    }
-}
-
 pub(super) fn only_read() -> SourceError {
     SourceError::unsupported("writing with a presigned URL is not supported")
         .with_hint("s3(), gcs(), azureBlobStorage(), url() and file() can be written")
-}
-
-/// The client cannot ask for a class when it begins an upload in parts.
-fn refuse_storage_class(arguments: &ObjectArguments) -> Result<()> {
-    match &arguments.storage_class {
-        Some(class) if !class.eq_ignore_ascii_case("STANDARD") => {
-            Err(SourceError::unsupported(format!("writing with storage class \"{class}\" is not supported"))
-                .with_hint("write with STANDARD, and let a lifecycle rule of the bucket move the objects"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The bucket that a record names; a container of Azure is none.
@@ -466,26 +441,6 @@ pub(super) fn bucket_of(place: &ExportStore) -> Option<BucketLocation> {
         version: None,
         headers: Vec::new(),
     })
-}
-
-fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
-    let unknown = |message: String| SourceError::bad_arguments(message).with_code(code::UNKNOWN_FORMAT);
-    let format = match &arguments.format {
-        Some(name) => FormatKind::parse(name).ok_or_else(|| unknown(format!("unknown format \"{name}\"")))?,
-        None => {
-            let plain = Compression::by_suffix(name_of(arguments)).1;
-            FormatKind::of_file_name(plain).ok_or_else(|| {
-                let message = format!("the name \"{}\" tells no format to write", name_of(arguments));
-                SourceError::bad_arguments(message)
-                    .with_code(code::CANNOT_DETECT_FORMAT)
-                    .with_hint("give the format as an argument")
-            })?
-        }
-    };
-    match format.is_output() {
-        true => Ok(format),
-        false => Err(unknown(format!("format \"{}\" cannot be written", format.name()))),
-    }
 }
 
 fn exists(bucket: &Bucket, key: &str) -> SourceError {
@@ -513,34 +468,4 @@ pub(super) fn file_error(path: &Path, done: &str, error: &std::io::Error) -> Sou
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::export::names::temporary_of;
-    use crate::listing::is_unfinished;
-
-    #[test]
-    fn unfinished_files_are_known_by_their_name() {
-        let export = model::ExportId::from_random_bytes([0xab; 16]).to_string();
-        let temporary = temporary_of("/files/a.csv", &export);
-        assert_eq!(temporary.parent(), Some(Path::new("/files")));
-        let name = temporary.file_name().and_then(|name| name.to_str()).unwrap();
-        assert!(is_unfinished(name), "{name}");
-        for other in ["a.csv", ".a.csv", ".a.tmp", "a.tmp", ".tmp", &name[1..], &name.replace("ab", "xy")] {
-            assert!(!is_unfinished(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn files_with_an_end_are_not_appended_to() {
-        for (format, appends) in [
-            ("CSV", true),
-            ("Native", true),
-            ("Parquet", false),
-            ("Arrow", false),
-            ("ArrowStream", false),
-            ("JSON", false),
-        ] {
-            assert_eq!(can_append(FormatKind::parse(format).unwrap()), appends, "{format}");
-        }
-    }
-}
+mod tests;

@@ -84,6 +84,16 @@ impl ExportJournal for NoJournal {
     fn opened(&self, _: &[ExportObject]) -> Result<(), SourceError> {
         Err(SourceError::bad_arguments("a page was noted in the journal"))
     }
+
+    fn reserve<'a>(
+        &'a self,
+        _: &'a model::ExportStore,
+        key: &'a str,
+        _: bool,
+    ) -> futures::future::BoxFuture<'a, Result<(), SourceError>> {
+        let error = SourceError::bad_arguments(format!("page {key} was reserved"));
+        Box::pin(std::future::ready(Err(error)))
+    }
 }
 
 fn begin(fixture: &Fixture, url: &str, more: &[(&str, &str)], parts: bool) -> Result<Export, SourceError> {
