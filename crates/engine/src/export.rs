@@ -112,7 +112,11 @@ async fn finish_waiting_elsewhere(
 ) -> Result<(), Error> {
     let waits = |place: &model::ExportStore| destination.can_finish(place);
     let snapshot = context.database.catalog.snapshot();
-    if !snapshot.exports().any(|export| export.objects.iter().any(|object| waits(&object.store))) {
+    let is_left = |export: &catalog::ExportState| {
+        !context.database.exports.is_running(export.id)
+            && export.objects.iter().any(|object| waits(&object.store))
+    };
+    if !snapshot.exports().any(|export| is_left(export)) {
         return Ok(());
     }
     let (database, destination) = (Arc::clone(&context.database), Arc::clone(destination));
