@@ -150,7 +150,7 @@ fn calls() {
         ("secret_access_key", "SECRETSECRET"),
     ];
     let keys: BTreeMap<String, String> = keys.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let collections = NamedCollections(BTreeMap::from([("coll".to_owned(), keys)]));
+    let collections = NamedCollections::new(BTreeMap::from([("coll".to_owned(), keys)]));
     // Up to that many pages are made of one URL.
     let settings = SourceSettings { glob_expansion_max: 50, ..SourceSettings::default() };
     let files = UserFiles { root: "/data/files".into(), anywhere: false };
@@ -203,7 +203,7 @@ const CODECS: [Compression; 8] = [
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
 
 fn encoded(compression: Compression, text: &[u8]) -> Vec<u8> {
-    let mut encoder = Encoder::new(compression, None).unwrap();
+    let mut encoder = Encoder::new(compression, sources::Effort::default()).unwrap();
     let mut file = Vec::new();
     encoder.encode(text, &mut file).unwrap();
     encoder.finish(&mut file).unwrap();

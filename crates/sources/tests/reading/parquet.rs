@@ -224,10 +224,9 @@ fn without_null_counts(file: &Bytes) -> Bytes {
     for row_group in builder.take_row_groups() {
         let mut row_group = row_group.into_builder();
         let columns = row_group.take_columns().into_iter().map(|column| {
-            let Some(Statistics::Int64(known)) = column.statistics().cloned() else {
-                panic!("no statistics")
-            };
-            let (min, max) = (known.min_opt().copied(), known.max_opt().copied());
+            let known = column.statistics().unwrap();
+            let bound = |bytes: Option<&[u8]>| bytes.map(|b| i64::from_le_bytes(b.try_into().unwrap()));
+            let (min, max) = (bound(known.min_bytes_opt()), bound(known.max_bytes_opt()));
             let uncounted = Statistics::int64(min, max, None, None, false);
             column.into_builder().set_statistics(uncounted).build().unwrap()
         });

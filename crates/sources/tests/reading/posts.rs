@@ -114,7 +114,9 @@ fn finish(fixture: &Fixture, mut export: Export) -> Result<(), SourceError> {
     fixture.run(async {
         match export.seal().await? {
             Sealed::Posted(pages) => pages.finish().await,
-            Sealed::Whole { .. } | Sealed::Staged(_) => panic!("a page became an object"),
+            Sealed::Whole { .. } | Sealed::Staged(_) => {
+                Err(SourceError::bad_arguments("a page became an object"))
+            }
         }
     })
 }
