@@ -33,6 +33,14 @@ NOT_READ = {
     "fuzzing/5068991573000192": "the Parquet library refuses decimals wider than their bytes",
 }
 
+# Readings that differ from ClickHouse's on purpose, with the reason; docs/design/formats.md says more.
+DIFFERENT = {
+    "tuple_object_order.ndjson": "elements of an object keep the order of the first row, ClickHouse sorts them",
+    "whitespace.tsv": "the first row is data",
+    "people.csv": "a byte order mark is never a part of a value",
+    "timestampformat.csv": "\"June 2003\" is a date to best effort",
+}
+
 
 def folder_of(arguments):
     named = arguments[1:2] or [os.environ.get("GRISTMILL_TESTDATA", "")]
@@ -121,6 +129,8 @@ def judge_text(entry, name, answer):
     """ClickHouse's rows, or an error; a file with no verdict only has to be answered."""
     theirs = entry["clickhouse"][name]
     if entry["verdict"] == "no_crash" or isinstance(answer, str):
+        return None
+    if any(entry["file"].endswith(known) for known in DIFFERENT):
         return None
     if "rows" not in theirs:
         return None

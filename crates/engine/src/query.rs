@@ -69,7 +69,8 @@ pub(crate) async fn plan_into(
     let planning = context.profile.timed(Span::Plan);
     let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
-    let types = if uses_target { of_insert(&prepared.ast, target) } else { HashMap::new() };
+    let types =
+        if uses_target && !target.is_empty() { of_insert(&prepared.ast, target) } else { HashMap::new() };
     let mut wanted = Wanted { names: names_in(&prepared.ast), files: of_calls(&prepared.ast), types };
     let outside = tables_in(context, &prepared.ast);
     drop(planning);

@@ -54,7 +54,12 @@ impl Inference<'_> {
         let wanted = &settings.wanted_types;
         let found = match self.found(files, &hints).await {
             Ok(found) => found,
-            Err(error) if wanted.whole && error.kind() == SourceErrorKind::NoStructure => {
+            // A table without columns, or none at all, says nothing of the files.
+            Err(error)
+                if wanted.whole
+                    && !wanted.columns.is_empty()
+                    && error.kind() == SourceErrorKind::NoStructure =>
+            {
                 let notes = vec![format!("the columns are those of the table, because {error}")];
                 return Ok(Inferred { columns: wanted.columns.clone(), notes });
             }

@@ -198,3 +198,14 @@ fn rows_are_counted_by_the_columns_a_file_is_read_with() {
     let rows = fixture.env.schema_cache.rows();
     assert!(rows.iter().all(|row| !row.key.source.ends_with("/y.csv")), "{rows:?}");
 }
+
+#[test]
+fn a_file_that_cannot_be_inferred_is_no_table_without_columns() {
+    let mut fixture = Fixture::new();
+    fixture.server.put("b", "cut.csv", "\"hello\n\n world\n");
+    fixture.settings(|settings| {
+        settings.wanted_types = sources::WantedTypes { columns: Vec::new(), whole: true };
+    });
+    let error = fixture.s3("b/cut.csv", &["CSV"]).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));
+}
