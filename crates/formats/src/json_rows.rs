@@ -86,10 +86,20 @@ fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<()
     Err(SplitError { code: code::TOO_DEEP_RECURSION, message, at, cell: 0 })
 }
 
+/// The key as JSON has it, if it needs no escapes.
+fn quoted(name: &[u8]) -> Vec<u8> {
+    match name.iter().any(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ') {
+        true => Vec::new(),
+        false => [b"\"", name, b"\""].concat(),
+    }
+}
+
 /// Splitter of JSONEachRow.
 pub(crate) struct JsonObjects {
     names: Vec<Vec<u8>>,
     by_name: HashMap<Vec<u8>, usize>,
+    /// Names in quotes, in order, as keys mostly stand in a row; empty where a name has to be escaped.
+    quoted: Vec<Vec<u8>>,
     /// Inside `[ ... ]` around all rows.
     in_array: bool,
     started: bool,
@@ -105,9 +115,11 @@ impl JsonObjects {
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, settings: &FormatSettings) -> Self {
         let names: Vec<Vec<u8>> = names.map(|name| name.as_bytes().to_vec()).collect();
         let by_name = names.iter().cloned().enumerate().map(|(at, name)| (name, at)).collect();
+        let quoted = names.iter().map(|name| quoted(name)).collect();
         Self {
             names,
             by_name,
+            quoted,
             in_array: false,
             started: false,
             skip_unknown: settings.skip_unknown_fields,
@@ -138,9 +150,11 @@ impl JsonObjects {
     }
 
     /// Walks the members of the object at `at`, calling `member` with key and value, and gives its end.
+    /// `likely` are keys as they are expected in this order.
     fn members<'a>(
         bytes: &'a [u8],
         at: usize,
+        likely: &[Vec<u8>],
         mut member: impl FnMut(&'a [u8], &'a [u8], usize) -> Result<(), SplitError>,
     ) -> Result<usize, Stop> {
         let mut at = skip_space(bytes, at + 1);
@@ -152,7 +166,10 @@ impl JsonObjects {
                 Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
                 None => return Err(Stop::NeedsMore),
             }
-            let key_end = value_at(bytes, at, count)?;
+            let key_end = match likely.get(count) {
+                Some(key) if !key.is_empty() && bytes[at..].starts_with(key) => at + key.len(),
+                _ => value_at(bytes, at, count)?,
+            };
             let colon = skip_space(bytes, key_end);
             match bytes.get(colon) {
                 Some(b':') => {}
@@ -216,7 +233,7 @@ impl NamedRows for JsonObjects {
             Ok(start) => start,
             Err(end) => return Ok(end),
         };
-        let result = Self::members(bytes, start, |key, value, _| {
+        let result = Self::members(bytes, start, &[], |key, value, _| {
             members.push((Cell { text: key, form: TextForm::Json }, json_cell(value)));
             Ok(())
         });
@@ -253,7 +270,8 @@ impl SplitRows for JsonObjects {
         let first = cells.len();
         cells.resize(first + self.names.len(), Cell::DEFAULT);
         let mut guess = 0;
-        let result = Self::members(bytes, start, |key, value, at| {
+        let likely = std::mem::take(&mut self.quoted);
+        let result = Self::members(bytes, start, &likely, |key, value, at| {
             match self.column(key, guess) {
                 Some(column) => {
                     guess = column + 1;
@@ -270,6 +288,7 @@ impl SplitRows for JsonObjects {
             }
             Ok(())
         });
+        self.quoted = likely;
         let end = settle(result, bytes, start, last)?;
         if end == RowEnd::Incomplete {
             (self.in_array, self.started) = (in_array, started);

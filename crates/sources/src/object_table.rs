@@ -33,7 +33,7 @@ use crate::prune::RowGroupFilter;
 use crate::row_counts;
 use crate::schema_key::SchemaKey;
 use crate::source_columns::SourceColumns;
-use crate::split::{Cuttable, SourceUnit, cut, share, shares_of};
+use crate::split::{Cuttable, SourceUnit, cut, is_uneven, share, shares_of};
 use crate::store::Store;
 use crate::text_stream::{self, TextRead};
 use crate::virtual_columns::{FileColumn, VirtualColumn};
@@ -192,7 +192,9 @@ impl ObjectTable {
         let (format, settings) = (self.source.format, &self.source.env.settings);
         let largest =
             files.iter().filter_map(|file| self.source.files.get(*file)).max_by_key(|file| file.bytes)?;
-        if format == FormatKind::Parquet || shares_of(largest.bytes, settings) < 2 {
+        let sizes = files.iter().filter_map(|file| self.source.files.get(*file)).map(|file| file.bytes);
+        let is_whole = shares_of(largest.bytes, settings) < 2 || !is_uneven(sizes, settings.max_threads);
+        if format == FormatKind::Parquet || is_whole {
             return None;
         }
         if RecordBoundaries::new(format, &settings.format).is_none() {

@@ -64,12 +64,32 @@ pub(crate) fn shares_of(bytes: u64, settings: &SourceSettings) -> usize {
     worth.min(settings.parsing_threads()).max(1)
 }
 
-/// The same units, with large text files in shares.
+/// Whether streams that take whole files, the largest first, would wait for the last of them for more than a third of the
+/// time. Only then is it worth to look for the ends of records ahead of parsing, which costs about as much.
+pub(crate) fn is_uneven(sizes: impl Iterator<Item = u64>, streams: usize) -> bool {
+    let mut sizes: Vec<u64> = sizes.collect();
+    sizes.sort_unstable_by(|left, right| right.cmp(left));
+    let total: u64 = sizes.iter().sum();
+    let mut loads = vec![0_u64; streams.max(1)];
+    for size in sizes {
+        if let Some(least) = loads.iter_mut().min() {
+            *least += size;
+        }
+    }
+    let longest = loads.iter().copied().max().unwrap_or(0);
+    let ideal = total / u64::try_from(loads.len()).unwrap_or(1);
+    longest.saturating_mul(3) > ideal.saturating_mul(4)
+}
+
+/// The same units, with large text files in shares if streams would otherwise be idle.
 pub(crate) fn share(
     units: Vec<SourceUnit>,
     format: FormatKind,
     settings: &SourceSettings,
 ) -> Vec<SourceUnit> {
+    if !is_uneven(units.iter().map(|unit| unit.bytes), settings.max_threads) {
+        return units;
+    }
     let mut shared = Vec::with_capacity(units.len());
     for unit in units {
         let count = shares_of(unit.bytes, settings);
@@ -118,4 +138,27 @@ fn cut_row_groups(
         unit.row_groups.get_or_insert_default().push(*row_group);
     }
     units.extend(open);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_shared_only_if_streams_would_be_idle() {
+        for (sizes, streams, expected) in [
+            (&[100][..], 2, true),
+            (&[100], 1, false),
+            (&[50, 50], 2, false),
+            (&[50, 40], 2, false),
+            (&[70, 10, 10], 2, true),
+            (&[25, 25, 25, 25], 2, false),
+            (&[10, 10, 10], 2, false),
+            (&[10; 5], 4, true),
+            (&[10; 9], 4, false),
+            (&[], 4, false),
+        ] {
+            assert_eq!(is_uneven(sizes.iter().copied(), streams), expected, "{sizes:?} on {streams}");
+        }
+    }
 }
