@@ -154,6 +154,9 @@ fn damaged_bloom_filters_prove_nothing() {
     assert_eq!((found, read), (vec!["1".to_owned()], 2000));
 }
 
+/// How a number is stored.
+type Stored = fn(Option<i64>) -> i64;
+
 #[test]
 fn a_bloom_filter_never_drops_a_row() {
     let mut fixture = Fixture::new();
@@ -161,7 +164,7 @@ fn a_bloom_filter_never_drops_a_row() {
     let asked = prop::collection::vec(-300_i64..300, 1..4);
     let key = std::cell::Cell::new(0);
     // The kind says how the numbers are stored, and as what they are read.
-    let kinds: [(fn(Option<i64>) -> i64, &str, &str); 6] = [
+    let kinds: [(Stored, &str, &str); 6] = [
         (|n| n.unwrap_or(0), "", "Nullable(Int64)"),
         (|n| n.unwrap_or(0), "", "Int32"),
         (|n| n.unwrap_or(0), "", "Int16"),
