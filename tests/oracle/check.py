@@ -6,6 +6,7 @@ Usage: check.py [FILE ...]     without files: all of tests/sql
 A record after a line `# ours` is our own behaviour and is skipped. `statement error` records must fail there too.
 Cells are compared as TabSeparated prints them; sorted when the record says `rowsort`.
 """
+import os
 import re
 import sys
 from pathlib import Path
@@ -72,6 +73,9 @@ def check(path):
 
 def main():
     files = sys.argv[1:] or sorted(map(str, Path(__file__).parents[1].joinpath("sql").rglob("*.slt")))
+    files = [str(Path(file).resolve()) for file in files]
+    # Paths in the records are those that the runner of our own tests sees.
+    os.chdir(Path(__file__).resolve().parents[1])
     total, wrong = 0, []
     for path in files:
         compared, bad = check(path)
