@@ -18,7 +18,7 @@ pub(crate) fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error
         return Ok(insert.clone());
     }
     let columns = insert_columns(def, insert.columns.as_deref())?;
-    let columns: Vec<Filled> = columns.iter().map(Filled::of).collect();
+    let columns: Vec<Filled> = columns.iter().map(|column| Filled::of(column, def)).collect();
     with_select(insert, &columns)
 }
 
@@ -56,9 +56,12 @@ struct Filled {
 }
 
 impl Filled {
-    fn of(column: &ColumnDef) -> Filled {
+    /// The definition names columns by their ids, a SELECT by their names.
+    fn of(column: &ColumnDef, def: &TableDef) -> Filled {
         let default = match &column.default {
-            Some((DefaultKind::Default, text)) if can_be_null(&column.column_type) => Some(text.to_string()),
+            Some((DefaultKind::Default, text)) if can_be_null(&column.column_type) => {
+                Some(sql::display_expression(text, def))
+            }
             _ => None,
         };
         Filled { name: column.name.to_string(), column_type: column.column_type.clone(), default }

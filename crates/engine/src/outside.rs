@@ -241,7 +241,12 @@ pub(crate) async fn open(
         || def.columns.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect::<Vec<_>>();
     let columns =
         known.map(|known| known.columns.clone()).or_else(|| Some(declared()).filter(|c| !c.is_empty()));
-    resolve_as(&context, &call_of(def)?, known.map(|known| known.format.as_str()), columns).await
+    let mut call = call_of(def)?;
+    if columns.is_some() {
+        // The columns that were declared are the table's, whatever its arguments say.
+        call.arguments.retain(|argument| argument.name.as_deref() != Some("structure"));
+    }
+    resolve_as(&context, &call, known.map(|known| known.format.as_str()), columns).await
 }
 
 /// The table's SETTINGS are defaults of the statements that read it.

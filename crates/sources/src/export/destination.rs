@@ -153,7 +153,7 @@ impl Destination {
                 ["azure", &container.endpoint, &container.account, &container.container, pattern]
             }
             Location::Local { pattern } => ["file", "", "", "", pattern],
-            Location::Web { .. } => return Err(only_read()),
+            Location::Web { written, .. } => ["url", "", "", "", written],
         };
         Ok(parts.map(|part| format!("{part:?}")).join(" "))
     }
