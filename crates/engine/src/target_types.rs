@@ -4,13 +4,13 @@
 //! nothing else, because another type could change what a condition means. Must not know: files, formats.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use model::ColumnType;
 use sources::WantedTypes;
 
 use crate::file_filters::{name_of, placeholder_of};
+use crate::virtual_columns::uses_in;
 
 /// By the placeholder of the call that is all the SELECT reads: the types of the columns it fills. `target` are those
 /// columns, in the order of the SELECT.
@@ -23,30 +23,8 @@ pub(crate) fn of_insert(query: &Query, target: &[(String, ColumnType)]) -> HashM
     if name_of(&from.relation).is_none() {
         return HashMap::new();
     }
-    let mut times = Times::default();
-    let _ = query.visit(&mut times);
-    let wanted = wanted(select, target, &times.0);
+    let wanted = wanted(select, target, &uses_in(query));
     HashMap::from([(placeholder.to_owned(), wanted)])
-}
-
-/// How often each name is used.
-#[derive(Default)]
-struct Times(HashMap<String, usize>);
-
-impl Visitor for Times {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-        let name = match expression {
-            Expr::Identifier(name) => Some(name),
-            Expr::CompoundIdentifier(names) => names.last(),
-            _ => None,
-        };
-        if let Some(name) = name {
-            *self.0.entry(name.value.clone()).or_default() += 1;
-        }
-        ControlFlow::Continue(())
-    }
 }
 
 fn wanted(select: &Select, target: &[(String, ColumnType)], times: &HashMap<String, usize>) -> WantedTypes {

@@ -3,7 +3,7 @@
 //!
 //! Invariant: a query that names no virtual column sees sources exactly as wide as their files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, ObjectName};
@@ -13,7 +13,8 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut, WildcardAdditionalOptions,
 };
 
-struct Used(BTreeSet<String>);
+#[derive(Default)]
+struct Used(HashMap<String, usize>);
 
 impl Visitor for Used {
     type Break = ();
@@ -24,16 +25,23 @@ impl Visitor for Used {
             Expr::CompoundIdentifier(names) => names.last(),
             _ => None,
         };
-        self.0.extend(name.map(|name| name.value.clone()));
+        if let Some(name) = name {
+            *self.0.entry(name.value.clone()).or_default() += 1;
+        }
         ControlFlow::Continue(())
     }
 }
 
-/// Everything a query names that may be a column.
-pub(crate) fn names_in(query: &Query) -> BTreeSet<String> {
-    let mut used = Used(BTreeSet::new());
+/// How often a query names what may be a column.
+pub(crate) fn uses_in(query: &Query) -> HashMap<String, usize> {
+    let mut used = Used::default();
     let _ = query.visit(&mut used);
     used.0
+}
+
+/// Everything a query names that may be a column.
+pub(crate) fn names_in(query: &Query) -> BTreeSet<String> {
+    uses_in(query).into_keys().collect()
 }
 
 /// Names the columns that `*` leaves out of a table.
