@@ -25,8 +25,12 @@ struct Tasks {
 enum Task {
     /// The house rules a machine can check
     Tidy,
-    /// Format, lints and every test
-    Test,
+    /// Format, lints and every test; with arguments, only what `cargo test` makes of them
+    Test {
+        /// As for `cargo test`, such as `-p engine`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// The same as test; what CI runs
     Ci,
     /// Every test with the long amounts (GRISTMILL_SOAK=1, GRISTMILL_FUZZ_RUNS=1000000)
@@ -41,8 +45,9 @@ fn main() -> Result<()> {
     let root = root()?;
     match Tasks::parse().task {
         Task::Tidy => tidy::run(&root),
-        Task::Test | Task::Ci => test::run(&root, test::Amount::Short),
-        Task::Soak => test::run(&root, test::Amount::Long),
+        Task::Test { arguments } => test::run(&root, test::Amount::Short, &arguments),
+        Task::Ci => test::run(&root, test::Amount::Short, &[]),
+        Task::Soak => test::run(&root, test::Amount::Long, &[]),
         Task::Bench(args) => bench::run(&root, &args),
         Task::Reference => reference::run(&root),
     }

@@ -26,7 +26,8 @@ struct Counts {
     ignored: u64,
 }
 
-pub(crate) fn run(root: &Path, amount: Amount) -> Result<()> {
+/// With `only`, what `cargo test` makes of those arguments and nothing else: the same environment, so nothing is rebuilt.
+pub(crate) fn run(root: &Path, amount: Amount, only: &[String]) -> Result<()> {
     let python = environment::python(root)?;
     let target = environment::target_folder()?;
     let cargo = |arguments: &[&str]| {
@@ -42,10 +43,16 @@ pub(crate) fn run(root: &Path, amount: Amount) -> Result<()> {
     };
     let started = now();
     let mut times: Vec<(&str, Duration)> = Vec::new();
-    times.push(("format", cargo(&["fmt", "--all", "--check"]).run()?));
-    times.push(("lints", cargo(&["clippy", "--workspace", "--all-targets", "--quiet"]).run()?));
+    if only.is_empty() {
+        times.push(("format", cargo(&["fmt", "--all", "--check"]).run()?));
+        times.push(("lints", cargo(&["clippy", "--workspace", "--all-targets", "--quiet"]).run()?));
+    }
     let testing = now();
-    let mut arguments = vec!["test", "--workspace"];
+    // Whoever reads the log of a red run wants every failure, not the first crate's.
+    let mut arguments = match only {
+        [] => vec!["test", "--workspace", "--no-fail-fast"],
+        only => ["test"].into_iter().chain(only.iter().map(String::as_str)).collect(),
+    };
     if amount == Amount::Long {
         // The long amounts are for a machine with time: without optimisation they would take days.
         arguments.extend(["--release", "--", "--include-ignored"]);

@@ -42,7 +42,8 @@ pub(crate) enum Reserved {
 impl RunningExports {
     /// `None` if somebody works on it already.
     pub(crate) fn begin(&self, export: ExportId) -> Option<Working<'_>> {
-        self.running.lock().exports.insert(export).then_some(Working { exports: self, export })
+        // Lazily: a `Working` that is dropped ends the export.
+        self.running.lock().exports.insert(export).then(|| Working { exports: self, export })
     }
 
     pub(crate) fn is_running(&self, export: ExportId) -> bool {
