@@ -19,6 +19,13 @@ impl Step {
         let shown = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder);
+        // `cargo run` describes xtask to us in these. Build scripts watch them (ring's does), so with them every checkout,
+        // and cargo called by hand, would build its own DataFusion.
+        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        for name in names.filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
         Step { name: format!("{shown} {}", arguments.join(" ")), command }
     }
 

@@ -158,7 +158,10 @@ mod tests {
                 "INSERT INTO t FROM INFILE 'x' COMPRESSION 'zstd' FORMAT Values",
                 ["file('x', 'Values'", "'zstd')"],
             ),
-            ("INSERT INTO t FROM INFILE 'x' FORMAT CSV", ["ifNull(`the b`, CAST(", "Nullable(String)"]),
+            (
+                "INSERT INTO t FROM INFILE 'x' FORMAT CSV",
+                ["ifNull(`the b`, `CAST`('it''s', 'String'))", "Nullable(String)"],
+            ),
         ] {
             let select = read(text, &columns()).unwrap();
             for part in wanted {

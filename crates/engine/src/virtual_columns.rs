@@ -238,7 +238,7 @@ mod tests {
                  (r AS b CROSS JOIN d.t)",
             ),
             ("SELECT * FROM t, s", "SELECT t.*, s.* EXCLUDE (_path) FROM t, s"),
-            ("SELECT * FROM t JOIN s USING (a)", "SELECT * EXCLUDE (_path) FROM t JOIN s USING (a)"),
+            ("SELECT * FROM t JOIN s USING (a)", "SELECT * EXCLUDE (_path) FROM t JOIN s USING(a)"),
             (
                 "SELECT * FROM t LEFT SEMI JOIN s ON t.a = s.a",
                 "SELECT * FROM t LEFT SEMI JOIN s ON t.a = s.a",

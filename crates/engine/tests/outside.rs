@@ -66,6 +66,7 @@ fn a_table_outside_reads_the_files_there_are_now() {
         run(&session, "INSERT INTO t SELECT * FROM f").await.unwrap();
         assert_eq!(texts(&session, "SELECT b FROM t ORDER BY a").await, ["x", "y"]);
         run(&session, "RENAME TABLE f TO g").await.unwrap();
+        drop(session);
         database.close().await;
         let database = open(&root);
         let session = database.session();
@@ -92,6 +93,7 @@ fn a_collection_is_there_after_the_next_open() {
         ] {
             run(&session, sql).await.unwrap();
         }
+        drop(session);
         database.close().await;
         let database = open(folder.path());
         let session = database.session();

@@ -175,6 +175,7 @@ fn no_output_shows_a_credential() {
         let session = database.session();
         // A host that does not answer is not asked for long.
         session.set("s3_retry_attempts", "0").unwrap();
+        session.set("http_max_tries", "1").unwrap();
         session.set("enable_profile", "1").unwrap();
         assert_eq!(
             seen(&session, "CREATE TABLE t (a Int8) ENGINE = MergeTree ORDER BY a").await.trim(),
