@@ -103,7 +103,7 @@ def load_lineitem(args, url, out):
 def main():
     args = report.arguments(__doc__)
     bucket = peers.generated(args.binary, args.cache, "posts", ["posts", "--rows", str(args.rows), "--seed", "1"])
-    peers.generated(args.binary, args.cache, "lineitem", ["tpch", "--scale", "0.5"])
+    peers.generated(args.binary, args.cache, "lineitem", ["tpch", "--tables", "lineitem", "--scale", "0.5"])
     out = report.Report(f"bench load --rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
     with peers.Endpoint(args.binary, bucket) as endpoint:
         report.heading()

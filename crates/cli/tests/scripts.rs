@@ -89,6 +89,11 @@ fn real_stores_are_read_and_written() {
 }
 
 #[test]
+fn suites_of_questions_have_the_answers_of_clickhouse() {
+    run_with_binary("chdb", "oracle/suites_check.py", &[amount("20000", "200000")]);
+}
+
+#[test]
 fn odd_and_broken_files_are_read_or_refused() {
     run_with_binary("json", "oracle/odd_files.py", &[]);
 }

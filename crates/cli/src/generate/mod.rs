@@ -5,7 +5,9 @@
 mod dice;
 mod words;
 mod prose;
+mod texts;
 mod posts;
+mod hits;
 mod tpch;
 mod target;
 mod write;
@@ -15,16 +17,17 @@ use std::sync::atomic::Ordering;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use host::Host;
 use model::units::{ByteSize, RowCount};
 use tokio::runtime::Handle;
 
 use crate::failure::Failure;
+use hits::{HitRows, HitsPlan};
 use posts::{PostRows, PostsPlan};
 use prose::Prose;
 use target::Target;
-use tpch::LineItems;
+use tpch::Table;
 use write::{DataSet, FileRows, write_files};
 
 pub(crate) use write::Written;
@@ -33,10 +36,26 @@ pub(crate) use write::Written;
 pub(crate) enum GenerateCommand {
     /// Posts of a question-and-answer site: 22 columns, one Parquet file a month
     Posts(PostsArgs),
-    /// TPC-H lineitem
+    /// The tables of TPC-H
     Tpch(TpchArgs),
-    /// ClickBench's hits (named here, not generated yet)
-    Hits,
+    /// Hits of a web counter: the 105 columns of the public set, with values of our own
+    Hits(HitsArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HitsArgs {
+    /// Rows of the whole set
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) rows: u64,
+    /// Files to share the rows out to, in the order of time
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1200))]
+    pub(crate) files: u32,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// s3://bucket/prefix, http://endpoint/bucket/prefix or a folder
+    #[arg(long)]
+    pub(crate) to: String,
 }
 
 #[derive(Args, Debug)]
@@ -60,9 +79,12 @@ pub(crate) struct TpchArgs {
     /// Scale factor: 1 is six million rows of lineitem
     #[arg(long, default_value_t = 0.5)]
     scale: f64,
-    /// Files to share the rows out to
+    /// Files to share the rows of a table out to
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1200))]
     files: u32,
+    /// Only these tables
+    #[arg(long, value_enum, value_delimiter = ',')]
+    tables: Vec<Table>,
     /// s3://bucket/prefix, http://endpoint/bucket/prefix or a folder
     #[arg(long)]
     to: String,
@@ -75,9 +97,7 @@ pub(crate) fn run(command: &GenerateCommand, host: &Host, io: &Handle) -> Result
     match command {
         GenerateCommand::Posts(args) => posts(args, host, io, &written)?,
         GenerateCommand::Tpch(args) => tpch(args, host, io, &written)?,
-        GenerateCommand::Hits => {
-            return Err(Failure::new("data set \"hits\" is not generated yet; there are posts and tpch"));
-        }
+        GenerateCommand::Hits(args) => hits(args, host, io, &written)?,
     }
     let seconds = host.clock.monotonic().saturating_sub(started).as_secs_f64();
     crate::terminal::note(&format!(
@@ -96,13 +116,23 @@ pub(crate) fn posts(args: &PostsArgs, host: &Host, io: &Handle, written: &Writte
     write_files(&Posts { plan, prose: Prose::new() }, &target, host::process::cpu_count(), written)
 }
 
+fn hits(args: &HitsArgs, host: &Host, io: &Handle, written: &Written) -> Result<(), Failure> {
+    let plan = HitsPlan { rows: args.rows, files: args.files, seed: args.seed };
+    let target = Target::parse(&args.to, &host.disk, io)?;
+    write_files(&Hits { plan, prose: Prose::new() }, &target, host::process::cpu_count(), written)
+}
+
 fn tpch(args: &TpchArgs, host: &Host, io: &Handle, written: &Written) -> Result<(), Failure> {
     if !(args.scale > 0.0 && args.scale <= 1000.0) {
         return Err(Failure::new(format!("scale factor {} is not between 0 and 1000", args.scale)));
     }
     let target = Target::parse(&args.to, &host.disk, io)?;
-    let set = LineItemSet { scale: args.scale, files: args.files };
-    write_files(&set, &target, host::process::cpu_count(), written)
+    let tables = if args.tables.is_empty() { Table::value_variants() } else { &args.tables };
+    for table in tables {
+        let set = TpchTable { table: *table, scale: args.scale, files: args.files };
+        write_files(&set, &target, host::process::cpu_count(), written)?;
+    }
+    Ok(())
 }
 
 struct Posts {
@@ -138,36 +168,67 @@ impl FileRows for PostRows<'_> {
     }
 }
 
-struct LineItemSet {
+struct Hits {
+    plan: HitsPlan,
+    prose: Prose,
+}
+
+impl DataSet for Hits {
+    fn schema(&self) -> SchemaRef {
+        hits::schema()
+    }
+
+    fn files(&self) -> u32 {
+        self.plan.files
+    }
+
+    fn name(&self, number: u32) -> String {
+        format!("hits-{number:03}.parquet")
+    }
+
+    fn rows(&self, number: u32) -> Box<dyn FileRows + '_> {
+        Box::new(HitRows::new(&self.prose, self.plan, number))
+    }
+
+    fn distinct_columns(&self) -> &'static [&'static str] {
+        &["WatchID"]
+    }
+}
+
+impl FileRows for HitRows<'_> {
+    fn next_batch(&mut self, rows_max: u64) -> Option<Result<RecordBatch, ArrowError>> {
+        HitRows::next_batch(self, rows_max)
+    }
+}
+
+struct TpchTable {
+    table: Table,
     scale: f64,
     files: u32,
 }
 
-impl DataSet for LineItemSet {
+impl DataSet for TpchTable {
     fn schema(&self) -> SchemaRef {
-        tpch::schema()
+        self.table.schema()
     }
 
     fn files(&self) -> u32 {
-        self.files
+        self.table.files(self.files)
     }
 
     fn name(&self, number: u32) -> String {
-        format!("lineitem-{number:03}.parquet")
+        format!("{}-{number:03}.parquet", self.table.name())
     }
 
     fn rows(&self, number: u32) -> Box<dyn FileRows + '_> {
-        Box::new(LineItems::new(self.scale, number, self.files))
+        self.table.rows(self.scale, number, self.files)
     }
 
     fn distinct_columns(&self) -> &'static [&'static str] {
-        &["l_orderkey", "l_comment", "l_extendedprice"]
-    }
-}
-
-impl FileRows for LineItems {
-    fn next_batch(&mut self, rows_max: u64) -> Option<Result<RecordBatch, ArrowError>> {
-        LineItems::next_batch(self, rows_max)
+        match self.table {
+            Table::Lineitem => &["l_orderkey", "l_comment", "l_extendedprice"],
+            _ => &[],
+        }
     }
 }
 

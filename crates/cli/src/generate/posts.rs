@@ -6,16 +6,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Int32Builder, Int64Builder, PrimitiveBuilder, RecordBatch, StringArray,
-    TimestampMillisecondBuilder,
+    ArrayRef, Int32Builder, Int64Builder, PrimitiveBuilder, RecordBatch, TimestampMillisecondBuilder,
 };
-use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use chrono::{Months, NaiveDate};
 
 use super::dice::Dice;
 use super::prose::Prose;
+use super::texts::TextColumn;
 
 /// The first month; file 7 of a set of 12 is August 2020.
 const FIRST_YEAR: i32 = 2020;
@@ -294,26 +293,6 @@ fn numbers<T: ArrowPrimitiveType>(builder: &mut PrimitiveBuilder<T>) -> ArrayRef
 
 fn times(builder: &mut TimestampMillisecondBuilder) -> ArrayRef {
     Arc::new(builder.finish().with_timezone("UTC"))
-}
-
-/// Strings behind one another: bodies are written where they will stay.
-#[derive(Default)]
-struct TextColumn {
-    bytes: Vec<u8>,
-    ends: Vec<i32>,
-}
-
-impl TextColumn {
-    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.ends.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
-    }
-
-    fn finish(self) -> Result<ArrayRef, ArrowError> {
-        let offsets: Vec<i32> = std::iter::once(0).chain(self.ends).collect();
-        let values = Buffer::from_vec(self.bytes);
-        Ok(Arc::new(StringArray::try_new(OffsetBuffer::new(offsets.into()), values, None)?))
-    }
 }
 
 #[cfg(test)]
