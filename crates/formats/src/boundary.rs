@@ -7,7 +7,7 @@
 //! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
 use crate::kind::FormatKind;
-use crate::scan::find_any;
+use crate::scan::{differs, each_marked};
 use crate::settings::FormatSettings;
 use crate::splitter::is_csv;
 
@@ -141,42 +141,52 @@ impl CsvScan {
     }
 
     fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
-        let (mut at, mut boundary) = (0, None);
-        while at < bytes.len() {
-            match self.state {
-                CsvState::Quoted(quote) => match find_any(&bytes[at..], [quote]) {
-                    None => return boundary,
-                    Some(offset) => {
-                        at += offset + 1;
-                        self.state = CsvState::QuoteInQuoted(quote);
-                    }
-                },
-                CsvState::QuoteInQuoted(quote) if bytes[at] == quote => {
-                    at += 1;
-                    self.state = CsvState::Quoted(quote);
-                }
-                CsvState::QuoteInQuoted(_) => self.state = CsvState::Bare,
-                before @ (CsvState::CellStart | CsvState::Bare) => {
-                    let [first, second] = self.quotes;
-                    let rest = &bytes[at..];
-                    let end = find_any(rest, [first, second, b'\n']).unwrap_or(rest.len());
-                    self.state = self.behind_bare(&rest[..end], before);
-                    at += end;
-                    match bytes.get(at) {
-                        None => {}
-                        Some(b'\n') => {
-                            self.state = CsvState::CellStart;
-                            boundary = Some(at + 1);
-                        }
-                        Some(quote) if self.state == CsvState::CellStart => {
-                            self.state = CsvState::Quoted(*quote);
-                        }
-                        Some(_) => self.state = CsvState::Bare,
-                    }
-                    at += 1;
-                }
+        let [first, second] = self.quotes;
+        match first == second {
+            true => self.scan(bytes, |word| differs(word, first) & differs(word, b'\n')),
+            false => {
+                self.scan(bytes, |word| differs(word, first) & differs(word, second) & differs(word, b'\n'))
             }
         }
+    }
+
+    #[inline]
+    fn scan(&mut self, bytes: &[u8], others: impl Fn(u64) -> u64) -> Option<usize> {
+        let (mut state, mut boundary) = (self.state, None);
+        // The state holds for the byte here.
+        let mut since = 0;
+        if let (CsvState::QuoteInQuoted(quote), Some(byte)) = (state, bytes.first()) {
+            let is_second = *byte == quote;
+            state = if is_second { CsvState::Quoted(quote) } else { CsvState::Bare };
+            since = usize::from(is_second);
+        }
+        each_marked(bytes, since, others, |at| {
+            let byte = bytes[at];
+            match state {
+                CsvState::Quoted(quote) if byte != quote => return at + 1,
+                CsvState::Quoted(quote) => match bytes.get(at + 1) {
+                    Some(next) if *next == quote => return at + 2,
+                    Some(_) => state = CsvState::Bare,
+                    None => state = CsvState::QuoteInQuoted(quote),
+                },
+                _ if byte == b'\n' => {
+                    state = CsvState::CellStart;
+                    boundary = Some(at + 1);
+                }
+                before => {
+                    let opens = self.behind_bare(&bytes[since..at], before) == CsvState::CellStart;
+                    state = if opens { CsvState::Quoted(byte) } else { CsvState::Bare };
+                }
+            }
+            since = at + 1;
+            since
+        });
+        self.state = match state {
+            CsvState::CellStart | CsvState::Bare => {
+                self.behind_bare(bytes.get(since..).unwrap_or_default(), state)
+            }
+            inside => inside,
+        };
         boundary
     }
 }
@@ -197,46 +207,75 @@ struct JsonScan {
 
 impl JsonScan {
     fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
-        let (mut at, mut boundary) = (0, None);
-        while at < bytes.len() && !self.in_array {
-            let rest = &bytes[at..];
-            if self.escaped {
-                self.escaped = false;
-                at += 1;
-                continue;
-            }
+        if self.in_array || bytes.is_empty() {
+            return None;
+        }
+        let others = |word: u64| {
+            // With this bit `[` is `{` and `]` is `}`, and nothing else is.
+            let folded = word | 0x2020_2020_2020_2020;
+            let brackets = differs(folded, b'{') & differs(folded, b'}');
+            brackets & differs(word, b'"') & differs(word, b'\\') & differs(word, b'\n')
+        };
+        let mut boundary = None;
+        // Behind the last byte that counted; where it stands says whether a quote belongs to a bare value.
+        let mut since = 0;
+        let start = usize::from(std::mem::take(&mut self.escaped));
+        each_marked(bytes, start, others, |at| {
+            let byte = bytes[at];
             if self.in_string {
-                let Some(offset) = find_any(rest, [b'"', b'\\']) else { return boundary };
-                self.in_string = rest[offset] == b'\\';
-                self.escaped = self.in_string;
-                at += offset + 1;
-                continue;
-            }
-            let found = find_any(rest, [b'"', b'\n', b'{', b'}', b'[', b']']);
-            let end = found.unwrap_or(rest.len());
-            if let Some(last) = rest[..end].last() {
-                self.in_bare = !matches!(last, b',' | b':' | b';' | b' ' | b'\t' | b'\r');
-            }
-            at += end + 1;
-            let Some(byte) = rest.get(end) else { return boundary };
-            // Inside of a nested value the splitter takes every quote for the start of a string.
-            if *byte == b'"' && self.in_bare && self.depth < 2 {
-                continue;
-            }
-            self.in_bare = false;
-            match byte {
-                b'"' => self.in_string = true,
-                b'[' if self.array_is_rows && !self.started => self.in_array = true,
-                b'{' | b'[' => {
-                    self.started = true;
-                    self.depth += 1;
+                match byte {
+                    b'"' => {
+                        self.in_string = false;
+                        since = at + 1;
+                    }
+                    b'\\' => {
+                        self.escaped = at + 1 == bytes.len();
+                        return at + 2;
+                    }
+                    _ => {}
                 }
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ if self.depth == 0 => boundary = Some(at),
-                _ => {}
+                return at + 1;
             }
+            if byte != b'\\' {
+                self.note_bare(&bytes[since..at]);
+                since = at + 1;
+                self.outside(byte, at + 1, &mut boundary);
+            }
+            if self.in_array { usize::MAX } else { at + 1 }
+        });
+        if !self.in_string {
+            self.note_bare(bytes.get(since..).unwrap_or_default());
         }
         boundary
+    }
+
+    /// What stands between two bytes that count.
+    #[inline]
+    fn note_bare(&mut self, between: &[u8]) {
+        if let Some(last) = between.last() {
+            self.in_bare = !matches!(last, b',' | b':' | b';' | b' ' | b'\t' | b'\r');
+        }
+    }
+
+    /// A byte that counts, outside of strings; `next` is behind it.
+    #[inline]
+    fn outside(&mut self, byte: u8, next: usize, boundary: &mut Option<usize>) {
+        // Inside of a nested value the splitter takes every quote for the start of a string.
+        if byte == b'"' && self.in_bare && self.depth < 2 {
+            return;
+        }
+        self.in_bare = false;
+        match byte {
+            b'"' => self.in_string = true,
+            b'[' if self.array_is_rows && !self.started => self.in_array = true,
+            b'{' | b'[' => {
+                self.started = true;
+                self.depth += 1;
+            }
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ if self.depth == 0 => *boundary = Some(next),
+            _ => {}
+        }
     }
 }
 

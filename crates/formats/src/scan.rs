@@ -10,6 +10,39 @@ const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
 }
 
+/// The highest bit of each byte that is not `byte`; other bits mean nothing.
+#[inline]
+pub(crate) const fn differs(word: u64, byte: u8) -> u64 {
+    let difference = word ^ (LOW * byte as u64);
+    ((difference & !HIGH) + !HIGH) | difference
+}
+
+/// Calls `event` with the positions of some bytes, in order; it gives the position from which on they count again.
+/// `others` says of eight bytes which are not wanted, as [`differs`] does; a zero byte must not be wanted.
+#[inline]
+pub(crate) fn each_marked(
+    bytes: &[u8],
+    mut counts_from: usize,
+    others: impl Fn(u64) -> u64,
+    mut event: impl FnMut(usize) -> usize,
+) {
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
+    let mut base = 0;
+    for word in words.iter().chain(std::iter::once(&last)) {
+        let mut marks = !others(u64::from_le_bytes(*word)) & HIGH;
+        while marks != 0 {
+            let at = base + usize::try_from(marks.trailing_zeros() / 8).unwrap_or(0);
+            marks &= marks - 1;
+            if at >= counts_from {
+                counts_from = event(at);
+            }
+        }
+        base += 8;
+    }
+}
+
 /// Position of the first byte of `bytes` that is one of `needles`.
 #[inline]
 pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option<usize> {
