@@ -64,6 +64,8 @@ pub struct TypedColumnBuilder {
     nulls: Option<NullBufferBuilder>,
     store: Store,
     scratch: Vec<u8>,
+    /// Rows of the last array: as many are made room for at once when the next begins.
+    rows_expected: usize,
 }
 
 impl TypedColumnBuilder {
@@ -87,6 +89,7 @@ impl TypedColumnBuilder {
             nulls: column_type.is_nullable().then(|| NullBufferBuilder::new(0)),
             store: Store::new(column_type.value_type(), options)?,
             scratch: Vec::new(),
+            rows_expected: 0,
         })
     }
 
@@ -150,6 +153,7 @@ impl TypedColumnBuilder {
 
     /// The rows so far as an array; the builder is empty again.
     pub fn finish(&mut self) -> Result<ArrayRef, FormatError> {
+        self.rows_expected = self.len();
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
         self.store.finish(nulls).map_err(|error| FormatError::new(code::LOGICAL_ERROR, error.to_string()))
     }
@@ -179,6 +183,7 @@ impl TypedColumnBuilder {
             options: &self.options,
             nulls: &mut self.nulls,
             scratch: &mut self.scratch,
+            rows_expected: self.rows_expected,
         };
         parse::append(column, &mut self.store, cells)
     }

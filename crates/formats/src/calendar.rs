@@ -20,6 +20,17 @@ pub(crate) const fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
+/// [`days_of`] for years of up to four digits, in narrow unsigned numbers, whose divisions are multiplications.
+#[inline]
+pub(crate) const fn days_of_common_era(year: u32, month: u32, day: u32) -> u32 {
+    // 400 years later, so that nothing is below zero.
+    let (year, month_from_march) = if month <= 2 { (year + 399, month + 9) } else { (year + 400, month - 3) };
+    365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + day - 1
+}
+
+/// What `days_of_common_era` gives for 1970-01-01.
+pub(crate) const COMMON_ERA_EPOCH: i64 = 719_468 + 146_097;
+
 /// Year, month and day of a day since 1970-01-01.
 pub(crate) const fn civil_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
@@ -137,6 +148,12 @@ mod tests {
             let (year, month, day) = civil_of(days);
             assert_eq!(days_of(year, month, day), days);
             assert!((1..=days_in_month(year, month)).contains(&day));
+        }
+        let narrow = |number: i64| u32::try_from(number).unwrap();
+        for days in days_of(0, 1, 1)..=days_of(9999, 12, 31) {
+            let (year, month, day) = civil_of(days);
+            let counted = days_of_common_era(narrow(year), narrow(month), narrow(day));
+            assert_eq!(i64::from(counted) - COMMON_ERA_EPOCH, days, "{year}-{month}-{day}");
         }
         assert_eq!(civil_of(0), (1970, 1, 1));
         assert_eq!(civil_of(65_535), (2149, 6, 6));

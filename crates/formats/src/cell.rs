@@ -21,6 +21,8 @@ pub enum TextForm {
     Literal,
     /// A JSON value, quotes included where it has any.
     Json,
+    /// A JSON string without a backslash, quotes included.
+    JsonPlain,
     /// Inside of a JSON string with at least one backslash; what it says is the value's text.
     JsonEscaped,
     /// NULL; a column that is not Nullable takes its default or refuses, by its settings.
@@ -77,7 +79,8 @@ impl<'a> Cell<'a> {
                 )),
                 bare => Ok(bare),
             },
-            TextForm::Json => match self.text {
+            TextForm::Json | TextForm::JsonPlain => match self.text {
+                [b'"', inner @ .., b'"'] if self.form == TextForm::JsonPlain => Ok(inner),
                 [b'"', inner @ .., b'"'] if !contains(inner, b'\\') => Ok(inner),
                 [b'"', inner @ .., b'"'] => {
                     scratch.clear();

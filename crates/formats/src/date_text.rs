@@ -3,7 +3,7 @@
 //! Invariant: the whole text must be the date; a date that is not in the calendar is refused. Values beyond a type's
 //! range are clamped by the caller. Must not know: column types.
 
-use crate::calendar::{DAY_SECONDS, days_in_month, days_of};
+use crate::calendar::{COMMON_ERA_EPOCH, DAY_SECONDS, days_in_month, days_of, days_of_common_era};
 use crate::number::digits;
 use crate::settings::DateTimeInput;
 
@@ -28,6 +28,28 @@ fn number(text: &[u8]) -> Option<i64> {
     i64::try_from(digits(text).ok()?).ok()
 }
 
+/// `YYYY-MM-DD` with any separators, eight bytes at once. `None`: it is not that, or no day of the calendar.
+#[inline]
+fn plain_date(text: &[u8; 10]) -> Option<i64> {
+    // Of the first eight bytes: where the digits are.
+    const DIGITS: u64 = 0x00ff_ff00_ffff_ffff;
+    let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2] = *text;
+    let values = u64::from_le_bytes([y1, y2, y3, y4, s1, m1, m2, s2]) ^ 0x3030_3030_3030_3030;
+    let digits = values & DIGITS;
+    let wrong = (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
+    let day = two(d1, d2)?;
+    if wrong != 0 || s1.is_ascii_digit() || s2.is_ascii_digit() {
+        return None;
+    }
+    // Each digit becomes ten of itself and the digit behind it.
+    let [century, _, year, _, _, month, _, _] = (digits * 10 + (digits >> 8)).to_le_bytes();
+    let year = u32::from(century) * 100 + u32::from(year);
+    let (month, day) = (u32::from(month), u32::try_from(day).ok()?);
+    let is_day = day <= 28 || i64::from(day) <= days_in_month(i64::from(year), i64::from(month));
+    ((1..=12).contains(&month) && day >= 1 && is_day)
+        .then(|| i64::from(days_of_common_era(year, month, day)) - COMMON_ERA_EPOCH)
+}
+
 #[inline]
 fn valid_days(year: i64, month: i64, day: i64) -> Option<i64> {
     let valid = (1..=12).contains(&month) && day >= 1 && (day <= 28 || day <= days_in_month(year, month));
@@ -37,11 +59,11 @@ fn valid_days(year: i64, month: i64, day: i64) -> Option<i64> {
 /// `YYYY-MM-DD` (any separator), `YYYY-M-D` or `YYYYMMDD` as days since 1970-01-01.
 #[inline]
 pub(crate) fn date(text: &[u8]) -> Option<i64> {
-    if let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2] = *text
+    if let [_, _, _, _, s1, _, _, s2, _, _] = text
         && !s1.is_ascii_digit()
         && !s2.is_ascii_digit()
     {
-        return valid_days(two(y1, y2)? * 100 + two(y3, y4)?, two(m1, m2)?, two(d1, d2)?);
+        return plain_date(text.first_chunk()?);
     }
     if text.len() == 8 && text.iter().all(u8::is_ascii_digit) {
         return valid_days(number(&text[..4])?, number(&text[4..6])?, number(&text[6..])?);
@@ -66,11 +88,10 @@ fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
 #[inline]
 pub(crate) fn time_basic(text: &[u8]) -> Option<TimeText> {
     if let Some((head, rest)) = text.split_first_chunk::<19>()
-        && let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b' ' | b'T', h1, h2, b':', n1, n2, b':', s1, s2] =
-            *head
+        && let [_, _, _, _, b'-', _, _, b'-', _, _, b' ' | b'T', h1, h2, b':', n1, n2, b':', s1, s2] = *head
         && (rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit))
     {
-        let days = valid_days(two(y1, y2)? * 100 + two(y3, y4)?, two(m1, m2)?, two(d1, d2)?)?;
+        let days = plain_date(head.first_chunk()?)?;
         let seconds = days * DAY_SECONDS + clock(two(h1, h2)?, two(n1, n2)?, two(s1, s2)?)?;
         return Some(TimeText { seconds, nanos: fraction_or_none(rest)?, offset: None });
     }

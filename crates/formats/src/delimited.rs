@@ -4,7 +4,7 @@
 
 use crate::cell::{Cell, TextForm};
 use crate::error::{code, excerpt};
-use crate::scan::{ends_escaped, find_any};
+use crate::scan::{ends_escaped, find_any, number_length};
 use crate::settings::FormatSettings;
 use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 
@@ -19,6 +19,8 @@ pub(crate) struct CsvRows {
     /// A CR alone ends a row.
     cr_ends: bool,
     skip_empty_end: bool,
+    /// What looks like a number is neither NULL nor holds a delimiter.
+    numbers_are_plain: bool,
 }
 
 /// Whether nothing but line ends follows.
@@ -28,9 +30,13 @@ fn only_line_ends(rest: &[u8]) -> bool {
 
 impl CsvRows {
     pub(crate) fn new(settings: &FormatSettings) -> Self {
+        let null = settings.csv_null.clone().into_bytes();
+        let delimiter = settings.csv_delimiter;
+        let null_is_number = !null.is_empty() && number_length(&null) == null.len();
         Self {
-            delimiter: settings.csv_delimiter,
-            null: settings.csv_null.clone().into_bytes(),
+            delimiter,
+            numbers_are_plain: !null_is_number && number_length(&[delimiter]) == 0,
+            null,
             double_quotes: settings.csv_double_quotes,
             single_quotes: settings.csv_single_quotes,
             empty: if settings.csv_empty_as_default { TextForm::Default } else { TextForm::Empty },
@@ -73,6 +79,18 @@ impl CsvRows {
                 None => return last.then_some(end),
             }
         }
+    }
+
+    /// End of the cell at `at` if it is a number, or some other bare text of a number's characters.
+    #[inline]
+    fn number_end(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        if !self.numbers_are_plain {
+            return None;
+        }
+        let rest = bytes.get(at..)?;
+        let length = number_length(rest);
+        let ends = rest.get(length).is_some_and(|byte| *byte == self.delimiter || *byte == b'\n');
+        (length > 0 && ends).then_some(at + length)
     }
 
     #[inline]
@@ -200,11 +218,17 @@ impl SplitRows for CsvRows {
                     cells.push(cell);
                     at = end;
                 }
-                _ => {
-                    let Some(end) = self.bare_end(bytes, at, last) else { return Ok(RowEnd::Incomplete) };
-                    cells.push(self.bare(&bytes[at..end]));
-                    at = end;
-                }
+                _ => match self.number_end(bytes, at) {
+                    Some(end) => {
+                        cells.push(Cell { text: &bytes[at..end], form: TextForm::Raw });
+                        at = end;
+                    }
+                    None => {
+                        let Some(end) = self.bare_end(bytes, at, last) else { return Ok(RowEnd::Incomplete) };
+                        cells.push(self.bare(&bytes[at..end]));
+                        at = end;
+                    }
+                },
             }
             match self.after_cell(bytes, at, last, cells.len() - before - 1)? {
                 AfterCell::Cell => at += 1,

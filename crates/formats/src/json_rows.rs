@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
-use crate::scan::{ItemEnd, contains, depth_of, skip_space};
+use crate::json_keys::Keys;
+use crate::scan::{ItemEnd, contains, depth_of, number_length, skip_space, unescaped_length};
 use crate::settings::FormatSettings;
 use crate::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::text::NULL_SIGN;
@@ -73,6 +74,29 @@ fn value_at(bytes: &[u8], at: usize, cell: usize) -> Result<usize, Stop> {
     }
 }
 
+/// The end of the key at `at`, and of the colon behind it.
+fn key_at(bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize), Stop> {
+    let key_end = value_at(bytes, at, count)?;
+    let colon = skip_space(bytes, key_end);
+    match bytes.get(colon) {
+        Some(b':') => Ok((key_end, colon + 1)),
+        Some(_) => Err(Stop::Wrong(unexpected(bytes, colon, ':', count))),
+        None => Err(Stop::NeedsMore),
+    }
+}
+
+/// Where the next key of an object stands, or its end, behind a value that ends at `at`.
+#[inline]
+fn next_member(bytes: &[u8], at: usize, count: usize) -> Result<usize, Stop> {
+    let at = skip_space(bytes, at);
+    match bytes.get(at) {
+        Some(b',') => Ok(skip_space(bytes, at + 1)),
+        Some(b'}') => Ok(at),
+        Some(_) => Err(Stop::Wrong(unexpected(bytes, at, ',', count))),
+        None => Err(Stop::NeedsMore),
+    }
+}
+
 /// A value nobody reads is still no deeper than `input_format_json_max_depth` allows, as in ClickHouse.
 fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<(), SplitError> {
     // Fewer bytes cannot hold that many pairs of brackets.
@@ -86,20 +110,28 @@ fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<()
     Err(SplitError { code: code::TOO_DEEP_RECURSION, message, at, cell: 0 })
 }
 
-/// The key as JSON has it, if it needs no escapes.
-fn quoted(name: &[u8]) -> Vec<u8> {
-    match name.iter().any(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ') {
-        true => Vec::new(),
-        false => [b"\"", name, b"\""].concat(),
+/// Length of the value at `at` and how it stands there, if it is a string without a backslash or a number, and
+/// something follows.
+#[inline]
+fn plain_value(bytes: &[u8], at: usize) -> Option<(usize, TextForm)> {
+    let rest = bytes.get(at..)?;
+    match rest.first()? {
+        b'"' => Some((unescaped_length(&rest[1..], b'"')? + 2, TextForm::JsonPlain)),
+        b'-' | b'0'..=b'9' => {
+            let length = number_length(rest);
+            let ends = matches!(rest.get(length)?, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+            ends.then_some((length, TextForm::Json))
+        }
+        _ => None,
     }
 }
 
 /// Splitter of JSONEachRow.
 pub(crate) struct JsonObjects {
-    names: Vec<Vec<u8>>,
+    columns: usize,
     by_name: HashMap<Vec<u8>, usize>,
-    /// Names in quotes, in order, as keys mostly stand in a row; empty where a name has to be escaped.
-    quoted: Vec<Vec<u8>>,
+    /// As rows before had them.
+    keys: Keys,
     /// Inside `[ ... ]` around all rows.
     in_array: bool,
     started: bool,
@@ -114,12 +146,12 @@ pub(crate) struct JsonObjects {
 impl JsonObjects {
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, settings: &FormatSettings) -> Self {
         let names: Vec<Vec<u8>> = names.map(|name| name.as_bytes().to_vec()).collect();
-        let by_name = names.iter().cloned().enumerate().map(|(at, name)| (name, at)).collect();
-        let quoted = names.iter().map(|name| quoted(name)).collect();
+        let columns = names.len();
+        let by_name = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
         Self {
-            names,
+            columns,
             by_name,
-            quoted,
+            keys: Keys::default(),
             in_array: false,
             started: false,
             skip_unknown: settings.skip_unknown_fields,
@@ -134,13 +166,9 @@ impl JsonObjects {
         Self { strings: true, ..self }
     }
 
-    /// Column of a key; keys mostly come in the order of the columns, so `guess` is tried first.
-    #[inline]
-    fn column(&mut self, key: &[u8], guess: usize) -> Option<usize> {
+    /// Column of a key that stands in its quotes.
+    fn column(&mut self, key: &[u8]) -> Option<usize> {
         let inner = &key[1..key.len() - 1];
-        if self.names.get(guess).is_some_and(|name| name == inner) {
-            return Some(guess);
-        }
         if let Some(found) = self.by_name.get(inner) {
             return Some(*found);
         }
@@ -149,13 +177,74 @@ impl JsonObjects {
         self.by_name.get(name).copied()
     }
 
+    /// The key at `at`: where it ends, where its value may start, and its column.
+    #[inline]
+    fn key(&mut self, bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize, Option<usize>), Stop> {
+        if let Some(found) = self.keys.find(bytes.get(at..).unwrap_or_default()) {
+            let start = at + found.length;
+            return Ok((start - 1, start, found.column));
+        }
+        let (key_end, start) = key_at(bytes, at, count)?;
+        let key = &bytes[at..key_end];
+        let column = self.column(key);
+        if column.is_some() || self.skip_unknown {
+            self.keys.learn(key, column);
+        }
+        Ok((key_end, start, column))
+    }
+
+    /// The values of the object at `at` into the cells of its row; gives its end.
+    fn values<'a>(&mut self, bytes: &'a [u8], at: usize, cells: &mut [Cell<'a>]) -> Result<usize, Stop> {
+        let mut at = skip_space(bytes, at + 1);
+        self.keys.restart();
+        let mut count = 0;
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => {}
+                Some(b'}') => return Ok(at + 1),
+                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
+                None => return Err(Stop::NeedsMore),
+            }
+            let (key_end, start, column) = self.key(bytes, at, count)?;
+            let start = skip_space(bytes, start);
+            let (text, form) = match plain_value(bytes, start) {
+                Some((length, form)) => (&bytes[start..start + length], form),
+                None => {
+                    let cell = json_cell(&bytes[start..value_at(bytes, start, count)?]);
+                    (cell.text, cell.form)
+                }
+            };
+            match column.and_then(|column| cells.get_mut(column)) {
+                // A key that is there twice counts once.
+                Some(slot) if slot.form == TextForm::Default => {
+                    // A whole cell would go through memory in parts, for which the processor has to wait.
+                    (slot.text, slot.form) = (text, form);
+                    if self.strings {
+                        *slot = string_cell(text);
+                    }
+                }
+                Some(_) => {}
+                None => self.unknown(&bytes[at..key_end], text, at).map_err(Stop::Wrong)?,
+            }
+            count += 1;
+            at = next_member(bytes, start + text.len(), count)?;
+        }
+    }
+
+    /// A value that no column has.
+    fn unknown(&self, key: &[u8], value: &[u8], at: usize) -> Result<(), SplitError> {
+        if self.skip_unknown {
+            return skippable(key, value, self.depth_max, at);
+        }
+        let message = format!("unknown field {} in JSON row", excerpt(key));
+        Err(SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 })
+    }
+
     /// Walks the members of the object at `at`, calling `member` with key and value, and gives its end.
-    /// `likely` are keys as they are expected in this order.
     fn members<'a>(
         bytes: &'a [u8],
         at: usize,
-        likely: &[Vec<u8>],
-        mut member: impl FnMut(&'a [u8], &'a [u8], usize) -> Result<(), SplitError>,
+        mut member: impl FnMut(&'a [u8], &'a [u8]),
     ) -> Result<usize, Stop> {
         let mut at = skip_space(bytes, at + 1);
         let mut count = 0;
@@ -166,27 +255,12 @@ impl JsonObjects {
                 Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
                 None => return Err(Stop::NeedsMore),
             }
-            let key_end = match likely.get(count) {
-                Some(key) if !key.is_empty() && bytes[at..].starts_with(key) => at + key.len(),
-                _ => value_at(bytes, at, count)?,
-            };
-            let colon = skip_space(bytes, key_end);
-            match bytes.get(colon) {
-                Some(b':') => {}
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, colon, ':', count))),
-                None => return Err(Stop::NeedsMore),
-            }
-            let start = skip_space(bytes, colon + 1);
+            let (key_end, start) = key_at(bytes, at, count)?;
+            let start = skip_space(bytes, start);
             let end = value_at(bytes, start, count)?;
-            member(&bytes[at..key_end], &bytes[start..end], at).map_err(Stop::Wrong)?;
+            member(&bytes[at..key_end], &bytes[start..end]);
             count += 1;
-            at = skip_space(bytes, end);
-            match bytes.get(at) {
-                Some(b',') => at = skip_space(bytes, at + 1),
-                Some(b'}') => {}
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, ',', count))),
-                None => return Err(Stop::NeedsMore),
-            }
+            at = next_member(bytes, end, count)?;
         }
     }
 
@@ -233,9 +307,8 @@ impl NamedRows for JsonObjects {
             Ok(start) => start,
             Err(end) => return Ok(end),
         };
-        let result = Self::members(bytes, start, &[], |key, value, _| {
+        let result = Self::members(bytes, start, |key, value| {
             members.push((Cell { text: key, form: TextForm::Json }, json_cell(value)));
-            Ok(())
         });
         let end = settle(result, bytes, start, last)?;
         if end == RowEnd::Incomplete {
@@ -268,27 +341,8 @@ impl SplitRows for JsonObjects {
             Err(end) => return Ok(end),
         };
         let first = cells.len();
-        cells.resize(first + self.names.len(), Cell::DEFAULT);
-        let mut guess = 0;
-        let likely = std::mem::take(&mut self.quoted);
-        let result = Self::members(bytes, start, &likely, |key, value, at| {
-            match self.column(key, guess) {
-                Some(column) => {
-                    guess = column + 1;
-                    let cell = &mut cells[first + column];
-                    if cell.form == TextForm::Default {
-                        *cell = if self.strings { string_cell(value) } else { json_cell(value) };
-                    }
-                }
-                None if self.skip_unknown => skippable(key, value, self.depth_max, at)?,
-                None => {
-                    let message = format!("unknown field {} in JSON row", excerpt(key));
-                    return Err(SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 });
-                }
-            }
-            Ok(())
-        });
-        self.quoted = likely;
+        cells.resize(first + self.columns, Cell::DEFAULT);
+        let result = self.values(bytes, start, &mut cells[first..]);
         let end = settle(result, bytes, start, last)?;
         if end == RowEnd::Incomplete {
             (self.in_array, self.started) = (in_array, started);

@@ -42,6 +42,7 @@ mod native;
 mod block;
 mod delimited;
 mod json_document;
+mod json_keys;
 mod json_rows;
 mod tskv;
 

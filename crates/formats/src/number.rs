@@ -17,11 +17,25 @@ const SAFE_DIGITS: usize = 19;
 /// Reads digits only.
 #[inline]
 pub(crate) fn digits(text: &[u8]) -> Result<u64, NumberError> {
+    let length = text.len();
+    if length < SHORT_DIGITS_MIN {
+        return few_digits(text);
+    }
+    if length <= 8 {
+        return eight_digits(text);
+    }
+    if length > SAFE_DIGITS {
+        return many_digits(text);
+    }
+    let (high, low) = text.split_at(length - 8);
+    // At most eleven digits, so the product is below 10^19.
+    Ok(digits(high)? * 100_000_000 + eight_digits(low)?)
+}
+
+#[inline]
+fn few_digits(text: &[u8]) -> Result<u64, NumberError> {
     if text.is_empty() {
         return Err(NumberError::NotANumber);
-    }
-    if text.len() > SAFE_DIGITS {
-        return many_digits(text);
     }
     let mut number = 0_u64;
     for byte in text {
@@ -32,6 +46,29 @@ pub(crate) fn digits(text: &[u8]) -> Result<u64, NumberError> {
         number = number * 10 + u64::from(digit);
     }
     Ok(number)
+}
+
+/// Fewer digits are read one by one.
+const SHORT_DIGITS_MIN: usize = 4;
+
+/// Four to eight digits at once: as neighbours in a word they become pairs, then fours, then the number.
+#[inline]
+fn eight_digits(text: &[u8]) -> Result<u64, NumberError> {
+    let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) else {
+        return few_digits(text);
+    };
+    // The text ends at the top of the word; where it is shorter than that the halves overlap and agree.
+    let unused = 64_usize.saturating_sub(text.len() * 8);
+    let first = u64::from(u32::from_le_bytes(*first)) << unused;
+    let last = u64::from(u32::from_le_bytes(*last)) << 32;
+    let values = (first | last) ^ (0x3030_3030_3030_3030 << unused);
+    // A value above nine, or a byte that is no digit's.
+    if (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return Err(NumberError::NotANumber);
+    }
+    let pairs = (values.wrapping_mul(10).wrapping_add(values >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Ok((fours.wrapping_mul(10_000).wrapping_add(fours >> 32)) & 0xffff_ffff)
 }
 
 #[cold]
@@ -68,8 +105,71 @@ pub(crate) fn signed<T: TryFrom<i64>>(text: &[u8]) -> Result<T, NumberError> {
 
 /// Decimal and scientific notation, `nan`, `inf` and `infinity` in any case.
 #[inline]
-pub(crate) fn float<T: lexical_core::FromLexical>(text: &[u8]) -> Result<T, NumberError> {
-    lexical_core::parse(text).map_err(|_| NumberError::NotANumber)
+pub(crate) fn float<T: Float>(text: &[u8]) -> Result<T, NumberError> {
+    match short_float(text).and_then(|(digits, behind_point)| T::exact(digits, behind_point)) {
+        Some(value) if text.first() == Some(&b'-') => Ok(-value),
+        Some(value) => Ok(value),
+        None => lexical_core::parse(text).map_err(|_| NumberError::NotANumber),
+    }
+}
+
+/// A type of floating point numbers.
+pub(crate) trait Float: lexical_core::FromLexical + std::ops::Neg<Output = Self> {
+    /// `digits / 10^behind_point`, if both are numbers of this type: then the quotient is the nearest there is.
+    fn exact(digits: u64, behind_point: usize) -> Option<Self>;
+}
+
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+impl Float for f64 {
+    #[inline]
+    fn exact(digits: u64, behind_point: usize) -> Option<f64> {
+        let ten = TENS.get(behind_point)?;
+        (digits <= 1 << 53).then(|| digits as f64 / ten)
+    }
+}
+
+impl Float for f32 {
+    #[inline]
+    fn exact(digits: u64, behind_point: usize) -> Option<f32> {
+        const TENS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+        let ten = TENS.get(behind_point)?;
+        (digits <= 1 << 24).then(|| digits as f32 / ten)
+    }
+}
+
+/// Digits, of which some may stand behind a point, as one number and how many those are; the sign is passed over. `None`
+/// leaves the text to the general reader.
+#[inline]
+fn short_float(text: &[u8]) -> Option<(u64, usize)> {
+    let text = match text {
+        [b'-', rest @ ..] => rest,
+        _ => text,
+    };
+    if text.len() > SHORT_DIGITS {
+        return None;
+    }
+    let (mut number, mut point) = (0_u64, text.len());
+    for (at, byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = number * 10 + u64::from(digit);
+        } else if *byte == b'.' && point == text.len() {
+            point = at;
+        } else {
+            return None;
+        }
+    }
+    // A point wants digits on both sides.
+    match text.len().checked_sub(point + 1) {
+        None if text.is_empty() => None,
+        None => Some((number, 0)),
+        Some(behind_point) if behind_point > 0 && point > 0 => Some((number, behind_point)),
+        Some(_) => None,
+    }
 }
 
 /// Sign, digits without the point, and the power of ten of the last digit.
@@ -214,6 +314,67 @@ mod tests {
         assert_eq!(unsigned::<u8>(b"-1"), Err(NumberError::OutOfRange));
         for wrong in [&b""[..], b"-", b"1.5", b"abc", b"1 ", b"0x1"] {
             assert_eq!(signed::<i32>(wrong), Err(NumberError::NotANumber), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn digits_of_every_length_and_place() {
+        let all = "1234567890987654321";
+        for length in 1..=all.len() {
+            let text = &all[all.len() - length..];
+            assert_eq!(digits(text.as_bytes()), Ok(text.parse::<u64>().unwrap()), "{text}");
+            let nines = "9".repeat(length);
+            assert_eq!(digits(nines.as_bytes()), Ok(nines.parse::<u64>().unwrap()), "{nines}");
+            for at in 0..length {
+                for wrong in [b'/', b':', b' ', 0, b'0' | 0x80, 0xff, b'0' ^ 0x10, b'9' + 7] {
+                    let mut changed = text.as_bytes().to_vec();
+                    changed[at] = wrong;
+                    assert_eq!(digits(&changed), Err(NumberError::NotANumber), "{changed:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_floats_are_what_the_general_reader_says() {
+        for text in [
+            "0",
+            "-0",
+            "0.125",
+            "-12.5",
+            "1246.5",
+            "0.1",
+            "0.3",
+            "123456.789012",
+            "00012.50",
+            "9007199254740993",
+            "16777217",
+            "99999999999999999",
+            "1.00000000000000001",
+            "0.0000000000000001",
+            "3.4028235",
+            "0.1000000014901161",
+            "-7.",
+            ".5",
+            "-.5",
+            "1e5",
+            "nan",
+            "inf",
+            "-",
+            "",
+            ".",
+            "1.2.3",
+            "1,5",
+            "0x1",
+            "+1",
+            "--1",
+            " 1",
+        ] {
+            let bytes = text.as_bytes();
+            let wide: Result<f64, _> = lexical_core::parse(bytes).map_err(|_| NumberError::NotANumber);
+            let narrow: Result<f32, _> = lexical_core::parse(bytes).map_err(|_| NumberError::NotANumber);
+            assert_eq!(float::<f64>(bytes).map(f64::to_bits), wide.map(f64::to_bits), "{text}");
+            assert_eq!(float::<f32>(bytes).map(f32::to_bits), narrow.map(f32::to_bits), "{text}");
         }
     }
 

@@ -80,6 +80,32 @@ fn find_far(bytes: &[u8], needles: &[u8]) -> Option<Option<usize>> {
     }
 }
 
+/// Length of the text in front of the first `quote`, if no backslash stands there.
+#[inline]
+pub(crate) fn unescaped_length(bytes: &[u8], quote: u8) -> Option<usize> {
+    find_any(bytes, [quote, b'\\']).filter(|end| bytes[*end] == quote)
+}
+
+/// Length of the run of digits, minus signs, points (and slashes, which lie between them) at the start.
+#[inline]
+pub(crate) fn number_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk);
+        // The lowest bit set marks the first byte below the minus sign or above the digit nine; those above may be wrong.
+        let below = word.wrapping_sub(LOW * u64::from(b'-'));
+        let above = word.wrapping_add(LOW * u64::from(0x7f - b'9'));
+        let others = (below | above | word) & HIGH;
+        if others != 0 {
+            return usize::try_from(others.trailing_zeros() / 8).map_or(at, |offset| at + offset);
+        }
+        at += 8;
+    }
+    let is_other = |byte: &u8| !(b'-'..=b'9').contains(byte);
+    let tail = bytes.get(at..).unwrap_or_default();
+    at + tail.iter().position(is_other).unwrap_or(tail.len())
+}
+
 #[inline]
 pub(crate) fn contains(bytes: &[u8], needle: u8) -> bool {
     find_any(bytes, [needle]).is_some()
@@ -229,6 +255,22 @@ mod tests {
             for needles in [[b',', b'"', b'\n'], [b'9', 0x80, 0], [0xff, b'x', b'0']] {
                 let plain = text[start..].iter().position(|b| needles.contains(b));
                 assert_eq!(find_any(&text[start..], needles), plain, "from {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_end_where_a_plain_search_ends_them() {
+        let is_part = |byte: u8| (b'-'..=b'9').contains(&byte);
+        for length in 0..20 {
+            for other in 0..=255_u8 {
+                let mut text = b"-12345.67890/1234567"[..length].to_vec();
+                text.push(other);
+                text.extend_from_slice(b"\xff\xba0-}\x80,1234567");
+                let plain = text.iter().position(|byte| !is_part(*byte)).unwrap();
+                assert_eq!(number_length(&text), plain, "{text:?}");
+                let short = &text[..length + usize::from(is_part(other))];
+                assert_eq!(number_length(short), short.len(), "{short:?}");
             }
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn append(
 ) -> Result<(), ValueError> {
     // In TabSeparated a nested value's own quotes carry the escapes, so its text is a literal as it stands.
     let (text, syntax) = match cell.form {
-        TextForm::Json => (cell.text, Syntax::Json),
+        TextForm::Json | TextForm::JsonPlain => (cell.text, Syntax::Json),
         TextForm::Escaped => (cell.text, Syntax::Literal),
         TextForm::Literal if cell.text.first() != Some(&b'\'') => (cell.text, Syntax::Literal),
         _ => (cell.content(scratch)?, Syntax::Literal),

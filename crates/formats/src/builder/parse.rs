@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::NullBufferBuilder;
+use arrow::array::{NullBufferBuilder, StringViewBuilder};
 use arrow::datatypes::TimeUnit;
 use model::ColumnType;
 
@@ -23,12 +23,18 @@ pub(super) struct Column<'b> {
     pub(super) options: &'b BuilderOptions,
     pub(super) nulls: &'b mut Option<NullBufferBuilder>,
     pub(super) scratch: &'b mut Vec<u8>,
+    /// Rows of the array before.
+    pub(super) rows_expected: usize,
 }
 
 impl Column<'_> {
     fn valid(&mut self) {
+        self.all_valid(1);
+    }
+
+    fn all_valid(&mut self, rows: usize) {
         if let Some(nulls) = self.nulls {
-            nulls.append(true);
+            nulls.append_n_non_nulls(rows);
         }
     }
 
@@ -138,6 +144,17 @@ pub(super) fn append<'a>(
     }
 }
 
+/// The text of a value where it stands in the input as it is, and its quotes can be told without a search.
+#[inline]
+fn plain_text(cell: Cell<'_>) -> Option<&[u8]> {
+    match (cell.form, cell.text) {
+        (TextForm::Raw | TextForm::CsvQuoted, text) => Some(text),
+        (TextForm::JsonPlain, [_, text @ .., _]) => Some(text),
+        (TextForm::Json, text) if text.first() != Some(&b'"') => Some(text),
+        _ => None,
+    }
+}
+
 fn scalars<'a, T: Copy>(
     column: &mut Column<'_>,
     values: &mut Vec<T>,
@@ -145,32 +162,46 @@ fn scalars<'a, T: Copy>(
     cells: impl Iterator<Item = Cell<'a>>,
     mut read: impl FnMut(&[u8]) -> Result<T, NumberError>,
 ) -> Result<(), CellError> {
+    let rows = cells.size_hint().0;
+    values.reserve(if values.is_empty() { rows.max(column.rows_expected) } else { rows });
+    // Rows that were not yet counted as valid.
+    let mut uncounted = 0;
     for (index, cell) in cells.enumerate() {
-        if matches!(cell.form, TextForm::Raw | TextForm::CsvQuoted) {
-            match read(cell.text) {
-                Ok(value) => {
-                    values.push(value);
-                    column.valid();
-                    continue;
-                }
-                Err(why) => return Err(CellError { index, error: column.error(why, cell.text) }),
-            }
-        }
-        let at = |error| CellError { index, error };
-        if column.is_default(cell.form).map_err(at)? {
-            values.push(default);
+        if let Some(text) = plain_text(cell)
+            && let Ok(value) = read(text)
+        {
+            values.push(value);
+            uncounted += 1;
             continue;
         }
-        let truth_counts = column.options.json.bools_as_numbers;
-        let value = match escaped_scalar(column.scratch, cell, truth_counts, &mut read) {
-            Ok(value) => value,
-            Err(Some(error)) => return Err(at(error)),
-            Err(None) => return Err(at(column.error(NumberError::NotANumber, cell.text))),
-        };
-        values.push(value);
-        column.valid();
+        column.all_valid(std::mem::take(&mut uncounted));
+        let error = |error| CellError { index, error };
+        values.push(other_scalar(column, default, cell, &mut read).map_err(error)?);
     }
+    column.all_valid(uncounted);
     Ok(())
+}
+
+/// Reads a scalar that is not plain text, or says why it cannot be read.
+fn other_scalar<T>(
+    column: &mut Column<'_>,
+    default: T,
+    cell: Cell<'_>,
+    read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
+) -> Result<T, ValueError> {
+    if matches!(cell.form, TextForm::Raw | TextForm::CsvQuoted) {
+        let value = read(cell.text).map_err(|why| column.error(why, cell.text))?;
+        column.valid();
+        return Ok(value);
+    }
+    if column.is_default(cell.form)? {
+        return Ok(default);
+    }
+    let truth_counts = column.options.json.bools_as_numbers;
+    let value = escaped_scalar(column.scratch, cell, truth_counts, read)
+        .map_err(|error| error.unwrap_or_else(|| column.error(NumberError::NotANumber, cell.text)))?;
+    column.valid();
+    Ok(value)
 }
 
 /// Reads a scalar that has quotes or escapes around it; JSON's `true` and `false` may count as 1 and 0.
@@ -186,9 +217,9 @@ fn escaped_scalar<T>(
         Err(why) => why,
     };
     let truth = match (cell.form, text) {
-        (TextForm::Json, _) if !truth_counts => Err(why),
-        (TextForm::Json | TextForm::Literal, b"true") => read(b"1"),
-        (TextForm::Json | TextForm::Literal, b"false") => read(b"0"),
+        (TextForm::Json | TextForm::JsonPlain, _) if !truth_counts => Err(why),
+        (TextForm::Json | TextForm::JsonPlain | TextForm::Literal, b"true") => read(b"1"),
+        (TextForm::Json | TextForm::JsonPlain | TextForm::Literal, b"false") => read(b"0"),
         _ => Err(why),
     };
     truth.map_err(|why| match why {
@@ -207,35 +238,61 @@ fn texts<'a>(
 ) -> Result<(), CellError> {
     let Store::Text { values, fixed, rows } = store else { return Ok(()) };
     let json_is_text = column.options.json.any_value_is_text();
+    if *rows == 0 && column.rows_expected > 0 {
+        **values = StringViewBuilder::with_capacity(column.rows_expected);
+    }
+    let mut uncounted = 0;
     for (index, cell) in cells.enumerate() {
         let at = |error| CellError { index, error };
-        if cell.form != TextForm::Raw && column.is_default(cell.form).map_err(at)? {
-            values.append_value("");
-            *rows += 1;
-            continue;
-        }
-        if cell.form == TextForm::Json && !json_is_text {
-            text_of_json(cell.text, column.options.json).map_err(at)?;
-        }
-        let bytes = cell.content(column.scratch).map_err(at)?;
-        let text = std::str::from_utf8(bytes).map_err(|_| {
-            let message = format!("text \"{}\" is not UTF-8", excerpt(bytes));
-            at(ValueError::new(code::INCORRECT_DATA, message))
-        })?;
-        let text = match fixed {
-            Some(limit) if text.len() > *limit => {
-                let message =
-                    format!("text of {} bytes does not fit type {}", text.len(), column.column_type);
-                return Err(at(ValueError::new(code::TOO_LARGE_STRING_SIZE, message)));
+        let bytes = match plain_text(cell) {
+            Some(bytes) if cell.form != TextForm::Json => bytes,
+            _ => {
+                column.all_valid(std::mem::take(&mut uncounted));
+                if column.is_default(cell.form).map_err(at)? {
+                    values.append_value("");
+                    *rows += 1;
+                    continue;
+                }
+                if cell.form == TextForm::Json && !json_is_text {
+                    text_of_json(cell.text, column.options.json).map_err(at)?;
+                }
+                cell.content(column.scratch).map_err(at)?
             }
-            Some(_) => text.trim_end_matches('\0'),
-            None => text,
+        };
+        let text = match checked_text(bytes, *fixed, column.column_type) {
+            Ok(text) => text,
+            Err(error) => {
+                column.all_valid(uncounted);
+                return Err(at(error));
+            }
         };
         values.append_value(text);
         *rows += 1;
-        column.valid();
+        uncounted += 1;
     }
+    column.all_valid(uncounted);
     Ok(())
+}
+
+/// The bytes as text that fits the column; `fixed` is the length of a FixedString.
+#[inline]
+fn checked_text<'t>(
+    bytes: &'t [u8],
+    fixed: Option<usize>,
+    column_type: &ColumnType,
+) -> Result<&'t str, ValueError> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let message = format!("text \"{}\" is not UTF-8", excerpt(bytes));
+        return Err(ValueError::new(code::INCORRECT_DATA, message));
+    };
+    match fixed {
+        Some(limit) if text.len() > limit => {
+            let message = format!("text of {} bytes does not fit type {column_type}", text.len());
+            Err(ValueError::new(code::TOO_LARGE_STRING_SIZE, message))
+        }
+        Some(_) => Ok(text.trim_end_matches('\0')),
+        None => Ok(text),
+    }
 }
 
 /// Whether the settings let a JSON value that is no string be read as text.

@@ -9,6 +9,7 @@ use arrow::array::{
     ListArray, MapArray, NullArray, PrimitiveArray, StringViewBuilder, StructArray,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::compute::nullif;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Fields, TimeUnit, i256};
 use arrow::datatypes::{
     Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -297,8 +298,11 @@ impl Store {
             Store::Text { values, rows, .. } => {
                 *rows = 0;
                 let array = values.finish();
-                let (views, buffers, _) = array.into_parts();
-                Arc::new(arrow::array::StringViewArray::try_new(views, buffers, nulls)?)
+                match nulls {
+                    None => Arc::new(array),
+                    // Unlike a new array of these parts, it does not look at every text again.
+                    Some(nulls) => nullif(&array, &BooleanArray::new(!nulls.inner(), None))?,
+                }
             }
             Store::Decimal128(values, precision, scale) => {
                 let array = Decimal128Array::new(std::mem::take(values).into(), nulls);

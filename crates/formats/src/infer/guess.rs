@@ -56,7 +56,7 @@ impl Guess {
         match cell.form {
             TextForm::Null | TextForm::Default => Guess::Unknown,
             TextForm::Empty => STRING,
-            TextForm::Json => Guess::json(cell.text, settings),
+            TextForm::Json | TextForm::JsonPlain => Guess::json(cell.text, settings),
             TextForm::Literal => literal(cell.text, settings, 0).unwrap_or(STRING),
             TextForm::Raw
             | TextForm::CsvQuoted
