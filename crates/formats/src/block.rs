@@ -5,6 +5,7 @@
 
 mod sift;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -111,9 +112,13 @@ impl Block {
     /// Cells come in this order of names from now on; an unknown name's cells are dropped, or are an error.
     pub(crate) fn map_names(&mut self, names: &[String], skip_unknown: bool) -> Result<(), FormatError> {
         let known: Vec<Slot> = self.slots.drain(..).flatten().collect();
-        for (at, name) in names.iter().enumerate() {
-            let slot = known.iter().find(|slot| slot.name == *name).cloned();
-            if names[..at].contains(name) {
+        // By their names, of which headers have thousands; of equal ones the first counts.
+        let by_name: HashMap<&str, &Slot> =
+            known.iter().rev().map(|slot| (slot.name.as_str(), slot)).collect();
+        let mut named: HashSet<&str> = HashSet::with_capacity(names.len());
+        for name in names {
+            let slot = by_name.get(name.as_str()).copied().cloned();
+            if !named.insert(name) {
                 return Err(FormatError::new(
                     code::INCORRECT_DATA,
                     format!("column \"{name}\" stands twice in the header"),
@@ -127,11 +132,10 @@ impl Block {
             }
             self.slots.push(slot);
         }
-        let reached =
-            |builder: &usize| self.slots.iter().flatten().any(|slot| slot.builder == Some(*builder));
-        self.missing = (0..self.builders.len()).filter(|builder| !reached(builder)).collect();
-        let absent = |slot: &Slot| slot.builder.is_none_or(|builder| self.missing.contains(&builder));
-        let complete = |slot: &Slot| names.contains(&slot.name) || absent(slot);
+        let reached: HashSet<usize> = self.slots.iter().flatten().filter_map(|slot| slot.builder).collect();
+        self.missing = (0..self.builders.len()).filter(|builder| !reached.contains(builder)).collect();
+        let absent = |slot: &Slot| slot.builder.is_none_or(|builder| !reached.contains(&builder));
+        let complete = |slot: &Slot| named.contains(slot.name.as_str()) || absent(slot);
         match known.iter().find(|slot| !complete(slot)) {
             None => Ok(()),
             Some(slot) => {

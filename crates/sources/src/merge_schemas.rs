@@ -4,6 +4,8 @@
 //! lacks is Nullable, because its rows there have no value. Types that cannot be brought together are listed, all of
 //! them, with the files that have them. Must not know: formats, stores.
 
+use std::collections::HashMap;
+
 use model::ColumnType;
 
 /// The columns of one file.
@@ -46,10 +48,12 @@ pub fn merge(files: &[FileSchema]) -> MergedSchema {
 /// [`merge`], where `is_settled` says of which columns the type is known anyhow: those are never in conflict.
 pub fn merge_settled(files: &[FileSchema], is_settled: impl Fn(&str) -> bool) -> MergedSchema {
     let mut columns: Vec<Merging> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let mut result = MergedSchema::default();
     for (i, file) in files.iter().enumerate() {
         for (name, column_type) in &file.columns {
-            let Some(known) = columns.iter_mut().find(|column| column.name == *name) else {
+            let place = *places.entry(name).or_insert(columns.len());
+            let Some(known) = columns.get_mut(place) else {
                 if i > 0 {
                     result.introduced.push((name.clone(), file.path.clone()));
                 }

@@ -4,7 +4,7 @@
 //! asked for ([`ObjectTable::with_virtual_columns`]), which are no part of `*`. The list of files is fixed too, with
 //! the ETag of each. Must not know: SQL text, the query's plan.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -230,32 +230,42 @@ impl ObjectTable {
     pub async fn expect(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<()> {
         let files: HashSet<usize> = units.iter().map(|unit| unit.file).collect();
         let rows = units.iter().filter_map(|unit| unit.rows).sum();
-        let mut bytes = 0_u64;
-        for unit in units {
-            bytes += match &unit.row_groups {
-                None => unit.bytes,
-                Some(row_groups) => self.projected_bytes(unit.file, row_groups, projection).await?,
-            };
-        }
+        let whole = units.iter().filter(|unit| unit.row_groups.is_none()).map(|unit| unit.bytes);
+        let bytes: u64 = whole.sum::<u64>() + self.projected_bytes(units, projection).await?;
         let files = u64::try_from(files.len()).unwrap_or(u64::MAX);
         self.source.env.progress.add_expected(files, bytes, rows);
         Ok(())
     }
 
-    async fn projected_bytes(
+    /// Bytes of the columns of a projection in the row groups of these units. A footer is asked for once a file and
+    /// several at a time: those of many wide files are more than are kept.
+    async fn projected_bytes(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<u64> {
+        let mut row_groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for unit in units {
+            if let Some(of_unit) = &unit.row_groups {
+                row_groups.entry(unit.file).or_default().extend(of_unit);
+            }
+        }
+        let names: Option<HashSet<&str>> = projection
+            .map(|positions| positions.iter().map(|at| self.schema.fields()[*at].name().as_str()).collect());
+        let of_files: Vec<_> = row_groups
+            .into_iter()
+            .map(|(file, row_groups)| self.projected_bytes_of(file, row_groups, names.as_ref()))
+            .collect();
+        let of_files: Vec<u64> = stream::iter(of_files).buffered(FOOTERS_AT_ONCE).try_collect().await?;
+        Ok(of_files.iter().sum())
+    }
+
+    async fn projected_bytes_of(
         &self,
         file: usize,
-        row_groups: &[usize],
-        projection: Option<&[usize]>,
+        row_groups: Vec<usize>,
+        names: Option<&HashSet<&str>>,
     ) -> Result<u64> {
         let (_, footer) = self.footer_of(file).await?;
-        let wanted = |name: &str| match projection {
-            None => true,
-            Some(positions) => positions.iter().any(|i| self.schema.fields()[*i].name() == name),
-        };
+        let is_wanted = |name: &String| names.is_none_or(|names| names.contains(name.as_str()));
         let columns = row_groups.iter().flat_map(|i| footer.row_group(*i).columns());
-        let wanted =
-            columns.filter(|column| column.column_path().parts().first().is_some_and(|root| wanted(root)));
+        let wanted = columns.filter(|column| column.column_path().parts().first().is_some_and(is_wanted));
         Ok(wanted.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum())
     }
 

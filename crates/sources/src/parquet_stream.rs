@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
@@ -150,12 +150,18 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
 fn origins(read: &ParquetRead, decoded: &SchemaRef) -> Result<(Vec<usize>, Vec<Origin>)> {
     let unchecked = parquet_types::unchecked_text(&read.footer);
     let settings = &read.reader.settings;
-    let alike = |name: &str| {
-        let same = |field: &FieldRef| field.name().to_lowercase() == name.to_lowercase();
-        decoded.fields().iter().position(same).filter(|_| settings.parquet_any_case)
+    // Files of some thousand columns are not searched from the start for each of them; of equal names the first counts.
+    let names = |case: fn(&str) -> String| -> HashMap<String, usize> {
+        decoded.fields().iter().enumerate().rev().map(|(at, field)| (case(field.name()), at)).collect()
+    };
+    let exact = names(str::to_owned);
+    let in_any_case = if settings.parquet_any_case { names(str::to_lowercase) } else { HashMap::new() };
+    let alike = |name: &str| match settings.parquet_any_case {
+        true => in_any_case.get(&name.to_lowercase()).copied(),
+        false => None,
     };
     let constant = |name: &str| read.constants.iter().find(|column| column.name() == name);
-    let stored = |name: &str| decoded.index_of(name).ok().or_else(|| alike(name));
+    let stored = |name: &str| exact.get(name).copied().or_else(|| alike(name));
     let found = |name: &str| stored(name).filter(|_| constant(name).is_none());
     let mut roots: Vec<usize> = read.output.fields().iter().filter_map(|field| found(field.name())).collect();
     roots.sort_unstable();

@@ -65,7 +65,7 @@ pub(crate) fn shares_of(bytes: u64, settings: &SourceSettings) -> usize {
 }
 
 /// Whether streams that take whole files, the largest first, would wait for the last of them for more than a third of the
-/// time. Only then is it worth to look for the ends of records ahead of parsing, which costs about as much.
+/// time. Only then is it worth to look for the ends of records ahead of parsing, which costs up to a third of it.
 pub(crate) fn is_uneven(sizes: impl Iterator<Item = u64>, streams: usize) -> bool {
     let mut sizes: Vec<u64> = sizes.collect();
     sizes.sort_unstable_by(|left, right| right.cmp(left));

@@ -3,7 +3,7 @@
 //! Invariant: ranges arrive in order and stay below `prefetch_bytes_max`; what a reader did not consume is given to it
 //! again with more bytes behind it. Errors name the file. Must not know: queries.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -25,6 +25,12 @@ use crate::virtual_columns::FileColumn;
 /// Bytes of an unfinished row without which there is no progress, taken past the limit.
 const REST_ANYWAY_MAX: u64 = 64 << 20;
 
+/// Bytes of a chunk that complete the row before them, at first: more than most rows have.
+const JOINED_BYTES_MIN: usize = 64 << 10;
+/// Bytes of a local file that are read at once: their buffers fit into the cache and are used again, and a call of the
+/// system costs nothing beside parsing them.
+const LOCAL_STEP_BYTES: u64 = 1 << 20;
+
 /// What to read of one text file.
 pub(crate) struct TextRead {
     pub reader: FileReader,
@@ -42,7 +48,8 @@ pub(crate) struct TextRead {
 /// The file as it is stored, in order; the first requests are sent at once.
 pub(crate) fn stored(reader: FileReader, memory: MemoryBudget) -> ByteStream {
     let bytes = reader.file.bytes;
-    let step = reader.settings.max_download_buffer_size;
+    let step_max = if reader.store.is_local() { LOCAL_STEP_BYTES } else { u64::MAX };
+    let step = reader.settings.max_download_buffer_size.min(step_max);
     // Small files are one request; two halves would only add a round trip.
     let step = if bytes <= 2 * step { bytes.max(1) } else { step };
     let ahead_max = match reader.settings.reads_ahead() {
@@ -102,6 +109,8 @@ impl Pieces {
 
 struct Parsing {
     read: Arc<TextRead>,
+    /// Where each column of the output stands among the parsed ones; `None` for those that are not read from the file.
+    places: Vec<Option<usize>>,
     input: Input,
     /// Bytes the reader has not consumed.
     rest: BytesMut,
@@ -118,29 +127,49 @@ struct Parsing {
 enum Input {
     /// In order, by one reader.
     Alone { rows: Box<dyn RowReader>, chunks: ByteStream },
-    /// What other streams of the same file leave.
-    Shared(Share),
+    /// What other streams of the same file leave, parsed as this schema.
+    Shared(Share, SchemaRef),
 }
 
 /// Starts reading: the first requests are sent before the stream is polled.
 ///
 /// With a `share` the stream gives pieces of the file, with the streams of the other shares all of it.
 pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> {
+    let parsed_schema = parsed_schema(&read);
+    let places = places(&read, &parsed_schema)?;
     let read = Arc::new(read);
     let (input, counts_file) = match share {
         Some(share) => {
-            share.open(|| cut_plan(&read))?;
-            (Input::Shared(share), false)
+            share.open(|| cut_plan(&read, &parsed_schema))?;
+            (Input::Shared(share, parsed_schema), false)
         }
         None => {
-            let rows = row_reader(&read, &ReaderStart::File)?;
+            let rows = row_reader(&read, &parsed_schema, &ReaderStart::File)?;
             (Input::Alone { rows, chunks: chunks(&read) }, true)
         }
     };
     let (rest, parsed) = (BytesMut::new(), VecDeque::new());
     let rest_grant = read.memory.empty_grant("source rows");
-    let parsing = Parsing { read, input, rest, rest_grant, parsed, rejected: 0, ended: false, counts_file };
+    let parsing =
+        Parsing { read, places, input, rest, rest_grant, parsed, rejected: 0, ended: false, counts_file };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
+}
+
+/// Finds every column of the output, once for all batches.
+fn places(read: &TextRead, parsed: &Schema) -> Result<Vec<Option<usize>>> {
+    let path = &read.reader.file.path;
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    for (at, field) in parsed.fields().iter().enumerate() {
+        by_name.entry(field.name()).or_insert(at);
+    }
+    let place = |name: &str| match read.constants.iter().any(|column| column.name() == name) {
+        true => Ok(None),
+        false => match by_name.get(name) {
+            Some(at) => Ok(Some(*at)),
+            None => Err(SourceError::corrupt(path, format!("column \"{name}\" is not in the file"))),
+        },
+    };
+    read.output.fields().iter().map(|field| place(field.name())).collect()
 }
 
 /// The file without its compression; the first requests are sent.
@@ -159,23 +188,23 @@ fn chunks(read: &TextRead) -> ByteStream {
     opened(stored, settings.opening(read.compression), &read.reader.file.path, Some(task))
 }
 
-fn row_reader(read: &TextRead, start: &ReaderStart) -> Result<Box<dyn RowReader>> {
-    new_reader_at(read.format, parsed_schema(read), None, &read.reader.settings.format, start)
+fn row_reader(read: &TextRead, parsed: &SchemaRef, start: &ReaderStart) -> Result<Box<dyn RowReader>> {
+    new_reader_at(read.format, Arc::clone(parsed), None, &read.reader.settings.format, start)
         .map_err(|error| bad_row(&read.reader.file.path, &error))
 }
 
-fn cut_plan(read: &Arc<TextRead>) -> Result<CutPlan> {
+fn cut_plan(read: &Arc<TextRead>, parsed: &SchemaRef) -> Result<CutPlan> {
     let (settings, file) = (&read.reader.settings, &read.reader.file);
     let boundaries = RecordBoundaries::new(read.format, &settings.format).ok_or_else(|| {
         SourceError::bad_arguments(format!("{} files cannot be cut", read.format.name()))
             .with_file(&file.path)
     })?;
-    let maker = Arc::clone(read);
+    let (maker, parsed) = (Arc::clone(read), Arc::clone(parsed));
     Ok(CutPlan {
         chunks: chunks(read),
         path: file.path.clone(),
         boundaries,
-        make_reader: Box::new(move |start| row_reader(&maker, start)),
+        make_reader: Box::new(move |start| row_reader(&maker, &parsed, start)),
         piece_bytes: settings.piece_bytes(),
         runtimes: read.reader.store.runtimes().clone(),
         memory: read.memory.clone(),
@@ -189,8 +218,8 @@ fn parsed_schema(read: &TextRead) -> SchemaRef {
     if !by_name || !format.skip_unknown_fields || !format.use_header {
         return Arc::clone(&read.file_schema);
     }
-    let wanted =
-        |name: &str| read.output.index_of(name).is_ok() && read.constants.iter().all(|c| c.name() != name);
+    let output: HashSet<&str> = read.output.fields().iter().map(|field| field.name().as_str()).collect();
+    let wanted = |name: &str| output.contains(name) && read.constants.iter().all(|c| c.name() != name);
     let fields = read.file_schema.fields();
     let mut kept: Vec<FieldRef> =
         fields.iter().filter(|field| wanted(field.name())).map(Arc::clone).collect();
@@ -222,7 +251,7 @@ impl Parsing {
                         self.ended = true;
                     }
                 },
-                Input::Shared(share) => {
+                Input::Shared(share, _) => {
                     let given = share.next().await?;
                     let counts_file =
                         matches!(&given, None | Some(Given::Rest { .. })) && share.counts_file();
@@ -238,8 +267,10 @@ impl Parsing {
             None => self.ended = true,
             Some(Given::Rows(rows)) => self.parsed.extend(rows),
             Some(Given::Piece(piece)) => {
+                let Input::Shared(_, schema) = &self.input else { return Ok(()) };
                 let (columns, position) = (piece.columns.as_ref().clone(), piece.position);
-                let mut reader = row_reader(&self.read, &ReaderStart::Middle { columns, position })?;
+                let start = ReaderStart::Middle { columns, position };
+                let mut reader = row_reader(&self.read, schema, &start)?;
                 let mut out = Vec::new();
                 reader
                     .read(&piece.bytes, true, &mut out)
@@ -257,14 +288,34 @@ impl Parsing {
     fn parse(&mut self, chunk: Bytes, end: bool) -> Result<()> {
         let Input::Alone { rows, .. } = &mut self.input else { return Ok(()) };
         let path = &self.read.reader.file.path;
+        let failed = |error| bad_row(path, &error);
         let mut out = Vec::new();
+        let mut chunk = &chunk[..];
+        // A row that began in the chunk before gets what it needs of this one; the rest is read where it lies.
+        let mut step = JOINED_BYTES_MIN;
+        while !self.rest.is_empty() && !chunk.is_empty() {
+            let (joined, behind) = chunk.split_at(step.min(chunk.len()));
+            let held = self.rest.len();
+            self.rest.extend_from_slice(joined);
+            let consumed = rows.read(&self.rest, false, &mut out).map_err(failed)?.min(self.rest.len());
+            match consumed.checked_sub(held) {
+                Some(of_chunk) => {
+                    chunk = chunk.get(of_chunk..).unwrap_or_default();
+                    self.rest.clear();
+                }
+                None => {
+                    let _ = self.rest.split_to(consumed);
+                    chunk = behind;
+                    step = step.saturating_mul(2);
+                }
+            }
+        }
         if self.rest.is_empty() {
-            let consumed = rows.read(&chunk, end, &mut out).map_err(|error| bad_row(path, &error))?;
+            let consumed = rows.read(chunk, end, &mut out).map_err(failed)?;
             self.rest.extend_from_slice(chunk.get(consumed..).unwrap_or_default());
-        } else {
-            self.rest.extend_from_slice(&chunk);
-            let consumed = rows.read(&self.rest, end, &mut out).map_err(|error| bad_row(path, &error))?;
-            let _ = self.rest.split_to(consumed.min(self.rest.len()));
+        } else if end {
+            rows.read(&self.rest, true, &mut out).map_err(failed)?;
+            self.rest.clear();
         }
         self.parsed.extend(out);
         self.note_rejected();
@@ -305,11 +356,11 @@ impl Parsing {
         let file = &self.read.reader.file;
         let broken = |error: String| SourceError::corrupt(&file.path, error);
         let mut columns: Vec<ArrayRef> = Vec::new();
-        for field in self.read.output.fields() {
-            let constant = self.read.constants.iter().find(|column| column.name() == field.name());
-            columns.push(match (constant, parsed.column_by_name(field.name())) {
-                (Some(column), _) => column.values(file, parsed.num_rows())?,
-                (None, Some(column)) => Arc::clone(column),
+        for (field, place) in self.read.output.fields().iter().zip(&self.places) {
+            let constant = |column: &&FileColumn| column.name() == field.name();
+            columns.push(match (place, self.read.constants.iter().find(constant)) {
+                (Some(place), _) => Arc::clone(parsed.column(*place)),
+                (None, Some(column)) => column.values(file, parsed.num_rows())?,
                 (None, None) => {
                     return Err(broken(format!("column \"{}\" is not in the file", field.name())));
                 }

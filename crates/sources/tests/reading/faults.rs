@@ -127,7 +127,7 @@ fn formats_and_suffixes_we_do_not_read() {
     assert_eq!(fixture.s3("odd/x.dat", &[]).unwrap_err().code(), 715);
     assert_eq!(fixture.s3("odd/x.orc", &[]).unwrap_err().code(), 48);
     assert_eq!(fixture.s3("odd/x.dat", &["Foo"]).unwrap_err().code(), 73);
-    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Int8", "rar"]).unwrap_err().code(), 36);
+    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Int8", "rar"]).unwrap_err().code(), 48);
     assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Foo"]).unwrap_err().code(), 36);
 }
 

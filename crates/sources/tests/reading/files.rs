@@ -57,6 +57,35 @@ fn quoted_rows(rows: u64) -> String {
     std::iter::once("id,text\n".to_owned()).chain((0..rows).map(row)).collect()
 }
 
+/// Rows that end anywhere in a chunk, most of them short and some longer than several chunks, by one stream.
+#[test]
+fn rows_on_the_borders_of_chunks_are_read_once() {
+    let mut fixture = Fixture::new();
+    let lengths: Vec<usize> =
+        (0..6000).map(|n| if n % 1999 == 1998 { 300_000 } else { n * 131 % 400 }).collect();
+    let row = |(n, length): (usize, &usize)| format!("{n},\"{}\n\"\n", "x".repeat(*length));
+    let text: String = lengths.iter().enumerate().map(row).collect();
+    let expected = format!("6000|{}|{}", 6000 * 5999 / 2, lengths.iter().sum::<usize>() + lengths.len());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own input")]
+    std::fs::write(&path, &text).unwrap();
+    fixture.server.put("b", "rows.csv", text);
+    for step in [64 << 10, 1 << 20] {
+        fixture.settings(|settings| {
+            settings.max_download_buffer_size = step;
+            settings.parallel_parsing = false;
+        });
+        let columns = "n Int64, s String";
+        let remote = fixture.s3("b/rows.csv", &["CSV", columns]).unwrap();
+        let local = fixture.resolve("file", &[path.to_str().unwrap(), "CSV", columns]).unwrap();
+        for table in [remote, local] {
+            let shown = fixture.query(&table, "select count(*), sum(n), sum(length(s)) from t").unwrap();
+            assert_eq!(shown, [expected.as_str()], "{step}");
+        }
+    }
+}
+
 #[test]
 fn one_large_file_is_read_by_several_streams_once() {
     let mut fixture = Fixture::new();
