@@ -425,3 +425,57 @@ impl SplitRows for ListRows {
         settle(self.items(bytes, start, cells), bytes, start, last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts of a row's cells, `-` for a column that is not there.
+    fn row(rows: &mut JsonObjects, text: &str) -> String {
+        let mut cells = Vec::new();
+        let end = rows.row(text.as_bytes(), 0, true, &mut cells).unwrap();
+        assert_eq!(end, RowEnd::Row(text.len()), "{text}");
+        let shown = |cell: &Cell<'_>| match cell.form {
+            TextForm::Default => "-".to_owned(),
+            _ => String::from_utf8(cell.text.to_vec()).unwrap(),
+        };
+        cells.iter().map(shown).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn rows_are_split_whatever_those_before_them_looked_like() {
+        let cases = [
+            (r#"{"a":1,"b":"x","a longer name":2.5}"#, r#"1 | "x" | 2.5"#),
+            (r#"{"b":"y","a":-7,"a longer name":null}"#, r#"-7 | "y" | null"#),
+            (r#"{ "a" : 1 , "b" : [1, {"a": 2}] }"#, r#"1 | [1, {"a": 2}] | -"#),
+            (r#"{"x":{"a":3},"a":1,"b":""}"#, r#"1 | "" | -"#),
+            (r#"{"\u0061":17,"b":"q\"r\\","ab":1}"#, r#"17 | "q\"r\\" | -"#),
+            (r#"{"a":1,"a":2,"b":true,}"#, "1 | true | -"),
+            (
+                r#"{"ab":"a","a":12e3,"a longer nam":0,"b":1/2,"a longer name":"é,}"}"#,
+                r#"12e3 | 1/2 | "é,}""#,
+            ),
+            (
+                r#"{"a longer name":20240101123456789,"b":"twenty bytes of text"}"#,
+                r#"- | "twenty bytes of text" | 20240101123456789"#,
+            ),
+            ("{}", "- | - | -"),
+        ];
+        let settings = FormatSettings { skip_unknown_fields: true, ..FormatSettings::default() };
+        let new = || JsonObjects::new(["a", "b", "a longer name"].into_iter(), &settings);
+        for (before, _) in cases {
+            let mut rows = new();
+            row(&mut rows, before);
+            row(&mut rows, before);
+            for (text, cells) in cases.iter().chain(cases.iter().rev()) {
+                assert_eq!(row(&mut rows, text), *cells, "{text} behind {before}");
+            }
+        }
+        let strict = FormatSettings { skip_unknown_fields: false, ..FormatSettings::default() };
+        let mut rows = JsonObjects::new(["a"].into_iter(), &strict);
+        for _ in 0..2 {
+            let error = rows.row(br#"{"a":1,"x":2}"#, 0, true, &mut Vec::new()).unwrap_err();
+            assert_eq!((error.at, error.message.as_str()), (7, r#"unknown field \"x\" in JSON row"#));
+        }
+    }
+}
