@@ -1,4 +1,5 @@
-//! The configuration file of `gristmill local --config FILE`: TOML, one table for each named collection.
+//! Configuration files: TOML. `gristmill local --config FILE` takes one table for each named collection, `gristmill server`
+//! that and what `serve_file` reads.
 //!
 //! ```toml
 //! [named_collections.posts]
@@ -26,31 +27,45 @@ pub(crate) struct Configuration {
 
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Configuration, Failure> {
+    read_with(path, parse)
+}
+
+/// Reads a file of another kind.
+pub(crate) fn read_with<T>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("configuration file \"{shown}\" cannot be read: {error}")))?;
     parse(&text).map_err(|problem| Failure::new(format!("configuration file \"{shown}\": {problem}")))
 }
 
-fn parse(text: &str) -> Result<Configuration, String> {
+/// The text as a document.
+pub(crate) fn document(text: &str) -> Result<DocumentMut, String> {
     // The parser's own message quotes the line, which may hold a secret.
-    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+    text.parse().map_err(|error: toml_edit::TomlError| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("line {line} is not TOML")
-    })?;
+    })
+}
+
+fn parse(text: &str) -> Result<Configuration, String> {
     let mut configuration = Configuration::default();
-    for (key, item) in document.iter() {
+    for (key, item) in document(text)?.iter() {
         if key != "named_collections" {
             return Err(format!("\"{key}\" is not known; there is named_collections"));
         }
-        let tables = item.as_table_like().ok_or("\"named_collections\" is not a table")?;
-        for (name, item) in tables.iter() {
-            let collection = collection(name, item)?;
-            configuration.named_collections.insert(name.to_owned(), collection);
-        }
+        configuration.named_collections = named_collections(item)?;
     }
     Ok(configuration)
+}
+
+/// The tables below `named_collections`.
+pub(crate) fn named_collections(item: &Item) -> Result<BTreeMap<String, Collection>, String> {
+    let tables = item.as_table_like().ok_or("\"named_collections\" is not a table")?;
+    tables.iter().map(|(name, item)| Ok((name.to_owned(), collection(name, item)?))).collect()
 }
 
 fn collection(name: &str, item: &Item) -> Result<Collection, String> {

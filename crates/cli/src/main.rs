@@ -16,6 +16,8 @@ mod shell;
 mod configuration;
 mod docs;
 mod local;
+mod serve_file;
+mod serve;
 mod demo;
 mod bench_insert;
 mod journal_writers;
@@ -44,6 +46,10 @@ enum Command {
     Demo(demo::DemoArgs),
     /// The database in this process: statements from -q, the terminal or standard input
     Local(local::LocalArgs),
+    /// The server: ClickHouse's HTTP interface over one database
+    Server(serve::ServerArgs),
+    /// Read a password from standard input and print what a configuration file keeps of it
+    PasswordVerifier,
     /// Write a data set to a bucket or a folder
     Generate {
         #[command(subcommand)]
@@ -85,6 +91,8 @@ fn run(command: &Command) -> Result<(), Failure> {
     let ended = match command {
         Command::Demo(args) => demo::run(args, &host, &runtimes),
         Command::Local(args) => local::run(args, &host, &runtimes),
+        Command::Server(args) => serve::run(args, &host, &runtimes),
+        Command::PasswordVerifier => serve::print_verifier(&host),
         Command::Generate { what } => generate::run(what, &host, runtimes.io()),
         Command::Inspect(args) => inspect::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),

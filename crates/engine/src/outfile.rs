@@ -90,6 +90,14 @@ impl Outfile {
 }
 
 impl OutputEncoder {
+    /// An encoder of a method by its name, such as `gzip`; a level nobody gives is the method's fast one.
+    ///
+    /// # Errors
+    /// The method is unknown, or has no such level.
+    pub fn of_method(name: &str, level: Option<i32>) -> Result<OutputEncoder, Error> {
+        Ok(OutputEncoder(Encoder::new(Compression::by_name(name)?, Effort { level, zstd_window_log: 0 })?))
+    }
+
     /// Appends to `out` what is ready of the compressed stream.
     ///
     /// # Errors

@@ -39,6 +39,8 @@ pub struct Request {
     /// Settings of this statement only, weaker than its own SETTINGS clause.
     pub settings: Vec<(String, String)>,
     pub dialect: Dialect,
+    /// The current database of this statement only; the session's when absent.
+    pub database: Option<String>,
     pub body: Option<BodyStream>,
     /// The statement is cancelled after this long.
     pub deadline: Option<Duration>,

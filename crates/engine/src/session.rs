@@ -25,6 +25,7 @@ use crate::processes::Process;
 use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
 use crate::request::{Outcome, Request, Rows};
+use crate::schemas_name::SYSTEM;
 use crate::secret_urls::masked_urls;
 use crate::secrets::Secrets;
 use crate::source_settings::{format_settings, unchanged_format_settings};
@@ -101,6 +102,18 @@ impl Session {
         Ok(Arc::make_mut(&mut self.variables.lock().settings).set(name, value)?)
     }
 
+    /// Makes a database the current one, as `USE` does.
+    ///
+    /// # Errors
+    /// It does not exist.
+    pub fn use_database(&self, name: &str) -> Result<(), Error> {
+        if name != SYSTEM && self.database.catalog.snapshot().database(name).is_none() {
+            return Err(Error::unknown_database(name));
+        }
+        self.variables.lock().current_database = name.to_owned();
+        Ok(())
+    }
+
     /// Runs one statement. The answer's stream must be read to its end, or dropped to cancel.
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;
@@ -162,6 +175,12 @@ impl Session {
             output_format(format)?;
         }
         let mut variables = self.variables.lock().clone();
+        if let Some(name) = request.database {
+            if name != SYSTEM && self.database.catalog.snapshot().database(&name).is_none() {
+                return Err(Error::unknown_database(&name));
+            }
+            variables.current_database = name;
+        }
         let mut warnings = parsed.warnings.clone();
         for (name, value) in &request.settings {
             warnings.extend(Arc::make_mut(&mut variables.settings).set(name, value)?);

@@ -376,8 +376,7 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
                     let message = format!("substitution `{}` is not set", name.trim());
                     Error::new(ErrorKind::BadInput, 456, message)
                 })?;
-                let (value, type_name) = (sql::escape::quote_text(&value.1), type_name.trim());
-                out.push_str(&format!("CAST({value}, {})", sql::escape::quote_text(type_name)));
+                out.push_str(&value_of_parameter(&value.0, &value.1, type_name.trim())?);
             }
             _ => out.push_str(&rest[open..=close]),
         }
@@ -385,6 +384,42 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
     }
     out.push_str(rest);
     Ok(())
+}
+
+/// What stands for a parameter. Texts come as in TabSeparated, `\N` is NULL, and an `Identifier` is a name.
+fn value_of_parameter(name: &str, value: &str, type_name: &str) -> Result<String, Error> {
+    if type_name == "Identifier" {
+        return Ok(sql::escape::always_quote_name(value));
+    }
+    let inner = type_name.strip_prefix("Nullable(").unwrap_or(type_name).trim_start();
+    if value == "\\N" && inner != type_name {
+        return Ok(format!("CAST(NULL, {})", sql::escape::quote_text(type_name)));
+    }
+    let is_text =
+        ["String", "FixedString", "LowCardinality(String", "Enum"].iter().any(|t| inner.starts_with(t));
+    if is_text && value.contains(['\t', '\n']) {
+        let message = format!("value of parameter \"{name}\" has a bare tab or line end");
+        return Err(Error::new(ErrorKind::BadInput, 457, message).with_hint("write \\t or \\n"));
+    }
+    let literal = if is_text { literal_of_escaped(value) } else { sql::escape::quote_text(value) };
+    Ok(format!("CAST({literal}, {})", sql::escape::quote_text(type_name)))
+}
+
+/// A text that has its escapes already, between quotes.
+fn literal_of_escaped(value: &str) -> String {
+    let (mut literal, mut chars) = (String::from("'"), value.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => literal.push_str("\\'"),
+            '\\' => {
+                literal.push('\\');
+                literal.push(chars.next().unwrap_or('\\'));
+            }
+            other => literal.push(other),
+        }
+    }
+    literal.push('\'');
+    literal
 }
 
 #[cfg(test)]

@@ -119,6 +119,8 @@ pub struct FormatSettings {
     pub arrow_fixed_string_as_bytes: bool,
     /// none, lz4_frame or zstd.
     pub arrow_compression: String,
+    /// Revision of ClickHouse's protocol that Native is written in; the reader's choice, not a session's.
+    pub native_revision: u64,
 }
 
 /// How Parquet files are written.
@@ -218,6 +220,7 @@ impl Default for FormatSettings {
             arrow_string_as_string: true,
             arrow_fixed_string_as_bytes: true,
             arrow_compression: "lz4_frame".to_owned(),
+            native_revision: 0,
         }
     }
 }

@@ -105,7 +105,7 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
         F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
         F::Parquet => Box::new(parquet::ParquetWriter::new(settings)?),
         F::Arrow | F::ArrowStream => Box::new(ipc::ArrowWriter::new(kind, settings)?),
-        F::Native => Box::new(binary::NativeWriter::default()),
+        F::Native => Box::new(binary::NativeWriter::new(settings.native_revision)),
         F::RowBinary | F::RowBinaryWithNames | F::RowBinaryWithNamesAndTypes => {
             Box::new(binary::RowBinaryWriter::new(header))
         }

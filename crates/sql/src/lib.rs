@@ -6,6 +6,7 @@
 pub mod error;
 pub mod escape;
 mod scan;
+mod arriving;
 pub mod statement;
 mod types;
 mod dialect;
@@ -26,6 +27,7 @@ pub mod rewrite;
 pub use crate::functions::{
     DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,
 };
+pub use arriving::{Arrived, arrived};
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;

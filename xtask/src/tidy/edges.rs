@@ -37,8 +37,9 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         ],
         true,
     ),
+    ("server", &["engine", "formats", "host"], false),
     // `inspect` prints log records and checkpoints in the words of the crates that own them.
-    ("cli", &["engine", "formats", "catalog", "commitlog", "model", "host"], false),
+    ("cli", &["server", "engine", "formats", "catalog", "commitlog", "model", "host"], false),
 ];
 
 /// Checks every manifest under `crates`.

@@ -148,4 +148,17 @@ fn parameters_become_typed_literals() {
         "SELECT CAST('it\\'s', 'String'), '{x:String}'"
     );
     assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code, 456);
+    for (value, type_name, expected) in [
+        ("a\\tb\\\\", "String", "CAST('a\\tb\\\\', 'String')"),
+        ("it\\'s", "Nullable(String)", "CAST('it\\'s', 'Nullable(String)')"),
+        ("\\N", "Nullable(Int8)", "CAST(NULL, 'Nullable(Int8)')"),
+        ("['a\\'b']", "Array(String)", "CAST('[\\'a\\\\\\'b\\']', 'Array(String)')"),
+        ("my table", "Identifier", "`my table`"),
+    ] {
+        let params = [("x".to_owned(), value.to_owned())];
+        let read = with_parameters(&format!("SELECT {{x:{type_name}}}"), &params).unwrap();
+        assert_eq!(read, format!("SELECT {expected}"), "{value} {type_name}");
+    }
+    let bare = [("x".to_owned(), "a\tb".to_owned())];
+    assert_eq!(with_parameters("SELECT {x:String}", &bare).unwrap_err().code, 457);
 }

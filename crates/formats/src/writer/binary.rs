@@ -1,7 +1,7 @@
 //! Native, RowBinary and RawBLOB.
 //!
-//! Invariant: the bytes are those ClickHouse writes for the same rows and types (Native at revision 0). Native blocks
-//! are the batches given.
+//! Invariant: the bytes are those ClickHouse writes for the same rows and types (Native at any revision up to the one
+//! that binary serialization hints came after). Native blocks are the batches given.
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -18,9 +18,29 @@ use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
 use crate::text::Style;
 
-#[derive(Default)]
+/// From here on a DateTime's type names its zone.
+const REVISION_OF_ZONES: u64 = 54_337;
+/// From here on a byte says whether a column is serialized in another way than its type's own.
+const REVISION_OF_SERIALIZATIONS: u64 = 54_454;
+/// What stands ahead of a block for readers of any revision above 0: field 1, no overflow row; field 2, bucket -1; end.
+const BLOCK_NOTES: [u8; 8] = [1, 0, 2, 0xff, 0xff, 0xff, 0xff, 0];
+
 pub(super) struct NativeWriter {
+    revision: u64,
     columns: Columns,
+}
+
+impl NativeWriter {
+    pub(super) fn new(revision: u64) -> NativeWriter {
+        NativeWriter { revision, columns: Columns::default() }
+    }
+
+    fn type_name(&self, column_type: &ColumnType) -> String {
+        match column_type {
+            ColumnType::DateTime { .. } if self.revision < REVISION_OF_ZONES => "DateTime".to_owned(),
+            other => other.to_string(),
+        }
+    }
 }
 
 impl RowWriter for NativeWriter {
@@ -34,12 +54,18 @@ impl RowWriter for NativeWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        if self.revision > 0 {
+            out.extend_from_slice(&BLOCK_NOTES);
+        }
         put_number(out, length(batch.num_columns()));
         put_number(out, length(batch.num_rows()));
         let columns = batch.columns().iter().zip(&self.columns.types).zip(&self.columns.names);
         for ((array, column_type), name) in columns {
             put_text(out, name.as_bytes());
-            put_text(out, type_name(column_type).as_bytes());
+            put_text(out, self.type_name(column_type).as_bytes());
+            if self.revision >= REVISION_OF_SERIALIZATIONS {
+                out.push(0);
+            }
             let values = from_array(array, column_type, Layout::Columns);
             let values = values.map_err(|error| error.in_column(name.as_str()))?;
             bulk::write_prefix(column_type, out);
@@ -50,14 +76,6 @@ impl RowWriter for NativeWriter {
 
     fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
         Ok(())
-    }
-}
-
-/// Revision 0 is older than zones of DateTime.
-fn type_name(column_type: &ColumnType) -> String {
-    match column_type {
-        ColumnType::DateTime { .. } => "DateTime".to_owned(),
-        other => other.to_string(),
     }
 }
 

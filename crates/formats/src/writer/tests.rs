@@ -101,3 +101,20 @@ fn floats_of_64_bits_are_quoted_on_request() {
     let rows = written(FormatKind::JsonEachRow, &[batch], &settings);
     assert_eq!(rows, "{\"a\":\"1.5\",\"b\":1.5}\n{\"a\":\"nan\",\"b\":2}\n");
 }
+
+#[test]
+fn native_says_what_its_reader_s_revision_knows() {
+    let batch = numbers(1..2);
+    let column = b"\x01\x01\x01a\x05Int64";
+    for (revision, notes, serialization) in [(0, false, false), (54_405, true, false), (54_460, true, true)] {
+        let settings = FormatSettings { native_revision: revision, ..FormatSettings::default() };
+        let (mut writer, mut out) = (new_writer(FormatKind::Native, &settings).unwrap(), Vec::new());
+        writer.start(&batch.schema(), &mut out).unwrap();
+        writer.write(&batch, &mut out).unwrap();
+        let mut expected = if notes { vec![1, 0, 2, 255, 255, 255, 255, 0] } else { vec![] };
+        expected.extend_from_slice(column);
+        expected.extend(serialization.then_some(0));
+        expected.extend(1_i64.to_le_bytes());
+        assert_eq!(out, expected, "revision {revision}");
+    }
+}

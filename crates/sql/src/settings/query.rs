@@ -30,10 +30,11 @@ big_query_profile_threshold     Seconds, "30", Obeyed, "Time after which a profi
 log_profile_events              Bool, "1", NoEffect, "Whether counters are logged.";
 send_logs_level                 Text, "fatal", NoEffect, "Level of server log lines sent to the client.";
 send_progress_in_http_headers   Bool, "0", NoEffect, "Whether HTTP answers carry progress headers.";
-wait_end_of_query               Bool, "0", NoEffect, "Whether an HTTP answer waits for the whole result.";
+wait_end_of_query               Bool, "0", Obeyed, "Whether an HTTP answer waits for the whole result.";
 http_headers_progress_interval_ms Milliseconds, "100", NoEffect, "Time between progress headers.";
 add_http_cors_header            Bool, "0", NoEffect, "Whether HTTP answers allow other origins.";
-enable_http_compression         Bool, "0", NoEffect, "Whether HTTP answers are compressed when the client allows it.";
+enable_http_compression         Bool, "0", Obeyed, "0 in a URL leaves HTTP answers uncompressed; else what the client allows is done.";
+cancel_http_readonly_queries_on_client_close Bool, "0", NoEffect, "Whether a query whose HTTP client went away is cancelled; it always is.";
 priority                        UInt64, "0", NoEffect, "Priority of a query.";
 max_concurrent_queries_for_user UInt64, "0", NoEffect, "Queries of a user at one time.";
 max_concurrent_queries_for_all_users UInt64, "0", NoEffect, "Queries at one time.";

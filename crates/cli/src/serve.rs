@@ -1,0 +1,160 @@
+//! `gristmill server`: one database behind ClickHouse's HTTP interface, until it is asked to stop.
+//!
+//! Invariant: asked once to stop, it accepts nothing new, lets statements end, and exits with 0; asked twice, it exits at
+//! once. The log goes to standard error, a line a statement; standard output says where the server listens.
+
+use std::fmt;
+use std::io::Read as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use engine::{Config, Database};
+use host::{Clock, Host, Runtimes};
+use server::{Server, ServerConfig, User, Verifier};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+
+use crate::configuration::read_with;
+use crate::failure::Failure;
+use crate::serve_file::{ServerFile, parse};
+use crate::terminal;
+
+/// ClickHouse's port of HTTP.
+const PORT: u16 = 8123;
+
+#[derive(Args, Debug)]
+pub(crate) struct ServerArgs {
+    /// Folder of the database; created when absent
+    #[arg(long)]
+    path: Option<PathBuf>,
+    /// TOML file with addresses, users, limits and named collections
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Address to listen on, again for more; port 0 takes a free one [default: 127.0.0.1:8123]
+    #[arg(long)]
+    listen: Vec<SocketAddr>,
+}
+
+/// The command.
+pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+    let file = args.config.as_deref().map(|path| read_with(path, parse)).transpose()?.unwrap_or_default();
+    let path = args.path.clone().or_else(|| file.path.clone());
+    let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
+    start_log(Arc::clone(&host.clock));
+    let database = Database::open(Config {
+        root: Some(path.clone()),
+        memory_bytes_max: file.memory_bytes,
+        allow_any_local_path: false,
+        user_files: Some(file.user_files.clone().unwrap_or_else(|| path.join("user_files"))),
+        allowed_hosts: file.allowed_hosts.clone(),
+        faces_users: true,
+        named_collections: file.named_collections.clone(),
+        ..Config::default()
+    })?;
+    // Before anybody may ask it to stop.
+    let mut asked = runtimes.block_on(async { Asked::new() })?;
+    let config = server_config(args, file, path);
+    let server = Server::start(config, Arc::clone(&database), host.clone(), runtimes.clone())?;
+    for address in server.addresses() {
+        terminal::line(&format!("listening on {address}"))?;
+        tracing::info!(%address, "listening");
+    }
+    runtimes.block_on(async {
+        asked.next().await;
+        tracing::info!("stopping: waiting for statements");
+        tokio::select! {
+            () = stop(server, database) => tracing::info!("stopped"),
+            () = asked.next() => {
+                tracing::warn!("stopped without waiting");
+                std::process::exit(1);
+            }
+        }
+    });
+    Ok(())
+}
+
+async fn stop(server: Server, database: Arc<Database>) {
+    if !server.stop().await {
+        tracing::warn!("statements were cut: they had not ended in time");
+    }
+    if let Err(error) = database.settle().await {
+        tracing::warn!(%error, "the log was not made into parts; the next start reads it again");
+    }
+    database.close().await;
+}
+
+fn server_config(args: &ServerArgs, file: ServerFile, path: PathBuf) -> ServerConfig {
+    let mut listen = if args.listen.is_empty() { file.listen } else { args.listen.clone() };
+    if listen.is_empty() && file.tls.is_none() {
+        listen.push((Ipv4Addr::LOCALHOST, PORT).into());
+    }
+    let users = if file.users.is_empty() { vec![User::unnamed()] } else { file.users };
+    ServerConfig {
+        listen,
+        tls: file.tls,
+        users,
+        limits: file.limits,
+        display_name: file.display_name.unwrap_or_else(|| "localhost".to_owned()),
+        allowed_origin: file.allowed_origin,
+        spool: std::path::absolute(&path).unwrap_or(path).join("http"),
+    }
+}
+
+/// SIGTERM and ctrl-C.
+struct Asked {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Asked {
+    fn new() -> Result<Asked, Failure> {
+        Ok(Asked { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Times of the log come from the host's clock, as all times do.
+struct HostTime(Arc<dyn Clock>);
+
+impl FormatTime for HostTime {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let ms = i64::try_from(self.0.now_ms()).unwrap_or(i64::MAX);
+        match chrono::DateTime::from_timestamp_millis(ms) {
+            Some(time) => write!(writer, "{}", time.format("%Y-%m-%dT%H:%M:%S%.3fZ")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn start_log(clock: Arc<dyn Clock>) {
+    let log = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .with_timer(HostTime(clock))
+        .with_max_level(tracing::Level::INFO)
+        .finish();
+    // A log that is there already, as in a test, stays.
+    let _ = tracing::subscriber::set_global_default(log);
+}
+
+/// Reads a password from standard input and prints its verifier.
+pub(crate) fn print_verifier(host: &Host) -> Result<(), Failure> {
+    let mut password = String::new();
+    std::io::stdin().read_to_string(&mut password)?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err(Failure::new("no password came on standard input"));
+    }
+    terminal::line(&Verifier::new(password, host.random.as_ref()).to_string())?;
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! One statement from its start to the last byte of its answer.
+//!
+//! ```text
+//! execute ──► batches ──► writer ──► encoding ──► held back ──► head, then chunks through a bounded channel ──► socket
+//!                                                    └─ an error here has a status; behind the head it is the last chunk
+//! ```
+//! Invariant: runs on the computing threads; whoever reads slowly makes it wait, whoever goes away ends it. Must not know:
+//! what a request looks like.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request};
+use formats::{FormatSettings, OutputStats, RowWriter, new_writer};
+use futures::StreamExt;
+use http::Response;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+use crate::body::{Body, Piece};
+use crate::door::Door;
+use crate::encoding::Encoding;
+use crate::failure::broken_off;
+use crate::head::{Ended, Head};
+use crate::sessions::Lease;
+use crate::spool::Spool;
+
+/// A client that takes nothing for so long does not keep others from running their statements.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// How an answer is wanted.
+pub(crate) struct Wanted {
+    pub(crate) blocks: bool,
+    pub(crate) coding: Option<&'static str>,
+    /// Nothing is sent before the end.
+    pub(crate) waits: bool,
+    /// Bytes held back before the head is sent.
+    pub(crate) held_bytes: usize,
+    pub(crate) native_revision: u64,
+}
+
+/// A statement ready to run.
+pub(crate) struct Job {
+    pub(crate) door: Arc<Door>,
+    pub(crate) lease: Lease,
+    pub(crate) request: Request,
+    pub(crate) wanted: Wanted,
+    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) head: Head,
+    /// It changes nothing: nobody needs it once its client is gone.
+    pub(crate) reads_only: bool,
+}
+
+/// Runs a statement and sends its answer; the first of it, with its head, to `client`.
+pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
+    let Job { door, lease, request, wanted, place, head, reads_only } = job;
+    let progress = Arc::clone(&request.progress);
+    let mut client = Client::Waits(client);
+    let executing = lease.session().execute(request);
+    let outcome = tokio::select! {
+        biased;
+        outcome = executing => outcome,
+        () = client.gone(), if reads_only => Err(Error::cancelled()),
+    };
+    let (place, lease) = (Some(place), Some(lease));
+    let mut answer = Answer { door, client, place, lease, head, progress, ended: Ended::default() };
+    let done = match outcome {
+        Ok(outcome) => answer.give(outcome, &wanted).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = done {
+        answer.fail(error);
+    }
+    answer.ended
+}
+
+/// Who reads.
+enum Client {
+    Waits(oneshot::Sender<Response<Body>>),
+    Reads(mpsc::Sender<Piece>),
+    /// It has everything, or it left.
+    Done,
+}
+
+impl Client {
+    async fn gone(&mut self) {
+        match self {
+            Client::Waits(head) => head.closed().await,
+            Client::Reads(pieces) => pieces.closed().await,
+            Client::Done => {}
+        }
+    }
+}
+
+struct Answer {
+    door: Arc<Door>,
+    client: Client,
+    place: Option<OwnedSemaphorePermit>,
+    lease: Option<Lease>,
+    head: Head,
+    progress: Arc<QueryProgress>,
+    ended: Ended,
+}
+
+/// An answer in the making.
+struct Making {
+    writer: Box<dyn RowWriter>,
+    encoding: Encoding,
+    raw: Vec<u8>,
+}
+
+impl Making {
+    /// What the writer made, encoded behind `out`.
+    fn encode(&mut self, out: &mut Vec<u8>) -> Result<u64, Error> {
+        let raw_bytes = self.raw.len() as u64;
+        self.encoding.push(&self.raw, out)?;
+        self.raw.clear();
+        Ok(raw_bytes)
+    }
+}
+
+impl Answer {
+    /// The statement has ended. Its client may send the next one of the session as soon as it has seen all of the answer.
+    fn is_over(&mut self) {
+        (self.lease, self.place) = (None, None);
+    }
+
+    /// Sends everything a statement answers.
+    async fn give(&mut self, mut outcome: Outcome, wanted: &Wanted) -> Result<(), Error> {
+        if outcome.outfile.is_some() {
+            let message = "INTO OUTFILE is not allowed here: the file would be the server's";
+            return Err(Error::new(ErrorKind::Unsupported, 358, message));
+        }
+        if !outcome.has_result() {
+            drop(outcome);
+            self.is_over();
+            self.send_head(Body::empty());
+            return Ok(());
+        }
+        let kind = outcome.format.unwrap_or(FormatKind::TabSeparated);
+        let encoding = Encoding::new(wanted.blocks, wanted.coding)?;
+        self.head.describe(kind, encoding.http_name());
+        let settings = FormatSettings {
+            native_revision: wanted.native_revision,
+            // Nobody knows whether a terminal reads.
+            pretty_color: Some(outcome.format_settings.pretty_color.unwrap_or(false)),
+            ..(*outcome.format_settings).clone()
+        };
+        let writer = new_writer(kind, &settings).map_err(unwritable)?;
+        let mut making = Making { writer, encoding, raw: Vec::new() };
+        let mut held = Spool::new();
+        let ended = self.give_rows(&mut outcome, &mut making, wanted, &mut held).await;
+        drop(outcome);
+        self.is_over();
+        match ended {
+            Ok(()) => self.send_held(held).await,
+            Err(error) => {
+                // In front of the head the error is all of the answer.
+                if let Client::Reads(_) = self.client {
+                    self.break_off(&error, &mut making).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn give_rows(
+        &mut self,
+        outcome: &mut Outcome,
+        making: &mut Making,
+        wanted: &Wanted,
+        held: &mut Spool,
+    ) -> Result<(), Error> {
+        let mut out = Vec::new();
+        making.writer.start(&outcome.schema, &mut making.raw).map_err(unwritable)?;
+        self.ended.result_bytes += making.encode(&mut out)?;
+        loop {
+            let batch = tokio::select! {
+                biased;
+                batch = outcome.stream.next() => batch,
+                () = self.client.gone() => return Err(Error::cancelled()),
+            };
+            let Some(batch) = batch else { break };
+            let batch = batch?;
+            self.ended.result_rows += batch.num_rows() as u64;
+            making.writer.write(&batch, &mut making.raw).map_err(unwritable)?;
+            drop(batch);
+            self.ended.result_bytes += making.encode(&mut out)?;
+            if let Client::Reads(_) = self.client {
+                making.encoding.flush(&mut out);
+            }
+            self.hand_on(&mut out, held, wanted).await?;
+        }
+        let stats = OutputStats {
+            rows_read: self.progress.read_rows(),
+            bytes_read: self.progress.read_bytes(),
+            elapsed: self.door.host.clock.monotonic().saturating_sub(self.head.started()),
+            ..OutputStats::default()
+        };
+        making.writer.finish(&stats, &mut making.raw).map_err(unwritable)?;
+        self.ended.result_bytes += making.encode(&mut out)?;
+        making.encoding.finish(&mut out)?;
+        held_or_sent(self, &mut out, held).await
+    }
+
+    /// Holds bytes back, or sends them when enough are held.
+    async fn hand_on(&mut self, out: &mut Vec<u8>, held: &mut Spool, wanted: &Wanted) -> Result<(), Error> {
+        held_or_sent(self, out, held).await?;
+        let Client::Waits(_) = self.client else { return Ok(()) };
+        if wanted.waits {
+            if held.in_memory() > self.door.config.limits.held_bytes {
+                let door = &self.door;
+                held.spill(&door.host.disk, || door.config.spool.join(door.new_id()))?;
+            }
+            return Ok(());
+        }
+        if held.in_memory() >= wanted.held_bytes {
+            let (pieces, body) = Body::coming(None);
+            self.send_head(body);
+            self.client = Client::Reads(pieces);
+            let held = std::mem::replace(held, Spool::new());
+            for chunk in held.into_chunks()? {
+                self.send(Piece::Bytes(chunk?)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is there: what was held goes with its length, what was streamed gets its end.
+    async fn send_held(&mut self, held: Spool) -> Result<(), Error> {
+        if let Client::Reads(_) = self.client {
+            return self.send(Piece::End).await;
+        }
+        let length = held.len();
+        let mut chunks = held.into_chunks()?;
+        let first = chunks.next().transpose()?.unwrap_or_default();
+        if first.len() as u64 == length {
+            self.send_head(Body::whole(first));
+            return Ok(());
+        }
+        let (pieces, body) = Body::coming(Some(length));
+        self.send_head(body);
+        self.client = Client::Reads(pieces);
+        self.send(Piece::Bytes(first)).await?;
+        for chunk in chunks {
+            self.send(Piece::Bytes(chunk?)).await?;
+        }
+        self.send(Piece::End).await
+    }
+
+    /// The error behind rows that were sent already: a chunk by itself, as clients look for it.
+    async fn break_off(&mut self, error: &Error, making: &mut Making) {
+        let mut out = Vec::new();
+        // A client that left, or an encoder that broke, cannot be told anything.
+        if making.encoding.push(&broken_off(error, self.head.tag()), &mut out).is_ok()
+            && making.encoding.finish(&mut out).is_ok()
+            && self.send(Piece::Bytes(out.into())).await.is_ok()
+        {
+            let _ = self.send(Piece::End).await;
+        }
+    }
+
+    /// Sends a piece; a client that is slow to take it gives up its place among those who compute.
+    async fn send(&mut self, piece: Piece) -> Result<(), Error> {
+        let Client::Reads(pieces) = &self.client else { return Err(Error::cancelled()) };
+        if let Piece::Bytes(bytes) = &piece {
+            self.door.metrics.response_bytes.add(bytes.len() as u64);
+        }
+        let taken = match tokio::time::timeout(SLOW, pieces.reserve()).await {
+            Ok(taken) => taken,
+            Err(_) => {
+                self.place = None;
+                pieces.reserve().await
+            }
+        };
+        match taken {
+            Ok(place) => {
+                place.send(piece);
+                Ok(())
+            }
+            Err(_) => Err(Error::cancelled()),
+        }
+    }
+
+    fn send_head(&mut self, body: Body) {
+        if let Body::Whole(Some(bytes)) = &body {
+            self.door.metrics.response_bytes.add(bytes.len() as u64);
+        }
+        let now = self.door.host.clock.monotonic();
+        let response = self.head.response(body, &self.progress, &self.ended, now);
+        if let Client::Waits(client) = std::mem::replace(&mut self.client, Client::Done) {
+            // Whoever asked may have left.
+            let _ = client.send(response);
+        }
+    }
+
+    /// The statement failed; if nothing was sent, the error is the answer.
+    fn fail(&mut self, error: Error) {
+        self.is_over();
+        if let Client::Waits(client) = std::mem::replace(&mut self.client, Client::Done) {
+            let _ = client.send(self.head.failure(&error));
+        }
+        self.ended.error = Some(error);
+    }
+}
+
+async fn held_or_sent(answer: &mut Answer, out: &mut Vec<u8>, held: &mut Spool) -> Result<(), Error> {
+    if out.is_empty() {
+        return Ok(());
+    }
+    let bytes = std::mem::take(out);
+    match answer.client {
+        Client::Reads(_) => answer.send(Piece::Bytes(bytes.into())).await,
+        Client::Waits(_) => {
+            held.push(bytes);
+            Ok(())
+        }
+        Client::Done => Err(Error::cancelled()),
+    }
+}
+
+fn unwritable(error: formats::FormatError) -> Error {
+    Error::new(ErrorKind::BadInput, i32::try_from(error.code).unwrap_or(1002), error.to_string())
+}

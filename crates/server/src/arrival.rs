@@ -1,0 +1,208 @@
+//! A request's body as it arrives: bounded silence, and the statement told from its data.
+//!
+//! ```text
+//! ?query=INSERT INTO t FORMAT CSV     body: 1,a\n2,b\n ..      one text, a line end between
+//! ?                                   body: INSERT INTO t FORMAT CSV\n1,a\n2,b\n ..
+//! ```
+//! Invariant: no more of a body is held than the statement's text, one chunk, and VALUES up to [`VALUES_BYTES_MAX`].
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{Arrived, BodyStream, Error, ErrorKind, arrived};
+use futures::{StreamExt, stream};
+use host::Runtimes;
+use hyper::body::{Body as _, Frame, Incoming};
+
+/// Rows of VALUES up to here are part of the text and may be expressions; more are read as they come, as constants.
+const VALUES_BYTES_MAX: usize = 1 << 20;
+
+/// Of a body that nobody wants any more so much is read and dropped, in so long: clients look for the answer only when
+/// they have sent everything.
+const DRAINED_BYTES_MAX: usize = 256 << 20;
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// A body that is read to its end also after an error, or when it was dropped.
+struct Draining {
+    body: Option<Incoming>,
+    runtimes: Runtimes,
+}
+
+impl Drop for Draining {
+    fn drop(&mut self) {
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
+        self.runtimes.spawn_io("http drain", tokio::time::timeout(DRAIN, drain(body)));
+    }
+}
+
+async fn drain(mut body: Incoming) {
+    let mut left = DRAINED_BYTES_MAX;
+    while let Some(Ok(frame)) = next_frame(&mut body).await {
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+async fn next_frame(body: &mut Incoming) -> Option<Result<Frame<Bytes>, hyper::Error>> {
+    std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
+}
+
+/// The bytes of a body. Silence for longer than `silence` is an error.
+pub(crate) fn bytes_of(body: Incoming, silence: Duration, runtimes: &Runtimes) -> BodyStream {
+    let state = Draining { body: Some(body), runtimes: runtimes.clone() };
+    let chunks = stream::unfold(state, move |mut state| async move {
+        loop {
+            let body = state.body.as_mut()?;
+            let failed = match tokio::time::timeout(silence, next_frame(body)).await {
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(chunk) => return Some((Ok(chunk), state)),
+                    // Trailers say nothing we ask for.
+                    Err(_) => continue,
+                },
+                Ok(None) => None,
+                Ok(Some(Err(error))) => Some((210, format!("the request's body broke off: {error}"))),
+                Err(_) => Some((209, format!("the request's body was silent for {} s", silence.as_secs()))),
+            };
+            state.body = None;
+            let (code, message) = failed?;
+            return Some((Err(Error::new(ErrorKind::Unavailable, code, message)), state));
+        }
+    });
+    chunks.boxed()
+}
+
+/// A statement and the data that goes with it.
+pub(crate) struct Arrival {
+    pub(crate) sql: String,
+    pub(crate) data: Option<BodyStream>,
+}
+
+/// Reads a statement that begins with `in_url` and goes on in `body`.
+///
+/// # Errors
+/// The body's own; a text that is not UTF-8 or longer than `text_bytes_max`.
+pub(crate) async fn arrival(
+    in_url: &str,
+    mut body: BodyStream,
+    text_bytes_max: usize,
+) -> Result<Arrival, Error> {
+    let mut read = in_url.trim_end().as_bytes().to_vec();
+    if !read.is_empty() {
+        read.push(b'\n');
+    }
+    let (mut ended, mut look_at) = (false, 0);
+    loop {
+        // The text is looked at when it has grown by a half, so that many small pieces cost little.
+        if read.len() >= look_at || ended {
+            match arrived(valid(&read)) {
+                Arrived::Format { end, data } => {
+                    let rest = Bytes::from(read.split_off(data));
+                    read.truncate(end);
+                    let data = stream::iter([Ok(rest)]).chain(body).boxed();
+                    return Ok(Arrival { sql: text(read)?, data: Some(data) });
+                }
+                Arrived::Values { data } if read.len() - data > VALUES_BYTES_MAX => {
+                    let rest = Bytes::from(read.split_off(data));
+                    let data = stream::iter([Ok(rest)]).chain(body).boxed();
+                    return Ok(Arrival { sql: text(read)?, data: Some(data) });
+                }
+                Arrived::Values { .. } => look_at = read.len() + VALUES_BYTES_MAX / 4,
+                Arrived::Text | Arrived::Undecided => {
+                    if read.len() > text_bytes_max {
+                        return Err(too_long(text_bytes_max));
+                    }
+                    look_at = read.len() * 3 / 2;
+                }
+            }
+        }
+        if ended {
+            return Ok(Arrival { sql: text(read)?, data: None });
+        }
+        match body.next().await {
+            Some(chunk) => read.extend_from_slice(&chunk?),
+            None => ended = true,
+        }
+    }
+}
+
+/// The part of `read` that is text; data behind it may be anything.
+fn valid(read: &[u8]) -> &str {
+    match std::str::from_utf8(read) {
+        Ok(text) => text,
+        Err(error) => {
+            read.get(..error.valid_up_to()).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or("")
+        }
+    }
+}
+
+fn text(read: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(read).map_err(|_| {
+        Error::new(ErrorKind::Syntax, 62, "the statement is not UTF-8, and no data begins before that")
+    })
+}
+
+fn too_long(bytes_max: usize) -> Error {
+    Error::new(ErrorKind::Limit, 229, format!("the statement is longer than {bytes_max} bytes"))
+        .with_hint("send rows as data of INSERT .. FORMAT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &[u8], length: usize) -> BodyStream {
+        let pieces: Vec<_> = text.chunks(length).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        stream::iter(pieces).boxed()
+    }
+
+    async fn read(in_url: &str, body: &[u8], length: usize) -> Result<(String, Option<Vec<u8>>), Error> {
+        let Arrival { sql, data } = arrival(in_url, pieces(body, length), 1000).await?;
+        let Some(data) = data else { return Ok((sql, None)) };
+        let chunks: Vec<_> = data.map(|chunk| chunk.unwrap().to_vec()).collect().await;
+        Ok((sql, Some(chunks.concat())))
+    }
+
+    #[tokio::test]
+    async fn a_statement_and_its_data_are_the_same_wherever_the_body_is_cut() {
+        let cases: [(&str, &[u8], &str, Option<&[u8]>); 9] = [
+            ("SELECT 1", b"", "SELECT 1\n", None),
+            ("", b"SELECT 1", "SELECT 1", None),
+            ("SELECT", b"1", "SELECT\n1", None),
+            (
+                "INSERT INTO t FORMAT Native",
+                b"\x01\x01\xff",
+                "INSERT INTO t FORMAT Native",
+                Some(b"\x01\x01\xff"),
+            ),
+            ("INSERT INTO t FORMAT CSV\n", b"1\n", "INSERT INTO t FORMAT CSV", Some(b"1\n")),
+            (
+                "",
+                b"INSERT INTO t FORMAT RowBinary\n\n\xff\x00",
+                "INSERT INTO t FORMAT RowBinary",
+                Some(b"\n\xff\x00"),
+            ),
+            ("", b"INSERT INTO t FORMAT CSV 1\n2\n", "INSERT INTO t FORMAT CSV", Some(b"1\n2\n")),
+            ("INSERT INTO t VALUES", b"(1), (2)", "INSERT INTO t VALUES\n(1), (2)", None),
+            ("", b"INSERT INTO t (a) VALUES (now())", "INSERT INTO t (a) VALUES (now())", None),
+        ];
+        for (in_url, body, sql, data) in cases {
+            for length in 1..=body.len().max(1) {
+                let (read_sql, read_data) = read(in_url, body, length).await.unwrap();
+                assert_eq!((read_sql.as_str(), read_data.as_deref()), (sql, data), "{in_url} {length}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn long_values_are_data_and_long_texts_an_error() {
+        let rows = b"(1),".repeat(VALUES_BYTES_MAX / 2);
+        let (sql, data) = read("INSERT INTO t VALUES", &rows, 10_000).await.unwrap();
+        assert_eq!((sql.as_str(), data.unwrap().len()), ("INSERT INTO t VALUES", rows.len() + 1));
+        let long = b"SELECT 1 ".repeat(1000);
+        assert_eq!(read("", &long, 100).await.unwrap_err().code, 229);
+        assert_eq!(read("", b"SELECT \xff", 100).await.unwrap_err().code, 62);
+    }
+}

@@ -1,0 +1,228 @@
+//! Connections: accepted up to a limit, served one request after the other, ended gracefully.
+//!
+//! Invariant: a connection that is silent, slow with its headers, or above the limit costs no thread. After `stop` nothing
+//! new is accepted; what runs has its time to end, then it is cut.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Database, Error, ErrorKind};
+use host::{Host, Runtimes};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::{Limits, ServerConfig};
+use crate::door::Door;
+use crate::routes::answer;
+use crate::tls::acceptor;
+
+/// After an error of the machine, such as too many open files, there is a pause instead of a loop.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often sessions whose time is over are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// A running server.
+pub struct Server {
+    door: Arc<Door>,
+    addresses: Vec<SocketAddr>,
+    stop: watch::Sender<bool>,
+    cut: watch::Sender<bool>,
+    open: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Listens and serves. Call from outside the runtimes' tasks.
+    ///
+    /// # Errors
+    /// An address cannot be had, a certificate not be read, or an open server would have no password.
+    pub fn start(
+        config: ServerConfig,
+        database: Arc<Database>,
+        host: Host,
+        runtimes: Runtimes,
+    ) -> Result<Server, Error> {
+        let tls = config.tls.as_ref().map(|tls| acceptor(tls, host.disk.as_ref())).transpose()?;
+        empty_spool(&config, &host)?;
+        let (stop, stopped) = watch::channel(false);
+        let (cut, is_cut) = watch::channel(false);
+        let open = Arc::new(Semaphore::new(config.limits.connections));
+        let plain = config.listen.iter().map(|address| (*address, None));
+        let secure = config.tls.iter().map(|tls_config| (tls_config.listen, tls.clone()));
+        let doors: Vec<(SocketAddr, Option<TlsAcceptor>)> = plain.chain(secure).collect();
+        let door = Door::new(database, host, runtimes.clone(), config);
+        let _inside = runtimes.io().enter();
+        let mut addresses = Vec::new();
+        let mut listeners = Vec::new();
+        for (address, tls) in doors {
+            let listener = bound(address)?;
+            addresses.push(listener.local_addr()?);
+            listeners.push((listener, tls));
+        }
+        for (listener, tls) in listeners {
+            let listening = Listening {
+                door: Arc::clone(&door),
+                tls,
+                open: Arc::clone(&open),
+                stopped: stopped.clone(),
+                cut: is_cut.clone(),
+            };
+            runtimes.spawn_io("http listener", listening.accept(listener));
+        }
+        runtimes.spawn_io("http sessions", sweep(Arc::clone(&door), stopped));
+        Ok(Server { door, addresses, stop, cut, open })
+    }
+
+    /// Where it listens: the plain addresses, then the secure one.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Accepts nothing new, lets what runs end within the limit's time, then cuts it. Answers whether all ended.
+    pub async fn stop(self) -> bool {
+        let _ = self.stop.send(true);
+        let connections = u32::try_from(self.door.config.limits.connections).unwrap_or(u32::MAX);
+        let all_closed = self.open.acquire_many(connections);
+        let drained = tokio::time::timeout(self.door.config.limits.drain, all_closed).await.is_ok();
+        let _ = self.cut.send(true);
+        drained
+    }
+}
+
+fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
+    let said = |error: io::Error| {
+        Error::new(ErrorKind::Unavailable, 210, format!("address {address} cannot be listened on: {error}"))
+    };
+    let listener = std::net::TcpListener::bind(address).map_err(said)?;
+    listener.set_nonblocking(true).map_err(said)?;
+    TcpListener::from_std(listener).map_err(said)
+}
+
+/// What a crash left there serves nobody.
+fn empty_spool(config: &ServerConfig, host: &Host) -> Result<(), Error> {
+    if host.disk.exists(&config.spool)? {
+        host.disk.remove_dir_all(&config.spool)?;
+    }
+    Ok(())
+}
+
+async fn sweep(door: Arc<Door>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stopped.changed() => return,
+            () = tokio::time::sleep(SWEEP) => door.sessions.sweep(),
+        }
+    }
+}
+
+/// One address that is listened on.
+struct Listening {
+    door: Arc<Door>,
+    tls: Option<TlsAcceptor>,
+    open: Arc<Semaphore>,
+    stopped: watch::Receiver<bool>,
+    cut: watch::Receiver<bool>,
+}
+
+impl Listening {
+    async fn accept(mut self, listener: TcpListener) {
+        loop {
+            // Above the limit connections wait in the machine's queue.
+            let Ok(place) = Arc::clone(&self.open).acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = self.stopped.changed() => return,
+            };
+            match accepted {
+                Ok((stream, from)) => {
+                    let connection = Connection {
+                        door: Arc::clone(&self.door),
+                        tls: self.tls.clone(),
+                        from,
+                        stopped: self.stopped.clone(),
+                        cut: self.cut.clone(),
+                    };
+                    self.door.runtimes.spawn_io("http connection", async move {
+                        connection.serve(stream).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// One connection and what may end it.
+struct Connection {
+    door: Arc<Door>,
+    tls: Option<TlsAcceptor>,
+    from: SocketAddr,
+    stopped: watch::Receiver<bool>,
+    cut: watch::Receiver<bool>,
+}
+
+impl Connection {
+    async fn serve(mut self, stream: TcpStream) {
+        let door = Arc::clone(&self.door);
+        door.metrics.connections.add(1);
+        door.metrics.connections_open.enter();
+        // Without it small answers wait for the client's acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        match self.tls.take() {
+            None => self.speak(stream).await,
+            Some(tls) => {
+                // A handshake has the time of a request's headers.
+                let shaken = tokio::time::timeout(door.config.limits.keep_alive, tls.accept(stream)).await;
+                if let Ok(Ok(stream)) = shaken {
+                    self.speak(stream).await;
+                }
+            }
+        }
+        door.metrics.connections_open.leave();
+    }
+
+    async fn speak(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let (door, from) = (Arc::clone(&self.door), self.from.ip().to_canonical());
+        let service = service_fn(move |request| {
+            let door = Arc::clone(&door);
+            async move { Ok::<_, std::convert::Infallible>(answer(door, from, request).await) }
+        });
+        let connection = protocol(&self.door.config.limits).serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let mut stopping = *self.stopped.borrow();
+        if stopping {
+            connection.as_mut().graceful_shutdown();
+        }
+        loop {
+            tokio::select! {
+                // How a connection ends is the client's affair; what it asked for has been answered.
+                _ = connection.as_mut() => return,
+                _ = self.stopped.changed(), if !stopping => {
+                    stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                _ = self.cut.changed() => return,
+            }
+        }
+    }
+}
+
+fn protocol(limits: &Limits) -> http1::Builder {
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.keep_alive)
+        .max_header_size(limits.header_bytes)
+        .max_buf_size(limits.header_bytes.max(64 << 10));
+    protocol
+}
