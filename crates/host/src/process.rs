@@ -54,6 +54,13 @@ pub fn cpu_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The machine's name, or `localhost` where it does not say.
+pub fn host_name() -> String {
+    let given = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = given.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}
+
 /// All memory this process could ever have: the machine's, or the cgroup's limit if that is less. In bytes.
 pub fn total_memory_bytes() -> u64 {
     let root = Path::new("/");

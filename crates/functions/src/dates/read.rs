@@ -210,7 +210,6 @@ fn zones() -> Vec<ScalarFunction> {
             |call| call.each_part(|_| call.session.time_zone.name()),
         )
         .any_case()
-        .aliases(&["serverTimezone", "serverTimeZone"])
         .of_statement()
         .doc("timeZone()", "The session's time zone.", "timeZone() -> 'UTC'"),
         ScalarFunction::new(
