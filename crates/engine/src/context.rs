@@ -10,15 +10,19 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
 use host::MemoryBudget;
+use model::TableDef;
 use parking_lot::Mutex;
 use sql::{SettingChange, Settings, TableName};
 
 use crate::database::Database;
 use crate::error::Error;
 use crate::memory_pool::BudgetPool;
+use crate::memory_tables::MemoryTables;
 use crate::profile::StatementProfile;
 use crate::progress::QueryProgress;
+use crate::schemas_name::HERE;
 use crate::secrets::Secrets;
+use crate::temporary::{TemporaryTables, is_temporary};
 
 /// The catalog name all our databases appear under inside a plan; people never see it.
 pub(crate) const CATALOG: &str = "gristmill";
@@ -30,6 +34,9 @@ pub(crate) struct StatementContext {
     pub database: Arc<Database>,
     pub settings: Arc<Settings>,
     pub current_database: String,
+    pub user: Arc<str>,
+    /// Those of the session.
+    pub temporary: Arc<TemporaryTables>,
     pub progress: Arc<QueryProgress>,
     pub memory: MemoryBudget,
     pub snapshot: Snapshot,
@@ -88,7 +95,25 @@ impl StatementContext {
         (name.database.as_deref().unwrap_or(&self.current_database), &name.table)
     }
 
+    /// The table a name means: without a database a temporary one before any other.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<TableState>, Error> {
+        match self.temporary_table(name) {
+            Some(table) => Ok(table),
+            None => self.stored_table(name),
+        }
+    }
+
+    pub(crate) fn temporary_table(&self, name: &TableName) -> Option<Arc<TableState>> {
+        if name.database.is_some() { None } else { self.temporary.table(&name.table) }
+    }
+
+    /// Where the rows of a table with engine Memory are.
+    pub(crate) fn memory_tables(&self, def: &TableDef) -> &MemoryTables {
+        if is_temporary(def) { &self.temporary.rows } else { &self.database.memory_tables }
+    }
+
+    /// The table of a database.
+    pub(crate) fn stored_table(&self, name: &TableName) -> Result<Arc<TableState>, Error> {
         let (database, table) = self.resolve(name);
         let found = self.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
         self.snapshot.table(found.id, table).ok_or_else(|| Error::unknown_table(database, table))
@@ -100,10 +125,11 @@ impl StatementContext {
             true => self.settings.get_u64("max_block_size").max(1),
             false => BATCH_ROWS,
         };
+        let schema = if self.temporary.is_empty() { self.current_database.as_str() } else { HERE };
         let mut config = SessionConfig::new()
             .with_target_partitions(self.threads().max(1))
             .with_batch_size(usize::try_from(batch_rows).unwrap_or(usize::MAX))
-            .with_default_catalog_and_schema(CATALOG, &self.current_database)
+            .with_default_catalog_and_schema(CATALOG, schema)
             .with_create_default_catalog_and_schema(false)
             .with_information_schema(false);
         let options = config.options_mut();
@@ -140,7 +166,9 @@ impl StatementContext {
         SessionValues {
             time_zone,
             now_ns,
-            user: "default".into(),
+            process_start_ns: i64::try_from(self.database.started_ms).unwrap_or(0).saturating_mul(1_000_000),
+            user: Arc::clone(&self.user),
+            host_name: Arc::clone(&self.database.host_name),
             database: self.current_database.as_str().into(),
             query_id: self.query_id.as_str().into(),
             random: Arc::new(RandomStream::new(host::random::u64(self.database.host.random.as_ref()))),
@@ -181,6 +209,8 @@ impl StatementContext {
             database: Arc::clone(&self.database),
             settings: Arc::clone(&self.settings),
             current_database: self.current_database.clone(),
+            user: Arc::clone(&self.user),
+            temporary: Arc::clone(&self.temporary),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),
             snapshot: self.snapshot.clone(),

@@ -14,18 +14,26 @@ use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, Setting
 use crate::commit::commit;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
-use crate::{ddl, insert_into};
+use crate::temporary::is_temporary;
+use crate::{ddl, insert_into, temporary_ddl};
 
 pub(crate) async fn run(
     context: &Arc<StatementContext>,
     create: &CreateTable,
     text: &str,
 ) -> Result<(), Error> {
-    let Some(def) = ddl::create_table(context, create).await? else { return Ok(()) };
+    let created = match create.temporary {
+        true => temporary_ddl::create(context, create).await?,
+        false => ddl::create_table(context, create).await?,
+    };
+    let Some(def) = created else { return Ok(()) };
     let CreateSource::Select { query, empty: false, .. } = &create.source else { return Ok(()) };
     let mut created = Created { context: Arc::clone(context), def, is_settled: false };
+    // The table of this statement, even where a temporary one has its name.
+    let target =
+        if create.temporary { create.name.clone() } else { create.name_in(&context.current_database) };
     let insert = Insert {
-        target: InsertTarget::Table(create.name.clone()),
+        target: InsertTarget::Table(target),
         partition_by: None,
         columns: None,
         label: None,
@@ -58,6 +66,10 @@ struct Created {
 impl Created {
     /// Blocks for one fsync, so that the table is gone when the statement is answered.
     fn remove(&self) {
+        if is_temporary(&self.def) {
+            self.context.temporary.drop_table(&self.def.name);
+            return;
+        }
         let (database, table) = (&self.context.database, self.def.id);
         let (catalog, ops) = (&database.catalog, vec![Op::DropTable { table }]);
         let read_seq = catalog.snapshot().seq();

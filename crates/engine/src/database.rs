@@ -40,6 +40,10 @@ pub struct Database {
     pub(crate) memtables: Arc<MemtableCache>,
     pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
+    /// When the process opened it.
+    pub(crate) started_ms: u64,
+    /// Of the machine, for `hostName()`.
+    pub(crate) host_name: Arc<str>,
     pub(crate) loads: LoadHistory,
     pub(crate) exports: RunningExports,
     pub(crate) merges: Arc<Merges>,

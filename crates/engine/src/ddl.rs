@@ -14,6 +14,8 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::outside;
 use crate::query::plan;
+use crate::schemas_name::is_derived;
+use crate::temporary::is_temporary;
 
 /// Commits ops of one DDL statement on a blocking thread.
 pub(crate) async fn commit_ops(
@@ -38,7 +40,7 @@ pub(crate) async fn create_database(
     name: &str,
     if_not_exists: bool,
 ) -> Result<(), Error> {
-    if context.snapshot.database(name).is_some() {
+    if context.snapshot.database(name).is_some() || is_derived(name) {
         if if_not_exists {
             return Ok(());
         }
@@ -66,9 +68,13 @@ pub(crate) async fn drop_tables(
     names: &[TableName],
     if_exists: bool,
 ) -> Result<(), Error> {
-    let mut ops = Vec::with_capacity(names.len());
+    let (mut ops, mut temporary) = (Vec::with_capacity(names.len()), Vec::new());
     for name in names {
-        match context.table(name) {
+        if context.temporary_table(name).is_some() {
+            temporary.push(name.table.as_str());
+            continue;
+        }
+        match context.stored_table(name) {
             Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
             Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
             Err(error) => return Err(error),
@@ -79,6 +85,9 @@ pub(crate) async fn drop_tables(
         commit_ops(context, Vec::new(), ops).await?;
     }
     dropped.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    for name in temporary {
+        context.temporary.drop_table(name);
+    }
     Ok(())
 }
 
@@ -96,6 +105,10 @@ pub(crate) async fn truncate(
             return Err(Error::new(ErrorKind::Unsupported, 48, message)
                 .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
         }
+        Ok(table) if is_temporary(&table.def) => {
+            context.temporary.rows.clear(table.def.id);
+            return Ok(());
+        }
         Ok(table) => table.def.id,
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
         Err(error) => return Err(error),
@@ -111,7 +124,7 @@ pub(crate) async fn rename(
 ) -> Result<(), Error> {
     let mut ops = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
-        let table = context.table(from)?.def.id;
+        let table = context.stored_table(from)?.def.id;
         let (database, name) = context.resolve(to);
         let database =
             context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
@@ -122,7 +135,7 @@ pub(crate) async fn rename(
 }
 
 pub(crate) async fn exchange(context: &StatementContext, a: &TableName, b: &TableName) -> Result<(), Error> {
-    let (first, second) = (context.table(a)?, context.table(b)?);
+    let (first, second) = (context.stored_table(a)?, context.stored_table(b)?);
     check_may_move(context, first.def.id, second.def.database)?;
     check_may_move(context, second.def.id, first.def.database)?;
     let (first, second) = (first.def.id, second.def.id);
@@ -149,8 +162,9 @@ pub(crate) async fn create_table(
     create: &CreateTable,
 ) -> Result<Option<Arc<TableDef>>, Error> {
     let (database_name, name) = context.resolve(&create.name);
-    if database_name == crate::schemas_name::SYSTEM {
-        return Err(Error::new(ErrorKind::Denied, 497, "database \"system\" takes no tables"));
+    if is_derived(database_name) {
+        let message = format!("database \"{database_name}\" takes no tables");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
     }
     let database =
         context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
@@ -175,7 +189,8 @@ pub(crate) async fn create_table(
     Ok(Some(def))
 }
 
-async fn definition(
+/// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
+pub(crate) async fn definition(
     context: &Arc<StatementContext>,
     create: &CreateTable,
     database: DatabaseId,

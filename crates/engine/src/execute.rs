@@ -10,7 +10,8 @@ use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
 use crate::{
-    collection_ddl, create_select, ddl, explain, insert_into, limits, load_statements, optimize, query, show,
+    collection_ddl, create_select, ddl, explain, insert_into, kill, limits, load_statements, optimize, query,
+    show, temporary_ddl,
 };
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
@@ -20,7 +21,7 @@ pub(crate) async fn execute(
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    limits::check_readonly(&context.settings, statement)?;
+    limits::check_readonly(context, statement)?;
     limits::within_time(context, Box::pin(run(context, statement, text, body))).await
 }
 
@@ -34,7 +35,7 @@ async fn run(
         Statement::Query(query) => return query::run(context, query).await,
         Statement::Insert(insert) => return insert_into::run(context, insert, text, body).await,
         Statement::Explain(explain) => return explain::run(context, explain, text).await,
-        Statement::Show(what) => return show::show(context, what),
+        Statement::Show(what) => return show::show(context, what).await,
         Statement::Describe(what) => return show::describe(context, what).await,
         Statement::Exists { what } => return show::exists(context, what),
         Statement::CreateTable(create) => create_select::run(context, create, text).await?,
@@ -50,7 +51,10 @@ async fn run(
         Statement::Exchange(a, b) => ddl::exchange(context, a, b).await?,
         Statement::Optimize(what) => optimize::run(context, what).await?,
         Statement::System(command) => system_command(context, command)?,
-        Statement::KillQuery { .. } => return Err(Error::unsupported("KILL QUERY")),
+        Statement::KillQuery { victims, mode } => return kill::run(context, victims, *mode).await,
+        Statement::DropTemporaryTables { names, if_exists } => {
+            temporary_ddl::drop_tables(context, names, *if_exists)?;
+        }
         Statement::CheckTable { table } => return show::check(context, table).await,
         Statement::ResumeLoad { database, label } => {
             return load_statements::resume(context, database.as_deref(), label).await;

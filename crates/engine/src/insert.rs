@@ -184,7 +184,7 @@ async fn store_small(
     match table.def.engine {
         TableEngine::Null => {}
         TableEngine::Memory if context.rolls_back => {}
-        TableEngine::Memory => context.database.memory_tables.append(table.def.id, batches)?,
+        TableEngine::Memory => context.memory_tables(&table.def).append(table.def.id, batches)?,
         // A label is kept also when there were no rows.
         TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
             let mut encoded_bytes = 0;
@@ -420,6 +420,6 @@ async fn drain_into(
             kept.push(batch)?;
         }
     }
-    context.database.memory_tables.append(table.def.id, kept.into_batches())?;
+    context.memory_tables(&table.def).append(table.def.id, kept.into_batches())?;
     Ok(Rows::none())
 }

@@ -16,7 +16,7 @@ use crate::infile::{as_select, is_infile};
 use crate::insert;
 use crate::outside::{call_of, with_own_settings};
 use crate::request::{BodyStream, Rows};
-use crate::schemas_name::SYSTEM;
+use crate::schemas_name::is_derived;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
@@ -32,12 +32,13 @@ pub(crate) async fn run(
             return into_call(context, insert, (&call, None), text, body).await;
         }
     };
-    if context.resolve(name).0 == SYSTEM {
+    let temporary = context.temporary_table(name).is_some();
+    if !temporary && is_derived(context.resolve(name).0) {
         return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
     }
     let table = context.table(name)?;
     let (database, table_name) = context.resolve(name);
-    context.progress.set_target(database, table_name);
+    context.progress.set_target(if temporary { "" } else { database }, table_name);
     if table.def.engine.is_external() {
         return into_table_outside(context, insert, &table, text, body).await;
     }

@@ -7,47 +7,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use sql::{ExplainKind, Settings, Statement};
+use sql::{ExplainKind, InsertTarget, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::request::Rows;
 
-/// Refuses statements that change something while `readonly` is set.
-pub(crate) fn check_readonly(settings: &Settings, statement: &Statement) -> Result<(), Error> {
-    let reads = match statement {
+/// Refuses statements that change something while `readonly` is set. Temporary tables are the session's own matter
+/// where it may change its settings.
+pub(crate) fn check_readonly(context: &StatementContext, statement: &Statement) -> Result<(), Error> {
+    let level = context.settings.get_u64("readonly");
+    let is_temporary = |name: &TableName| context.temporary_table(name).is_some();
+    let (reads, is_own) = match statement {
         Statement::Query(_)
         | Statement::Show(_)
         | Statement::Describe(_)
         | Statement::Exists { .. }
         | Statement::CheckTable { .. }
         | Statement::Use { .. }
-        | Statement::Set(_) => true,
+        | Statement::Set(_)
+        // Whose queries it may end, it decides itself.
+        | Statement::KillQuery { .. } => (true, false),
         // It writes, though it undoes what it wrote.
         Statement::Explain(explain) => {
-            !(explain.kind == ExplainKind::Analyze && matches!(*explain.statement, Statement::Insert(_)))
+            let writes = matches!(*explain.statement, Statement::Insert(_));
+            (!(explain.kind == ExplainKind::Analyze && writes), false)
         }
-        Statement::Insert(_)
-        | Statement::CreateTable(_)
-        | Statement::CreateDatabase { .. }
-        | Statement::DropDatabase { .. }
-        | Statement::DropTable { .. }
-        | Statement::Truncate { .. }
-        | Statement::Rename(_)
-        | Statement::RenameDatabase { .. }
-        | Statement::Exchange(..)
-        | Statement::Optimize(_)
-        | Statement::System(_)
-        | Statement::Collection(_)
-        | Statement::ResumeLoad { .. }
-        | Statement::CancelLoad { .. }
-        | Statement::KillQuery { .. } => false,
+        Statement::Insert(insert) => {
+            (false, matches!(&insert.target, InsertTarget::Table(name) if is_temporary(name)))
+        }
+        Statement::CreateTable(create) => (false, create.temporary),
+        Statement::DropTemporaryTables { .. } => (false, true),
+        Statement::DropTable { tables, .. } => (false, tables.iter().all(is_temporary)),
+        Statement::Truncate { table, .. } => (false, is_temporary(table)),
+        _ => (false, false),
     };
-    if reads || settings.get_u64("readonly") == 0 {
+    if reads || level == 0 || (is_own && level == 2) {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Denied, 164, "the statement changes something, and readonly is set"))
+    Err(Error::new(
+        ErrorKind::Denied,
+        164,
+        "cannot execute the statement in readonly mode: it changes something",
+    ))
 }
 
 /// Runs a statement for `max_execution_time` at most, to the last row of its result.

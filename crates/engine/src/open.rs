@@ -78,6 +78,8 @@ impl Database {
             )),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
+            started_ms: host.clock.now_ms(),
+            host_name: host::process::host_name().into(),
             loads: LoadHistory::default(),
             exports: RunningExports::default(),
             merges: Arc::new(Merges::default()),

@@ -19,7 +19,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::schemas::external_name;
-use crate::schemas_name::SYSTEM;
+use crate::schemas_name::is_derived;
 use crate::secrets::shown_engine;
 use crate::virtual_columns::parts_of;
 
@@ -181,7 +181,7 @@ pub(crate) fn tables_in(context: &StatementContext, query: &Query) -> Vec<Arc<Ta
         }
         if let Ok(state) = context.table(&name)
             && state.def.engine.is_external()
-            && context.resolve(&name).0 != SYSTEM
+            && !is_derived(context.resolve(&name).0)
             && !found.iter().any(|known| known.def.id == state.def.id)
         {
             found.push(state);

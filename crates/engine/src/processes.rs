@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
 use crate::progress::QueryProgress;
 use crate::rejected_rows::RejectedRows;
+use crate::request::ClientInfo;
 
 /// Entries of `system.query_log` kept in memory.
 const QUERY_LOG_ENTRIES_MAX: usize = 10_000;
@@ -23,6 +25,8 @@ const QUERY_LOG_BYTES_MAX: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub query_id: String,
+    pub user: Arc<str>,
+    pub client: ClientInfo,
     pub query: String,
     pub kind: &'static str,
     pub database: String,
@@ -101,21 +105,91 @@ impl LoggedQuery {
     }
 }
 
+/// Sums over all statements that have ended since the process started, for `system.events`.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    sums: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Totals {
+    fn add(&self, entry: &LoggedQuery) {
+        let (kind, failed) = (entry.process.kind, entry.error.is_some());
+        let one = |counts: bool| u64::from(counts);
+        let progress = &entry.process.progress;
+        let micros = u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX);
+        let added = [
+            ("Query", 1),
+            ("SelectQuery", one(kind == "Select")),
+            ("InsertQuery", one(kind == "Insert")),
+            ("FailedQuery", one(failed)),
+            ("FailedSelectQuery", one(failed && kind == "Select")),
+            ("FailedInsertQuery", one(failed && kind == "Insert")),
+            ("QueryTimeMicroseconds", micros),
+            ("SelectedRows", entry.read_rows),
+            ("SelectedBytes", entry.read_bytes),
+            ("InsertedRows", progress.written_rows()),
+            ("InsertedBytes", progress.written_bytes()),
+        ];
+        let mut sums = self.sums.lock();
+        for (name, count) in added {
+            let sum = sums.entry(name).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    /// By name.
+    pub(crate) fn all(&self) -> Vec<(&'static str, u64)> {
+        self.sums.lock().iter().map(|(name, sum)| (*name, *sum)).collect()
+    }
+}
+
 /// Both lists of one database process.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     running: Mutex<BTreeMap<u64, Process>>,
     ended: Mutex<Ended>,
     next: std::sync::atomic::AtomicU64,
+    /// Rings whenever a statement has ended.
+    one_ended: Notify,
+    pub totals: Totals,
     pub profiles: KeptProfiles,
     pub rejected: RejectedRows,
 }
 
 impl Processes {
-    pub(crate) fn begin(&self, process: Process) -> u64 {
+    /// # Errors
+    /// A statement of the same id is running: nobody could tell them apart, and KILL would end both.
+    pub(crate) fn begin(&self, process: Process) -> Result<u64, Error> {
         let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.running.lock().insert(number, process);
-        number
+        let mut running = self.running.lock();
+        if running.values().any(|other| other.query_id == process.query_id) {
+            let message = format!("query with id \"{}\" is already running", process.query_id);
+            let hint = "choose another query_id, or end that one with KILL QUERY WHERE query_id = '..'";
+            return Err(Error::new(ErrorKind::Conflict, 216, message).with_hint(hint));
+        }
+        running.insert(number, process);
+        Ok(number)
+    }
+
+    /// Asks the statement of this id to stop; answers its number.
+    pub(crate) fn cancel(&self, query_id: &str) -> Option<u64> {
+        let running = self.running.lock();
+        let (number, process) = running.iter().find(|(_, process)| process.query_id == query_id)?;
+        process.progress.cancel();
+        Some(*number)
+    }
+
+    /// Waits until none of these is running.
+    pub(crate) async fn until_ended(&self, numbers: &[u64]) {
+        loop {
+            let mut ended = std::pin::pin!(self.one_ended.notified());
+            // Before looking, or the last one could end in between and never be heard of.
+            ended.as_mut().enable();
+            if !numbers.iter().any(|number| self.running.lock().contains_key(number)) {
+                return;
+            }
+            ended.await;
+        }
     }
 
     pub(crate) fn end(&self, number: u64, now: Duration, result_rows: u64, error: Option<Error>) {
@@ -137,8 +211,10 @@ impl Processes {
             process,
             error,
         };
+        self.totals.add(&entry);
         // Freed without the lock.
         let _old = self.ended.lock().push(entry);
+        self.one_ended.notify_waiters();
     }
 
     pub(crate) fn running(&self) -> Vec<Process> {

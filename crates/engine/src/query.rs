@@ -31,6 +31,8 @@ use crate::request::Rows;
 use crate::resolve::{KnownSource, Resolved, Wanted, resolve_calls};
 use crate::schemas::external_name;
 use crate::schemas::{CALLS, StatementCatalog};
+use crate::schemas_name::{HERE, is_derived};
+use crate::setting_calls::with_values;
 use crate::target_types::of_insert;
 use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
@@ -67,7 +69,9 @@ pub(crate) async fn plan_into(
     target: &[(String, ColumnType)],
 ) -> Result<PlannedQuery, Error> {
     let planning = context.profile.timed(Span::Plan);
-    let prepared = sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
+    let mut prepared =
+        sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
+    with_values(&mut prepared.ast, &context.settings)?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let types =
         if uses_target && !target.is_empty() { of_insert(&prepared.ast, target) } else { HashMap::new() };
@@ -161,10 +165,16 @@ fn refusing_tags(wanted: &Wanted, sources: &[Arc<sources::ObjectTable>], error: 
 }
 
 /// A table may be missing because its database is.
-fn naming_the_database(context: &StatementContext, error: Error) -> Error {
+fn naming_the_database(context: &StatementContext, mut error: Error) -> Error {
+    let here = format!("\"{HERE}.");
+    if error.message.contains(&here) {
+        error.message = error.message.replace(&here, &format!("\"{}.", context.current_database));
+    }
     let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
     match quoted {
-        Some((database, _)) if error.code == 60 && context.snapshot.database(database).is_none() => {
+        Some((database, _))
+            if error.code == 60 && !is_derived(database) && context.snapshot.database(database).is_none() =>
+        {
             Error::unknown_database(database)
         }
         _ => error,

@@ -30,10 +30,28 @@ pub(crate) const TEXT_KEY: &str = "gristmill.text";
 /// Data of `INSERT ... FORMAT`, as it arrives.
 pub type BodyStream = BoxStream<'static, Result<Bytes, Error>>;
 
+/// The user of a request that names none.
+pub const DEFAULT_USER: &str = "default";
+
+/// Who asks, as far as a door knows: shown in `system.processes` and `system.query_log`, decides nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClientInfo {
+    /// Where from; `None` inside the process.
+    pub address: Option<std::net::SocketAddr>,
+    /// GET, POST, ..; empty without HTTP.
+    pub http_method: String,
+    pub http_user_agent: String,
+    /// The name the client gives itself.
+    pub name: String,
+}
+
 /// One statement.
 #[derive(Default)]
 pub struct Request {
     pub sql: String,
+    /// Who asks, known by whoever let them in; empty: `default`.
+    pub user: String,
+    pub client: ClientInfo,
     /// Values of `{name:Type}`.
     pub params: Vec<(String, String)>,
     /// Settings of this statement only, weaker than its own SETTINGS clause.
@@ -44,7 +62,7 @@ pub struct Request {
     pub body: Option<BodyStream>,
     /// The statement is cancelled after this long.
     pub deadline: Option<Duration>,
-    /// Generated when absent.
+    /// Generated when absent or empty. Two statements of one id never run at one time.
     pub query_id: Option<String>,
     /// Keep a clone to watch, or cancel, the statement before it answers: an INSERT answers at its end.
     pub progress: Arc<QueryProgress>,

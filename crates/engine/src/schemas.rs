@@ -17,7 +17,7 @@ use model::{TableDef, TableEngine};
 use crate::context::{CATALOG, StatementContext};
 use crate::error::{Error, into_datafusion};
 use crate::provider::table::MergeTreeTable;
-use crate::schemas_name::SYSTEM;
+use crate::schemas_name::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
 use crate::system;
 
 /// Sources of one statement: placeholder name to table. They stand in this schema.
@@ -79,9 +79,14 @@ impl CatalogProvider for Databases {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        let known = name == CALLS || name == SYSTEM || self.context.snapshot.database(name).is_some();
+        let known = name == CALLS
+            || name == HERE
+            || is_derived(name)
+            || self.context.snapshot.database(name).is_some();
+        let database = if name == HERE { &self.context.current_database } else { name };
         let tables = DatabaseTables {
-            database: name.to_owned(),
+            database: database.to_owned(),
+            is_here: name == HERE,
             context: Arc::clone(&self.context),
             calls: Arc::clone(&self.calls),
         };
@@ -91,6 +96,8 @@ impl CatalogProvider for Databases {
 
 struct DatabaseTables {
     database: String,
+    /// Names without a database are looked up here: temporary tables come first.
+    is_here: bool,
     context: Arc<StatementContext>,
     calls: Arc<Calls>,
 }
@@ -102,6 +109,10 @@ impl fmt::Debug for DatabaseTables {
 }
 
 impl DatabaseTables {
+    fn temporary(&self, name: &str) -> Option<Arc<TableState>> {
+        if self.is_here { self.context.temporary.table(name) } else { None }
+    }
+
     fn state(&self, name: &str) -> Option<Arc<TableState>> {
         let database = self.context.snapshot.database(&self.database)?;
         self.context.snapshot.table(database.id, name)
@@ -119,8 +130,14 @@ impl SchemaProvider for DatabaseTables {
         if self.database == CALLS {
             return Ok(self.calls.get(name).cloned());
         }
+        if let Some(table) = self.temporary(name) {
+            return provider_of(&self.context, table).map(Some);
+        }
         if self.database == SYSTEM {
             return system::table(name, &self.context).map_err(into_datafusion);
+        }
+        if INFORMATION_SCHEMA.contains(&self.database.as_str()) {
+            return system::information_schema::table(name, &self.context).map_err(into_datafusion);
         }
         let Some(state) = self.state(name) else { return Ok(None) };
         if state.def.engine.is_external() {
@@ -132,8 +149,9 @@ impl SchemaProvider for DatabaseTables {
 
     fn table_exist(&self, name: &str) -> bool {
         match self.database.as_str() {
+            _ if self.temporary(name).is_some() => true,
             CALLS => self.calls.contains_key(name),
-            SYSTEM => system::NAMES.contains(&name),
+            database if is_derived(database) => system::has_table(database, name),
             _ => self.state(name).is_some(),
         }
     }
@@ -161,7 +179,7 @@ pub(crate) fn provider_of(
             Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables)))
         }
         TableEngine::Memory => {
-            let rows = context.database.memory_tables.batches(state.def.id);
+            let rows = context.memory_tables(&state.def).batches(state.def.id);
             Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![rows])?))
         }
         // A table outside was found among the calls.

@@ -3,19 +3,14 @@
 //! Invariant: a failed statement leaves no trace in the session. A statement runs on the computing threads, whatever
 //! thread asked for it, and stops when nobody reads its answer any more.
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use formats::FormatKind;
-use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
-use host::guarded::message_of;
 use parking_lot::Mutex;
-use sql::{CollectionChange, InsertSource, ParsedStatement, Settings, Statement};
+use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::answer::{Listed, Shown, outcome};
 use crate::context::StatementContext;
 use crate::database::Database;
 use crate::error::Error;
@@ -24,16 +19,12 @@ use crate::outfile::{Outfile, output_format};
 use crate::processes::Process;
 use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
-use crate::request::{Outcome, Request, Rows};
-use crate::schemas_name::SYSTEM;
-use crate::secret_urls::masked_urls;
+use crate::request::{DEFAULT_USER, Outcome, Request, Rows};
+use crate::schemas_name::is_derived;
 use crate::secrets::Secrets;
-use crate::source_settings::{format_settings, unchanged_format_settings};
 use crate::staged_load::ending::left;
 use crate::statement_text::{masked, with_parameters};
-
-/// Batches computed ahead of whoever reads them.
-const BATCHES_AHEAD: usize = 2;
+use crate::temporary::TemporaryTables;
 
 /// The database a session starts in.
 pub const DEFAULT_DATABASE: &str = "default";
@@ -45,10 +36,11 @@ struct Variables {
     settings: Arc<Settings>,
 }
 
-/// One client's session. Cheap; statements of one session may run at the same time.
+/// One client's session, with its temporary tables. Cheap; statements of one session may run at the same time.
 pub struct Session {
     database: Arc<Database>,
     variables: Mutex<Variables>,
+    temporary: Arc<TemporaryTables>,
 }
 
 impl Database {
@@ -58,7 +50,8 @@ impl Database {
             current_database: DEFAULT_DATABASE.to_owned(),
             settings: Arc::new(Settings::session()),
         };
-        Session { database: Arc::clone(self), variables: Mutex::new(variables) }
+        let temporary = Arc::new(TemporaryTables::new(self.host.memory.clone()));
+        Session { database: Arc::clone(self), variables: Mutex::new(variables), temporary }
     }
 }
 
@@ -68,28 +61,6 @@ struct Prepared {
     parsed: ParsedStatement,
     text: String,
     outfile: Option<Outfile>,
-}
-
-/// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
-struct Listed {
-    database: Arc<Database>,
-    number: u64,
-    /// Lets the task that waits for the deadline go, when the statement is over.
-    deadline: Option<DropGuard>,
-}
-
-impl Listed {
-    fn end(&self, result_rows: u64, error: Option<Error>) {
-        let now = self.database.host.clock.monotonic();
-        self.database.processes.end(self.number, now, result_rows, error);
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        // Nothing happens to one that has ended.
-        self.end(0, Some(Error::cancelled()));
-    }
 }
 
 impl Session {
@@ -107,7 +78,7 @@ impl Session {
     /// # Errors
     /// It does not exist.
     pub fn use_database(&self, name: &str) -> Result<(), Error> {
-        if name != SYSTEM && self.database.catalog.snapshot().database(name).is_none() {
+        if !is_derived(&name) && self.database.catalog.snapshot().database(name).is_none() {
             return Err(Error::unknown_database(name));
         }
         self.variables.lock().current_database = name.to_owned();
@@ -176,14 +147,19 @@ impl Session {
         }
         let mut variables = self.variables.lock().clone();
         if let Some(name) = request.database {
-            if name != SYSTEM && self.database.catalog.snapshot().database(&name).is_none() {
+            if !is_derived(&name) && self.database.catalog.snapshot().database(&name).is_none() {
                 return Err(Error::unknown_database(&name));
             }
             variables.current_database = name;
         }
         let mut warnings = parsed.warnings.clone();
-        for (name, value) in &request.settings {
-            warnings.extend(Arc::make_mut(&mut variables.settings).set(name, value)?);
+        if !request.settings.is_empty() {
+            let change = |(name, value): &(String, String)| SettingChange {
+                name: name.clone(),
+                value: SettingText::Quoted(value.clone()),
+            };
+            let changes: Vec<SettingChange> = request.settings.iter().map(change).collect();
+            warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&changes)?);
         }
         if !parsed.output.settings.is_empty() {
             warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&parsed.output.settings)?);
@@ -202,7 +178,7 @@ impl Session {
             limit => limit,
         };
         let host = &self.database.host;
-        let query_id = request.query_id.unwrap_or_else(|| {
+        let query_id = request.query_id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
         });
         let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
@@ -212,6 +188,8 @@ impl Session {
             database: Arc::clone(&self.database),
             settings: variables.settings,
             current_database: variables.current_database,
+            user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
+            temporary: Arc::clone(&self.temporary),
             progress: request.progress,
             memory: host.memory.child_named("query", limit),
             snapshot: self.database.catalog.snapshot(),
@@ -223,6 +201,8 @@ impl Session {
         });
         let number = self.database.processes.begin(Process {
             query_id: context.query_id.clone(),
+            user: Arc::clone(&context.user),
+            client: request.client,
             query: masked(&logged),
             kind: kind_of(&parsed.statement),
             database: context.current_database.clone(),
@@ -231,7 +211,7 @@ impl Session {
             memory: context.memory.clone(),
             progress: Arc::clone(&context.progress),
             profile: Arc::clone(&context.profile),
-        });
+        })?;
         let listed = Listed { database: Arc::clone(&self.database), number, deadline: None };
         Ok((Prepared { context, parsed, text, outfile }, listed))
     }
@@ -239,13 +219,13 @@ impl Session {
     /// USE and SET change the session and nothing else.
     fn session_statement(&self, prepared: &Prepared) -> Result<Option<Rows>, Error> {
         match &prepared.parsed.statement {
-            Statement::Use { database } => match prepared.context.snapshot.database(database) {
-                Some(_) => {
-                    self.variables.lock().current_database.clone_from(database);
-                    Ok(Some(Rows::none()))
+            Statement::Use { database } => {
+                if !is_derived(database) && prepared.context.snapshot.database(database).is_none() {
+                    return Err(Error::unknown_database(database));
                 }
-                None => Err(Error::unknown_database(database)),
-            },
+                self.variables.lock().current_database.clone_from(database);
+                Ok(Some(Rows::none()))
+            }
             Statement::Set(changes) => {
                 let mut changed = Arc::clone(&self.variables.lock().settings);
                 match Arc::make_mut(&mut changed).apply_all(changes) {
@@ -262,93 +242,10 @@ impl Session {
     }
 }
 
-/// How the answer is wanted.
-struct Shown {
-    format: Option<FormatKind>,
-    outfile: Option<Outfile>,
-}
-
 /// The FORMAT clause, or the session's word.
 fn format_of(prepared: &Prepared) -> Option<FormatKind> {
     let said = prepared.parsed.output.format.as_deref().and_then(FormatKind::parse);
     said.or_else(|| FormatKind::parse(&prepared.context.settings.get_text("default_format")))
-}
-
-fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
-    let (stream, format_settings) = if rows.schema.fields().is_empty() {
-        let skipped = context.progress.rejects.rows();
-        if skipped > 0 {
-            let what = "row(s) could not be read and were skipped";
-            context.warn(format!("{skipped} {what}: system.load_rejected_rows has them"));
-        }
-        // Nothing will come: nobody needs to wait for another task to say so.
-        listed.end(0, None);
-        (futures::stream::empty().boxed(), unchanged_format_settings())
-    } else {
-        (pump(Arc::clone(context), listed, rows.stream), format_settings(&context.settings))
-    };
-    Outcome {
-        schema: rows.schema,
-        stream,
-        format: output.format,
-        format_settings,
-        outfile: output.outfile,
-        warnings: context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect(),
-        already_loaded: context.progress.already_loaded().cloned(),
-        progress: Arc::clone(&context.progress),
-        query_id: context.query_id.clone(),
-    }
-}
-
-/// Computes batches on the computing threads, a few ahead of the reader, and writes the query log at the end.
-fn pump(
-    context: Arc<StatementContext>,
-    listed: Listed,
-    mut rows: BoxStream<'static, Result<RecordBatch, Error>>,
-) -> BoxStream<'static, Result<RecordBatch, Error>> {
-    let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
-    let runtimes = context.database.runtimes.clone();
-    let task = runtimes.spawn_cpu("result", async move {
-        let (mut result_rows, mut failed) = (0, None);
-        // A panic must not look like the end of the rows.
-        while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
-            let batch = batch.map_err(|error| context.without_secrets(error));
-            match &batch {
-                Ok(batch) => result_rows += batch.num_rows() as u64,
-                Err(error) => failed = Some(error.clone()),
-            }
-            if sender.send(batch).await.is_err() {
-                failed = Some(Error::cancelled());
-            }
-            if failed.is_some() {
-                break;
-            }
-        }
-        drop(rows);
-        listed.end(result_rows, failed);
-        drop(context);
-    });
-    let stop = task.abort_handle();
-    let batches =
-        futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {
-            let batch = receiver.recv().await?;
-            Some((batch, (receiver, guard)))
-        });
-    batches.boxed()
-}
-
-fn broke(panic: Box<dyn Any + Send>) -> Option<Result<RecordBatch, Error>> {
-    let message = message_of(panic.as_ref());
-    Some(Err(Error::internal(format!("the statement broke: {message}"))))
-}
-
-/// The sender notices a dropped receiver only at its next batch; a long computation is stopped at once.
-struct AbortOnDrop(tokio::task::AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// Until the answer is dropped.
@@ -399,6 +296,7 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Insert(_) => "Insert",
         Statement::CreateTable(_) | Statement::CreateDatabase { .. } => "Create",
         Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate { .. } => "Drop",
+        Statement::DropTemporaryTables { .. } => "Drop",
         Statement::Collection(CollectionChange::Create { .. }) => "Create",
         Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
         Statement::Collection(CollectionChange::Drop { .. }) => "Drop",

@@ -2,86 +2,45 @@
 //!
 //! Invariant: only reads the statement's snapshot; DESCRIBE of a source reads what inference reads and no more.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt8Array};
-use arrow::datatypes::{Field, Schema};
+use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
+use arrow::datatypes::Schema;
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnType, TableDef};
-use sql::{Described, ExistsKind, NameFilter, Show, TableName};
+use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
 
 use crate::already_loaded::moment;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::profile::{Report, State, millis, start_time};
-use crate::query::plan;
-use crate::request::{Rows, TEXT_KEY};
+use crate::query::{self, plan};
+use crate::request::Rows;
 use crate::resolve::{Wanted, resolve_calls};
-use crate::schemas_name::SYSTEM;
+use crate::schemas_name::is_derived;
 use crate::secrets::shown_engine;
 use crate::system;
 use crate::system::loads::KnownLoad;
+use crate::temporary::unknown;
+pub(crate) use crate::text_rows::lines;
+use crate::text_rows::text_rows;
 
-fn text_rows<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> Result<Rows, Error> {
-    rows_with(names, rows, HashMap::new())
-}
-
-fn rows_with<const N: usize>(
-    names: [&str; N],
-    rows: Vec<[String; N]>,
-    metadata: HashMap<String, String>,
-) -> Result<Rows, Error> {
-    let fields: Vec<Field> = names.iter().map(|name| to_field(name, &ColumnType::String)).collect();
-    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-    let column = |i: usize| -> ArrayRef {
-        Arc::new(rows.iter().map(|row| Some(row[i].as_str())).collect::<StringViewArray>())
-    };
-    let columns = (0..N).map(column).collect();
-    let batch =
-        RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| Error::internal(e.to_string()))?;
-    Ok(Rows::of(schema, vec![batch]))
-}
-
-pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Error> {
-    let keep = |filter: &NameFilter, names: Vec<String>| -> Vec<[String; 1]> {
-        names.into_iter().filter(|name| filter.matches(name)).map(|name| [name]).collect()
-    };
+pub(crate) async fn show(context: &Arc<StatementContext>, show: &Show) -> Result<Rows, Error> {
     match show {
-        Show::Databases(filter) => {
-            let mut names: Vec<String> =
-                context.snapshot.databases().map(|database| database.name.to_string()).collect();
-            names.sort();
-            text_rows(["name"], keep(filter, names))
+        Show::Rows(query) => query::run(context, query).await,
+        Show::RowsOf { database, query } => {
+            let name = database.as_deref().unwrap_or(&context.current_database);
+            if !is_derived(name) && context.snapshot.database(name).is_none() {
+                return Err(Error::unknown_database(name));
+            }
+            query::run(context, query).await
         }
-        Show::Tables { database, filter, limit } => {
-            let names = table_names(context, database.as_deref().unwrap_or(&context.current_database))?;
-            let mut rows = keep(filter, names);
-            rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
-            text_rows(["name"], rows)
-        }
-        Show::CreateTable(name) => {
-            let table = context.table(name)?;
-            let statement =
-                sql::show_create_table(&table.def, context.resolve(name).0, &shown_engine(&table.def));
-            text_rows(["statement"], vec![[statement]])
-        }
+        Show::CreateTable { name, what } => text_rows(["statement"], vec![[created(context, name, *what)?]]),
         Show::CreateDatabase(name) => {
             let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
             text_rows(["statement"], vec![[format!("CREATE DATABASE {}\nENGINE = Atomic", database.name)]])
         }
-        Show::Columns { table, filter } => {
-            let rows = described_columns(context, table)?;
-            let kept = rows.into_iter().filter(|row| filter.matches(&row[0]));
-            text_rows(["field", "type"], kept.map(|row| [row[0].clone(), row[1].clone()]).collect())
-        }
-        Show::Processlist => {
-            let row = |process: crate::processes::Process| [process.query_id, process.query];
-            text_rows(
-                ["query_id", "query"],
-                context.database.processes.running().into_iter().map(row).collect(),
-            )
-        }
+        Show::Index(name) => show_index(context, name),
         Show::Settings { changed, filter } => {
             let changed_only = |name: &str| !changed || context.settings.is_changed(name);
             let kept =
@@ -91,18 +50,70 @@ pub(crate) fn show(context: &StatementContext, show: &Show) -> Result<Rows, Erro
             });
             text_rows(["name", "type", "value"], rows.collect())
         }
-        Show::Functions(filter) => {
-            let names = sql::documented_functions().into_iter().map(|function| function.name).collect();
-            text_rows(["name"], keep(filter, names))
-        }
         Show::ProfileList { limit } => profile_list(context, *limit),
         Show::Profile { query_id } => profile(context, query_id),
         Show::Load { database, label, limit } => show_load(context, database.as_deref(), label, *limit),
-        Show::Engines => {
-            let names = ["AzureBlobStorage", "File", "GCS", "Memory", "MergeTree", "Null", "S3", "URL"];
-            text_rows(["name"], names.map(|name| [name.to_owned()]).to_vec())
-        }
     }
+}
+
+/// The statement that makes a table.
+fn created(context: &StatementContext, name: &TableName, what: Created) -> Result<String, Error> {
+    if let Some(table) = context.temporary_table(name).filter(|_| what != Created::View) {
+        return Ok(sql::show_create_temporary_table(&table.def, &shown_engine(&table.def)));
+    }
+    if what == Created::Temporary {
+        return Err(unknown(&name.table));
+    }
+    let table = context.stored_table(name)?;
+    let (database, _) = context.resolve(name);
+    if what == Created::View && !is_view(&table.def) {
+        let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
+        return Err(Error::new(ErrorKind::BadInput, 36, message).with_hint("use SHOW CREATE TABLE"));
+    }
+    Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def)))
+}
+
+fn is_view(def: &TableDef) -> bool {
+    sql::engine_name(def.engine).ends_with("View")
+}
+
+/// The one index that there is, the primary key, in MySQL's columns.
+fn show_index(context: &StatementContext, name: &TableName) -> Result<Rows, Error> {
+    const COLUMNS: &[(&str, &str)] = &[
+        ("table", "String"),
+        ("non_unique", "UInt8"),
+        ("key_name", "String"),
+        ("seq_in_index", "UInt64"),
+        ("pk_col", "String"),
+        ("collation", "Nullable(String)"),
+        ("cardinality", "UInt8"),
+        ("sub_part", "Nullable(String)"),
+        ("packed", "Nullable(String)"),
+        ("null", "Nullable(String)"),
+        ("index_type", "String"),
+        ("comment", "String"),
+        ("index_comment", "String"),
+        ("visible", "String"),
+        ("expression", "String"),
+    ];
+    let table = context.table(name)?;
+    let primary = &table.def.order_by[..table.def.order_by.len().min(table.def.primary_key_len as usize)];
+    let batch = system::rows::batch(COLUMNS, |rows| {
+        for (place, key) in primary.iter().enumerate() {
+            rows.push_some([
+                ("table", table.def.name.to_string().into()),
+                ("non_unique", true.into()),
+                ("key_name", "PRIMARY".into()),
+                ("seq_in_index", (place + 1).into()),
+                ("pk_col", sql::display_expression(key, &table.def).into()),
+                ("collation", "A".into()),
+                ("index_type", "PRIMARY".into()),
+                ("visible", "YES".into()),
+            ])?;
+        }
+        Ok(())
+    })?;
+    Ok(Rows::of(batch.schema(), vec![batch]))
 }
 
 /// StarRocks' columns, those that we know.
@@ -153,17 +164,6 @@ fn show_load(
     text_rows(columns, shown.map(row).take(limit).collect())
 }
 
-fn table_names(context: &StatementContext, database: &str) -> Result<Vec<String>, Error> {
-    if database == SYSTEM {
-        return Ok(system::NAMES.iter().map(|name| (*name).to_owned()).collect());
-    }
-    let found = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
-    let mut names: Vec<String> =
-        context.snapshot.tables(found.id).map(|table| table.def.name.to_string()).collect();
-    names.sort();
-    Ok(names)
-}
-
 const DESCRIBE: [&str; 7] =
     ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
 
@@ -187,10 +187,11 @@ fn described(def: &TableDef) -> Vec<Description> {
 }
 
 fn described_columns(context: &StatementContext, name: &TableName) -> Result<Vec<Description>, Error> {
-    if context.resolve(name).0 == SYSTEM {
-        let columns = system::columns_of(&name.table);
+    let (database, table) = context.resolve(name);
+    if context.temporary_table(name).is_none() && is_derived(database) {
+        let columns = system::columns_in(database, table);
         if columns.is_empty() {
-            return Err(Error::unknown_table(SYSTEM, &name.table));
+            return Err(Error::unknown_table(database, table));
         }
         return Ok(columns.iter().map(|(name, column_type)| plain(name, column_type)).collect());
     }
@@ -220,22 +221,19 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
 
 pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Rows, Error> {
     let found = match what {
-        ExistsKind::Database(name) => context.snapshot.database(name).is_some(),
+        ExistsKind::Database(name) => is_derived(name) || context.snapshot.database(name).is_some(),
         ExistsKind::Table(name) => {
-            let is_system = context.resolve(name).0 == SYSTEM && system::NAMES.contains(&name.table.as_str());
-            is_system || context.table(name).is_ok()
+            let (database, table) = context.resolve(name);
+            system::has_table(database, table) || context.stored_table(name).is_ok()
         }
+        ExistsKind::View(name) => context.stored_table(name).is_ok_and(|table| is_view(&table.def)),
+        ExistsKind::TemporaryTable(name) => context.temporary.table(name).is_some(),
+        ExistsKind::Dictionary => false,
     };
     let schema = Arc::new(Schema::new(vec![to_field("result", &ColumnType::UInt8)]));
     let column: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]);
     Ok(Rows::of(schema, vec![batch.map_err(|e| Error::internal(e.to_string()))?]))
-}
-
-/// The kept one-column answer of statements that print text lines.
-pub(crate) fn lines(name: &str, lines: Vec<String>) -> Result<Rows, Error> {
-    let metadata = HashMap::from([(TEXT_KEY.to_owned(), "1".to_owned())]);
-    rows_with([name], lines.into_iter().map(|line| [line]).collect(), metadata)
 }
 
 /// Running statements whose profile was asked for.

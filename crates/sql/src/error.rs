@@ -31,6 +31,7 @@ pub enum ErrorCode {
     MultipleExpressionsForAlias,
     IllegalAggregation,
     TooDeepRecursion,
+    BadDatabaseForTemporaryTable,
     SupportIsDisabled,
     UnknownQueryParameter,
 }
@@ -69,6 +70,7 @@ impl ErrorCode {
             Self::MultipleExpressionsForAlias => (179, "MULTIPLE_EXPRESSIONS_FOR_ALIAS"),
             Self::IllegalAggregation => (184, "ILLEGAL_AGGREGATION"),
             Self::TooDeepRecursion => (306, "TOO_DEEP_RECURSION"),
+            Self::BadDatabaseForTemporaryTable => (442, "BAD_DATABASE_FOR_TEMPORARY_TABLE"),
             Self::SupportIsDisabled => (344, "SUPPORT_IS_DISABLED"),
             Self::UnknownQueryParameter => (456, "UNKNOWN_QUERY_PARAMETER"),
         }

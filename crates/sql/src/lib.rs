@@ -40,11 +40,15 @@ pub use settings::{
 };
 pub use sqlparser::ast::Expr;
 pub use statement::{
-    CollectionChange, CollectionEntry, ColumnSpec, CreateSource, CreateTable, Described, ExistsKind, Explain,
-    ExplainKind, Insert, InsertSource, InsertTarget, NameFilter, Optimize, Outfile, Output, ParsedStatement,
-    Partition, Query, SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
+    CollectionChange, CollectionEntry, ColumnSpec, CreateSource, CreateTable, Created, Described, ExistsKind,
+    Explain, ExplainKind, Insert, InsertSource, InsertTarget, KillMode, NameFilter, Optimize, Outfile,
+    Output, ParsedStatement, Partition, Query, SettingChange, SettingText, Show, Statement, SystemCommand,
+    TableName,
 };
 pub use table_functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,
 };
-pub use table_text::{display_expression, engine_name, show_create_table, stored_expr};
+pub use table_text::{
+    display_expression, engine_name, show_create_table, show_create_temporary_table, storage_text,
+    stored_expr,
+};

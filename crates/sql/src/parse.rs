@@ -9,6 +9,7 @@ pub(crate) mod create;
 pub(crate) mod insert;
 pub(crate) mod load;
 pub(crate) mod query;
+pub(crate) mod show;
 
 use crate::error::Result;
 use crate::head::Head;
@@ -33,9 +34,6 @@ pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("CANCEL") {
         return load::cancel(head);
-    }
-    if head.words(&["SHOW", "LOAD"]) {
-        return load::show(head);
     }
     admin::statement(head)
 }

@@ -263,7 +263,7 @@ impl Settings {
     }
 
     /// Whether `readonly` forbids statements to change a setting: 1 any of them, 2 only itself.
-    fn is_locked(&self, name: &str) -> bool {
+    pub fn is_locked(&self, name: &str) -> bool {
         match self.changed.get("readonly").map_or(0, SettingValue::as_u64) {
             0 => false,
             1 => true,

@@ -71,6 +71,11 @@ pub enum Statement {
         tables: Vec<TableName>,
         if_exists: bool,
     },
+    /// DROP TEMPORARY TABLE: of the session, never of a database.
+    DropTemporaryTables {
+        names: Vec<String>,
+        if_exists: bool,
+    },
     Truncate {
         table: TableName,
         if_exists: bool,
@@ -93,10 +98,10 @@ pub enum Statement {
         to: String,
     },
     Exchange(TableName, TableName),
-    /// KILL QUERY WHERE condition over `system.processes`.
+    /// KILL QUERY WHERE condition over `system.processes`; the query finds those it means.
     KillQuery {
-        condition: Box<ast::Expr>,
-        sync: bool,
+        victims: Box<Query>,
+        mode: KillMode,
     },
     CheckTable {
         table: TableName,
@@ -112,6 +117,17 @@ pub enum Statement {
         database: Option<String>,
         label: String,
     },
+}
+
+/// What KILL QUERY does with the statements it finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KillMode {
+    /// Asks them to stop.
+    Async,
+    /// Waits until they have.
+    Sync,
+    /// Only says which they are.
+    Test,
 }
 
 /// What happens to a named collection.
@@ -200,6 +216,8 @@ pub enum InsertSource {
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateTable {
     pub name: TableName,
+    /// Lives in the session and is seen by no other.
+    pub temporary: bool,
     pub if_not_exists: bool,
     pub or_replace: bool,
     pub source: CreateSource,
@@ -250,26 +268,25 @@ pub enum Described {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Show {
-    Databases(NameFilter),
-    Tables {
+    /// What a SELECT over system tables answers.
+    Rows(Box<Query>),
+    /// The same, of a database that must exist; `None`: the current one.
+    RowsOf {
         database: Option<String>,
-        filter: NameFilter,
-        limit: Option<u64>,
+        query: Box<Query>,
     },
-    CreateTable(TableName),
+    CreateTable {
+        name: TableName,
+        what: Created,
+    },
     CreateDatabase(String),
-    Columns {
-        table: TableName,
-        filter: NameFilter,
-    },
-    Processlist,
+    /// SHOW INDEX.
+    Index(TableName),
     /// `changed`: only settings that differ from their default.
     Settings {
         changed: bool,
         filter: NameFilter,
     },
-    Functions(NameFilter),
-    Engines,
     /// StarRocks' SHOW PROFILELIST.
     ProfileList {
         limit: Option<u64>,
@@ -285,6 +302,15 @@ pub enum Show {
     },
 }
 
+/// Whose definition SHOW CREATE wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Created {
+    /// Of any kind.
+    Table,
+    View,
+    Temporary,
+}
+
 /// `[NOT] LIKE 'pattern'` of SHOW.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NameFilter {
@@ -297,6 +323,10 @@ pub struct NameFilter {
 pub enum ExistsKind {
     Database(String),
     Table(TableName),
+    View(TableName),
+    TemporaryTable(String),
+    /// There are none.
+    Dictionary,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -126,14 +126,28 @@ fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
 /// The statement that makes this table, in ClickHouse's layout. `engine` is the engine with its arguments, secrets
 /// masked by who knows which they are: the definition's own are never printed here.
 pub fn show_create_table(def: &TableDef, database: &str, engine: &str) -> String {
+    let name = format!("{}.{}", identifier(database), identifier(&def.name));
+    create_text(def, &format!("TABLE {name}"), engine)
+}
+
+/// The same of a temporary table, which is in no database.
+pub fn show_create_temporary_table(def: &TableDef, engine: &str) -> String {
+    create_text(def, &format!("TEMPORARY TABLE {}", identifier(&def.name)), engine)
+}
+
+fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
     let columns: Vec<String> = def.columns.iter().map(|column| column_text(column, def)).collect();
-    let mut text = format!(
-        "CREATE TABLE {}.{}\n(\n{}\n)",
-        identifier(database),
-        identifier(&def.name),
-        columns.join(",\n")
-    );
-    text.push_str(&format!("\nENGINE = {engine}"));
+    let mut text = format!("CREATE {what}\n(\n{}\n)", columns.join(",\n"));
+    text.push_str(&format!("\nENGINE = {}", storage_text(def, engine)));
+    if !def.comment.is_empty() {
+        let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
+    }
+    text
+}
+
+/// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines.
+pub fn storage_text(def: &TableDef, engine: &str) -> String {
+    let mut text = engine.to_owned();
     if !def.partition_by.is_empty() {
         text.push_str(&format!("\nPARTITION BY {}", key_text(&def.partition_by, def)));
     }
@@ -151,9 +165,6 @@ pub fn show_create_table(def: &TableDef, database: &str, engine: &str) -> String
         let settings: Vec<String> =
             def.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         text.push_str(&format!("\nSETTINGS {}", settings.join(", ")));
-    }
-    if !def.comment.is_empty() {
-        let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
     }
     text
 }

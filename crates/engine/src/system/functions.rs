@@ -1,6 +1,7 @@
 //! `system.functions`.
 
 use super::SystemTable;
+use super::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -8,20 +9,28 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("is_aggregate", "UInt8"),
         ("case_insensitive", "UInt8"),
         ("alias_to", "String"),
+        ("create_query", "String"),
+        ("origin", "Enum8('System' = 0, 'SQLUserDefined' = 1, 'ExecutableUserDefined' = 2)"),
         ("description", "String"),
         ("syntax", "String"),
+        ("arguments", "String"),
+        ("parameters", "String"),
+        ("returned_value", "String"),
         ("examples", "String"),
+        ("introduced_in", "String"),
+        ("categories", "String"),
     ],
     fill: |_, rows| {
         for function in sql::documented_functions() {
-            rows.push([
-                function.name.into(),
-                function.is_aggregate.into(),
-                function.case_insensitive.into(),
-                function.alias_to.into(),
-                function.description.into(),
-                function.syntax.into(),
-                function.example.into(),
+            rows.push_some([
+                ("name", function.name.into()),
+                ("is_aggregate", function.is_aggregate.into()),
+                ("case_insensitive", function.case_insensitive.into()),
+                ("alias_to", function.alias_to.into()),
+                ("origin", Cell::Int(0)),
+                ("description", function.description.into()),
+                ("syntax", function.syntax.into()),
+                ("examples", function.example.into()),
             ])?;
         }
         Ok(())

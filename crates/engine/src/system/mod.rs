@@ -5,19 +5,21 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
-use model::type_arrow::to_field;
 
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::provider::numbers::{NumberRange, numbers_table};
+use crate::schemas_name::{SYSTEM, is_derived};
 
 pub(crate) mod rows;
 
+mod build_options;
+mod clusters;
 mod columns;
+mod data_types;
 mod databases;
 mod errors;
 mod exports;
@@ -26,6 +28,7 @@ mod functions;
 mod load_rejected_rows;
 pub(crate) mod loads;
 mod merges;
+mod metrics;
 mod named_collections;
 mod one;
 mod part_log;
@@ -35,22 +38,38 @@ mod profile_events;
 mod query_log;
 mod schema_inference_cache;
 mod settings;
+mod table_engines;
+mod table_functions;
 mod tables;
+mod time_zones;
+mod users;
+pub(crate) mod information_schema;
 
 pub(crate) use columns::default_of;
-use rows::RowBuilder;
+use rows::{Columns, RowBuilder};
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
-    pub columns: &'static [(&'static str, &'static str)],
+    pub columns: &'static Columns,
     pub fill: fn(&StatementContext, &mut RowBuilder) -> Result<(), Error>,
+}
+
+impl SystemTable {
+    fn batch(&self, context: &StatementContext) -> Result<RecordBatch, Error> {
+        rows::batch(self.columns, |rows| (self.fill)(context, rows))
+    }
 }
 
 /// Every name `system.<name>` resolves.
 pub(crate) const NAMES: &[&str] = &[
+    "asynchronous_metrics",
+    "build_options",
+    "clusters",
     "columns",
+    "data_type_families",
     "databases",
     "errors",
+    "events",
     "exports",
     "formats",
     "functions",
@@ -58,8 +77,9 @@ pub(crate) const NAMES: &[&str] = &[
     "load_rejected_rows",
     "load_units",
     "loads",
-    "merges",
     "merge_tree_settings",
+    "merges",
+    "metrics",
     "named_collections",
     "numbers",
     "one",
@@ -69,7 +89,11 @@ pub(crate) const NAMES: &[&str] = &[
     "query_log",
     "schema_inference_cache",
     "settings",
+    "table_engines",
+    "table_functions",
     "tables",
+    "time_zones",
+    "users",
 ];
 
 fn definition(name: &str) -> Option<SystemTable> {
@@ -95,8 +119,34 @@ fn definition(name: &str) -> Option<SystemTable> {
         "schema_inference_cache" => schema_inference_cache::TABLE,
         "settings" => settings::TABLE,
         "tables" => tables::TABLE,
+        "asynchronous_metrics" => metrics::ASYNCHRONOUS,
+        "build_options" => build_options::TABLE,
+        "clusters" => clusters::TABLE,
+        "data_type_families" => data_types::TABLE,
+        "events" => metrics::EVENTS,
+        "metrics" => metrics::METRICS,
+        "table_engines" => table_engines::TABLE,
+        "table_functions" => table_functions::TABLE,
+        "time_zones" => time_zones::TABLE,
+        "users" => users::TABLE,
         _ => return None,
     })
+}
+
+/// Whether a database made up from live state has this table.
+pub(crate) fn has_table(database: &str, name: &str) -> bool {
+    match database {
+        SYSTEM => NAMES.contains(&name),
+        _ => is_derived(database) && information_schema::NAMES.contains(&name),
+    }
+}
+
+/// (column, type) of a table of a database made up from live state.
+pub(crate) fn columns_in(database: &str, name: &str) -> Vec<(String, ColumnType)> {
+    match database {
+        SYSTEM => columns_of(name),
+        _ => information_schema::columns_of(name),
+    }
 }
 
 /// (column, type) of a system table.
@@ -114,14 +164,6 @@ pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc
         return Ok(Some(numbers_table(NumberRange { start: 0, count: None, step: 1, zeros: false })?));
     }
     let Some(table) = definition(name) else { return Ok(None) };
-    let batch = batch_of(&table, context)?;
+    let batch = table.batch(context)?;
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
-}
-
-fn batch_of(table: &SystemTable, context: &StatementContext) -> Result<RecordBatch, Error> {
-    let types: Vec<ColumnType> = table.columns.iter().map(|(_, of)| rows::column_type(of)).collect();
-    let fields: Vec<_> = table.columns.iter().zip(&types).map(|((name, _), of)| to_field(name, of)).collect();
-    let mut builder = RowBuilder::new(&types);
-    (table.fill)(context, &mut builder)?;
-    builder.finish(Arc::new(Schema::new(fields)))
 }

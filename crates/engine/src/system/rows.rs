@@ -6,11 +6,14 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Float64Builder, Int32Builder, ListBuilder, RecordBatch, StringViewBuilder,
-    TimestampMicrosecondArray, TimestampMillisecondArray, UInt8Builder, UInt64Builder,
+    ArrayRef, FixedSizeBinaryBuilder, Float64Builder, Int32Builder, ListArray, ListBuilder, RecordBatch,
+    StringViewBuilder, TimestampMicrosecondArray, TimestampMillisecondArray, UInt8Builder, UInt64Builder,
+    new_empty_array,
 };
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use model::ColumnType;
 use model::type_arrow::to_field;
 
@@ -33,6 +36,14 @@ pub(crate) enum Cell {
     Texts(Vec<String>),
     Counters(Vec<(&'static str, u64)>),
     Pairs(Vec<(String, String)>),
+    Uuid([u8; 16]),
+}
+
+impl Cell {
+    /// Settings that were given, with their values.
+    pub(super) fn settings(given: Vec<(&'static str, String)>) -> Cell {
+        Cell::Pairs(given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
 }
 
 impl From<&str> for Cell {
@@ -77,6 +88,12 @@ impl From<f64> for Cell {
     }
 }
 
+impl From<Option<u64>> for Cell {
+    fn from(number: Option<u64>) -> Cell {
+        number.map_or(Cell::Null, Cell::UInt)
+    }
+}
+
 impl From<Option<String>> for Cell {
     fn from(text: Option<String>) -> Cell {
         text.map_or(Cell::Null, Cell::Text)
@@ -95,6 +112,22 @@ pub(crate) fn column_type(declared: &str) -> ColumnType {
     model::type_name::parse(declared).unwrap_or(ColumnType::String)
 }
 
+/// (name, type) of the columns of a table.
+pub(crate) type Columns = [(&'static str, &'static str)];
+
+/// The rows that `fill` makes of a table of these columns.
+pub(crate) fn batch(
+    columns: &Columns,
+    fill: impl FnOnce(&mut RowBuilder) -> Result<(), Error>,
+) -> Result<RecordBatch, Error> {
+    let types: Vec<ColumnType> = columns.iter().map(|(_, of)| column_type(of)).collect();
+    let fields: Vec<_> = columns.iter().zip(&types).map(|((name, _), of)| to_field(name, of)).collect();
+    let names = columns.iter().map(|(name, _)| *name).collect();
+    let mut builder = RowBuilder { names, columns: types.iter().map(Column::of).collect() };
+    fill(&mut builder)?;
+    builder.finish(Arc::new(Schema::new(fields)))
+}
+
 enum Builder {
     Text(StringViewBuilder),
     UInt8(UInt8Builder),
@@ -104,19 +137,25 @@ enum Builder {
     Time(Vec<Option<i64>>),
     Micros(Vec<Option<i64>>),
     Texts(ListBuilder<StringViewBuilder>),
+    /// Lists of anything else, of which system tables only know empty ones.
+    Empties(usize),
     Counters(CountersBuilder),
     Pairs(PairsBuilder),
+    Uuid(FixedSizeBinaryBuilder),
 }
 
-pub(crate) struct RowBuilder {
-    columns: Vec<Builder>,
+struct Column {
+    builder: Builder,
+    is_nullable: bool,
 }
 
-impl RowBuilder {
-    pub(crate) fn new(types: &[ColumnType]) -> RowBuilder {
-        let builder = |of: &ColumnType| match of.value_type() {
+impl Column {
+    fn of(column_type: &ColumnType) -> Column {
+        let builder = match column_type.value_type() {
             ColumnType::UInt8 => Builder::UInt8(UInt8Builder::new()),
-            ColumnType::UInt64 | ColumnType::UInt32 => Builder::UInt(UInt64Builder::new()),
+            ColumnType::UInt64 | ColumnType::UInt32 | ColumnType::UInt16 | ColumnType::Int64 => {
+                Builder::UInt(UInt64Builder::new())
+            }
             ColumnType::Int32 | ColumnType::Enum8(_) => Builder::Int(Int32Builder::new()),
             ColumnType::Float64 => Builder::Float(Float64Builder::new()),
             ColumnType::DateTime64 { precision: 4.., .. } => Builder::Micros(Vec::new()),
@@ -124,14 +163,55 @@ impl RowBuilder {
                 Builder::Pairs(PairsBuilder::default())
             }
             ColumnType::Map(..) => Builder::Counters(CountersBuilder::default()),
-            ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => Builder::Time(Vec::new()),
-            ColumnType::Array(_) => {
+            ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => {
+                Builder::Time(Vec::new())
+            }
+            ColumnType::Array(item) if **item == ColumnType::String => {
                 let item = to_field("item", &ColumnType::String);
                 Builder::Texts(ListBuilder::new(StringViewBuilder::new()).with_field(item))
             }
+            ColumnType::Array(_) => Builder::Empties(0),
+            ColumnType::Uuid => Builder::Uuid(FixedSizeBinaryBuilder::new(16)),
             _ => Builder::Text(StringViewBuilder::new()),
         };
-        RowBuilder { columns: types.iter().map(builder).collect() }
+        Column { builder, is_nullable: column_type.is_nullable() }
+    }
+
+    /// What stands where a row says nothing: NULL, or the type's own default.
+    fn default(&self) -> Cell {
+        match self.builder {
+            _ if self.is_nullable => Cell::Null,
+            Builder::Text(_) => Cell::Text(String::new()),
+            Builder::UInt8(_) | Builder::UInt(_) => Cell::UInt(0),
+            Builder::Int(_) => Cell::Int(0),
+            Builder::Float(_) => Cell::Float(0.0),
+            Builder::Time(_) => Cell::Time(0),
+            Builder::Micros(_) => Cell::Micros(0),
+            Builder::Texts(_) | Builder::Empties(_) => Cell::Texts(Vec::new()),
+            Builder::Counters(_) => Cell::Counters(Vec::new()),
+            Builder::Pairs(_) => Cell::Pairs(Vec::new()),
+            Builder::Uuid(_) => Cell::Uuid([0; 16]),
+        }
+    }
+}
+
+pub(crate) struct RowBuilder {
+    names: Vec<&'static str>,
+    columns: Vec<Column>,
+}
+
+impl RowBuilder {
+    /// One row by the names of its columns; those that are left out have their defaults.
+    pub(crate) fn push_some<const N: usize>(&mut self, cells: [(&str, Cell); N]) -> Result<(), Error> {
+        if let Some((name, _)) = cells.iter().find(|(name, _)| !self.names.contains(name)) {
+            return Err(Error::internal(format!("there is no column {name} in a system table")));
+        }
+        for (name, column) in self.names.iter().zip(&mut self.columns) {
+            let given = cells.iter().find(|(given, _)| given == name).map(|(_, cell)| cell.clone());
+            let cell = given.unwrap_or_else(|| column.default());
+            append(&mut column.builder, cell)?;
+        }
+        Ok(())
     }
 
     /// One row; as many cells as columns.
@@ -140,14 +220,14 @@ impl RowBuilder {
             return Err(Error::internal(format!("{N} cells for {} columns", self.columns.len())));
         }
         for (column, cell) in self.columns.iter_mut().zip(cells) {
-            append(column, cell)?;
+            append(&mut column.builder, cell)?;
         }
         Ok(())
     }
 
-    pub(crate) fn finish(self, schema: SchemaRef) -> Result<RecordBatch, Error> {
+    fn finish(self, schema: SchemaRef) -> Result<RecordBatch, Error> {
         let columns = self.columns.into_iter().zip(schema.fields()).map(|(column, field)| {
-            let array: ArrayRef = match column {
+            let array: ArrayRef = match column.builder {
                 Builder::Text(mut text) => Arc::new(text.finish()),
                 Builder::UInt8(mut numbers) => Arc::new(numbers.finish()),
                 Builder::UInt(mut numbers) => Arc::new(numbers.finish()),
@@ -156,6 +236,8 @@ impl RowBuilder {
                 Builder::Time(times) => Arc::new(in_zone_of(times, field.data_type())),
                 Builder::Micros(times) => Arc::new(micros_in_zone_of(times, field.data_type())),
                 Builder::Texts(mut lists) => Arc::new(lists.finish()),
+                Builder::Empties(rows) => empty_lists(rows, field.data_type())?,
+                Builder::Uuid(mut ids) => Arc::new(ids.finish()),
                 Builder::Counters(maps) => maps.finish(field.data_type())?,
                 Builder::Pairs(maps) => maps.finish(field.data_type())?,
             };
@@ -165,6 +247,15 @@ impl RowBuilder {
             columns.collect::<Result<Vec<ArrayRef>, _>>().map_err(|e| Error::internal(e.to_string()))?;
         RecordBatch::try_new(schema, columns).map_err(|e| Error::internal(e.to_string()))
     }
+}
+
+/// As many empty lists as there are rows.
+fn empty_lists(rows: usize, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    let DataType::List(item) = data_type else {
+        return Err(ArrowError::SchemaError(format!("lists are a List, not {data_type}")));
+    };
+    let (offsets, values) = (OffsetBuffer::new_zeroed(rows), new_empty_array(item.data_type()));
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, None)?))
 }
 
 /// The zone is set before the cast, so that the cast changes only the unit.
@@ -201,6 +292,10 @@ fn append(column: &mut Builder, cell: Cell) -> Result<(), Error> {
         (Builder::Micros(times), Cell::Micros(value)) => times.push(i64::try_from(value).ok()),
         (Builder::Counters(maps), Cell::Counters(counters)) => maps.append(&counters),
         (Builder::Pairs(maps), Cell::Pairs(pairs)) => maps.append(&pairs),
+        (Builder::Empties(rows), Cell::Texts(values)) if values.is_empty() => *rows += 1,
+        (Builder::Uuid(ids), Cell::Uuid(id)) => {
+            ids.append_value(id).map_err(|e| Error::internal(e.to_string()))?;
+        }
         (Builder::Texts(lists), Cell::Texts(values)) => {
             values.iter().for_each(|value| lists.values().append_value(value));
             lists.append(true);

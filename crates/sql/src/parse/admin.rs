@@ -2,11 +2,11 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
+use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
-use crate::parse::collection;
+use crate::parse::{collection, query, show};
 use crate::statement::{
-    ExistsKind, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+    KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
 };
 
 /// Statements of ClickHouse that we know and do not have.
@@ -36,9 +36,9 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
         "TRUNCATE" => truncate,
         "USE" => use_database,
         "SET" => set,
-        "SHOW" => show,
+        "SHOW" => show::show,
         "ANALYZE" => analyze,
-        "EXISTS" => exists,
+        "EXISTS" => show::exists,
         "OPTIMIZE" => optimize,
         "SYSTEM" => system,
         "RENAME" => rename,
@@ -67,6 +67,9 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         sync(head);
         return Ok(Statement::DropDatabase { name, if_exists });
     }
+    if head.words(&["TEMPORARY", "TABLE"]) {
+        return drop_temporary(head);
+    }
     if !head.word("TABLE") {
         return Err(head.refuse("DROP of anything but DATABASE, TABLE and NAMED COLLECTION"));
     }
@@ -81,6 +84,25 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     head.on_cluster()?;
     sync(head);
     Ok(Statement::DropTable { tables, if_exists })
+}
+
+fn drop_temporary(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let mut names = vec![temporary_name(head)?];
+    while head.symbol(&Token::Comma) {
+        names.push(temporary_name(head)?);
+    }
+    sync(head);
+    Ok(Statement::DropTemporaryTables { names, if_exists })
+}
+
+pub(crate) fn temporary_name(head: &mut Head<'_>) -> Result<String> {
+    let name = head.name("a table name")?;
+    if *head.token() == Token::Period {
+        let message = format!("a temporary table is in no database: name it without \"{name}\"");
+        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+    }
+    Ok(name)
 }
 
 /// SYNC and NO DELAY: our DROP is always immediate.
@@ -114,72 +136,6 @@ fn set(head: &mut Head<'_>) -> Result<Statement> {
     Ok(Statement::Set(head.settings()?))
 }
 
-fn show(head: &mut Head<'_>) -> Result<Statement> {
-    if head.word("CREATE") {
-        return show_create(head);
-    }
-    if head.word("DATABASES") || head.word("SCHEMAS") {
-        return Ok(Statement::Show(Show::Databases(filter(head)?)));
-    }
-    for refused in [
-        "TEMPORARY",
-        "FULL",
-        "EXTENDED",
-        "CLUSTER",
-        "CLUSTERS",
-        "GRANTS",
-        "USERS",
-        "ROLES",
-        "PROFILES",
-        "POLICIES",
-        "QUOTAS",
-        "QUOTA",
-        "ACCESS",
-        "DICTIONARIES",
-        "INDEX",
-        "INDEXES",
-        "INDICES",
-        "KEYS",
-        "MERGES",
-        "SETTING",
-    ] {
-        if head.peek_word(refused) {
-            return Err(head.refuse(&format!("SHOW {refused}")));
-        }
-    }
-    if head.word("TABLES") {
-        let database =
-            if head.word("FROM") || head.word("IN") { Some(head.name("a database name")?) } else { None };
-        let filter = filter(head)?;
-        let limit = if head.word("LIMIT") { Some(count(head)?) } else { None };
-        return Ok(Statement::Show(Show::Tables { database, filter, limit }));
-    }
-    if head.word("COLUMNS") || head.word("FIELDS") {
-        return show_columns(head);
-    }
-    if head.word("PROCESSLIST") {
-        return Ok(Statement::Show(Show::Processlist));
-    }
-    if head.word("PROFILELIST") {
-        let limit = if head.word("LIMIT") { Some(count(head)?) } else { None };
-        return Ok(Statement::Show(Show::ProfileList { limit }));
-    }
-    if head.word("FUNCTIONS") {
-        return Ok(Statement::Show(Show::Functions(filter(head)?)));
-    }
-    if head.word("ENGINES") {
-        return Ok(Statement::Show(Show::Engines));
-    }
-    let changed = head.word("CHANGED");
-    if head.word("SETTINGS") {
-        return Ok(Statement::Show(Show::Settings { changed, filter: filter(head)? }));
-    }
-    if *head.token_after(1) == Token::EOF || *head.token_after(1) == Token::Period {
-        return Ok(Statement::Show(Show::CreateTable(head.table_name()?)));
-    }
-    Err(head.expected("DATABASES, TABLES, COLUMNS, CREATE, PROCESSLIST, SETTINGS, FUNCTIONS or ENGINES"))
-}
-
 /// Behind ANALYZE. That of tables has no counterpart: parts carry their own statistics.
 fn analyze(head: &mut Head<'_>) -> Result<Statement> {
     if !head.word("PROFILE") {
@@ -191,31 +147,6 @@ fn analyze(head: &mut Head<'_>) -> Result<Statement> {
         return Err(head.refuse("ANALYZE PROFILE of single plan nodes"));
     }
     Ok(Statement::Show(Show::Profile { query_id }))
-}
-
-fn show_create(head: &mut Head<'_>) -> Result<Statement> {
-    if head.word("DATABASE") || head.word("SCHEMA") {
-        return Ok(Statement::Show(Show::CreateDatabase(head.name("a database name")?)));
-    }
-    for refused in ["VIEW", "DICTIONARY", "USER", "ROLE", "TEMPORARY", "QUOTA", "ROW", "SETTINGS", "PROFILE"]
-    {
-        if head.peek_word(refused) && *head.token_after(1) != Token::EOF {
-            return Err(head.refuse(&format!("SHOW CREATE {refused}")));
-        }
-    }
-    head.word("TABLE");
-    Ok(Statement::Show(Show::CreateTable(head.table_name()?)))
-}
-
-fn show_columns(head: &mut Head<'_>) -> Result<Statement> {
-    if !head.word("IN") {
-        head.expect_word("FROM")?;
-    }
-    let mut table = head.table_name()?;
-    if head.word("FROM") || head.word("IN") {
-        table.database = Some(head.name("a database name")?);
-    }
-    Ok(Statement::Show(Show::Columns { table, filter: filter(head)? }))
 }
 
 pub(crate) fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
@@ -242,19 +173,6 @@ pub(crate) fn count(head: &mut Head<'_>) -> Result<u64> {
         }
         _ => Err(head.expected("a count")),
     }
-}
-
-fn exists(head: &mut Head<'_>) -> Result<Statement> {
-    if head.word("DATABASE") {
-        return Ok(Statement::Exists { what: ExistsKind::Database(head.name("a database name")?) });
-    }
-    for refused in ["TEMPORARY", "VIEW", "DICTIONARY"] {
-        if head.peek_word(refused) && *head.token_after(1) != Token::EOF {
-            return Err(head.refuse(&format!("EXISTS {refused}")));
-        }
-    }
-    head.word("TABLE");
-    Ok(Statement::Exists { what: ExistsKind::Table(head.table_name()?) })
 }
 
 fn optimize(head: &mut Head<'_>) -> Result<Statement> {
@@ -353,15 +271,18 @@ fn kill(head: &mut Head<'_>) -> Result<Statement> {
     head.expect_word("QUERY")?;
     head.on_cluster()?;
     head.expect_word("WHERE")?;
-    let condition = Box::new(head.expression()?);
-    if head.peek_word("TEST") {
-        return Err(head.refuse("KILL QUERY .. TEST"));
-    }
-    let sync = head.word("SYNC");
-    if !sync {
-        head.word("ASYNC");
-    }
-    Ok(Statement::KillQuery { condition, sync })
+    let start = head.offset();
+    head.expression()?;
+    let condition = head.text_since(start);
+    let columns = "SELECT query_id, user, query FROM system.processes WHERE";
+    let victims = Box::new(query::of_text(&format!("{columns} ({condition})"))?);
+    let mode = match (head.word("SYNC"), head.word("ASYNC"), head.word("TEST")) {
+        (false, _, false) => KillMode::Async,
+        (true, false, false) => KillMode::Sync,
+        (false, false, true) => KillMode::Test,
+        _ => return Err(head.expected("one of SYNC, ASYNC and TEST")),
+    };
+    Ok(Statement::KillQuery { victims, mode })
 }
 
 fn check(head: &mut Head<'_>) -> Result<Statement> {

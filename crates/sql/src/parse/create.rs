@@ -20,8 +20,11 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     if head.peek_word("NAMED") && !or_replace {
         return collection::create(head);
     }
+    let temporary = head.word("TEMPORARY");
+    if temporary && !head.peek_word("TABLE") {
+        return Err(head.refuse("CREATE TEMPORARY of anything but TABLE"));
+    }
     for refused in [
-        "TEMPORARY",
         "MATERIALIZED",
         "VIEW",
         "LIVE",
@@ -43,7 +46,7 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
         }
     }
     head.expect_word("TABLE")?;
-    table(head, or_replace)
+    table(head, or_replace, temporary)
 }
 
 fn database(head: &mut Head<'_>) -> Result<Statement> {
@@ -70,15 +73,21 @@ fn no_arguments(head: &mut Head<'_>) -> Result<()> {
     Ok(())
 }
 
-fn table(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
+fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<Statement> {
     let if_not_exists = head.if_not_exists();
     let name = head.table_name()?;
+    if temporary && name.database.is_some() {
+        let message =
+            format!("temporary table \"{name}\" belongs to the session: name it without a database");
+        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+    }
     if head.word("UUID") {
         return Err(head.refuse("UUID of CREATE TABLE"));
     }
     head.on_cluster()?;
     let mut table = CreateTable {
         name,
+        temporary,
         if_not_exists,
         or_replace,
         source: CreateSource::Columns(vec![]),
@@ -276,6 +285,15 @@ fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Re
 
 /// Checks between the clauses that need no catalog.
 fn finished(mut table: CreateTable) -> Result<CreateTable> {
+    if table.temporary {
+        match table.engine.get_or_insert(TableEngine::Memory) {
+            TableEngine::Memory | TableEngine::Null => {}
+            other => {
+                let message = format!("a temporary table with engine {other:?} (use ENGINE = Memory)");
+                return Err(SqlError::not_implemented(message));
+            }
+        }
+    }
     if let CreateSource::Columns(columns) = &table.source
         && let Some(twice) =
             columns.iter().enumerate().find(|(i, c)| columns[..*i].iter().any(|b| b.name == c.name))

@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Token;
 use crate::error::Result;
 use crate::head::Head;
 use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
+use crate::tokens::tokenize;
 
 /// True before a SELECT in any of its forms.
 pub(crate) fn starts(head: &Head<'_>) -> bool {
@@ -19,6 +20,14 @@ pub(crate) fn starts(head: &Head<'_>) -> bool {
 /// Reads a query up to its end.
 pub(crate) fn query(head: &mut Head<'_>) -> Result<Query> {
     head.query().map(Query::from)
+}
+
+/// Reads a query of our own making, such as the one that a SHOW stands for.
+pub(crate) fn of_text(text: &str) -> Result<Query> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let query = query(&mut head)?;
+    head.expect_end()?;
+    Ok(query)
 }
 
 /// Behind EXPLAIN.

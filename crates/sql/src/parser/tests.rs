@@ -104,6 +104,75 @@ fn loads_are_named_by_their_labels() {
 }
 
 #[test]
+fn show_stands_for_selects() {
+    let shown = |text: &str| match parse_one(text).map(|parsed| parsed.statement) {
+        Ok(Statement::Show(Show::Rows(query))) => query.ast.to_string(),
+        Ok(Statement::Show(Show::RowsOf { database, query })) => format!("{database:?} {}", query.ast),
+        Ok(Statement::Show(Show::CreateTable { name, what })) => format!("{what:?} {name}"),
+        Ok(Statement::Show(Show::Index(name))) => format!("index {name}"),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => error.code.name().to_owned(),
+    };
+    for (text, expected) in [
+        ("SHOW DATABASES", "SELECT name FROM system.databases ORDER BY name"),
+        (
+            "show tables from d not like 'a%' limit 2",
+            "Some(\"d\") SELECT name FROM system.tables WHERE (database = 'd') AND (name NOT LIKE 'a%') ORDER BY name LIMIT 2",
+        ),
+        (
+            "SHOW FULL TABLES WHERE engine = 'Memory' -- of it",
+            "None SELECT name, engine FROM system.tables WHERE (database = currentDatabase()) AND (engine = 'Memory') ORDER BY name",
+        ),
+        ("SHOW TEMPORARY TABLES", "SELECT name FROM system.tables WHERE (is_temporary = 1) ORDER BY name"),
+        ("SHOW PROCESSLIST", "SELECT * FROM system.processes ORDER BY elapsed DESC"),
+        ("SHOW SETTING a", "SELECT value FROM system.settings WHERE (name = 'a') ORDER BY name"),
+        ("SHOW INDEX FROM t IN d", "index d.t"),
+        ("SHOW CREATE VIEW d.v", "View d.v"),
+        ("SHOW CREATE view", "Table view"),
+        ("SHOW CREATE TEMPORARY TABLE t", "Temporary t"),
+        ("SHOW TABLE t", "Table t"),
+        ("SHOW t", "Table t"),
+        ("SHOW GRANTS FOR a", "NOT_IMPLEMENTED"),
+        ("SHOW FULL PROCESSLIST", "SYNTAX_ERROR"),
+        ("SHOW TABLES FROM d (1", "SYNTAX_ERROR"),
+    ] {
+        assert_eq!(shown(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn kill_finds_its_victims_by_a_select() {
+    let read = |text: &str| match parse_one(text).map(|parsed| parsed.statement) {
+        Ok(Statement::KillQuery { victims, mode }) => format!("{mode:?} {}", victims.ast),
+        other => format!("{other:?}"),
+    };
+    let select = "SELECT query_id, user, query FROM system.processes WHERE (user = 'a' OR elapsed > 1)";
+    assert_eq!(read("KILL QUERY WHERE user = 'a' OR elapsed > 1"), format!("Async {select}"));
+    assert_eq!(read("kill query where user = 'a' or elapsed > 1 sync"), format!("Sync {select}"));
+    assert_eq!(read("KILL QUERY WHERE user = 'a' OR elapsed > 1 TEST;"), format!("Test {select}"));
+    assert!(parse_one("KILL QUERY WHERE user = 'a' SYNC TEST").is_err());
+    assert!(parse_one("KILL QUERY").is_err() && parse_one("KILL MUTATION WHERE 1").is_err());
+}
+
+#[test]
+fn temporary_tables_are_in_no_database() {
+    let created = |text: &str| match parse_one(text).map(|parsed| parsed.statement) {
+        Ok(Statement::CreateTable(table)) => format!("{} {} {:?}", table.temporary, table.name, table.engine),
+        Ok(Statement::DropTemporaryTables { names, if_exists }) => format!("{names:?} {if_exists}"),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => error.code.name().to_owned(),
+    };
+    assert_eq!(created("CREATE TEMPORARY TABLE t (a Int8)"), "true t Some(Memory)");
+    assert_eq!(created("CREATE OR REPLACE TEMPORARY TABLE t AS SELECT 1"), "true t Some(Memory)");
+    assert_eq!(created("CREATE TEMPORARY TABLE t (a Int8) ENGINE = Null"), "true t Some(Null)");
+    assert_eq!(created("CREATE TEMPORARY TABLE d.t (a Int8)"), "BAD_DATABASE_FOR_TEMPORARY_TABLE");
+    assert_eq!(created("CREATE TEMPORARY VIEW v AS SELECT 1"), "NOT_IMPLEMENTED");
+    assert_eq!(created("CREATE TEMPORARY TABLE t (a Int8) ENGINE = MergeTree ORDER BY a"), "NOT_IMPLEMENTED");
+    assert_eq!(created("DROP TEMPORARY TABLE IF EXISTS a, b"), "[\"a\", \"b\"] true");
+    assert_eq!(created("DROP TEMPORARY TABLE d.t"), "BAD_DATABASE_FOR_TEMPORARY_TABLE");
+}
+
+#[test]
 fn engines_outside_keep_their_arguments() {
     let read = |text: &str| match parse_one(text).map(|p| p.statement) {
         Ok(Statement::CreateTable(table)) => {

@@ -1,0 +1,148 @@
+//! The answer of a statement on its way to whoever asked, and the statement's place in the list of running ones.
+//!
+//! Invariant: a statement leaves the list once: at its last batch, at its error, when it is killed, or when its answer
+//! is dropped. Must not know: how rows are made.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use formats::FormatKind;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use host::guarded::message_of;
+use tokio_util::sync::DropGuard;
+
+use crate::context::StatementContext;
+use crate::database::Database;
+use crate::error::Error;
+use crate::outfile::Outfile;
+use crate::request::{Outcome, Rows};
+use crate::secret_urls::masked_urls;
+use crate::source_settings::{format_settings, unchanged_format_settings};
+
+/// Batches computed ahead of whoever reads them.
+const BATCHES_AHEAD: usize = 2;
+
+/// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
+pub(crate) struct Listed {
+    pub database: Arc<Database>,
+    pub number: u64,
+    /// Lets the task that waits for the deadline go, when the statement is over.
+    pub deadline: Option<DropGuard>,
+}
+
+impl Listed {
+    pub(crate) fn end(&self, result_rows: u64, error: Option<Error>) {
+        let now = self.database.host.clock.monotonic();
+        self.database.processes.end(self.number, now, result_rows, error);
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // Nothing happens to one that has ended.
+        self.end(0, Some(Error::cancelled()));
+    }
+}
+
+/// How the answer is wanted.
+pub(crate) struct Shown {
+    pub format: Option<FormatKind>,
+    pub outfile: Option<Outfile>,
+}
+
+pub(crate) fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
+    let (stream, format_settings) = if rows.schema.fields().is_empty() {
+        let skipped = context.progress.rejects.rows();
+        if skipped > 0 {
+            let what = "row(s) could not be read and were skipped";
+            context.warn(format!("{skipped} {what}: system.load_rejected_rows has them"));
+        }
+        // Nothing will come: nobody needs to wait for another task to say so.
+        listed.end(0, None);
+        (futures::stream::empty().boxed(), unchanged_format_settings())
+    } else {
+        (pump(Arc::clone(context), listed, rows.stream), format_settings(&context.settings))
+    };
+    Outcome {
+        schema: rows.schema,
+        stream,
+        format: output.format,
+        format_settings,
+        outfile: output.outfile,
+        warnings: context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect(),
+        already_loaded: context.progress.already_loaded().cloned(),
+        progress: Arc::clone(&context.progress),
+        query_id: context.query_id.clone(),
+    }
+}
+
+/// Computes batches on the computing threads, a few ahead of the reader, and writes the query log at the end.
+fn pump(
+    context: Arc<StatementContext>,
+    listed: Listed,
+    mut rows: BoxStream<'static, Result<RecordBatch, Error>>,
+) -> BoxStream<'static, Result<RecordBatch, Error>> {
+    let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
+    let runtimes = context.database.runtimes.clone();
+    let task = runtimes.spawn_cpu("result", async move {
+        let (mut result_rows, mut failed, mut is_lost) = (0, None, false);
+        // A panic must not look like the end of the rows.
+        while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
+            let batch = batch.map_err(|error| context.without_secrets(error));
+            match &batch {
+                Ok(batch) => result_rows += batch.num_rows() as u64,
+                Err(error) => failed = Some(error.clone()),
+            }
+            if failed.is_some() {
+                break;
+            }
+            // One that is killed does not wait for a slow reader; why it was, the rows themselves say next.
+            let heard = tokio::select! {
+                biased;
+                sent = sender.send(batch) => sent.is_ok(),
+                () = context.progress.cancellation().cancelled() => {
+                    is_lost = true;
+                    true
+                }
+            };
+            if !heard {
+                is_lost = true;
+                break;
+            }
+        }
+        if is_lost && failed.is_none() {
+            failed = Some(Error::cancelled());
+        }
+        drop(rows);
+        listed.end(result_rows, failed.clone());
+        drop(context);
+        if let Some(error) = failed {
+            // Nobody may be there to hear it.
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    let stop = task.abort_handle();
+    let batches =
+        futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {
+            let batch = receiver.recv().await?;
+            Some((batch, (receiver, guard)))
+        });
+    batches.boxed()
+}
+
+fn broke(panic: Box<dyn Any + Send>) -> Option<Result<RecordBatch, Error>> {
+    let message = message_of(panic.as_ref());
+    Some(Err(Error::internal(format!("the statement broke: {message}"))))
+}
+
+/// The sender notices a dropped receiver only at its next batch; a long computation is stopped at once.
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

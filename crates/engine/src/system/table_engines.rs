@@ -1,0 +1,97 @@
+//! `system.table_engines`: what ENGINE of CREATE TABLE can be.
+
+use super::SystemTable;
+
+struct Engine {
+    name: &'static str,
+    settings: bool,
+    sorts: bool,
+    deduplicates: bool,
+    parallel_insert: bool,
+    description: &'static str,
+    syntax: &'static str,
+}
+
+const fn outside(name: &'static str, description: &'static str, syntax: &'static str) -> Engine {
+    Engine {
+        name,
+        settings: true,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description,
+        syntax,
+    }
+}
+
+const ENGINES: &[Engine] = &[
+    outside(
+        "AzureBlobStorage",
+        "Blobs in a container of Azure.",
+        "AzureBlobStorage(connection_string, container, blob_path[, format])",
+    ),
+    outside("File", "Local files.", "File(format, 'path')"),
+    outside("GCS", "Objects in a bucket of Google Cloud Storage.", "GCS('url'[, key, secret][, format])"),
+    Engine {
+        name: "Memory",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: true,
+        description: "Rows live in the process and are gone with it.",
+        syntax: "Memory",
+    },
+    Engine {
+        name: "MergeTree",
+        settings: true,
+        sorts: true,
+        deduplicates: true,
+        parallel_insert: true,
+        description: "Sorted parts, merged in the background.",
+        syntax: "MergeTree ORDER BY expr [PARTITION BY expr] [PRIMARY KEY expr] [SETTINGS name = value, ..]",
+    },
+    Engine {
+        name: "Null",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: true,
+        description: "Rows are counted and dropped.",
+        syntax: "Null",
+    },
+    outside("S3", "Objects in a bucket.", "S3('url'[, key, secret][, format])"),
+    outside("URL", "What an HTTP server answers.", "URL('url'[, format])"),
+];
+
+pub(super) const TABLE: SystemTable = SystemTable {
+    columns: &[
+        ("name", "String"),
+        ("supports_settings", "UInt8"),
+        ("supports_skipping_indices", "UInt8"),
+        ("supports_projections", "UInt8"),
+        ("supports_sort_order", "UInt8"),
+        ("supports_ttl", "UInt8"),
+        ("supports_replication", "UInt8"),
+        ("supports_deduplication", "UInt8"),
+        ("supports_parallel_insert", "UInt8"),
+        ("description", "String"),
+        ("syntax", "String"),
+        ("examples", "String"),
+        ("introduced_in", "String"),
+        ("related", "Array(String)"),
+    ],
+    fill: |_, rows| {
+        for engine in ENGINES {
+            rows.push_some([
+                ("name", engine.name.into()),
+                ("supports_settings", engine.settings.into()),
+                ("supports_sort_order", engine.sorts.into()),
+                ("supports_deduplication", engine.deduplicates.into()),
+                ("supports_parallel_insert", engine.parallel_insert.into()),
+                ("description", engine.description.into()),
+                ("syntax", engine.syntax.into()),
+            ])?;
+        }
+        Ok(())
+    },
+};
