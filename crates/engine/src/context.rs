@@ -134,11 +134,15 @@ impl StatementContext {
             .with_information_schema(false);
         let options = config.options_mut();
         options.sql_parser.enable_ident_normalization = false;
+        // A step above the sort may need its order.
+        options.sql_parser.enable_subquery_sort_elimination = false;
         options.execution.parquet.pushdown_filters = true;
         options.execution.parquet.reorder_filters = true;
         let zone = self.time_zone();
         options.execution.time_zone = Some(zone.name().to_owned());
         let config = sql::functions::with_session_values(config, self.session_values(zone));
+        let rules = sql::functions::QueryRules { join_use_nulls: self.settings.get_bool("join_use_nulls") };
+        let config = sql::functions::with_query_rules(config, rules);
         let pool = BudgetPool::new(self.memory.clone());
         let runtime = RuntimeEnvBuilder::from_runtime_env(&self.database.runtime_env)
             .with_memory_pool(Arc::new(pool))

@@ -22,6 +22,7 @@ use crate::background;
 use crate::config::Config;
 use crate::database::{Database, SourceCaches};
 use crate::error::{Error, ErrorKind};
+use crate::exec::steps::Planner;
 use crate::exports;
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
@@ -68,7 +69,9 @@ impl Database {
             .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));
         let base_state =
-            sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env))).build();
+            sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)))
+                .with_query_planner(Arc::new(Planner))
+                .build();
         let database = Arc::new(Database {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),

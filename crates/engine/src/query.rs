@@ -14,7 +14,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement as SqlStatement};
 use futures::StreamExt;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
@@ -43,6 +43,8 @@ const UNKNOWN_IDENTIFIER: i32 = 47;
 pub(crate) struct PlannedQuery {
     pub state: SessionState,
     pub logical: LogicalPlan,
+    /// The one row of WITH TOTALS.
+    totals: Option<LogicalPlan>,
     /// Names of the result's columns as the dialect prints them.
     pub labels: Vec<String>,
     /// Files named by table functions, for loads and EXPLAIN.
@@ -68,9 +70,17 @@ pub(crate) async fn plan_into(
     known: Option<&KnownSource>,
     target: &[(String, ColumnType)],
 ) -> Result<PlannedQuery, Error> {
+    if let Some(query) = with_columns(context, query).await? {
+        return Box::pin(plan_into(context, &query, known, target)).await;
+    }
     let planning = context.profile.timed(Span::Plan);
-    let mut prepared =
-        sql::prepare(query, &sql::RewriteContext { current_database: &context.current_database })?;
+    let union_default_mode = context.settings.get_text("union_default_mode");
+    let rules = sql::RewriteContext {
+        union_default_mode: &union_default_mode,
+        current_database: &context.current_database,
+        group_by_use_nulls: context.settings.get_bool("group_by_use_nulls"),
+    };
+    let mut prepared = sql::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &context.settings)?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let types =
@@ -85,18 +95,32 @@ pub(crate) async fn plan_into(
         wanted.files.clear();
         planned = plan_once(context, &prepared, &outside, known, &wanted).await?;
     }
-    let Planned { state, logical, resolved } = planned;
-    let logical = logical?;
+    let Planned { state, logical, totals, resolved } = planned;
+    let (logical, totals) = (logical?, totals.transpose()?);
     refuse_other_statements(&logical)?;
     let profile = Arc::clone(&context.profile);
     let Resolved { sources, titles, .. } = resolved;
-    Ok(PlannedQuery { state, logical, labels: prepared.labels, sources, titles, profile })
+    Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile })
+}
+
+/// The query with the columns of its first COLUMNS, if it has any.
+async fn with_columns(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+) -> Result<Option<sql::Query>, Error> {
+    let Some(probe) = sql::columns::probe(&query.ast) else { return Ok(None) };
+    let planned = Box::pin(plan(context, &sql::Query::from(Box::new(probe)), None)).await?;
+    let schema = planned.result_schema()?;
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let ast = sql::columns::expanded(query.ast.as_ref().clone(), &names)?;
+    Ok(Some(sql::Query { ast: Box::new(ast), ..query.clone() }))
 }
 
 /// What one try to plan came to.
 struct Planned {
     state: SessionState,
     logical: Result<LogicalPlan, Error>,
+    totals: Option<Result<LogicalPlan, Error>>,
     resolved: Resolved,
 }
 
@@ -109,8 +133,7 @@ async fn plan_once(
 ) -> Result<Planned, Error> {
     let mut resolved = resolve(context, (&prepared.calls, outside), known, wanted).await?;
     let _planning = context.profile.timed(Span::Plan);
-    let mut ast = prepared.ast.clone();
-    hide_from_wildcards(&mut ast, |name| match parts_of(name) {
+    let hidden = |name: &ObjectName| match parts_of(name) {
         (Some(CALLS), call) => resolved.hidden.get(call).cloned().unwrap_or_default(),
         (database, table) => match context.table(&TableName::new(database, table)) {
             Ok(state) if state.def.engine.is_external() => {
@@ -118,15 +141,23 @@ async fn plan_once(
             }
             _ => materialized_columns(context, database, table),
         },
-    });
+    };
+    let mut asts: Vec<Query> =
+        [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
+    asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog = StatementCatalog::new(Arc::clone(context), tables);
     let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
-    let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
-    let logical = state.statement_to_plan(statement).await.map_err(|error| {
-        refusing_tags(wanted, &resolved.sources, naming_the_database(context, error.into()))
-    });
-    Ok(Planned { state, logical, resolved })
+    let mut plans = Vec::with_capacity(asts.len());
+    for ast in asts {
+        let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
+        plans.push(state.statement_to_plan(statement).await.map_err(|error| {
+            refusing_tags(wanted, &resolved.sources, naming_the_database(context, error.into()))
+        }));
+    }
+    let mut plans = plans.into_iter();
+    let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
+    Ok(Planned { state, logical, totals: plans.next(), resolved })
 }
 
 /// Listing and inference, with their time and what they found noted.
@@ -214,8 +245,12 @@ impl PlannedQuery {
     }
 
     pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        self.physical_of(&self.logical).await
+    }
+
+    async fn physical_of(&self, logical: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let _planning = self.profile.timed(Span::Plan);
-        let optimized = self.state.optimize(&self.logical)?;
+        let optimized = self.state.optimize(logical)?;
         Ok(self.state.query_planner().create_physical_plan(&optimized, &self.state).await?)
     }
 
@@ -261,7 +296,14 @@ pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> 
     let physical = planned.physical().await?;
     let schema = planned.labelled(&physical.schema());
     let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
-    Ok(limit_result(&context.settings, Rows { schema, stream }))
+    let mut rows = limit_result(&context.settings, Rows { schema, stream });
+    if let Some(totals) = &planned.totals {
+        let physical = planned.physical_of(totals).await?;
+        let marked = [(formats::TOTALS_KEY.to_owned(), String::new())];
+        let schema = Arc::new(rows.schema.as_ref().clone().with_metadata(HashMap::from(marked)));
+        rows.stream = rows.stream.chain(stream_of(context, &planned.state, physical, schema)?).boxed();
+    }
+    Ok(rows)
 }
 
 /// Executes a plan; the stream stops when the statement is cancelled.

@@ -72,4 +72,4 @@ pub use reject::RejectedRow;
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings, ParquetOutput};
 pub use split::{Header, RowReader};
 pub use text::{ColumnText, NULL_SIGN, Style};
-pub use writer::{OutputStats, RowWriter, new_writer};
+pub use writer::{OutputStats, RowWriter, TOTALS_KEY, is_totals, new_writer};

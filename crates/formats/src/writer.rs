@@ -24,6 +24,8 @@ mod vertical;
 
 mod pretty;
 
+mod totals;
+
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -58,8 +60,16 @@ pub trait RowWriter: Send {
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError>;
 }
 
+pub use totals::{TOTALS_KEY, is_totals};
+
 /// A writer of `kind`; an error when the format is input only.
 pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
+    let rows = plain_writer(kind, settings)?;
+    Ok(Box::new(totals::TotalsWriter::new(kind, rows, settings)))
+}
+
+/// A writer that takes whatever it gets for rows.
+fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
     use FormatKind as F;
     use delimited::{DelimitedWriter, Syntax};
     let header = kind.header_rows();

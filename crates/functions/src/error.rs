@@ -65,6 +65,7 @@ pub mod codes {
         NO_COMMON_TYPE = 386,
         DECIMAL_OVERFLOW = 407,
         CANNOT_COMPILE_REGEXP = 427,
+        INVALID_LIMIT_EXPRESSION = 440,
         CANNOT_PARSE_BOOL = 467,
         UNKNOWN_ELEMENT_OF_ENUM = 691,
     }

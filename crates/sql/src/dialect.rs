@@ -3,6 +3,7 @@
 //! Every hook answers with a plain function call of ClickHouse's own name (`x::T` is `CAST(x, 'T')`), so that the
 //! rest of the crate sees one form. Invariant: a hook either consumes what it answers for, or consumes nothing.
 
+mod columns;
 mod interval;
 
 use std::any::TypeId;
@@ -17,6 +18,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
 use crate::types::read_type;
+pub(crate) use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
 use interval::interval;
 pub(crate) use interval::interval_unit;
 
@@ -261,6 +263,7 @@ fn word_prefix(word: &Word, parser: &mut Parser<'_>) -> Option<Parsed> {
     match (upper.as_str(), &next) {
         ("CAST", Token::LParen) => Some(cast(parser)),
         ("INTERVAL", _) => interval(parser),
+        ("COLUMNS", Token::LParen) => Some(columns::matcher(parser)),
         ("DATE", Token::SingleQuotedString(value)) => Some(Ok(typed_text("toDate", value, parser))),
         ("TIMESTAMP" | "DATETIME", Token::SingleQuotedString(value)) => {
             Some(Ok(typed_text("toDateTime", value, parser)))

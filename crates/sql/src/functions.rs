@@ -8,6 +8,7 @@
 //! columns, AND, OR, IN) stays DataFusion's own. Must not know: tables, storage, who asks.
 
 mod session;
+mod marks;
 mod typing;
 mod preimage;
 mod scalar;
@@ -18,6 +19,10 @@ mod short_circuit;
 mod aggregate;
 mod window;
 mod operators;
+mod marked;
+mod ordered;
+mod lift;
+mod filled;
 mod rules;
 mod documentation;
 
@@ -27,9 +32,13 @@ use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::planner::ExprPlanner;
 
+use crate::relations::Relations;
+
 pub use documentation::{DocumentedFunction, documented_functions};
+pub(crate) use filled::FILLED;
+pub(crate) use marks::DISTINCT_BY;
 pub use rules::typed_expression;
-pub use session::with_session_values;
+pub use session::{QueryRules, with_query_rules, with_session_values};
 
 /// Installs functions, operators and rules in a session that is being built.
 pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
@@ -37,11 +46,14 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     planners.extend(SessionStateDefaults::default_expr_planners());
     let mut scalars = scalar::all();
     scalars.push(Arc::new(ScalarUDF::from(truth::Truth::default())));
+    scalars.push(Arc::new(ScalarUDF::from(filled::Filled::default())));
+    scalars.extend(marks::all());
     builder
         .with_scalar_functions(scalars)
         .with_aggregate_functions(aggregate::all())
         .with_window_functions(window::all())
         .with_expr_planners(planners)
+        .with_relation_planners(vec![Arc::new(Relations)])
         .with_analyzer_rules(rules::analyzer_rules())
 }
 

@@ -8,7 +8,7 @@ mod expression;
 mod source;
 
 use sqlparser::ast::{
-    Distinct, GroupByExpr, GroupByWithModifier, LimitClause, NamedWindowExpr, OrderBy, OrderByExpr,
+    Distinct, Expr, GroupByExpr, GroupByWithModifier, LimitClause, NamedWindowExpr, OrderBy, OrderByExpr,
     OrderByKind, OrderByOptions, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
     SetExpr, SetOperator, SetQuantifier, Values, WildcardAdditionalOptions, With,
 };
@@ -39,7 +39,7 @@ pub fn guard(checked: &Query) -> Result<()> {
 }
 
 /// Refuses an expression outside of a query: defaults, keys, KILL conditions.
-pub fn guard_expression(checked: &sqlparser::ast::Expr) -> Result<()> {
+pub fn guard_expression(checked: &Expr) -> Result<()> {
     expression(checked, Depth(0))
 }
 
@@ -140,10 +140,8 @@ fn set_expression(checked: &SetExpr, depth: Depth) -> Result<()> {
 
 fn set_operation(op: SetOperator, quantifier: SetQuantifier) -> Result<()> {
     match (op, quantifier) {
-        (SetOperator::Union, SetQuantifier::All | SetQuantifier::Distinct) => Ok(()),
-        (SetOperator::Union, SetQuantifier::None) => Err(SqlError::bad_arguments(
-            "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty",
-        )),
+        // Without a word the setting `union_default_mode` says what UNION is.
+        (SetOperator::Union, SetQuantifier::None | SetQuantifier::All | SetQuantifier::Distinct) => Ok(()),
         (SetOperator::Intersect | SetOperator::Except, SetQuantifier::None | SetQuantifier::All) => Ok(()),
         (SetOperator::Intersect | SetOperator::Except, SetQuantifier::Distinct) => Ok(()),
         (op, quantifier) => Err(SqlError::not_implemented(format!("{op} {quantifier}"))),
@@ -181,14 +179,14 @@ fn select(checked: &Select, depth: Depth) -> Result<()> {
     let _ = optimizer_hints;
     match distinct {
         None | Some(Distinct::All | Distinct::Distinct) => {}
-        Some(Distinct::On(_)) => return Err(SqlError::not_implemented("DISTINCT ON")),
+        Some(Distinct::On(keys)) => all(keys, depth)?,
     }
     refuse_if(select_modifiers.is_some(), "a modifier of SELECT")?;
     refuse_if(top.is_some(), "TOP")?;
     refuse_if(exclude.is_some(), "EXCLUDE")?;
     refuse_if(into.is_some(), "SELECT INTO")?;
     refuse_if(!lateral_views.is_empty(), "LATERAL VIEW")?;
-    refuse_if(prewhere.is_some(), "PREWHERE")?;
+    some(prewhere.as_ref(), depth)?;
     refuse_if(!connect_by.is_empty(), "CONNECT BY")?;
     refuse_if(!cluster_by.is_empty(), "CLUSTER BY")?;
     refuse_if(!distribute_by.is_empty(), "DISTRIBUTE BY")?;
@@ -212,17 +210,27 @@ fn select(checked: &Select, depth: Depth) -> Result<()> {
 fn group_by(checked: &GroupByExpr, depth: Depth) -> Result<()> {
     let modifiers = match checked {
         GroupByExpr::All(modifiers) => modifiers,
-        GroupByExpr::Expressions(expressions, modifiers) => {
-            all(expressions, depth)?;
+        GroupByExpr::Expressions(keys, modifiers) => {
+            keys.iter().try_for_each(|key| group_key(key, depth))?;
             modifiers
         }
     };
     match modifiers.first() {
         None => Ok(()),
-        Some(GroupByWithModifier::Totals) => Err(SqlError::not_implemented("WITH TOTALS")),
-        Some(GroupByWithModifier::Rollup) => Err(SqlError::not_implemented("WITH ROLLUP")),
-        Some(GroupByWithModifier::Cube) => Err(SqlError::not_implemented("WITH CUBE")),
-        Some(GroupByWithModifier::GroupingSets(_)) => Err(SqlError::not_implemented("GROUPING SETS")),
+        // Outside of the outermost SELECT the rewrite refuses them.
+        Some(GroupByWithModifier::Totals) if modifiers.len() == 1 => Ok(()),
+        Some(GroupByWithModifier::Rollup | GroupByWithModifier::Cube) if modifiers.len() == 1 => Ok(()),
+        Some(GroupByWithModifier::GroupingSets(sets)) if modifiers.len() == 1 => group_key(sets, depth),
+        Some(_) => Err(SqlError::not_implemented("several modifiers of GROUP BY")),
+    }
+}
+
+fn group_key(checked: &Expr, depth: Depth) -> Result<()> {
+    match checked {
+        Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => {
+            sets.iter().try_for_each(|set| all(set, depth))
+        }
+        key => expression(key, depth),
     }
 }
 

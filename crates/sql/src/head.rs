@@ -9,6 +9,7 @@ use sqlparser::ast::{Expr, Function, Ident, Query};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use crate::clauses::carried;
 use crate::dialect::DIALECT;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::statement::{SettingChange, SettingText, TableName};
@@ -30,7 +31,9 @@ pub(crate) struct Head<'a> {
 
 /// A parser over the tokens of one query or expression.
 fn parser_over(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
-    Parser::new(&DIALECT).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(for_query(tokens))
+    Parser::new(&DIALECT)
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(for_query(tokens, carried))
 }
 
 impl<'a> Head<'a> {

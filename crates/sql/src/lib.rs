@@ -11,6 +11,7 @@ pub mod statement;
 mod types;
 mod dialect;
 mod tokens;
+mod clauses;
 mod head;
 mod label;
 mod printed;
@@ -18,11 +19,14 @@ pub mod table_functions;
 mod parse;
 pub mod parser;
 pub mod settings;
+pub mod nodes;
+mod relations;
 pub mod guard;
 pub mod table_text;
 pub mod functions;
 mod names;
 pub mod rewrite;
+pub mod columns;
 
 pub use crate::functions::{
     DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,

@@ -28,8 +28,6 @@ fn any_case(name: &str) -> String {
 
 /// Combinators that only aggregates have and that are not carried out.
 const REFUSED_COMBINATORS: &[&str] = &[
-    "OrNull",
-    "OrDefault",
     "Array",
     "Map",
     "MergeState",
@@ -115,6 +113,18 @@ pub(crate) struct Aggregate {
     pub(crate) filtered: bool,
     /// `-Distinct`.
     pub(crate) distinct: bool,
+    /// `-OrNull`, `-OrDefault`.
+    pub(crate) over_nothing: OverNothing,
+}
+
+/// What an aggregate gives when there was nothing to aggregate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum OverNothing {
+    /// What it always does.
+    #[default]
+    Own,
+    Null,
+    Default,
 }
 
 fn find(name: &str) -> Option<&'static String> {
@@ -124,9 +134,19 @@ fn find(name: &str) -> Option<&'static String> {
 /// The aggregate of a name, with or without combinators.
 pub(crate) fn aggregate(name: &str) -> Option<Aggregate> {
     let (mut rest, mut filtered, mut distinct) = (name, false, false);
+    let mut over_nothing = OverNothing::Own;
     loop {
         if let Some(found) = find(rest) {
-            return Some(Aggregate { name: found.clone(), filtered, distinct });
+            return Some(Aggregate { name: found.clone(), filtered, distinct, over_nothing });
+        }
+        let plain = over_nothing == OverNothing::Own;
+        if let Some(base) = rest.strip_suffix("OrNull").filter(|_| plain) {
+            (rest, over_nothing) = (base, OverNothing::Null);
+            continue;
+        }
+        if let Some(base) = rest.strip_suffix("OrDefault").filter(|_| plain) {
+            (rest, over_nothing) = (base, OverNothing::Default);
+            continue;
         }
         if let Some(base) = rest.strip_suffix("If").filter(|_| !filtered) {
             (rest, filtered) = (base, true);
@@ -184,7 +204,8 @@ mod tests {
     #[test]
     fn combinators_are_taken_off() {
         let check = |name: &str, planned: &str, filtered: bool, distinct: bool| {
-            let expected = Aggregate { name: planned.to_owned(), filtered, distinct };
+            let over_nothing = OverNothing::Own;
+            let expected = Aggregate { name: planned.to_owned(), filtered, distinct, over_nothing };
             assert_eq!(aggregate(name), Some(expected), "{name}");
         };
         check("COUNT", "count", false, false);
@@ -193,6 +214,10 @@ mod tests {
         check("sumDistinctIf", "sum", true, true);
         check("anyLastIf", "anyLast", true, false);
         assert_eq!(aggregate("ARGMAX"), None);
+        let over_nothing = |name| aggregate(name).map(|found| (found.filtered, found.over_nothing));
+        assert_eq!(over_nothing("sumOrNull"), Some((false, OverNothing::Null)));
+        assert_eq!(over_nothing("avgOrDefaultIf"), Some((true, OverNothing::Default)));
+        assert_eq!(over_nothing("avgIfOrDefault"), Some((true, OverNothing::Default)));
     }
 
     #[test]

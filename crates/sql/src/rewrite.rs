@@ -7,13 +7,17 @@
 //! An alias is visible in the whole SELECT and wins over a column of its name, but for two cases, where the column is
 //! meant: inside its own definition, and in WHERE or inside an aggregate when its definition aggregates.
 
+mod array_join;
 mod aliases;
 mod calls;
+mod distinct;
+mod grouping_sets;
 mod lower;
 mod select;
 mod source;
+mod totals;
 
-use sqlparser::ast::{self, Expr};
+use sqlparser::ast::{self, Expr, SetQuantifier};
 
 use crate::error::Result;
 use crate::guard::{guard, guard_expression};
@@ -25,6 +29,10 @@ use crate::table_functions::TableFunctionCall;
 #[derive(Clone, Copy, Debug)]
 pub struct RewriteContext<'a> {
     pub current_database: &'a str,
+    /// Keys that ROLLUP, CUBE and GROUPING SETS leave out are NULL.
+    pub group_by_use_nulls: bool,
+    /// `ALL`, `DISTINCT` or nothing: what UNION without a word is.
+    pub union_default_mode: &'a str,
 }
 
 /// A query ready for DataFusion's planner.
@@ -33,18 +41,26 @@ pub struct Prepared {
     pub ast: ast::Query,
     /// Calls that were replaced by tables.
     pub calls: Vec<TableFunctionCall>,
+    /// Computes the one row of WITH TOTALS.
+    pub totals: Option<ast::Query>,
     /// Names of the result's columns. Shorter than the result when a `*` stands in the SELECT: then names come from
     /// the plan, through [`crate::display_name`].
     pub labels: Vec<String>,
 }
 
 /// Checks and rewrites a query.
-pub fn prepare(query: &Query, _context: &RewriteContext<'_>) -> Result<Prepared> {
+pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> {
     guard(&query.ast)?;
-    let mut rewriter = Rewriter::default();
+    let union_default = match context.union_default_mode {
+        "ALL" => Some(SetQuantifier::All),
+        "DISTINCT" => Some(SetQuantifier::Distinct),
+        _ => None,
+    };
+    let mut rewriter =
+        Rewriter { group_by_use_nulls: context.group_by_use_nulls, union_default, ..Rewriter::default() };
     let labels = select::labels(&query.ast.body);
     let ast = rewriter.query(query.ast.as_ref().clone(), true)?;
-    Ok(Prepared { ast, calls: rewriter.calls, labels })
+    Ok(Prepared { ast, calls: rewriter.calls, totals: rewriter.totals, labels })
 }
 
 /// Checks and rewrites an expression over plain columns: a default, a key, a condition.
@@ -57,6 +73,12 @@ pub fn prepare_expression(expr: &Expr) -> Result<Expr> {
 pub(crate) struct Rewriter {
     calls: Vec<TableFunctionCall>,
     scopes: Vec<Scope>,
+    group_by_use_nulls: bool,
+    union_default: Option<SetQuantifier>,
+    /// The next SELECT is the whole result, which alone can have totals.
+    may_total: bool,
+    totals_select: Option<ast::Select>,
+    totals: Option<ast::Query>,
 }
 
 #[cfg(test)]

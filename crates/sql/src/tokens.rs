@@ -186,10 +186,14 @@ pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Lo
     None
 }
 
-/// Prepares the tokens of a query for sqlparser's query grammar.
-pub(crate) fn for_query(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+/// Prepares the tokens of a query for sqlparser's query grammar; `carried` is what `clauses` does to them.
+pub(crate) fn for_query(
+    tokens: Vec<TokenWithSpan>,
+    carried: impl Fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>,
+) -> Vec<TokenWithSpan> {
     let significant: Vec<TokenWithSpan> =
         tokens.into_iter().filter(|token| !is_space(&token.token)).collect();
+    let significant = carried(significant);
     let mut out = Vec::with_capacity(significant.len());
     let mut depth = 0;
     name_expressions(&significant, &mut out, &mut depth);

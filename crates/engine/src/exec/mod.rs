@@ -1,10 +1,13 @@
-//! Physical nodes of our own: units in, parts out, one commit.
+//! Physical nodes of our own: units in, parts out, one commit; and steps of queries that DataFusion does not have.
 //!
 //! Invariant: `CommitExec <- SinkExec <- .. <- UnitScanExec`, with nothing between that mixes rows of different units
 //! unless the statement itself asks for it.
 
+pub(crate) mod array_join;
 pub(crate) mod commit;
+pub(crate) mod cut;
 pub(crate) mod sink;
+pub(crate) mod steps;
 pub(crate) mod unit_ends;
 pub(crate) mod unit_scan;
 pub(crate) mod unit_table;

@@ -24,8 +24,10 @@ use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
+use super::filled;
+use super::lift::Lift;
 use super::scalar::call;
-use super::session::session_values;
+use super::session::{query_rules, session_values};
 use super::short_circuit::{choice, guarded, is_choice};
 use super::truth::TRUTH;
 use super::typing::{external, literal, literal_array, type_of, type_of_field};
@@ -40,8 +42,12 @@ impl AnalyzerRule for ClickHouseTypes {
     }
 
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
-        let session = session_values(config);
-        Ok(plan.transform_up_with_subqueries(|node| typed_node(node, &session))?.data)
+        let (session, rules) = (session_values(config), query_rules(config));
+        let typed = |node| {
+            let typed = typed_node(node, &session)?;
+            typed.transform_data(|node| filled::outer_join(node, rules.join_use_nulls))
+        };
+        Ok(plan.transform_up_with_subqueries(typed)?.data)
     }
 }
 
@@ -372,5 +378,10 @@ fn common_type(types: &[ColumnType]) -> Result<ColumnType> {
 pub(super) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
     use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
-    vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(ClickHouseTypes), Arc::new(TypeCoercion::new())]
+    vec![
+        Arc::new(Lift),
+        Arc::new(ResolveGroupingFunction::new()),
+        Arc::new(ClickHouseTypes),
+        Arc::new(TypeCoercion::new()),
+    ]
 }

@@ -48,6 +48,52 @@ pub fn with_session_values(config: SessionConfig, values: SessionValues) -> Sess
     config.with_option_extension(SessionExtension { values: Arc::new(values) })
 }
 
+/// What a statement's settings change in the meaning of queries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct QueryRules {
+    /// Rows without a partner have NULLs, not defaults.
+    pub join_use_nulls: bool,
+}
+
+#[derive(Clone, Debug)]
+struct RulesExtension(QueryRules);
+
+impl ConfigExtension for RulesExtension {
+    const PREFIX: &'static str = "gristmill_rules";
+}
+
+impl ExtensionOptions for RulesExtension {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        Err(DataFusionError::Configuration(format!("option gristmill_rules.{key} cannot be set")))
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
+
+/// The configuration of a statement that is planned by these rules.
+pub fn with_query_rules(config: SessionConfig, rules: QueryRules) -> SessionConfig {
+    config.with_option_extension(RulesExtension(rules))
+}
+
+/// The rules put there by [`with_query_rules`].
+pub(super) fn query_rules(options: &ConfigOptions) -> QueryRules {
+    options.extensions.get::<RulesExtension>().map_or_else(QueryRules::default, |extension| extension.0)
+}
+
 /// The values put there by [`with_session_values`].
 pub(super) fn session_values(options: &ConfigOptions) -> Arc<SessionValues> {
     if let Some(extension) = options.extensions.get::<SessionExtension>() {

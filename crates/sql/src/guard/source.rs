@@ -7,6 +7,7 @@ use sqlparser::ast::{
 use crate::error::{Result, SqlError};
 use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
+use crate::relations::{Strictness, word_of};
 
 pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
     let Cte { alias, query: inner, from, materialized, closing_paren_token: _ } = checked;
@@ -40,13 +41,6 @@ pub(crate) fn joined(checked: &TableWithJoins, depth: Depth) -> Result<()> {
 }
 
 fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
-    if let JoinOperator::Right(JoinConstraint::Using(_))
-    | JoinOperator::RightOuter(JoinConstraint::Using(_))
-    | JoinOperator::FullOuter(JoinConstraint::Using(_)) = checked
-    {
-        // The planner takes the left side's column, which such a join leaves empty in rows of the right side.
-        return Err(SqlError::not_implemented("USING in a RIGHT or FULL JOIN, unlike ON l.x = r.x,"));
-    }
     match checked {
         JoinOperator::Join(on)
         | JoinOperator::Inner(on)
@@ -63,12 +57,13 @@ fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
         JoinOperator::Semi(_) | JoinOperator::Anti(_) => {
             Err(SqlError::not_implemented("SEMI and ANTI without a side"))
         }
-        JoinOperator::AsOf { match_condition: _, constraint: _ } => {
-            Err(SqlError::not_implemented("ASOF JOIN"))
+        JoinOperator::AsOf { match_condition, constraint: on } => {
+            let known = word_of(match_condition).and_then(Strictness::parse).is_some();
+            refuse_if(!known, "ASOF JOIN")?;
+            constraint(on, depth)
         }
-        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
-            Err(SqlError::not_implemented("ARRAY JOIN"))
-        }
+        // The arrays stand where a table stands, as a query without FROM.
+        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => Ok(()),
         JoinOperator::CrossApply | JoinOperator::OuterApply => Err(SqlError::not_implemented("APPLY")),
         JoinOperator::StraightJoin(_) => Err(SqlError::not_implemented("STRAIGHT_JOIN")),
     }

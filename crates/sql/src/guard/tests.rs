@@ -15,24 +15,15 @@ fn check(text: &str, expected: &str) {
 
 #[test]
 fn clauses_that_datafusion_would_ignore_are_refused_by_name() {
-    check("SELECT a FROM t PREWHERE a = 1", "48 PREWHERE is not supported");
     check("SELECT a FROM t FINAL", "48 FINAL is not supported");
     check("SELECT a FROM t AS x FINAL", "48 FINAL is not supported");
     check("SELECT a FROM t SAMPLE 1/10", "48 SAMPLE is not supported");
-    check("SELECT a, count() FROM t GROUP BY a WITH TOTALS", "48 WITH TOTALS is not supported");
-    check("SELECT a, count() FROM t GROUP BY a WITH ROLLUP", "48 WITH ROLLUP is not supported");
-    check("SELECT a, count() FROM t GROUP BY a WITH CUBE", "48 WITH CUBE is not supported");
-    check("SELECT a FROM t LIMIT 1 BY a", "48 LIMIT BY is not supported");
     check("SELECT a FROM t ORDER BY a WITH FILL", "48 WITH FILL is not supported");
-    check("SELECT DISTINCT ON (a) a FROM t", "48 DISTINCT ON is not supported");
-    check("SELECT a FROM t ARRAY JOIN b", "48 ARRAY JOIN is not supported");
     check("SELECT a FROM (SELECT 1 AS a SETTINGS x = 1)", "48 SETTINGS inside a subquery is not supported");
     check("SELECT a FROM t FETCH FIRST 1 ROW ONLY", "48 FETCH is not supported");
     check("SELECT a FROM t LATERAL VIEW explode(a) x", "48 LATERAL VIEW is not supported");
     check("SELECT a FROM t NATURAL JOIN u", "48 NATURAL JOIN is not supported");
     check("WITH RECURSIVE x AS (SELECT 1) SELECT * FROM x", "48 WITH RECURSIVE is not supported");
-    check("SELECT 1 UNION SELECT 2", "36 expected ALL or DISTINCT after UNION");
-    check("SELECT a FROM t ANY LEFT JOIN u USING (a)", "48 ANY JOIN is not supported");
     check("SELECT a FROM t ASOF JOIN u USING (a)", "48 ASOF JOIN is not supported");
     check("SELECT ?", "62 ");
 }
@@ -48,6 +39,13 @@ fn what_is_understood_passes() {
         "SELECT a FROM t JOIN u ON t.a = u.a LEFT JOIN v USING (a) WHERE a IN (SELECT 1) ORDER BY a LIMIT 1, 2",
         "SELECT count(DISTINCT a), quantile(0.9)(b), CASE WHEN a THEN 1 ELSE 2 END FROM s3('u', 'CSV')",
         "SELECT 1 UNION ALL SELECT 2 EXCEPT SELECT 3",
+        "SELECT a FROM t PREWHERE a = 1",
+        "SELECT a, count() FROM t GROUP BY a WITH ROLLUP",
+        "SELECT a, count() FROM t GROUP BY GROUPING SETS ((a), ())",
+        "SELECT a FROM t LIMIT 1 BY a LIMIT 2",
+        "SELECT DISTINCT ON (a) a FROM t",
+        "SELECT a FROM t ARRAY JOIN b AS c, [1, 2]",
+        "SELECT a FROM t ANY LEFT JOIN u USING (a)",
     ] {
         check(text, "ok");
     }

@@ -468,7 +468,11 @@ mod hostile {
         for parsed in statements {
             assert!(text.get(parsed.range.clone()).is_some(), "{text}: {:?}", parsed.range);
             if let Statement::Query(query) = parsed.statement {
-                let context = crate::rewrite::RewriteContext { current_database: "default" };
+                let context = crate::rewrite::RewriteContext {
+                    current_database: "default",
+                    group_by_use_nulls: false,
+                    union_default_mode: "",
+                };
                 let _ = crate::rewrite::prepare(&query, &context);
             }
         }

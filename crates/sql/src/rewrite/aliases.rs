@@ -8,6 +8,7 @@ use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, Visit, Visitor};
 use crate::dialect::name_of;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::names;
+use crate::rewrite::array_join::Call;
 use crate::tokens::WITH_EXPRESSION;
 
 /// Aliases of one SELECT, and where the rewrite is inside of it.
@@ -23,6 +24,11 @@ pub(crate) struct Scope {
     pub(crate) inside_aggregate: usize,
     /// In WHERE, which comes before aggregation.
     pub(crate) in_where: bool,
+    /// In the keys of GROUP BY.
+    pub(crate) in_keys: bool,
+    pub(crate) array_joins: Vec<Call>,
+    /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
+    joined: BTreeMap<String, bool>,
 }
 
 struct Definition {
@@ -82,6 +88,15 @@ impl Scope {
         (!too_early).then_some(&definition.expr)
     }
 
+    pub(crate) fn add_joined(&mut self, name: &str, in_place: bool) {
+        self.joined.insert(name.to_owned(), in_place);
+    }
+
+    /// Columns of ARRAY JOIN that are no part of `*`.
+    pub(crate) fn joined_beside(&self) -> impl Iterator<Item = &str> {
+        self.joined.iter().filter(|(_, in_place)| !**in_place).map(|(name, _)| name.as_str())
+    }
+
     pub(crate) fn enter(&mut self, name: &str) {
         self.active.push(name.to_owned());
     }
@@ -94,6 +109,9 @@ impl Scope {
 /// What a name means: the innermost SELECT's aliases, then WITH lists from the inside out.
 pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
     let innermost = scopes.last()?;
+    if innermost.joined.contains_key(name) {
+        return None;
+    }
     if let Some(found) = innermost.own(name) {
         return Some(found);
     }

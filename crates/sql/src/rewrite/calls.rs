@@ -5,11 +5,12 @@ use sqlparser::ast::{
     Value, WindowFrameBound, WindowSpec, WindowType,
 };
 
-use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, plain_args, text};
+use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::label::label;
-use crate::names::{self, Aggregate};
+use crate::names::{self, Aggregate, OverNothing};
 use crate::rewrite::Rewriter;
+use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::select::window_key;
 
@@ -24,6 +25,10 @@ impl Rewriter {
         }
         if let Some(operator) = operator_call(&name, &plain_args(&function)) {
             return self.value(operator).map(nested);
+        }
+        if name.eq_ignore_ascii_case(GROUPING) {
+            let args = self.values(arguments(&function)?)?;
+            return Ok(call(CAST, vec![call(GROUPING, args), text("UInt64")]));
         }
         if let Some(window) = names::window(&name).filter(|_| function.over.is_some()) {
             return self.windowed(window, function);
@@ -44,6 +49,7 @@ impl Rewriter {
     fn scalar(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
+            _ if name == "arrayJoin" => return self.array_join(args),
             _ if name == "arrayPushBack" && args.len() == 2 => return self.pushed(args, false),
             _ if name == "arrayPushFront" && args.len() == 2 => return self.pushed(args, true),
             ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
@@ -135,20 +141,32 @@ impl Rewriter {
         self.scope().inside_aggregate -= guarded;
         let (mut args, filter) = (args?, filter?);
         args.extend(parameters(written, aggregate, &function)?);
+        let counted: Vec<Expr> = args.first().cloned().into_iter().collect();
         let distinct = aggregate.distinct || is_distinct(&function);
         if args.is_empty() && (distinct || aggregate.name != "count") {
             let message = format!("aggregate function {written} needs an argument");
             return Err(SqlError::new(ErrorCode::ArgumentCount, message));
         }
         let over = function.over.map(|over| self.over(over)).transpose()?;
-        Ok(with_call(&aggregate.name, args, |call| {
+        let rows = with_call("count", counted, |call| {
+            (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
+        });
+        let value = with_call(&aggregate.name, args, |call| {
             call.filter = filter.map(Box::new);
             call.over = over;
             call.null_treatment = function.null_treatment;
             if let (FunctionArguments::List(list), true) = (&mut call.args, distinct) {
                 list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
             }
-        }))
+        });
+        Ok(match aggregate.over_nothing {
+            OverNothing::Own => value,
+            OverNothing::Null => unless_empty(rows, value),
+            OverNothing::Default if has_no_default(&aggregate.name) => {
+                call("ifNull", vec![unless_empty(rows, value), number("0")])
+            }
+            OverNothing::Default => value,
+        })
     }
 
     fn check_place(&mut self, written: &str, over_window: bool) -> Result<()> {
@@ -251,6 +269,20 @@ fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Function)) ->
         }
         other => other,
     }
+}
+
+/// `-OrNull`: NULL when there was nothing to aggregate.
+fn unless_empty(rows: Expr, value: Expr) -> Expr {
+    let condition = operation(rows, BinaryOperator::Gt, number("0"));
+    let null = Expr::Value(Value::Null.into());
+    call("if", vec![condition, value, null])
+}
+
+/// Aggregates whose result over nothing is nan.
+fn has_no_default(aggregate: &str) -> bool {
+    ["avg", "stddev", "var", "covar", "corr", "quantile", "median"]
+        .iter()
+        .any(|start| aggregate.starts_with(start))
 }
 
 fn is_distinct(function: &Function) -> bool {

@@ -3,16 +3,21 @@
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, LimitClause, NamedWindowExpr, Offset, OffsetRows, OrderBy, OrderByExpr,
-    OrderByKind, OrderByOptions, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Value,
+    BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause,
+    NamedWindowExpr, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select,
+    SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, Value, WildcardAdditionalOptions,
 };
 
-use crate::dialect::{name_of, plain_args, text};
+use crate::clauses::{LIMIT_BY, WITH_TIES};
+use crate::dialect::{call, name_of, plain_args, text};
 use crate::error::{Result, SqlError};
 use crate::head::ident;
 use crate::label::{label, unique};
 use crate::rewrite::aliases::{Scope, aggregates, with_expression};
-use crate::rewrite::{Rewriter, source};
+use crate::rewrite::array_join::together;
+use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
+use crate::rewrite::lower::{nested, operation};
+use crate::rewrite::{Rewriter, grouping_sets, source, totals};
 
 /// A result column: what the query says, what the planner gets, the name it has there.
 struct Column {
@@ -78,8 +83,13 @@ impl Rewriter {
         query.with = query.with.filter(|with| !with.cte_tables.is_empty());
         let order_by = query.order_by.take();
         query.limit_clause = query.limit_clause.map(|limit| self.limit(limit)).transpose()?;
+        self.may_total = outermost && matches!(query.body.as_ref(), SetExpr::Select(_));
         let (body, order_by) = self.body(*query.body, order_by, outermost)?;
         query.body = Box::new(body);
+        if let Some(select) = self.totals_select.take() {
+            let body = Box::new(SetExpr::Select(Box::new(select)));
+            self.totals = Some(Query { body, limit_clause: None, order_by: None, ..query.clone() });
+        }
         query.order_by = order_by;
         self.scopes.pop();
         Ok(query)
@@ -108,6 +118,7 @@ impl Rewriter {
                 Ok((SetExpr::Select(Box::new(select)), order))
             }
             SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                let set_quantifier = self.quantifier(op, set_quantifier)?;
                 let left = Box::new(self.body(*left, None, outermost)?.0);
                 let right = Box::new(self.body(*right, None, outermost)?.0);
                 let order = order.map(|order| self.order_by(order, &[], true)).transpose()?;
@@ -125,6 +136,18 @@ impl Rewriter {
                 Ok((self.rows(&rows)?, order))
             }
             other => Ok((other, order)),
+        }
+    }
+
+    /// UNION without ALL or DISTINCT is what `union_default_mode` says.
+    fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
+        match (op, written) {
+            (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
+                let message =
+                    "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
+                SqlError::bad_arguments(message)
+            }),
+            _ => Ok(written),
         }
     }
 
@@ -157,17 +180,19 @@ impl Rewriter {
         order: Option<OrderBy>,
         outermost: bool,
     ) -> Result<(Select, Option<OrderBy>)> {
-        for table in &mut select.from {
-            let taken = std::mem::replace(
-                table,
-                sqlparser::ast::TableWithJoins { relation: source::plain_table(&[], None), joins: vec![] },
-            );
-            *table = self.joined(taken)?;
-        }
+        let may_total = std::mem::take(&mut self.may_total);
+        let has_totals = totals::take(&mut select.group_by);
+        select.from = self.from(std::mem::take(&mut select.from))?;
         self.scope().in_where = true;
-        let filter = select.selection.take().map(|filter| self.condition(filter)).transpose();
+        let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();
+        let second = select.selection.take().map(|filter| self.condition(filter)).transpose();
         self.scope().in_where = false;
-        select.selection = filter?;
+        select.selection = match (first?, second?) {
+            (Some(first), Some(second)) => {
+                Some(operation(nested(first), BinaryOperator::And, nested(second)))
+            }
+            (one, other) => one.or(other),
+        };
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
@@ -178,9 +203,51 @@ impl Rewriter {
                 *spec = self.window(spec.clone())?;
             }
         }
+        let any_star = columns.iter().any(Option::is_none);
         let columns: Vec<Column> = columns.into_iter().flatten().collect();
-        let order = order.map(|order| self.order_by(order, &columns, false)).transpose()?;
+        let order = with_distinct_on(&mut select, order)?;
+        let mut order = order.map(|order| self.order_by(order, &columns, false)).transpose()?;
+        if let (Some(Distinct::Distinct), Some(order), false) = (&select.distinct, &mut order, any_star)
+            && let Some(mark) = distinct_first(order, &outputs_of(&columns))
+        {
+            select.distinct = None;
+            push_key(order, mark);
+        }
+        if let GroupByExpr::Expressions(keys, _) = &select.group_by
+            && !self.group_by_use_nulls
+            && keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)))
+        {
+            let keys = grouping_sets::keys_of(keys);
+            grouping_sets::fill(&mut select, order.as_mut(), &keys);
+        }
+        let aggregating = columns.iter().any(|column| aggregates(&column.written))
+            || !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+        let (select, order) = self.with_array_joins(select, order, aggregating)?;
+        if has_totals {
+            self.totals_select = Some(totals::select_of(&select, may_total)?);
+        }
         Ok((select, order))
+    }
+
+    /// FROM; an ARRAY JOIN behind several tables is of all of them.
+    fn from(&mut self, from: Vec<TableWithJoins>) -> Result<Vec<TableWithJoins>> {
+        let is_array_join = |join: &Join| {
+            let of = &join.join_operator;
+            matches!(of, JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin)
+        };
+        let several = from.len() > 1;
+        let mut from = from;
+        let last = from.last_mut().filter(|last| several && last.joins.last().is_some_and(is_array_join));
+        let arrays = last.map(|last| {
+            let first = last.joins.iter().position(is_array_join).unwrap_or(0);
+            last.joins.split_off(first)
+        });
+        if let Some(arrays) = arrays {
+            let mut all = together(from)?;
+            all.joins.extend(arrays);
+            from = vec![all];
+        }
+        from.into_iter().map(|table| self.joined(table)).collect()
     }
 
     /// The items and, for each, its column; `None` for a `*`.
@@ -231,6 +298,9 @@ impl Rewriter {
     }
 
     fn star(&mut self, mut item: SelectItem) -> Result<SelectItem> {
+        if let SelectItem::Wildcard(options) = &mut item {
+            leave_out(options, self.scope().joined_beside());
+        }
         if let SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) = &mut item
             && let Some(replace) = &mut options.opt_replace
         {
@@ -243,23 +313,22 @@ impl Rewriter {
 
     fn group_by(&mut self, group_by: GroupByExpr, columns: &[Option<Column>]) -> Result<GroupByExpr> {
         let keys = match group_by {
-            GroupByExpr::All(_) => {
+            GroupByExpr::All(modifiers) => {
+                if !modifiers.is_empty() {
+                    return Err(SqlError::not_implemented("a modifier of GROUP BY ALL"));
+                }
                 if columns.iter().any(Option::is_none) {
                     return Err(SqlError::not_implemented("GROUP BY ALL together with *"));
                 }
                 let plain = columns.iter().flatten().filter(|column| !aggregates(&column.lowered));
                 plain.map(|column| column.lowered.clone()).collect()
             }
-            GroupByExpr::Expressions(keys, _) => {
+            GroupByExpr::Expressions(keys, modifiers) => {
                 let (had_keys, mut lowered) = (!keys.is_empty(), vec![]);
-                for key in keys {
-                    if is_empty_tuple(&key) {
-                        continue;
+                for key in grouping_sets::sets(keys, &modifiers)?.0 {
+                    if !is_empty_tuple(&key) {
+                        lowered.push(grouping_sets::lowered(key, |key| self.group_key(key, columns))?);
                     }
-                    lowered.push(match position_of(&key, columns)? {
-                        Some(column) => column.lowered.clone(),
-                        None => self.value(key)?,
-                    });
                 }
                 let any_aggregate = columns.iter().flatten().any(|column| aggregates(&column.written));
                 if lowered.is_empty() && had_keys && !any_aggregate {
@@ -270,6 +339,17 @@ impl Rewriter {
             }
         };
         Ok(GroupByExpr::Expressions(keys, vec![]))
+    }
+
+    fn group_key(&mut self, key: Expr, columns: &[Option<Column>]) -> Result<Expr> {
+        self.scope().in_keys = true;
+        let key = match position_of(&key, columns)? {
+            // Once more, for arrayJoin to know that it is in a key.
+            Some(column) => self.value(column.written.clone()),
+            None => self.value(key),
+        };
+        self.scope().in_keys = false;
+        key
     }
 
     /// `set_operation`: names are those of the result and positions are the planner's business.
@@ -302,6 +382,15 @@ impl Rewriter {
 
     /// A result column by position, alias, label or as the same expression; anything else is computed.
     fn order_expression(&mut self, key: Expr, columns: &[Column]) -> Result<Expr> {
+        if let Expr::Function(function) = &key
+            && [LIMIT_BY, WITH_TIES].contains(&name_of(function).as_str())
+        {
+            let mut args = vec![];
+            for (at, arg) in plain_args(function).into_iter().enumerate() {
+                args.push(if at < 2 { self.count(arg)? } else { self.order_expression(arg, columns)? });
+            }
+            return Ok(call(&name_of(function), args));
+        }
         if let Some(position) = position(&key) {
             let column = position.checked_sub(1).and_then(|index| columns.get(index));
             return match column {
@@ -342,7 +431,24 @@ impl Rewriter {
     }
 }
 
-fn order_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
+fn outputs_of(columns: &[Column]) -> Vec<&str> {
+    columns.iter().map(|column| column.output.as_str()).collect()
+}
+
+/// `*` without these columns.
+fn leave_out<'a>(options: &mut WildcardAdditionalOptions, names: impl Iterator<Item = &'a str>) {
+    for name in names {
+        match &mut options.opt_except {
+            Some(except) => except.additional_elements.push(ident(name)),
+            None => {
+                let first_element = ident(name);
+                options.opt_except = Some(ExceptSelectItem { first_element, additional_elements: vec![] });
+            }
+        }
+    }
+}
+
+pub(crate) fn order_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
     // ClickHouse puts NULLs last in both directions.
     let nulls_first = Some(options.nulls_first.unwrap_or(false));
     OrderByExpr { expr, options: OrderByOptions { asc: options.asc, nulls_first }, with_fill: None }
@@ -362,7 +468,7 @@ fn is_empty_tuple(key: &Expr) -> bool {
     }
 }
 
-fn position(expr: &Expr) -> Option<usize> {
+pub(crate) fn position(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) => digits.parse().ok(),

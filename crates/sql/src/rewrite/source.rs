@@ -8,19 +8,41 @@ use sqlparser::ast::{
 use crate::error::Result;
 use crate::head::ident;
 use crate::rewrite::Rewriter;
+use crate::rewrite::array_join::nested;
 use crate::table_functions::{PLACEHOLDER_DATABASE, from_parts};
 
 impl Rewriter {
-    pub(crate) fn joined(&mut self, mut table: TableWithJoins) -> Result<TableWithJoins> {
-        table.relation = self.factor(table.relation)?;
-        for join in &mut table.joins {
-            let relation = std::mem::replace(&mut join.relation, nothing());
-            join.relation = self.factor(relation)?;
+    pub(crate) fn joined(&mut self, table: TableWithJoins) -> Result<TableWithJoins> {
+        let mut done = TableWithJoins { relation: self.factor(table.relation)?, joins: vec![] };
+        for mut join in table.joins {
             // There is one node.
             join.global = false;
-            self.join_operator(&mut join.join_operator)?;
+            match &mut join.join_operator {
+                JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
+                    join.relation = self.arrays(join.relation)?;
+                    done = TableWithJoins { relation: nested(done, join), joins: vec![] };
+                }
+                JoinOperator::AsOf { constraint, .. } => {
+                    join.relation = self.factor(join.relation)?;
+                    self.constraint(constraint)?;
+                    done = TableWithJoins { relation: nested(done, join), joins: vec![] };
+                }
+                operator => {
+                    self.join_operator(operator)?;
+                    join.relation = self.factor(join.relation)?;
+                    done.joins.push(join);
+                }
+            }
         }
-        Ok(table)
+        Ok(done)
+    }
+
+    fn constraint(&mut self, on: &mut JoinConstraint) -> Result<()> {
+        if let JoinConstraint::On(condition) = on {
+            let condition = std::mem::replace(condition, Expr::Identifier(Ident::new("")));
+            *on = JoinConstraint::On(self.condition(condition)?);
+        }
+        Ok(())
     }
 
     fn join_operator(&mut self, operator: &mut JoinOperator) -> Result<()> {
@@ -36,15 +58,9 @@ impl Rewriter {
             | JoinOperator::LeftSemi(on)
             | JoinOperator::RightSemi(on)
             | JoinOperator::LeftAnti(on)
-            | JoinOperator::RightAnti(on) => {
-                if let JoinConstraint::On(condition) = on {
-                    let condition = std::mem::replace(condition, Expr::Identifier(Ident::new("")));
-                    *on = JoinConstraint::On(self.condition(condition)?);
-                }
-            }
-            _ => {}
+            | JoinOperator::RightAnti(on) => self.constraint(on),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn factor(&mut self, factor: TableFactor) -> Result<TableFactor> {
@@ -67,10 +83,6 @@ impl Rewriter {
             other => Ok(other),
         }
     }
-}
-
-fn nothing() -> TableFactor {
-    plain_table(&[], None)
 }
 
 pub(crate) fn plain_table(names: &[&str], alias: Option<TableAlias>) -> TableFactor {

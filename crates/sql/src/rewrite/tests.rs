@@ -6,7 +6,14 @@ use crate::statement::Statement;
 
 fn rewritten(text: &str) -> String {
     let outcome = parse_one(text).and_then(|parsed| match parsed.statement {
-        Statement::Query(query) => prepare(&query, &RewriteContext { current_database: "default" }),
+        Statement::Query(query) => prepare(
+            &query,
+            &RewriteContext {
+                current_database: "default",
+                group_by_use_nulls: false,
+                union_default_mode: "",
+            },
+        ),
         other => panic!("{other:?}"),
     });
     match outcome {
@@ -104,7 +111,11 @@ fn table_functions_become_tables() {
         parse_one("SELECT * FROM s3('u', NOSIGN, format = 'CSV', headers('a' = 'b')) AS x, numbers(10 * 10)")
             .unwrap();
     let Statement::Query(query) = parsed.statement else { panic!() };
-    let prepared = prepare(&query, &RewriteContext { current_database: "default" }).unwrap();
+    let prepared = prepare(
+        &query,
+        &RewriteContext { current_database: "default", group_by_use_nulls: false, union_default_mode: "" },
+    )
+    .unwrap();
     let names: Vec<String> =
         prepared.calls.iter().map(|call| format!("{} {}", call.name, call.placeholder)).collect();
     assert_eq!(names, ["s3 s3_0", "numbers numbers_1"]);
@@ -124,4 +135,44 @@ fn worded_forms_and_sets() {
         "SELECT arrayElement(a, 1) AS x, tupleElement(a, 1) AS y FROM t",
     );
     check("SELECT 0x1F AS x, 1_000 AS y", "SELECT 31 AS x, 1000 AS y");
+}
+
+#[test]
+fn limits_by_keys_stand_behind_the_order() {
+    check(
+        "SELECT a, b FROM t ORDER BY a LIMIT 1, 2 BY b, a + 1 LIMIT 5",
+        "SELECT a, b FROM t ORDER BY a NULLS LAST, _limitBy(2, 1, b, a + 1) NULLS LAST LIMIT 5",
+    );
+    check("SELECT a FROM t LIMIT 1 BY a", "SELECT a FROM t ORDER BY _limitBy(1, 0, a) NULLS LAST");
+    check(
+        "SELECT a FROM t ORDER BY a LIMIT 2 WITH TIES",
+        "SELECT a FROM t ORDER BY a NULLS LAST, _withTies(2, 0) NULLS LAST",
+    );
+    check("SELECT DISTINCT ON (b) a FROM t", "SELECT a FROM t ORDER BY _limitBy(1, 0, b) NULLS LAST");
+    check(
+        "SELECT DISTINCT a FROM t ORDER BY b",
+        "SELECT a FROM t ORDER BY b NULLS LAST, _distinctBy(a) NULLS LAST",
+    );
+    check(
+        "SELECT 1 AS a UNION SELECT 2",
+        "36 expected ALL or DISTINCT after UNION, because setting union_default_mode is empty",
+    );
+    check("SELECT DISTINCT a FROM t ORDER BY a", "SELECT DISTINCT a FROM t ORDER BY a NULLS LAST");
+}
+
+#[test]
+fn arrays_are_joined_in_parentheses() {
+    check(
+        "SELECT *, x FROM t ARRAY JOIN a AS x, b",
+        "SELECT * EXCEPT (x), x AS x~1 FROM (t ARRAY JOIN UNNEST(a AS x, b AS b))",
+    );
+    check(
+        "SELECT x FROM t LEFT ARRAY JOIN [1, 2] AS x WHERE x > 1",
+        "SELECT x FROM (t LEFT ARRAY JOIN UNNEST(array(1, 2) AS x)) WHERE x > 1",
+    );
+    check(
+        "SELECT x FROM t ANY LEFT JOIN u USING (a)",
+        "SELECT x FROM (t ASOF JOIN u MATCH_CONDITION ('ANY LEFT') USING(a))",
+    );
+    check("SELECT a FROM t PREWHERE a = 1 WHERE b", "SELECT a FROM t WHERE (a = 1) AND _isTrue(b)");
 }

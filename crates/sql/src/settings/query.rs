@@ -45,11 +45,12 @@ max_concurrent_queries_for_user UInt64, "0", NoEffect, "Queries of a user at one
 max_concurrent_queries_for_all_users UInt64, "0", NoEffect, "Queries at one time.";
 default_format                  Text, "", Obeyed, "Format of results without FORMAT clause; empty: the door's.";
 joined_subquery_requires_alias  Bool, "1", NoEffect, "Whether a subquery in a JOIN needs an alias.";
-join_use_nulls                  Bool, "1", NoEffect, "Rows without a partner get NULLs; the other way is not done.";
+join_use_nulls                  Bool, "0", Obeyed, "Whether rows without a partner get NULLs; else defaults.";
 join_algorithm                  Text, "direct,parallel_hash,hash", NoEffect, "How joins are computed.";
 prefer_column_name_to_alias     Bool, "0", NoEffect, "Whether a column wins over an alias of the same name.";
 enable_positional_arguments     Bool, "1", Refused, "Whether GROUP BY 1 and ORDER BY 1 mean the first column.";
-group_by_use_nulls              Bool, "0", NoEffect, "Whether keys of ROLLUP become nullable.";
+group_by_use_nulls              Bool, "0", Obeyed, "Whether keys that ROLLUP, CUBE or GROUPING SETS leave out are NULL.";
+union_default_mode              Choice(&["", "ALL", "DISTINCT"]), "", Obeyed, "What UNION without ALL or DISTINCT is; empty: an error.";
 group_by_two_level_threshold    UInt64, "100000", NoEffect, "Keys from which aggregation is split.";
 group_by_two_level_threshold_bytes Bytes, "50000000", NoEffect, "Bytes from which aggregation is split.";
 max_bytes_before_external_group_by Bytes, "0", NoEffect, "Memory from which aggregation spills; the budget decides.";

@@ -42,7 +42,10 @@ fn context() -> SessionContext {
 /// `label Type: values | ..`.
 async fn answer(text: &str) -> String {
     let Statement::Query(query) = parse_one(text).unwrap().statement else { panic!("{text}") };
-    let prepared = match prepare(&query, &RewriteContext { current_database: "default" }) {
+    let prepared = match prepare(
+        &query,
+        &RewriteContext { current_database: "default", group_by_use_nulls: false, union_default_mode: "" },
+    ) {
         Ok(prepared) => prepared,
         Err(e) => return e.message,
     };

@@ -1,0 +1,265 @@
+//! ArrayJoinExec: arrays in, one row for each of their elements out.
+//!
+//! Invariant: the arrays of a row have one length, or it is an error; rows keep their order. A batch out has at most as
+//! many rows as the session's batches, but for those of one row in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array};
+use arrow::compute::{cast, interleave, take};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
+};
+use futures::{StreamExt, TryStreamExt};
+use model::type_arrow::from_field;
+
+use crate::error::{Error, ErrorKind, into_datafusion};
+
+/// ClickHouse's SIZES_OF_ARRAYS_DONT_MATCH.
+const SIZES_DIFFER: i32 = 190;
+
+pub(crate) struct ArrayJoinExec {
+    input: Arc<dyn ExecutionPlan>,
+    columns: Vec<usize>,
+    keeps_empty: bool,
+    properties: Arc<PlanProperties>,
+}
+
+impl ArrayJoinExec {
+    /// `columns` of the input are arrays; `keeps_empty` gives a row for an empty one.
+    pub(crate) fn try_new(
+        input: Arc<dyn ExecutionPlan>,
+        columns: Vec<usize>,
+        keeps_empty: bool,
+    ) -> Result<ArrayJoinExec> {
+        let mut fields = input.schema().fields().to_vec();
+        for column in &columns {
+            let Some(field) = fields.get_mut(*column) else {
+                return internal_err!("ARRAY JOIN of column {column}, which is not there");
+            };
+            *field = Arc::new(sql::nodes::element_field(field)?);
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, input.schema().metadata().clone()));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(input.properties().partitioning.partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(ArrayJoinExec { input, columns, keeps_empty, properties: Arc::new(properties) })
+    }
+}
+
+impl fmt::Debug for ArrayJoinExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrayJoinExec({:?})", self.columns)
+    }
+}
+
+impl DisplayAs for ArrayJoinExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrayJoinExec: columns={:?}, keeps_empty={}", self.columns, self.keeps_empty)
+    }
+}
+
+impl ExecutionPlan for ArrayJoinExec {
+    fn name(&self) -> &str {
+        "ArrayJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.swap_remove(0);
+        Ok(Arc::new(ArrayJoinExec::try_new(input, self.columns.clone(), self.keeps_empty)?))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let schema = Arc::clone(self.properties.eq_properties.schema());
+        let joiner = Joiner {
+            schema: Arc::clone(&schema),
+            columns: self.columns.clone(),
+            keeps_empty: self.keeps_empty,
+            rows_max: context.session_config().batch_size().max(1),
+        };
+        let input = self.input.execute(partition, context)?;
+        let rows = input.map(move |batch| {
+            let batch = batch?;
+            let ranges = joiner.ranges(&batch)?;
+            let joiner = joiner.clone();
+            let joined = ranges.into_iter().map(move |(from, rows)| joiner.joined(&batch.slice(from, rows)));
+            Ok::<_, DataFusionError>(futures::stream::iter(joined))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows.try_flatten())))
+    }
+}
+
+#[derive(Clone)]
+struct Joiner {
+    schema: SchemaRef,
+    columns: Vec<usize>,
+    keeps_empty: bool,
+    rows_max: usize,
+}
+
+impl Joiner {
+    /// (first row, rows) of pieces that make no more than the wanted rows each.
+    fn ranges(&self, batch: &RecordBatch) -> Result<Vec<(usize, usize)>> {
+        let lengths = self.lengths(batch)?;
+        let (mut ranges, mut from, mut made) = (vec![], 0, 0_usize);
+        for (row, length) in lengths.iter().enumerate() {
+            if made > 0 && made + length > self.rows_max {
+                ranges.push((from, row - from));
+                (from, made) = (row, 0);
+            }
+            made += length;
+        }
+        if from < lengths.len() {
+            ranges.push((from, lengths.len() - from));
+        }
+        Ok(ranges)
+    }
+
+    /// Elements of every row's arrays.
+    fn lengths(&self, batch: &RecordBatch) -> Result<Vec<usize>> {
+        let mut all = self.columns.iter().map(|column| lengths_of(batch.column(*column)));
+        let Some(first) = all.next() else { return internal_err!("ARRAY JOIN of nothing") };
+        let first = first?;
+        for other in all {
+            if other? != first {
+                let message = "sizes of ARRAY-JOIN-ed arrays do not match";
+                return Err(into_datafusion(Error::new(ErrorKind::BadInput, SIZES_DIFFER, message)));
+            }
+        }
+        Ok(first)
+    }
+
+    fn joined(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let lengths = self.lengths(batch)?;
+        let rows: usize = lengths.iter().map(|length| self.rows_of(*length)).sum();
+        let mut origins = Vec::with_capacity(rows);
+        for (row, length) in lengths.iter().enumerate() {
+            let row = u32::try_from(row).unwrap_or(u32::MAX);
+            origins.extend(std::iter::repeat_n(row, self.rows_of(*length)));
+        }
+        let origins = UInt32Array::from(origins);
+        let mut columns = Vec::with_capacity(batch.num_columns());
+        for (at, column) in batch.columns().iter().enumerate() {
+            columns.push(match self.columns.contains(&at) {
+                true => self.elements(column, at, &lengths)?,
+                false => take(column, &origins, None)?,
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    fn rows_of(&self, length: usize) -> usize {
+        if self.keeps_empty { length.max(1) } else { length }
+    }
+
+    /// The elements of all rows, one after the other, with a default for every empty array that is kept.
+    fn elements(&self, column: &ArrayRef, at: usize, lengths: &[usize]) -> Result<ArrayRef> {
+        let wanted = self.schema.field(at);
+        let values = laid_out(flattened(column)?, wanted.data_type())?;
+        if !self.keeps_empty || !lengths.contains(&0) {
+            return Ok(values);
+        }
+        let default = functions::default_array(&from_field(wanted), 1);
+        let (mut picks, mut next) = (Vec::with_capacity(values.len()), 0);
+        for length in lengths {
+            if *length == 0 {
+                picks.push((1, 0));
+            }
+            picks.extend((next..next + length).map(|element| (0, element)));
+            next += length;
+        }
+        Ok(interleave(&[values.as_ref(), default.as_ref()], &picks)?)
+    }
+}
+
+fn lengths_of(column: &ArrayRef) -> Result<Vec<usize>> {
+    let of = |offsets: &[i32]| -> Vec<usize> {
+        let length = |(row, pair): (usize, &[i32])| match column.is_null(row) {
+            true => 0,
+            false => usize::try_from(pair[1] - pair[0]).unwrap_or(0),
+        };
+        offsets.windows(2).enumerate().map(length).collect()
+    };
+    match column.data_type() {
+        DataType::List(_) => Ok(of(column.as_list::<i32>().value_offsets())),
+        DataType::Map(..) => Ok(of(column.as_map().value_offsets())),
+        other => internal_err!("ARRAY JOIN of {other}"),
+    }
+}
+
+/// The elements of all rows that are not NULL.
+fn flattened(column: &ArrayRef) -> Result<ArrayRef> {
+    if column.null_count() > 0 {
+        let rows = (0_u32..).take(column.len()).zip(0..column.len());
+        let present = rows.filter(|(_, row)| column.is_valid(*row)).map(|(number, _)| number);
+        let dense = take(column, &UInt32Array::from(present.collect::<Vec<u32>>()), None)?;
+        if dense.null_count() > 0 {
+            return internal_err!("an array that is there is NULL");
+        }
+        return flattened(&dense);
+    }
+    let range = |offsets: &[i32]| {
+        let first = usize::try_from(offsets.first().copied().unwrap_or(0)).unwrap_or(0);
+        let last = usize::try_from(offsets.last().copied().unwrap_or(0)).unwrap_or(0);
+        (first, last.saturating_sub(first))
+    };
+    match column.data_type() {
+        DataType::List(_) => {
+            let list = column.as_list::<i32>();
+            let (from, rows) = range(list.value_offsets());
+            Ok(list.values().slice(from, rows))
+        }
+        DataType::Map(..) => {
+            let map = column.as_map();
+            let (from, rows) = range(map.value_offsets());
+            Ok(Arc::new(map.entries().slice(from, rows)))
+        }
+        other => internal_err!("ARRAY JOIN of {other}"),
+    }
+}
+
+/// The values under the names that the type gives the parts of a tuple.
+fn laid_out(values: ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
+    if values.data_type() == wanted {
+        return Ok(values);
+    }
+    match (values.as_struct_opt(), wanted) {
+        (Some(tuple), DataType::Struct(fields)) if tuple.num_columns() == fields.len() => {
+            let parts = tuple.columns().iter().zip(fields);
+            let parts = parts.map(|(part, field)| laid_out(Arc::clone(part), field.data_type()));
+            let (parts, nulls) = (parts.collect::<Result<Vec<_>>>()?, tuple.nulls().cloned());
+            Ok(Arc::new(StructArray::try_new(fields.clone(), parts, nulls)?))
+        }
+        _ => Ok(cast(&values, wanted)?),
+    }
+}
