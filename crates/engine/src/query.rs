@@ -88,12 +88,12 @@ pub(crate) async fn plan_into(
     let mut wanted = Wanted { names: names_in(&prepared.ast), files: of_calls(&prepared.ast), types };
     let outside = tables_in(context, &prepared.ast);
     drop(planning);
-    let mut planned = plan_once(context, &prepared, &outside, known, &wanted).await?;
+    let mut planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
     let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
     if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
         // Files that the conditions keep from being listed may have the column.
         wanted.files.clear();
-        planned = plan_once(context, &prepared, &outside, known, &wanted).await?;
+        planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
     }
     let Planned { state, logical, totals, resolved } = planned;
     let (logical, totals) = (logical?, totals.transpose()?);

@@ -184,7 +184,7 @@ fn strictness(tokens: &[TokenWithSpan], at: usize, words: usize) -> Option<Stric
         return None;
     }
     let said = |word: &'static str| tokens[at..at + words].iter().any(|token| is_word(&token.token, word));
-    let one = |words: &[&'static str]| words.iter().copied().find(|word| said(*word));
+    let one = |words: &[&'static str]| words.iter().copied().find(|word| said(word));
     let strict = one(&["ANY", "SEMI", "ANTI", "ALL"])?;
     let side = one(&["LEFT", "RIGHT", "INNER"]);
     if strict == "ALL" {

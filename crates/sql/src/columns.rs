@@ -204,7 +204,7 @@ impl Filler<'_> {
         let Some((first, rest)) = args.split_first() else { return Ok(vec![]) };
         Ok(match name.as_str() {
             COLUMNS => match (text_of(first), rest) {
-                (Some(pattern), []) => self.matching(pattern)?.into_iter().map(column).collect(),
+                (Some(pattern), []) => self.matching(pattern)?.into_iter().map(|name| column(name)).collect(),
                 _ => args.iter().map(|arg| (arg.clone(), None)).collect(),
             },
             EXCEPT => {
@@ -260,7 +260,7 @@ impl Filler<'_> {
     }
 }
 
-fn column(name: &String) -> Chosen {
+fn column(name: &str) -> Chosen {
     (Expr::Identifier(ident(name)), None)
 }
 

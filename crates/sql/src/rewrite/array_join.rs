@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError};
 use crate::head::ident;
 use crate::label::label;
 use crate::rewrite::Rewriter;
+use crate::rewrite::select::leave_out;
 
 /// A call of arrayJoin in one SELECT.
 #[derive(Clone)]
@@ -107,6 +108,11 @@ impl Rewriter {
         let calls = std::mem::take(&mut self.scope().array_joins);
         let (before, after): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.before_aggregation || !aggregating);
+        for item in &mut select.projection {
+            if let SelectItem::Wildcard(options) = item {
+                leave_out(options, before.iter().map(|call| call.name.as_str()));
+            }
+        }
         for call in before {
             let from = std::mem::take(&mut select.from);
             let relation = joined_with(from, vec![named(call.array, &call.name)])?;

@@ -436,7 +436,7 @@ fn outputs_of(columns: &[Column]) -> Vec<&str> {
 }
 
 /// `*` without these columns.
-fn leave_out<'a>(options: &mut WildcardAdditionalOptions, names: impl Iterator<Item = &'a str>) {
+pub(crate) fn leave_out<'a>(options: &mut WildcardAdditionalOptions, names: impl Iterator<Item = &'a str>) {
     for name in names {
         match &mut options.opt_except {
             Some(except) => except.additional_elements.push(ident(name)),
