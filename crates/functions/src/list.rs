@@ -6,10 +6,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, DynComparator, ListArray, UInt64Array, make_comparator};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, take};
 use model::ColumnType;
 
-use crate::call::Call;
+use crate::call::{Arg, Call};
 use crate::container::{list_of, offsets_of, range};
 use crate::error::FunctionError;
 
@@ -75,10 +76,67 @@ pub(crate) fn element_order(values: &ArrayRef) -> Result<DynComparator, Function
     Ok(make_comparator(values, values, SortOptions { descending: false, nulls_first: false })?)
 }
 
+/// The order of elements within their lists: NULL and NaN last in both directions.
+pub(crate) struct ElementOrder {
+    values: ArrayRef,
+    order: DynComparator,
+    nan: Option<Vec<bool>>,
+}
+
+impl ElementOrder {
+    pub(crate) fn new(values: &ArrayRef) -> Result<Self, FunctionError> {
+        Ok(Self { values: Arc::clone(values), order: element_order(values)?, nan: nan_flags(values) })
+    }
+
+    /// Places in order; with a limit only so many of them, the others as they were.
+    pub(crate) fn sorted(
+        &self,
+        own: std::ops::Range<usize>,
+        descending: bool,
+        limit: Option<usize>,
+    ) -> Vec<usize> {
+        let mut places: Vec<usize> = own.collect();
+        places.sort_by(|a, b| self.compare(*a, *b, descending));
+        match limit {
+            Some(limit) if limit > 0 && limit < places.len() => places[limit..].sort_unstable(),
+            _ => {}
+        }
+        places
+    }
+
+    fn compare(&self, a: usize, b: usize, descending: bool) -> Ordering {
+        let is_last = |at: usize| self.values.is_null(at) || self.nan.as_ref().is_some_and(|nan| nan[at]);
+        match (is_last(a), is_last(b)) {
+            (false, false) if descending => (self.order)(b, a),
+            (false, false) => (self.order)(a, b),
+            (true, true) => self.values.is_null(a).cmp(&self.values.is_null(b)),
+            (a_last, b_last) => a_last.cmp(&b_last),
+        }
+    }
+}
+
 /// Equality of an element of one column and an element of another; NULL equals NULL.
 pub(crate) fn equality(a: &ArrayRef, b: &ArrayRef) -> Result<impl Fn(usize, usize) -> bool, FunctionError> {
     let order = make_comparator(a, b, SortOptions { descending: false, nulls_first: false })?;
     Ok(move |x, y| order(x, y) == Ordering::Equal)
+}
+
+/// The entries of a map argument that `pick` names for each row: their offsets, keys and values.
+pub(crate) fn take_entries(
+    call: &Call<'_>,
+    map: &Arg,
+    mut pick: impl FnMut(usize, std::ops::Range<usize>, &mut Vec<u64>),
+) -> Result<(OffsetBuffer<i32>, ArrayRef, ArrayRef), FunctionError> {
+    let entries = map.array.as_map();
+    let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let before = places.len();
+        pick(row, range(entries.value_offsets(), map.row(row)), &mut places);
+        lengths.push(places.len() - before);
+    }
+    let places = UInt64Array::from(places);
+    let (keys, values) = (take(entries.keys(), &places, None)?, take(entries.values(), &places, None)?);
+    Ok((offsets_of(lengths), keys, values))
 }
 
 pub(crate) fn reverse_lists(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {

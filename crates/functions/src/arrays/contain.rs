@@ -40,7 +40,7 @@ fn asks(
 }
 
 /// The elements of argument 0 and the values of argument 1 in their common type.
-fn compared(call: &Call<'_>) -> Result<(ArrayRef, ArrayRef), FunctionError> {
+pub(super) fn compared(call: &Call<'_>) -> Result<(ArrayRef, ArrayRef), FunctionError> {
     let lists = call.lists_of(0)?;
     let wanted = call.arg(1)?;
     let common = supertype([lists.1.value_type(), wanted.column_type.value_type()])?.nullable();
@@ -128,7 +128,7 @@ fn access_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 /// Takes one element per row; rows without one get the default.
-fn pick(
+pub(super) fn pick(
     call: &Call<'_>,
     values: &ArrayRef,
     element: &ColumnType,
@@ -160,6 +160,13 @@ fn access(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let indices: Numbers<_> = call.ints(1)?;
     pick(call, lists.values(), &lists.element, |row| at_index(lists.range(row), indices.get(row)))
+}
+
+/// The same with NULL for what is not there.
+fn access_or_null(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (lists, indices) = (call.lists(0)?, call.ints(1)?);
+    let values = arrow::compute::cast(lists.values(), &model::type_arrow::to_data_type(call.result_type))?;
+    pick(call, &values, call.result_type, |row| at_index(lists.range(row), indices.get(row)))
 }
 
 fn map_value(
@@ -251,6 +258,41 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "hasAny(array, other)",
             "Whether any element of the other array is in the first.",
             "hasAny([1, 2], [2, 3]) -> 1",
+        ),
+        ScalarFunction::new("notHas", 2..=2, asks("notHas", ColumnType::UInt8), |call| {
+            let found = occurrences(call, |found| u64::from(found.next().is_none()))?;
+            let found = found.as_primitive::<UInt64Type>();
+            call.each_flag(|row| found.value(row) == 1)
+        })
+        .own_nulls()
+        .doc("notHas(array, x)", "Whether x is not in the array.", "notHas([1, 2], 3) -> 1"),
+        ScalarFunction::new(
+            "indexOfAssumeSorted",
+            2..=2,
+            asks("indexOfAssumeSorted", ColumnType::UInt64),
+            |call| occurrences(call, |found| found.next().map_or(0, u64_of)),
+        )
+        .own_nulls()
+        .doc(
+            "indexOfAssumeSorted(array, x)",
+            "As indexOf, for an array that is in order.",
+            "indexOfAssumeSorted([5, 6], 6) -> 2",
+        ),
+        ScalarFunction::new(
+            "arrayElementOrNull",
+            2..=2,
+            |args| match element_of(args, "arrayElementOrNull")? {
+                nested @ (ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) => {
+                    Err(FunctionError::illegal_type(&nested, "arrayElementOrNull"))
+                }
+                plain => Ok(plain.nullable()),
+            },
+            access_or_null,
+        )
+        .doc(
+            "arrayElementOrNull(array, n)",
+            "The nth element, from 1 or from the end, or NULL if there is none.",
+            "arrayElementOrNull([5, 6], 3) -> NULL",
         ),
         ScalarFunction::new("indexOf", 2..=2, asks("indexOf", ColumnType::UInt64), |call| {
             occurrences(call, |found| found.next().map_or(0, u64_of))

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
-use arrow::datatypes::{ArrowNativeTypeOp, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Decimal32Type, Decimal64Type, Decimal128Type,
+    Decimal256Type, Float64Type, Int64Type, UInt64Type,
+};
 use model::ColumnType;
 
 use crate::call::{ArgType, Call};
@@ -149,7 +152,7 @@ fn running_sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let sums: ArrayRef = with_number!(&**element, T => {
         let values = values.as_primitive::<T>();
-        let mut out: Vec<<T as arrow::datatypes::ArrowPrimitiveType>::Native> = Vec::new();
+        let mut out: Vec<<T as ArrowPrimitiveType>::Native> = Vec::new();
         for own in places {
             let mut sum = Default::default();
             for at in own {
@@ -159,6 +162,110 @@ fn running_sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         }
         Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out))
     }, else return Err(FunctionError::illegal_type(element, "arrayCumSum")));
+    Ok(list_of(element, offsets_of(lengths), sums, None)?)
+}
+
+/// The type of differences: as of the function minus.
+fn difference_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let element = match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(element)) => (**element).clone(),
+        _ => element_type(args, "arrayDifference")?,
+    };
+    let is_wide =
+        |bytes: u8| if bytes == 8 { ColumnType::Int64 } else { crate::types::integer_of(bytes * 2, true) };
+    let result = match (&element, integer_shape(&element)) {
+        (ColumnType::Decimal { .. }, _) => element.clone(),
+        (ColumnType::Date | ColumnType::DateTime { .. }, _) => ColumnType::Int32,
+        (_, Some((bytes, _))) => is_wide(bytes),
+        (other, None) if is_float(other) => ColumnType::Float64,
+        (ColumnType::Nothing, None) => ColumnType::Nothing,
+        (other, None) => return Err(FunctionError::illegal_type(other, "arrayDifference")),
+    };
+    Ok(ColumnType::Array(Box::new(result)))
+}
+
+/// Each element without the one in front of it; 0 first.
+fn difference(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "arrayDifference"));
+    };
+    let lists = call.lists(0)?;
+    let lengths: Vec<usize> = (0..call.rows).map(|row| lists.range(row).len()).collect();
+    if **element == ColumnType::Nothing {
+        return Ok(list_of(element, offsets_of(lengths), default_array(element, 0), None)?);
+    }
+    // Days and seconds are numbers here.
+    let from = match lists.element {
+        ColumnType::Date => ColumnType::UInt16,
+        ColumnType::DateTime { .. } => ColumnType::UInt32,
+        ref other => other.clone(),
+    };
+    let caster = call.caster(CastMode::Strict);
+    let plain = caster.column(lists.values(), &lists.element, &from)?;
+    let values = caster.column(&plain, &from, element)?;
+    macro_rules! differences {
+        ($t:ty) => {{
+            let values = values.as_primitive::<$t>();
+            let mut out = Vec::with_capacity(values.len());
+            for row in 0..call.rows {
+                let own = lists.range(row);
+                let start = own.start;
+                out.extend(own.map(|at| {
+                    let before = values.value(if at == start { at } else { at - 1 });
+                    values.value(at).sub_wrapping(before)
+                }));
+            }
+            arrow::array::PrimitiveArray::<$t>::from_iter_values(out)
+        }};
+    }
+    let made: ArrayRef = match &**element {
+        decimal @ ColumnType::Decimal { .. } => match values.data_type() {
+            DataType::Decimal32(..) => typed(differences!(Decimal32Type), decimal),
+            DataType::Decimal64(..) => typed(differences!(Decimal64Type), decimal),
+            DataType::Decimal128(..) => typed(differences!(Decimal128Type), decimal),
+            _ => typed(differences!(Decimal256Type), decimal),
+        },
+        number => with_number!(number, T => {
+            Arc::new(differences!(T))
+        }, else return Err(FunctionError::illegal_type(number, "arrayDifference"))),
+    };
+    Ok(list_of(element, offsets_of(lengths), made, None)?)
+}
+
+/// The running sums, each at least 0.
+fn running_positive(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "arrayCumSumNonNegative"));
+    };
+    let lists = call.lists(0)?;
+    let values = elements_as(call, element)?;
+    let lengths: Vec<usize> = (0..call.rows).map(|row| lists.range(row).len()).collect();
+    macro_rules! run {
+        ($t:ty) => {{
+            let values = values.as_primitive::<$t>();
+            let mut out = Vec::with_capacity(values.len());
+            for row in 0..call.rows {
+                let mut sum = <$t as ArrowPrimitiveType>::Native::default();
+                for at in lists.range(row) {
+                    sum = sum.add_wrapping(values.value(at));
+                    if sum < Default::default() {
+                        sum = Default::default();
+                    }
+                    out.push(sum);
+                }
+            }
+            Arc::new(arrow::array::PrimitiveArray::<$t>::from_iter_values(out)) as ArrayRef
+        }};
+    }
+    let sums = match &**element {
+        ColumnType::Float64 => run!(Float64Type),
+        ColumnType::Int64 => run!(Int64Type),
+        ColumnType::UInt64 => run!(UInt64Type),
+        ColumnType::Decimal { .. } => {
+            typed(run!(Decimal128Type).as_primitive::<Decimal128Type>().clone(), element)
+        }
+        other => return Err(FunctionError::illegal_type(other, "arrayCumSumNonNegative")),
+    };
     Ok(list_of(element, offsets_of(lengths), sums, None)?)
 }
 
@@ -213,6 +320,16 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "arrayCumSum(array)",
             "The running sums.",
             "arrayCumSum([1, 2]) -> [1,3]",
+        ),
+        ScalarFunction::new("arrayCumSumNonNegative", 1..=1, running_type, running_positive).doc(
+            "arrayCumSumNonNegative(array)",
+            "The running sums, each set to 0 where it would be less.",
+            "arrayCumSumNonNegative([1, -5, 3]) -> [1,0,3]",
+        ),
+        ScalarFunction::new("arrayDifference", 1..=1, difference_type, difference).doc(
+            "arrayDifference(array)",
+            "The differences of neighbouring elements, 0 first.",
+            "arrayDifference([1, 5, 3]) -> [0,4,-2]",
         ),
     ]
 }

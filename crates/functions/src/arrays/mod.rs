@@ -4,8 +4,15 @@
 
 mod build;
 mod contain;
+mod sets;
+mod resize;
+mod turn;
+mod maps;
+mod algebra;
+mod vectors;
 mod fold;
 mod reorder;
+mod reduce;
 mod tuples;
 
 use crate::registry::ScalarFunction;
@@ -14,7 +21,14 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = build::functions();
     out.extend(contain::functions());
     out.extend(reorder::functions());
+    out.extend(sets::functions());
+    out.extend(resize::functions());
+    out.extend(turn::functions());
+    out.extend(maps::functions());
+    out.extend(algebra::functions());
+    out.extend(vectors::functions());
     out.extend(fold::functions());
+    out.extend(reduce::functions());
     out.extend(tuples::functions());
     out
 }

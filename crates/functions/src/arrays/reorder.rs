@@ -3,16 +3,20 @@
 //! Invariant: the result's elements are the argument's, gathered by index, or counts about them.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::row::OwnedRow;
 use model::ColumnType;
 
 use crate::call::{ArgType, Call};
 use crate::container::{list_of, offsets_of};
-use crate::error::FunctionError;
-use crate::list::{element_order, equality, gather, reverse_lists};
+use crate::error::{FunctionError, codes};
+use crate::list::{ElementOrder, element_order, equality, gather, reverse_lists};
 use crate::registry::ScalarFunction;
 use crate::rows::Numbers;
+
+use super::sets::keys_of;
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
@@ -28,7 +32,12 @@ fn same_array(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, F
 
 fn counts(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     let same = same_array(name);
-    move |args| same(args).map(|_| ColumnType::Array(Box::new(ColumnType::UInt32)))
+    move |args| {
+        for arg in args {
+            same(std::slice::from_ref(arg))?;
+        }
+        Ok(ColumnType::Array(Box::new(ColumnType::UInt32)))
+    }
 }
 
 /// The places of a slice that starts at a 1-based or negative offset.
@@ -65,21 +74,41 @@ fn slice(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 /// Sorts each array; NULLs and NaNs stay last in both directions.
 fn sort(call: &Call<'_>, descending: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let values = lists.values();
-    let order = element_order(values)?;
-    let nan = crate::list::nan_flags(values);
-    let is_last = |at: usize| values.is_null(at) || nan.as_ref().is_some_and(|nan| nan[at]);
-    gather(call, &lists.element, values, |row, out| {
-        let mut places: Vec<usize> = lists.range(row).collect();
-        places.sort_by(|a, b| match (is_last(*a), is_last(*b)) {
-            (false, false) if descending => order(*b, *a),
-            (false, false) => order(*a, *b),
-            (true, true) => values.is_null(*a).cmp(&values.is_null(*b)),
-            (a_last, b_last) => a_last.cmp(&b_last),
-        });
-        out.extend(places.into_iter().map(u64_of));
+    let order = ElementOrder::new(lists.values())?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        out.extend(order.sorted(lists.range(row), descending, None).into_iter().map(u64_of));
         Ok(())
     })
+}
+
+/// The same as far as so many places.
+fn partial_sort(call: &Call<'_>, descending: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(1)?;
+    let limits = call.ints(0)?;
+    let order = ElementOrder::new(lists.values())?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        let limit = usize::try_from(limits.get(row)).unwrap_or(0);
+        out.extend(order.sorted(lists.range(row), descending, Some(limit)).into_iter().map(u64_of));
+        Ok(())
+    })
+}
+
+fn partial_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args {
+        [limit, array]
+            if limit.column_type.is_integer() && matches!(array.column_type, ColumnType::Array(_)) =>
+        {
+            Ok(array.column_type.clone())
+        }
+        [limit, array] => {
+            let message = format!(
+                "arrayPartialSort takes a number and an array, found {} and {}",
+                limit.column_type, array.column_type
+            );
+            Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+        }
+        _ => Err(FunctionError::bad_argument("arrayPartialSort takes a number and an array")),
+    }
 }
 
 fn distinct_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -111,14 +140,18 @@ fn firsts_of(places: &[usize], order: impl Fn(usize, usize) -> Ordering) -> Vec<
     sorted
 }
 
-/// Number of different elements.
+/// Number of different elements, or of different sets of them.
 fn unique(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
-    let order = element_order(lists.values())?;
-    call.each::<arrow::datatypes::UInt32Type>(|row| {
-        let own: Vec<usize> = lists.range(row).collect();
-        Ok(u32::try_from(firsts_of(&own, &order).len()).unwrap_or(u32::MAX))
-    })
+    let (keys, lengths) = keys_of(call)?;
+    let mut keys = keys.iter();
+    let counts: Vec<u32> = lengths
+        .into_iter()
+        .map(|length| {
+            let different: HashSet<&OwnedRow> = keys.by_ref().take(length).collect();
+            u32::try_from(different.len()).unwrap_or(u32::MAX)
+        })
+        .collect();
+    call.each::<arrow::datatypes::UInt32Type>(|row| Ok(counts[row]))
 }
 
 /// A UInt32 per element.
@@ -137,14 +170,34 @@ fn numbered(
     Ok(list_of(&ColumnType::UInt32, offsets_of(lengths), values, None)?)
 }
 
+/// A number for each element, of the elements of its row that were met before.
+fn enumerated(
+    call: &Call<'_>,
+    mut number: impl FnMut(&mut HashMap<OwnedRow, u32>, OwnedRow) -> u32,
+) -> Result<ArrayRef, FunctionError> {
+    let (keys, lengths) = keys_of(call)?;
+    let mut keys = keys.into_iter();
+    let mut numbers: Vec<u32> = vec![];
+    for length in &lengths {
+        let mut known = HashMap::new();
+        numbers.extend(keys.by_ref().take(*length).map(|key| number(&mut known, key)));
+    }
+    let values: ArrayRef = std::sync::Arc::new(UInt32Array::from(numbers));
+    Ok(list_of(&ColumnType::UInt32, offsets_of(lengths), values, None)?)
+}
+
 fn enumerate_unique(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
-    let equal = equality(lists.values(), lists.values())?;
-    numbered(call, |own, out| {
-        for at in own.clone() {
-            let before = (own.start..=at).filter(|other| equal(*other, at)).count();
-            out.push(u32::try_from(before).unwrap_or(u32::MAX));
-        }
+    enumerated(call, |known, key| {
+        let count = known.entry(key).or_insert(0);
+        *count += 1;
+        *count
+    })
+}
+
+fn enumerate_dense(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    enumerated(call, |known, key| {
+        let next = u32::try_from(known.len() + 1).unwrap_or(u32::MAX);
+        *known.entry(key).or_insert(next)
     })
 }
 
@@ -196,6 +249,17 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The elements in falling order, NULLs last.",
             "arrayReverseSort([1, 2]) -> [2,1]",
         ),
+        ScalarFunction::new("arrayPartialSort", 2..=2, partial_type, |call| partial_sort(call, false)).doc(
+            "arrayPartialSort(limit, array)",
+            "The array with its first limit places in order.",
+            "arrayPartialSort(1, [3, 1, 2]) -> [1,3,2]",
+        ),
+        ScalarFunction::new("arrayPartialReverseSort", 2..=2, partial_type, |call| partial_sort(call, true))
+            .doc(
+                "arrayPartialReverseSort(limit, array)",
+                "The array with its first limit places in falling order.",
+                "arrayPartialReverseSort(1, [1, 3, 2]) -> [3,1,2]",
+            ),
         ScalarFunction::new("arrayReverse", 1..=1, same_array("arrayReverse"), reverse_lists).doc(
             "arrayReverse(array)",
             "The elements backwards.",
@@ -223,11 +287,15 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ),
         ScalarFunction::new(
             "arrayUniq",
-            1..=1,
+            1..=usize::MAX,
             |args| counts("arrayUniq")(args).map(|_| ColumnType::UInt32),
             unique,
         )
-        .doc("arrayUniq(array)", "The number of different elements.", "arrayUniq([1, 2, 1]) -> 2"),
+        .doc(
+            "arrayUniq(array, ...)",
+            "The number of different elements, or of different sets of elements at the same place.",
+            "arrayUniq([1, 2, 1]) -> 2",
+        ),
         ScalarFunction::new("arrayEnumerate", 1..=1, counts("arrayEnumerate"), |call| {
             numbered(call, |own, out| {
                 out.extend((1..=own.len()).map(|n| u32::try_from(n).unwrap_or(u32::MAX)))
@@ -238,10 +306,27 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The places of the elements, from 1.",
             "arrayEnumerate([5, 6]) -> [1,2]",
         ),
-        ScalarFunction::new("arrayEnumerateUniq", 1..=1, counts("arrayEnumerateUniq"), enumerate_unique).doc(
-            "arrayEnumerateUniq(array)",
+        ScalarFunction::new(
+            "arrayEnumerateUniq",
+            1..=usize::MAX,
+            counts("arrayEnumerateUniq"),
+            enumerate_unique,
+        )
+        .doc(
+            "arrayEnumerateUniq(array, ...)",
             "For each element how often it has occurred so far.",
             "arrayEnumerateUniq([5, 5]) -> [1,2]",
+        ),
+        ScalarFunction::new(
+            "arrayEnumerateDense",
+            1..=usize::MAX,
+            counts("arrayEnumerateDense"),
+            enumerate_dense,
+        )
+        .doc(
+            "arrayEnumerateDense(array, ...)",
+            "For each element which one of the different elements it is, from 1.",
+            "arrayEnumerateDense([5, 6, 5]) -> [1,2,1]",
         ),
     ]
 }

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
-use arrow::compute::{concat, take};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt64Array};
+use arrow::compute::{concat, interleave, take};
 use model::{ColumnType, TupleElement};
 
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{map_of, offsets_of, tuple_of, unnamed};
+use crate::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
-use crate::rows::{constant_int, constant_text, expanded};
+use crate::rows::{constant_int, constant_text, expanded, repeated};
 use crate::types::{contained, supertype};
 
 fn tuple(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -65,6 +65,60 @@ fn element(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         .collect();
     let column = Arc::clone(arg.array.as_struct().column(place(elements, &types)?));
     expanded(&Arg { array: column, ..arg.clone() }, call.rows)
+}
+
+/// The names of a tuple's elements; those without one are called by their place.
+fn names_of(elements: &[TupleElement]) -> ArrayRef {
+    let name = |(place, element): (usize, &TupleElement)| {
+        element.name.as_deref().map_or_else(|| (place + 1).to_string(), str::to_owned)
+    };
+    Arc::new(StringViewArray::from(elements.iter().enumerate().map(name).collect::<Vec<_>>()))
+}
+
+fn tuple_parts<'a>(column_type: &'a ColumnType, name: &str) -> Result<&'a [TupleElement], FunctionError> {
+    match column_type {
+        ColumnType::Tuple(elements) if !elements.is_empty() => Ok(elements),
+        other => Err(FunctionError::illegal_type(other, name)),
+    }
+}
+
+fn names(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let names = names_of(tuple_parts(&call.arg(0)?.column_type, "tupleNames")?);
+    let one = list_of(&ColumnType::String, offsets_of([names.len()]), names, None)?;
+    repeated(&one, call.rows)
+}
+
+fn pairs_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let elements = tuple_parts(&args[0].column_type, "tupleToNameValuePairs")?;
+    let value = &elements[0].column_type;
+    if elements.iter().any(|element| element.column_type != *value) {
+        return Err(FunctionError::illegal_type(
+            &args[0].column_type,
+            "tupleToNameValuePairs: one type is needed",
+        ));
+    }
+    Ok(ColumnType::Array(Box::new(unnamed([ColumnType::String, value.clone()]))))
+}
+
+/// The names and values of a tuple's elements, row by row.
+fn name_value_pairs(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let elements = tuple_parts(&arg.column_type, "tupleToNameValuePairs")?;
+    let pair = unnamed([ColumnType::String, elements[0].column_type.clone()]);
+    let ColumnType::Tuple(parts) = &pair else { return Err(FunctionError::bad_argument("no tuple")) };
+    let columns = arg.array.as_struct().columns().iter();
+    let columns = columns
+        .map(|column| expanded(&Arg { array: Arc::clone(column), ..arg.clone() }, call.rows))
+        .collect::<Result<Vec<_>, _>>()?;
+    let views: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
+    let width = elements.len();
+    let places = (0..call.rows).flat_map(|row| (0..width).map(move |column| (column, row)));
+    let (columns, rows): (Vec<usize>, Vec<usize>) = places.unzip();
+    let values = interleave(&views, &columns.iter().copied().zip(rows).collect::<Vec<_>>())?;
+    let places: Vec<u64> = columns.into_iter().map(|column| u64::try_from(column).unwrap_or(0)).collect();
+    let names = take(&names_of(elements), &UInt64Array::from(places), None)?;
+    let tuples = tuple_of(parts, vec![names, values], None, call.rows * width)?;
+    Ok(list_of(&pair, offsets_of(vec![width; call.rows]), tuples, None)?)
 }
 
 fn map_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -150,6 +204,26 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "tupleElement(tuple, n or name)",
             "One element of a tuple.",
             "tupleElement((1, 'a'), 2) -> 'a'",
+        ),
+        ScalarFunction::new(
+            "tupleNames",
+            1..=1,
+            |args| {
+                tuple_parts(&args[0].column_type, "tupleNames")?;
+                Ok(ColumnType::Array(Box::new(ColumnType::String)))
+            },
+            names,
+        )
+        .own_nulls()
+        .doc(
+            "tupleNames(tuple)",
+            "The names of the elements, or their places.",
+            "tupleNames((5, 6)) -> ['1','2']",
+        ),
+        ScalarFunction::new("tupleToNameValuePairs", 1..=1, pairs_type, name_value_pairs).own_nulls().doc(
+            "tupleToNameValuePairs(tuple)",
+            "Pairs of the names and the values of the elements.",
+            "tupleToNameValuePairs((5, 6)) -> [('1',5),('2',6)]",
         ),
         ScalarFunction::new("map", 0..=usize::MAX, map_type, map).own_nulls().doc(
             "map(key, value, ...)",

@@ -11,14 +11,14 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator};
 use functions::{CastMode, SessionValues};
-use model::ColumnType;
 use model::type_name::parse;
+use model::{ColumnType, TupleElement};
 use sqlparser::ast::BinaryOperator;
 
 use super::aggregate;
 use super::comparison::{as_predicate, compare};
 use super::scalar::{call, lookup};
-use super::typing::{convert, literal};
+use super::typing::{convert, literal, type_of};
 
 #[derive(Debug)]
 pub(super) struct Operators;
@@ -55,6 +55,10 @@ impl ExprPlanner for Operators {
         let RawBinaryExpr { op, left, right } = expr;
         if let Some(name) = function_of(&op).filter(|name| lookup(name).is_some()) {
             let args = vec![interval(left)?, interval(right)?];
+            let args = match of_tuples(name, args, schema) {
+                Ok((name, args)) => return Ok(PlannerResult::Planned(call(name, args)?)),
+                Err(args) => args,
+            };
             return Ok(PlannerResult::Planned(call(name, args)?));
         }
         // A side whose type is not known yet is left for the rules.
@@ -149,6 +153,40 @@ impl ExprPlanner for Operators {
     fn plan_aggregate(&self, expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
         aggregate::plan(expr)
     }
+}
+
+/// Whether it is a tuple of values; an interval is one of a name of its own.
+fn is_tuple(expr: &Expr, schema: &DFSchema) -> bool {
+    let is_interval =
+        |part: &TupleElement| part.name.as_deref().is_some_and(|name| name.starts_with("Interval"));
+    match type_of(expr, schema) {
+        Ok(ColumnType::Tuple(parts)) => !parts.is_empty() && !parts.iter().any(is_interval),
+        _ => false,
+    }
+}
+
+/// The function of tuples behind an operator, with its arguments in order; else the arguments as they are.
+fn of_tuples(
+    name: &str,
+    mut args: Vec<Expr>,
+    schema: &DFSchema,
+) -> std::result::Result<(&'static str, Vec<Expr>), Vec<Expr>> {
+    let [left, right] = args.as_slice() else { return Err(args) };
+    let function = match (name, is_tuple(left, schema), is_tuple(right, schema)) {
+        ("plus", true, true) => "tuplePlus",
+        ("minus", true, true) => "tupleMinus",
+        ("multiply", true, true) => "dotProduct",
+        ("multiply", true, false) => "tupleMultiplyByNumber",
+        ("multiply", false, true) => {
+            args.reverse();
+            "tupleMultiplyByNumber"
+        }
+        ("divide", true, false) => "tupleDivideByNumber",
+        ("intDiv", true, false) => "tupleIntDivByNumber",
+        ("modulo", true, false) => "tupleModuloByNumber",
+        _ => return Err(args),
+    };
+    Ok((function, args))
 }
 
 /// `INTERVAL '1' DAY` as our interval.

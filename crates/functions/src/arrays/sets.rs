@@ -1,0 +1,282 @@
+//! Arrays as sets of their elements: what is in all of them, in any, in one only.
+//!
+//! Invariant: NULL is an element as any other; elements come in the order in which they are met first.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::concat;
+use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
+use model::ColumnType;
+use std::collections::{HashMap, HashSet};
+
+use crate::call::{ArgType, Call};
+use crate::container::range;
+use crate::error::{FunctionError, codes};
+use crate::list::{equality, gather};
+use crate::registry::ScalarFunction;
+use crate::rows::expanded;
+use crate::types::supertype;
+
+fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// All arguments in their common type: the elements of all of them, where those of each begin, and what tells
+/// elements apart.
+struct Operands {
+    element: ColumnType,
+    lists: Vec<arrow::array::ListArray>,
+    constants: Vec<bool>,
+    values: ArrayRef,
+    starts: Vec<usize>,
+    keys: Rows,
+}
+
+impl Operands {
+    fn of(call: &Call<'_>, common: &ColumnType) -> Result<Self, FunctionError> {
+        let ColumnType::Array(element) = common else {
+            return Err(FunctionError::illegal_type(common, "of sets"));
+        };
+        let (mut lists, mut constants, mut starts, mut end) = (vec![], vec![], vec![], 0);
+        for (index, arg) in call.args.iter().enumerate() {
+            let list = call.converted(index, common)?.as_list::<i32>().clone();
+            starts.push(end);
+            end += list.values().len();
+            constants.push(arg.is_constant);
+            lists.push(list);
+        }
+        let columns: Vec<&dyn Array> = lists.iter().map(|list| list.values().as_ref()).collect();
+        let values = concat(&columns)?;
+        let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
+        let keys = converter.convert_columns(std::slice::from_ref(&values))?;
+        Ok(Self { element: (**element).clone(), lists, constants, values, starts, keys })
+    }
+
+    /// The places of an argument's elements in `values`.
+    fn places(&self, argument: usize, row: usize) -> std::ops::Range<usize> {
+        let row = if self.constants[argument] { 0 } else { row };
+        let own = range(self.lists[argument].value_offsets(), row);
+        own.start + self.starts[argument]..own.end + self.starts[argument]
+    }
+
+    /// In how many arguments each element of a row is, and the elements in the order they are met in.
+    fn counted(&self, row: usize) -> (HashMap<&[u8], usize>, Vec<usize>) {
+        let (mut counts, mut order) = (HashMap::new(), vec![]);
+        for argument in 0..self.lists.len() {
+            let mut seen = HashSet::new();
+            for at in self.places(argument, row) {
+                let key = self.keys.row(at).data();
+                if seen.insert(key) {
+                    let count = counts.entry(key).or_insert(0);
+                    if *count == 0 {
+                        order.push(at);
+                    }
+                    *count += 1;
+                }
+            }
+        }
+        (counts, order)
+    }
+}
+
+fn common_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| {
+        for arg in args {
+            if !matches!(arg.column_type, ColumnType::Array(_)) {
+                return Err(FunctionError::illegal_type(&arg.column_type, name));
+            }
+        }
+        supertype(args.iter().map(|arg| &arg.column_type))
+    }
+}
+
+/// The elements that are in so many of the arguments.
+fn chosen(call: &Call<'_>, wanted: impl Fn(usize, usize) -> bool) -> Result<ArrayRef, FunctionError> {
+    let operands = Operands::of(call, call.result_type)?;
+    gather(call, &operands.element, &operands.values, |row, out| {
+        let (counts, order) = operands.counted(row);
+        let is_wanted = |at: &usize| {
+            counts.get(operands.keys.row(*at).data()).is_some_and(|count| wanted(*count, call.args.len()))
+        };
+        out.extend(order.into_iter().filter(is_wanted).map(u64_of));
+        Ok(())
+    })
+}
+
+/// An intersection has no type larger than its smallest argument's elements need, so its type is the first's unless
+/// only another one can hold NULL.
+fn intersect_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let common = common_type("arrayIntersect")(args)?;
+    let ColumnType::Array(element) = &common else { return Ok(common) };
+    let all_nullable = args.iter().all(|arg| match &arg.column_type {
+        ColumnType::Array(element) => element.is_nullable(),
+        _ => false,
+    });
+    let plain = element.value_type().clone();
+    Ok(ColumnType::Array(Box::new(if all_nullable { plain.nullable() } else { plain })))
+}
+
+fn intersect(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let operands = Operands::of(call, &common)?;
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "arrayIntersect"));
+    };
+    let lists = gather(call, &operands.element, &operands.values, |row, out| {
+        let (counts, order) = operands.counted(row);
+        let in_all = |at: &usize| counts.get(operands.keys.row(*at).data()) == Some(&call.args.len());
+        out.extend(order.into_iter().filter(in_all).map(u64_of));
+        Ok(())
+    })?;
+    if operands.element == **element {
+        return Ok(lists);
+    }
+    let strict = call.caster(crate::cast::CastMode::Strict);
+    Ok(strict.column(&lists, &common, call.result_type)?)
+}
+
+fn jaccard(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let operands = Operands::of(call, &common)?;
+    call.each::<arrow::datatypes::Float64Type>(|row| {
+        let (counts, order) = operands.counted(row);
+        let both = counts.values().filter(|count| **count == 2).count();
+        let float = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+        Ok(float(both) / float(order.len()))
+    })
+}
+
+/// The first array without the elements of the second.
+fn except(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let operands = Operands::of(call, &common)?;
+    let lists = call.lists(0)?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        let removed: HashSet<&[u8]> =
+            operands.places(1, row).map(|at| operands.keys.row(at).data()).collect();
+        let kept = |at: &usize| !removed.contains(operands.keys.row(*at + operands.starts[0]).data());
+        out.extend(lists.range(row).filter(kept).map(u64_of));
+        Ok(())
+    })
+}
+
+fn except_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    common_type("arrayExcept")(args)?;
+    Ok(args[0].column_type.clone())
+}
+
+fn remove_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match &args[0].column_type {
+        ColumnType::Array(element) => {
+            supertype([element.value_type(), args[1].column_type.value_type()])?;
+            Ok(args[0].column_type.clone())
+        }
+        other => Err(FunctionError::illegal_type(other, "arrayRemove")),
+    }
+}
+
+/// The array without one value.
+fn remove(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let (elements, values) = super::contain::compared(call)?;
+    let equal = equality(&elements, &values)?;
+    let unwanted = call.arg(1)?;
+    gather(call, &lists.element, lists.values(), |row, out| {
+        out.extend(lists.range(row).filter(|at| !equal(*at, unwanted.row(row))).map(u64_of));
+        Ok(())
+    })
+}
+
+/// Whether the second array stands in the first as it is.
+fn has_substring(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let operands = Operands::of(call, &common)?;
+    call.each_flag(|row| {
+        let (whole, part) = (operands.places(0, row), operands.places(1, row));
+        let same = |start: usize| {
+            part.clone()
+                .enumerate()
+                .all(|(step, at)| operands.keys.row(start + step) == operands.keys.row(at))
+        };
+        part.is_empty() || (whole.start..(whole.end + 1).saturating_sub(part.len())).any(same)
+    })
+}
+
+/// Tells elements of one column apart, several columns taken together.
+pub(super) fn keys_of(call: &Call<'_>) -> Result<(Vec<OwnedRow>, Vec<usize>), FunctionError> {
+    let mut columns = Vec::with_capacity(call.args.len());
+    let mut lengths: Option<Vec<usize>> = None;
+    for arg in call.args {
+        let array = expanded(arg, call.rows)?;
+        let list = array.as_list::<i32>();
+        let own: Vec<usize> = (0..call.rows).map(|row| range(list.value_offsets(), row).len()).collect();
+        if lengths.as_ref().is_some_and(|known| *known != own) {
+            let message = "lengths of all arrays passed to a function of several arrays must be equal";
+            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+        }
+        lengths = Some(own);
+        let (start, end) = match (list.value_offsets().first(), list.value_offsets().last()) {
+            (Some(first), Some(last)) => (usize::try_from(*first), usize::try_from(*last)),
+            _ => (Ok(0), Ok(0)),
+        };
+        let (start, end) = (start.unwrap_or(0), end.unwrap_or(0));
+        columns.push(list.values().slice(start, end - start));
+    }
+    let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
+    let rows = RowConverter::new(fields)?.convert_columns(&columns)?;
+    Ok((rows.iter().map(|row| row.owned()).collect(), lengths.unwrap_or_default()))
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let many = 1..=usize::MAX;
+    let same = |name: &'static str| common_type(name);
+    let flag = |name: &'static str, result: ColumnType| {
+        move |args: &[ArgType]| common_type(name)(args).map(|_| result.clone())
+    };
+    vec![
+        ScalarFunction::new("arrayIntersect", many.clone(), intersect_type, intersect).doc(
+            "arrayIntersect(a, b, ...)",
+            "The different elements that are in all arrays.",
+            "arrayIntersect([1, 2], [2, 3]) -> [2]",
+        ),
+        ScalarFunction::new("arrayUnion", many.clone(), same("arrayUnion"), |call| chosen(call, |_, _| true))
+            .doc(
+                "arrayUnion(a, b, ...)",
+                "The different elements that are in any of the arrays.",
+                "arrayUnion([1, 2], [2, 3]) -> [1,2,3]",
+            ),
+        ScalarFunction::new("arraySymmetricDifference", many, same("arraySymmetricDifference"), |call| {
+            chosen(call, |count, all| count < all)
+        })
+        .doc(
+            "arraySymmetricDifference(a, b, ...)",
+            "The different elements that are not in all of the arrays.",
+            "arraySymmetricDifference([1, 2], [2, 3]) -> [1,3]",
+        ),
+        ScalarFunction::new("arrayExcept", 2..=2, except_type, except).doc(
+            "arrayExcept(a, b)",
+            "The elements of the first array that are not in the second.",
+            "arrayExcept([1, 2, 3, 2], [2]) -> [1,3]",
+        ),
+        ScalarFunction::new(
+            "arrayJaccardIndex",
+            2..=2,
+            flag("arrayJaccardIndex", ColumnType::Float64),
+            jaccard,
+        )
+        .doc(
+            "arrayJaccardIndex(a, b)",
+            "How many elements are in both arrays, of those in any.",
+            "arrayJaccardIndex([1, 2], [2, 3]) -> 0.3333333333333333",
+        ),
+        ScalarFunction::new("arrayRemove", 2..=2, remove_type, remove).own_nulls().doc(
+            "arrayRemove(array, x)",
+            "The array without the elements that equal x.",
+            "arrayRemove([1, 2, 1], 1) -> [2]",
+        ),
+        ScalarFunction::new("hasSubstr", 2..=2, flag("hasSubstr", ColumnType::UInt8), has_substring).doc(
+            "hasSubstr(array, other)",
+            "Whether the other array stands in the first one, element by element.",
+            "hasSubstr([1, 2, 3], [2, 3]) -> 1",
+        ),
+    ]
+}
