@@ -37,6 +37,7 @@ mod city;
 mod hash;
 mod value;
 mod session;
+pub mod lambda;
 pub mod all;
 
 pub use all::{all, lookup};
@@ -44,4 +45,5 @@ pub use call::{Arg, ArgType, Call, RandomStream, SessionValues};
 pub use city::city_hash_128;
 pub use cast::{CastError, CastMode, CastSettings, cast_column, cast_column_with, default_array};
 pub use error::FunctionError;
+pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use registry::{FunctionDoc, ScalarFunction};

@@ -96,6 +96,11 @@ impl ScalarFunction {
         Self { doc: FunctionDoc { signature, description, example }, ..self }
     }
 
+    /// The same function under another name.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
     pub(crate) fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }

@@ -2,7 +2,8 @@
 //!
 //! The rewrite may leave every scalar and aggregate function as a call under ClickHouse's name, the parameters of an
 //! aggregate behind its arguments (`quantile(x, 0.9)`, `groupArray(x, 3)`); `_CAST(x, 'T')` for casts, `_isTrue(x)` for
-//! conditions that may be numbers, and `{'UInt8': '1'}` for a literal of a type.
+//! conditions that may be numbers, `{'UInt8': '1'}` for a literal of a type, and `_arrayMap(x -> _lambdaBody(..), a)` for
+//! a call with a lambda.
 //!
 //! Invariant: values and types are ClickHouse's; what pruning, hash joins and Parquet need to see (comparisons of bare
 //! columns, AND, OR, IN) stays DataFusion's own. Must not know: tables, storage, who asks.
@@ -16,6 +17,8 @@ mod truth;
 mod literals;
 mod comparison;
 mod short_circuit;
+mod lambda;
+mod closure;
 mod aggregate;
 mod window;
 mod operators;
@@ -37,6 +40,7 @@ use crate::relations::Relations;
 pub use documentation::{DocumentedFunction, documented_functions};
 pub(crate) use filled::FILLED;
 pub(crate) use marks::DISTINCT_BY;
+pub(crate) use lambda::{BODY, planned_name};
 pub use rules::typed_expression;
 pub use session::{QueryRules, with_query_rules, with_session_values};
 
@@ -48,8 +52,10 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     scalars.push(Arc::new(ScalarUDF::from(truth::Truth::default())));
     scalars.push(Arc::new(ScalarUDF::from(filled::Filled::default())));
     scalars.extend(marks::all());
+    scalars.push(Arc::new(ScalarUDF::from(lambda::Body::default())));
     builder
         .with_scalar_functions(scalars)
+        .with_higher_order_functions(lambda::all())
         .with_aggregate_functions(aggregate::all())
         .with_window_functions(window::all())
         .with_expr_planners(planners)

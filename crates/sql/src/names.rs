@@ -176,6 +176,10 @@ pub(crate) fn scalar(name: &str) -> Option<&'static str> {
 
 /// Why a name is not a function here: known and not done, or unknown with the nearest one.
 pub(crate) fn unknown(name: &str) -> SqlError {
+    if functions::lambda_function(name).is_some() {
+        let message = format!("function {name} needs a lambda as its first argument");
+        return SqlError::new(ErrorCode::ArgumentCount, message);
+    }
     let plain = name.trim_end_matches("If").trim_end_matches("Distinct");
     let known_aggregate = |name: &str| find(name).is_some() || KNOWN_AGGREGATES.contains(&name);
     let combined = REFUSED_COMBINATORS.iter().any(|suffix| {

@@ -12,6 +12,7 @@ mod aliases;
 mod calls;
 mod distinct;
 mod grouping_sets;
+mod lambdas;
 mod lower;
 mod select;
 mod source;
@@ -79,6 +80,8 @@ pub(crate) struct Rewriter {
     may_total: bool,
     totals_select: Option<ast::Select>,
     totals: Option<ast::Query>,
+    /// Parameters of the lambdas around the current expression.
+    frames: Vec<lambdas::Frame>,
 }
 
 #[cfg(test)]

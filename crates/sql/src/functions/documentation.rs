@@ -19,17 +19,32 @@ pub struct DocumentedFunction {
 pub fn documented_functions() -> Vec<DocumentedFunction> {
     let mut all = Vec::new();
     for function in functions::all() {
+        // The forms with and without a lambda are one function to a reader.
+        let doc = functions::lambda_function(function.name).map_or(function.doc, |form| form.doc);
         let row = |name: &str, alias_to: &str| DocumentedFunction {
             name: name.to_owned(),
             is_aggregate: false,
             case_insensitive: function.case_insensitive,
             alias_to: alias_to.to_owned(),
-            description: function.doc.description.to_owned(),
-            syntax: function.doc.signature.to_owned(),
-            example: function.doc.example.to_owned(),
+            description: doc.description.to_owned(),
+            syntax: doc.signature.to_owned(),
+            example: doc.example.to_owned(),
         };
         all.push(row(function.name, ""));
         all.extend(function.aliases.iter().map(|alias| row(alias, function.name)));
+    }
+    let only_with_lambda =
+        functions::lambda_functions().iter().filter(|function| functions::lookup(function.name).is_none());
+    for function in only_with_lambda {
+        all.push(DocumentedFunction {
+            name: function.name.to_owned(),
+            is_aggregate: false,
+            case_insensitive: false,
+            alias_to: String::new(),
+            description: function.doc.description.to_owned(),
+            syntax: function.doc.signature.to_owned(),
+            example: function.doc.example.to_owned(),
+        });
     }
     for function in aggregate::documentation() {
         let row = |name: &str, alias_to: &str| DocumentedFunction {

@@ -23,6 +23,7 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
+use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
 use super::filled;
 use super::lift::Lift;
@@ -169,10 +170,14 @@ pub fn typed_expression(expr: Expr, schema: &DFSchema, config: &ConfigOptions) -
 
 /// The expression with ClickHouse's types, all through.
 fn typed(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
-    let into = |expr: Expr| {
-        let recursion =
-            if counts_rows(&expr) { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue };
-        Ok(Transformed::new(expr, false, recursion))
+    let into = |expr: Expr| match expr {
+        // The types of a lambda's parameters come from the arguments, so those are typed first.
+        Expr::HigherOrderFunction(call) => {
+            let plain = closed(call, schema, &|inner| typed(inner, schema, session))?;
+            Ok(Transformed::new(plain, true, TreeNodeRecursion::Jump))
+        }
+        expr if counts_rows(&expr) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
+        expr => Ok(Transformed::no(expr)),
     };
     Ok(expr.transform_down_up(into, |expr| Ok(Transformed::yes(typed_one(expr, schema, session)?)))?.data)
 }

@@ -11,6 +11,7 @@ use crate::label::label;
 use crate::names::{self, Aggregate, OverNothing};
 use crate::rewrite::Rewriter;
 use crate::rewrite::grouping_sets::GROUPING;
+use crate::rewrite::aliases::resolve;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::select::window_key;
 
@@ -46,12 +47,18 @@ impl Rewriter {
         self.scalar(&name, arguments(&function)?)
     }
 
-    fn scalar(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+    fn scalar(&mut self, name: &str, mut args: Vec<Expr>) -> Result<Expr> {
+        if let Some(Expr::Lambda(lambda)) = resolve(&self.scopes, name).cloned() {
+            return self.applied(name, &lambda, args);
+        }
+        if let Some(place) = args.iter().position(|arg| self.lambda_of(arg).is_some())
+            && let Some(lambda) = self.lambda_of(&args.remove(place))
+        {
+            return self.with_lambda(name, lambda, (place, args));
+        }
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
             _ if name == "arrayJoin" => return self.array_join(args),
-            _ if name == "arrayPushBack" && args.len() == 2 => return self.pushed(args, false),
-            _ if name == "arrayPushFront" && args.len() == 2 => return self.pushed(args, true),
             ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
             ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
                 return self.shifted(BinaryOperator::Plus, args);
@@ -61,22 +68,9 @@ impl Rewriter {
             }
             _ => {}
         }
-        if args.iter().any(|arg| matches!(arg, Expr::Lambda(_))) {
-            return Err(SqlError::not_implemented(format!("function {name} with a lambda")));
-        }
         let Some(known) = names::scalar(name) else { return Err(names::unknown(name)) };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
         Ok(call(known, self.values(args)?))
-    }
-
-    /// `arrayPushBack(a, x)` is `arrayConcat(a, [x])`.
-    fn pushed(&mut self, args: Vec<Expr>, in_front: bool) -> Result<Expr> {
-        let mut lists = self.values(args)?;
-        if let Some(element) = lists.pop() {
-            let at = if in_front { 0 } else { lists.len() };
-            lists.insert(at, call("array", vec![element]));
-        }
-        Ok(call("arrayConcat", lists))
     }
 
     fn cast(&mut self, operand: Expr, type_name: &Expr) -> Result<Expr> {

@@ -87,11 +87,16 @@ impl Rewriter {
     /// Rewrites an expression.
     pub(crate) fn value(&mut self, expr: Expr) -> Result<Expr> {
         match expr {
-            Expr::Identifier(name) => match resolve(&self.scopes, &name.value).cloned() {
-                Some(definition) => self.replaced(&name.value, definition),
-                None => Ok(Expr::Identifier(name)),
+            Expr::Identifier(name) => match self.parameter(&name.value) {
+                Some(meaning) => Ok(meaning),
+                None => match resolve(&self.scopes, &name.value).cloned() {
+                    Some(definition) => self.replaced(&name.value, definition),
+                    None => Ok(Expr::Identifier(name)),
+                },
             },
-            Expr::CompoundIdentifier(_) => Ok(expr),
+            Expr::CompoundIdentifier(names) => {
+                Ok(self.parameter_element(&names).unwrap_or(Expr::CompoundIdentifier(names)))
+            }
             Expr::Value(value) => literal(value.value),
             Expr::Named { expr: inner, name } => {
                 self.scope().enter(&name.value);
