@@ -8,8 +8,8 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
-use arrow::compute::take;
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -251,6 +251,13 @@ impl Closure {
     fn run(&self, body: &Arc<dyn PhysicalExpr>, columns: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(self.schema.inner());
+        // The optimizer may put a constant for a column, in a layout of its own.
+        let laid_out = |(column, field): (ArrayRef, &FieldRef)| match column.data_type() == field.data_type()
+        {
+            true => Ok(column),
+            false => cast(&column, field.data_type()),
+        };
+        let columns = columns.into_iter().zip(schema.fields()).map(laid_out).collect::<Result<_, _>>()?;
         let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
         let values = body.evaluate(&batch)?.into_array(rows)?;
         let field = to_field("", &self.body_type);
