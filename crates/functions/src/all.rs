@@ -17,6 +17,7 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::bits::functions(),
         crate::math::functions(),
         crate::strings::functions(),
+        crate::json::functions(),
         crate::arrays::functions(),
         crate::dates::functions(),
         crate::hash::functions(),

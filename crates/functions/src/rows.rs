@@ -3,6 +3,7 @@
 //! Invariant: rows that are NULL because an argument is are never handed to a function; they hold a default. Arguments
 //! are converted once per call, as columns.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -11,7 +12,7 @@ use arrow::array::{
 };
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowPrimitiveType, Float64Type, Int64Type, UInt8Type};
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::{CastMode, Caster};
@@ -21,11 +22,24 @@ use crate::error::FunctionError;
 pub(crate) struct Texts {
     pub(crate) array: StringViewArray,
     is_constant: bool,
+    /// Bytes of a FixedString, which has zero bytes at its end.
+    padded: usize,
 }
 
 impl Texts {
     pub(crate) fn get(&self, row: usize) -> &str {
         self.array.value(if self.is_constant { 0 } else { row })
+    }
+
+    /// The bytes that the text stands for, a fixed string with its padding.
+    pub(crate) fn bytes(&self, row: usize) -> Cow<'_, [u8]> {
+        let bytes = raw_text::bytes(self.get(row));
+        if bytes.len() >= self.padded {
+            return bytes;
+        }
+        let mut padded = bytes.into_owned();
+        padded.resize(self.padded, 0);
+        Cow::Owned(padded)
     }
 
     /// The text, if it is the same in all rows.
@@ -81,7 +95,11 @@ impl Call<'_> {
             ColumnType::String | ColumnType::FixedString(_) => arg.array.as_string_view().clone(),
             plain => self.caster(CastMode::Strict).to_text(&arg.array, plain),
         };
-        Ok(Texts { array, is_constant: arg.is_constant })
+        let padded = match arg.column_type.value_type() {
+            ColumnType::FixedString(length) => usize::try_from(*length).unwrap_or(0),
+            _ => 0,
+        };
+        Ok(Texts { array, is_constant: arg.is_constant, padded })
     }
 
     pub(crate) fn ints(&self, index: usize) -> Result<Numbers<Int64Type>, FunctionError> {

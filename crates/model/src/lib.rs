@@ -7,6 +7,7 @@ pub mod ids;
 pub mod column_type;
 pub mod type_name;
 pub mod type_arrow;
+pub mod raw_text;
 pub mod value;
 pub mod partition;
 pub mod part;

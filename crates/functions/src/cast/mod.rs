@@ -4,9 +4,9 @@
 //! casts, as in ClickHouse; text into a Nullable number gives NULL where it cannot be read.
 
 mod problem;
-mod read;
+pub(crate) mod read;
 mod read_time;
-mod write;
+pub(crate) mod write;
 mod default;
 mod caster;
 mod decimals;

@@ -4,7 +4,7 @@
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use crate::call::{ArgType, Call};
 use crate::container::range;
@@ -152,7 +152,7 @@ fn sizes() -> Vec<ScalarFunction> {
                     (0..call.args.len()).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
                 call.each_text(|row, out| {
                     let bytes: Vec<u8> = codes.iter().map(|code| wrap::<i64, u8>(code.get(row))).collect();
-                    out.push_str(&String::from_utf8_lossy(&bytes));
+                    raw_text::push(&bytes, out);
                     Ok(())
                 })
             },

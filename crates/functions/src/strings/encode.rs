@@ -1,13 +1,13 @@
 //! Hexadecimal, base64 and percent encodings.
 //!
-//! Invariant: decoding what encoding made gives the same text; bytes that are no UTF-8 become U+FFFD.
+//! Invariant: decoding what encoding made gives the same text; bytes that are no UTF-8 are carried as `model::raw_text` does.
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::ToByteSlice;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use crate::call::Call;
 use crate::error::{FunctionError, codes};
@@ -58,7 +58,7 @@ fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }, else {
         let texts = call.texts(0)?;
         call.each_text(|row, out| {
-            push_hex(texts.get(row).bytes(), out);
+            push_hex(texts.bytes(row).iter().copied(), out);
             Ok(())
         })
     })
@@ -70,7 +70,7 @@ fn unhex(text: &str) -> String {
     // An odd number of digits has a zero before it.
     let padded: Vec<u8> = if digits.len() % 2 == 1 { [vec![0], digits].concat() } else { digits };
     let bytes: Vec<u8> = padded.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    raw_text::text(&bytes)
 }
 
 const LENIENT: GeneralPurposeConfig =
@@ -79,7 +79,17 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIEN
 
 fn decoded(text: &str) -> Option<String> {
     let bytes = STANDARD.decode(text).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(raw_text::text(&bytes))
+}
+
+fn base64_encode(name: &'static str) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::String), |call| {
+        let texts = call.texts(0)?;
+        call.each_text(|row, out| {
+            STANDARD.encode_string(texts.bytes(row), out);
+            Ok(())
+        })
+    })
 }
 
 fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
@@ -119,11 +129,11 @@ fn percent_decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    raw_text::text(&out)
 }
 
 fn percent_encoded(text: &str, out: &mut String) {
-    for byte in text.bytes() {
+    for byte in raw_text::bytes(text).iter().copied() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
             out.push(char::from(byte));
         } else {
@@ -155,10 +165,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The text whose bytes these hexadecimal digits are.",
             "unhex('6162') -> 'ab'",
         ),
-        mapped("base64Encode", |text, out| out.push_str(&STANDARD.encode(text)))
-            .any_case()
-            .aliases(&["TO_BASE64"])
-            .doc("base64Encode(text)", "Text in base64.", "base64Encode('abc') -> 'YWJj'"),
+        base64_encode("base64Encode").any_case().aliases(&["TO_BASE64"]).doc(
+            "base64Encode(text)",
+            "Text in base64.",
+            "base64Encode('abc') -> 'YWJj'",
+        ),
         base64_decode("base64Decode", false).any_case().aliases(&["FROM_BASE64"]).doc(
             "base64Decode(text)",
             "The text that base64 stands for.",

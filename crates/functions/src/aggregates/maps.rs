@@ -1,0 +1,226 @@
+//! Values by key: `sumMap`, `minMap`, `maxMap`.
+//!
+//! Invariant: keys come out in order, each once; `sumMap` of arrays leaves out keys whose sum is 0, as ClickHouse does.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{SortOptions, sort_to_indices, take};
+use model::ColumnType;
+
+use super::frequent::different;
+use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
+use crate::cast::CastMode;
+use crate::container::{list_of, map_of, offsets_of, range, tuple_of, unnamed};
+use crate::error::{FunctionError, codes};
+use crate::number::with_number;
+
+/// How values of one key become one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Sum,
+    Min,
+    Max,
+}
+
+/// The type of sums.
+fn summed(value: &ColumnType) -> Option<ColumnType> {
+    match value.value_type() {
+        ColumnType::Float32 | ColumnType::Float64 => Some(ColumnType::Float64),
+        ColumnType::UInt8
+        | ColumnType::UInt16
+        | ColumnType::UInt32
+        | ColumnType::UInt64
+        | ColumnType::Bool => Some(ColumnType::UInt64),
+        other if other.is_integer() => Some(ColumnType::Int64),
+        _ => None,
+    }
+}
+
+fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+    let value = |value: &ColumnType| match way {
+        Way::Sum => summed(value).ok_or_else(|| illegal(value, parameters.function)),
+        _ if value.is_number() => Ok(value.clone()),
+        _ => Err(illegal(value, parameters.function)),
+    };
+    match args {
+        [ColumnType::Map(key, of)] => Ok(ColumnType::Map(key.clone(), Box::new(value(of)?))),
+        [ColumnType::Array(key), rest @ ..] if !rest.is_empty() => {
+            let mut elements = vec![array_of(key.as_ref().clone())];
+            for list in rest {
+                let ColumnType::Array(of) = list else { return Err(illegal(list, parameters.function)) };
+                elements.push(array_of(value(of)?));
+            }
+            Ok(unnamed(elements))
+        }
+        [ColumnType::Tuple(elements)] => {
+            let lists: Vec<ColumnType> = elements.iter().map(|element| element.column_type.clone()).collect();
+            if lists.len() < 2 {
+                Err(illegal(&args[0], parameters.function))
+            } else {
+                rule(way, &lists, parameters)
+            }
+        }
+        [other, ..] => Err(illegal(other, parameters.function)),
+        [] => Err(FunctionError::bad_argument("keys and values are needed")),
+    }
+}
+
+/// Keys and the columns of values, all rows one after the other.
+fn flat(group: &Group<'_>) -> Result<(ArrayRef, Vec<(ArrayRef, ColumnType)>), FunctionError> {
+    let first = group.call.arg(0)?;
+    if let ColumnType::Map(_, value) = &first.column_type {
+        let map = first.array.as_map();
+        let own =
+            range(map.value_offsets(), 0).start..range(map.value_offsets(), map.len().saturating_sub(1)).end;
+        let own = if map.is_empty() { 0..0 } else { own };
+        let cut = |array: &ArrayRef| array.slice(own.start, own.len());
+        return Ok((cut(map.keys()), vec![(cut(map.values()), value.as_ref().clone())]));
+    }
+    let lists: Vec<(ArrayRef, ColumnType)> = match &first.column_type {
+        ColumnType::Tuple(elements) => {
+            let types = elements.iter().map(|element| element.column_type.clone());
+            first.array.as_struct().columns().iter().map(Arc::clone).zip(types).collect()
+        }
+        _ => group.call.args.iter().map(|arg| (Arc::clone(&arg.array), arg.column_type.clone())).collect(),
+    };
+    let mut columns = Vec::with_capacity(lists.len());
+    for (array, column_type) in &lists {
+        let ColumnType::Array(element) = column_type else {
+            return Err(illegal(column_type, group.parameters.function));
+        };
+        let (list, keys) = (array.as_list::<i32>(), lists[0].0.as_list::<i32>());
+        let same = (0..list.len()).all(|row| list.value_length(row) == keys.value_length(row));
+        if !same {
+            let message = format!("the arrays of {} have different sizes", group.parameters.function);
+            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+        }
+        let parts: Vec<ArrayRef> = (0..list.len()).map(|row| list.value(row)).collect();
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        let all = if parts.is_empty() { list.values().slice(0, 0) } else { arrow::compute::concat(&parts)? };
+        columns.push((all, element.as_ref().clone()));
+    }
+    let values = columns.split_off(1);
+    let keys =
+        columns.pop().map(|(keys, _)| keys).ok_or_else(|| FunctionError::bad_argument("keys are needed"))?;
+    Ok((keys, values))
+}
+
+/// One value for each key, in the type of the result.
+fn folded(
+    way: Way,
+    values: &(ArrayRef, ColumnType),
+    to: &ColumnType,
+    which: &[usize],
+    keys: usize,
+    group: &Group<'_>,
+) -> Result<(ArrayRef, Vec<bool>), FunctionError> {
+    use arrow::datatypes::ArrowNativeTypeOp;
+    let from =
+        if values.0.null_count() > 0 { values.1.clone().nullable() } else { values.1.value_type().clone() };
+    let target =
+        if values.0.null_count() > 0 { to.value_type().clone().nullable() } else { to.value_type().clone() };
+    let column = group.call.caster(CastMode::Strict).column(&values.0, &from, &target)?;
+    with_number!(to.value_type(), T => {
+        let column = column.as_primitive::<T>();
+        let mut out: Vec<Option<<T as arrow::datatypes::ArrowPrimitiveType>::Native>> = vec![None; keys];
+        for (at, key) in which.iter().enumerate().filter(|(at, _)| column.is_valid(*at)) {
+            let value = column.value(at);
+            out[*key] = Some(match (out[*key], way) {
+                (None, _) => value,
+                (Some(sofar), Way::Sum) => sofar.add_wrapping(value),
+                (Some(sofar), Way::Min) => if value.is_lt(sofar) { value } else { sofar },
+                (Some(sofar), Way::Max) => if value.is_gt(sofar) { value } else { sofar },
+            });
+        }
+        let kept = out.iter().map(|value| value.is_some_and(|value| !value.is_zero())).collect();
+        let made: ArrayRef = Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out.into_iter().map(Option::unwrap_or_default)));
+        Ok((made, kept))
+    }, else Err(illegal(to, group.parameters.function)))
+}
+
+fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
+    let (keys, values) = flat(group)?;
+    let (first, which) = different(&[Arc::clone(&keys)])?;
+    let places: UInt64Array = first.iter().map(|at| u64::try_from(*at).ok()).collect();
+    let keys = take(&keys, &places, None)?;
+    let targets: Vec<ColumnType> = match group.call.result_type {
+        ColumnType::Map(_, value) => vec![value.as_ref().clone()],
+        ColumnType::Tuple(elements) => {
+            elements.iter().skip(1).map(|element| element_of(&element.column_type)).collect()
+        }
+        other => return Err(illegal(other, group.parameters.function)),
+    };
+    let mut columns = Vec::with_capacity(values.len());
+    let mut any = vec![false; keys.len()];
+    for (values, to) in values.iter().zip(&targets) {
+        let (column, kept) = folded(way, values, to, &which, keys.len(), group)?;
+        any.iter_mut().zip(kept).for_each(|(any, kept)| *any |= kept);
+        columns.push(column);
+    }
+    // Of maps every key stays; of arrays those whose sums are all 0 do not.
+    let leaves_out = way == Way::Sum && matches!(group.call.result_type, ColumnType::Tuple(_));
+    let order = sort_to_indices(&keys, Some(SortOptions::default()), None)?;
+    let order: UInt64Array = order
+        .values()
+        .iter()
+        .map(|at| u64::from(*at))
+        .filter(|at| !leaves_out || usize::try_from(*at).is_ok_and(|at| any[at]))
+        .map(Some)
+        .collect();
+    let (count, keys) = (order.len(), take(&keys, &order, None)?);
+    let mut taken = Vec::with_capacity(columns.len());
+    for column in &columns {
+        taken.push(take(column, &order, None)?);
+    }
+    match group.call.result_type {
+        ColumnType::Map(key, value) => {
+            let values = taken.pop().ok_or_else(|| FunctionError::bad_argument("values are needed"))?;
+            Ok(map_of(key, value, offsets_of([count]), keys, values, None)?)
+        }
+        ColumnType::Tuple(elements) => {
+            let mut lists = Vec::with_capacity(elements.len());
+            for (element, column) in elements.iter().zip(std::iter::once(keys).chain(taken)) {
+                lists.push(list_of(&element_of(&element.column_type), offsets_of([count]), column, None)?);
+            }
+            Ok(tuple_of(elements, lists, None, 1)?)
+        }
+        other => Err(illegal(other, group.parameters.function)),
+    }
+}
+
+fn element_of(list: &ColumnType) -> ColumnType {
+    match list {
+        ColumnType::Array(element) => element.as_ref().clone(),
+        other => other.clone(),
+    }
+}
+
+fn function(name: &'static str, way: Way) -> AggregateFunction {
+    AggregateFunction::new(
+        name,
+        1..=usize::MAX,
+        move |args, parameters| rule(way, args, parameters),
+        move |group| kernel(way, group),
+    )
+}
+
+pub(super) fn functions() -> Vec<AggregateFunction> {
+    vec![
+        function("sumMap", Way::Sum).aliases(&["sumMappedArrays"]).doc(
+            "sumMap(map) or sumMap(keys, values, ...)",
+            "The sum of the values of each key; of arrays, keys whose sum is 0 are left out.",
+            "sumMap(counts)",
+        ),
+        function("minMap", Way::Min).aliases(&["minMappedArrays"]).doc(
+            "minMap(map) or minMap(keys, values, ...)",
+            "The smallest value of each key.",
+            "minMap(counts)",
+        ),
+        function("maxMap", Way::Max).aliases(&["maxMappedArrays"]).doc(
+            "maxMap(map) or maxMap(keys, values, ...)",
+            "The largest value of each key.",
+            "maxMap(counts)",
+        ),
+    ]
+}

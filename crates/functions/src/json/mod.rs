@@ -1,0 +1,21 @@
+//! Functions over JSON text.
+//!
+//! Invariant: text that is not JSON gives defaults, as in ClickHouse; only `toJSONString` writes JSON.
+
+mod document;
+mod write;
+mod values;
+mod extract;
+mod simple;
+mod path;
+mod to_json;
+
+use crate::registry::ScalarFunction;
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    let mut out = extract::functions();
+    out.extend(simple::functions());
+    out.extend(path::functions());
+    out.extend(to_json::functions());
+    out
+}

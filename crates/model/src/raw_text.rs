@@ -1,0 +1,83 @@
+//! Bytes that are no UTF-8, carried inside text.
+//!
+//! Our strings are UTF-8, ClickHouse's are bytes: a digest, `unhex('ff')`, a cut through a character. Each byte that is
+//! not part of a valid character becomes one character of the last plane for private use (U+10FE80..=U+10FEFF, byte
+//! 0x80..=0xFF). Invariant: `bytes(text(b)) == b` for every `b`; text without such bytes is itself.
+
+use std::borrow::Cow;
+
+/// What is added to a byte to make its character.
+const BASE: u32 = 0x10_FE00;
+/// First byte of every character of that plane in UTF-8; ordinary text has none.
+const LEAD: u8 = 0xF4;
+
+fn carried(c: char) -> Option<u8> {
+    u32::from(c).checked_sub(BASE).and_then(|byte| u8::try_from(byte).ok()).filter(|byte| *byte >= 0x80)
+}
+
+fn push_raw(bytes: &[u8], out: &mut String) {
+    out.extend(bytes.iter().filter_map(|byte| char::from_u32(BASE + u32::from(*byte))));
+}
+
+/// Appends bytes as text.
+pub fn push(bytes: &[u8], out: &mut String) {
+    for chunk in bytes.utf8_chunks() {
+        if chunk.valid().as_bytes().contains(&LEAD) {
+            // Text that has one of these characters itself keeps it byte by byte.
+            for c in chunk.valid().chars() {
+                match carried(c) {
+                    Some(_) => push_raw(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
+                    None => out.push(c),
+                }
+            }
+        } else {
+            out.push_str(chunk.valid());
+        }
+        push_raw(chunk.invalid(), out);
+    }
+}
+
+/// Bytes as text.
+pub fn text(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    push(bytes, &mut out);
+    out
+}
+
+/// The bytes that text carries.
+pub fn bytes(text: &str) -> Cow<'_, [u8]> {
+    if !text.as_bytes().contains(&LEAD) {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match carried(c) {
+            Some(byte) => out.push(byte),
+            None => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_bytes_come_back() {
+        for case in [
+            &b"plain"[..],
+            b"",
+            "é €".as_bytes(),
+            b"\xff\x00\xfe",
+            b"a\xe2\x82",
+            b"\xf4\x8f\xb8\x80",
+            "\u{10FE80}\u{10FEFF}\u{1F600}".as_bytes(),
+        ] {
+            assert_eq!(bytes(&text(case)).as_ref(), case);
+        }
+        let every: Vec<u8> = (0..=255).collect();
+        assert_eq!(bytes(&text(&every)).as_ref(), every);
+        assert_eq!(text("añ".as_bytes()), "añ");
+    }
+}
