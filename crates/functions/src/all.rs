@@ -22,6 +22,10 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::dates::functions(),
         crate::hash::functions(),
         crate::value::functions(),
+        crate::integers::functions(),
+        crate::bins::functions(),
+        crate::checks::functions(),
+        crate::random::functions(),
         crate::session::functions(),
     ]
     .into_iter()

@@ -156,7 +156,24 @@ fn random_streams_follow_from_their_seed() {
 #[test]
 fn volatile_functions_say_so() {
     let volatile: Vec<&str> = all().iter().filter(|f| f.volatile).map(|f| f.name).collect();
-    assert_eq!(volatile, ["generateUUIDv4", "rand", "rand64", "randCanonical"]);
+    let random = [
+        "generateUUIDv4",
+        "rand",
+        "rand64",
+        "randBernoulli",
+        "randBinomial",
+        "randCanonical",
+        "randExponential",
+        "randLogNormal",
+        "randNormal",
+        "randPoisson",
+        "randUniform",
+        "randomFixedString",
+        "randomPrintableASCII",
+        "randomString",
+        "throwIf",
+    ];
+    assert_eq!(volatile, random);
 }
 
 #[test]

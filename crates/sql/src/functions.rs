@@ -37,6 +37,7 @@ use datafusion::logical_expr::planner::ExprPlanner;
 
 use crate::relations::Relations;
 
+pub(crate) use aggregate::own::PARAMETER_END;
 pub use documentation::{DocumentedFunction, documented_functions};
 pub(crate) use filled::FILLED;
 pub(crate) use marks::DISTINCT_BY;

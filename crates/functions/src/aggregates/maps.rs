@@ -12,7 +12,7 @@ use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::CastMode;
 use crate::container::{list_of, map_of, offsets_of, range, tuple_of, unnamed};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::number::with_number;
 
 /// How values of one key become one.
@@ -93,7 +93,7 @@ fn flat(group: &Group<'_>) -> Result<(ArrayRef, Vec<(ArrayRef, ColumnType)>), Fu
         let same = (0..list.len()).all(|row| list.value_length(row) == keys.value_length(row));
         if !same {
             let message = format!("the arrays of {} have different sizes", group.parameters.function);
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::bad_argument(message));
         }
         let parts: Vec<ArrayRef> = (0..list.len()).map(|row| list.value(row)).collect();
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();

@@ -9,6 +9,7 @@ mod maps;
 mod funnel;
 mod series;
 mod statistics;
+mod quantiles;
 
 use std::sync::LazyLock;
 
@@ -20,6 +21,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(funnel::functions());
     all.extend(series::functions());
     all.extend(statistics::functions());
+    all.extend(quantiles::functions());
     all
 });
 

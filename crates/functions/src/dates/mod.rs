@@ -10,6 +10,9 @@ mod format;
 mod read;
 mod parts;
 mod start;
+mod make;
+mod ids;
+mod parse;
 
 use crate::registry::ScalarFunction;
 
@@ -20,5 +23,8 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(diff::functions());
     out.extend(format::functions());
     out.extend(read::functions());
+    out.extend(make::functions());
+    out.extend(ids::functions());
+    out.extend(parse::functions());
     out
 }

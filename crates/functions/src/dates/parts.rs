@@ -138,6 +138,65 @@ fn time_parts() -> Vec<ScalarFunction> {
             "Date and time as one number.",
             "toYYYYMMDDhhmmss(toDateTime('2020-01-02 03:04:05')) -> 20200102030405",
         ),
+        part("toMicrosecond", ColumnType::UInt32, |l, row| {
+            l.fraction(row) * (1_000_000_000 / l.per_second) / 1000
+        })
+        .doc(
+            "toMicrosecond(t[, zone])",
+            "The microseconds after the second.",
+            "toMicrosecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678000",
+        ),
+        part("toNanosecond", ColumnType::UInt32, |l, row| l.fraction(row) * (1_000_000_000 / l.per_second))
+            .doc(
+                "toNanosecond(t[, zone])",
+                "The nanoseconds after the second.",
+                "toNanosecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678000000",
+            ),
+        part("toRelativeYearNum", ColumnType::UInt16, year).increasing_by(0).doc(
+            "toRelativeYearNum(t[, zone])",
+            "The year.",
+            "toRelativeYearNum(toDate('2020-01-02')) -> 2020",
+        ),
+        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| year(l, row) - 1970).increasing_by(0).doc(
+            "toYearNumSinceEpoch(t[, zone])",
+            "Years since 1970.",
+            "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
+        ),
+        part("toMonthNumSinceEpoch", ColumnType::UInt32, |l, row| {
+            crate::calendar::month_index(l.day(row)) - 1970 * 12
+        })
+        .increasing_by(0)
+        .doc(
+            "toMonthNumSinceEpoch(t[, zone])",
+            "Months since 1970.",
+            "toMonthNumSinceEpoch(toDate('2020-01-02')) -> 600",
+        ),
+        part("toRelativeQuarterNum", ColumnType::UInt32, |l, row| {
+            crate::calendar::month_index(l.day(row)).div_euclid(3)
+        })
+        .increasing_by(0)
+        .doc(
+            "toRelativeQuarterNum(t[, zone])",
+            "Quarters since year 0.",
+            "toRelativeQuarterNum(toDate('2020-01-02')) -> 8080",
+        ),
+        // Weeks start on Monday; the epoch was a Thursday.
+        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7))
+            .doc(
+                "toRelativeWeekNum(t[, zone])",
+                "Weeks since 1970.",
+                "toRelativeWeekNum(toDate('2020-01-02')) -> 2609",
+            ),
+        part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60)).doc(
+            "toRelativeMinuteNum(t[, zone])",
+            "Minutes since 1970.",
+            "toRelativeMinuteNum(toDateTime('1970-01-01 05:00:00')) -> 300",
+        ),
+        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row)).doc(
+            "toRelativeSecondNum(t[, zone])",
+            "Seconds since 1970.",
+            "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
+        ),
         part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row))).increasing_by(0).doc(
             "toRelativeDayNum(t[, zone])",
             "Days since 1970.",

@@ -258,7 +258,8 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ));
     }
     for (to, from, precision) in [
-        ("toUnixTimestamp64Milli", "fromUnixTimestamp64Milli", 3_u8),
+        ("toUnixTimestamp64Second", "fromUnixTimestamp64Second", 0_u8),
+        ("toUnixTimestamp64Milli", "fromUnixTimestamp64Milli", 3),
         ("toUnixTimestamp64Micro", "fromUnixTimestamp64Micro", 6),
         ("toUnixTimestamp64Nano", "fromUnixTimestamp64Nano", 9),
     ] {

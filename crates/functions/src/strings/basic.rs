@@ -192,11 +192,6 @@ fn cases() -> Vec<ScalarFunction> {
             "The characters backwards.",
             "reverseUTF8('abñ') -> 'ñba'",
         ),
-        mapped("toValidUTF8", |text, out| out.push_str(text)).doc(
-            "toValidUTF8(text)",
-            "The text; ours is always valid.",
-            "toValidUTF8('a') -> 'a'",
-        ),
         ScalarFunction::new(
             "reverse",
             1..=1,

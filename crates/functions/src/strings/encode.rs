@@ -110,7 +110,7 @@ fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
 }
 
 /// `%41` and `+` as they are; a broken escape stays.
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let digit = |at: usize| {
         bytes.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok())
@@ -184,6 +184,16 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "decodeURLComponent(text)",
             "Text with percent escapes read.",
             "decodeURLComponent('a%20b') -> 'a b'",
+        ),
+        mapped("encodeURLFormComponent", |text, out| {
+            let mut escaped = String::new();
+            percent_encoded(text, &mut escaped);
+            out.push_str(&escaped.replace("%20", "+"));
+        })
+        .doc(
+            "encodeURLFormComponent(text)",
+            "As encodeURLComponent; a blank is +.",
+            "encodeURLFormComponent('a b') -> 'a+b'",
         ),
         mapped("encodeURLComponent", percent_encoded).doc(
             "encodeURLComponent(text)",

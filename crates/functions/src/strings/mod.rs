@@ -1,7 +1,7 @@
 //! Functions over text, by what they are about.
 //!
-//! Invariant: functions named UTF8 count characters, all others bytes; a result is always valid UTF-8, so bytes cut
-//! out of the middle of a character become U+FFFD.
+//! Invariant: functions named UTF8 count characters, all others bytes; a result is always valid UTF-8: bytes that
+//! are none are carried as `model::raw_text` does, or become U+FFFD where a character is cut.
 
 mod basic;
 mod encode;
@@ -13,6 +13,14 @@ mod replace;
 mod search;
 mod split;
 mod url;
+mod url_host;
+mod find_many;
+mod groups;
+mod similar;
+mod bases;
+mod network;
+mod shape;
+mod printf;
 
 use crate::registry::ScalarFunction;
 
@@ -26,5 +34,13 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(split::functions());
     out.extend(readable::functions());
     out.extend(url::functions());
+    out.extend(url_host::functions());
+    out.extend(find_many::functions());
+    out.extend(groups::functions());
+    out.extend(similar::functions());
+    out.extend(bases::functions());
+    out.extend(network::functions());
+    out.extend(shape::functions());
+    out.extend(printf::functions());
     out
 }

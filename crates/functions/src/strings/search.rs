@@ -2,13 +2,12 @@
 //!
 //! Invariant: positions are 1-based, 0 means not found; flags are UInt8.
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::ArrayRef;
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
 use super::pattern::{Compiled, Like, build};
 use crate::call::Call;
-use crate::cast::CastMode;
 use crate::error::FunctionError;
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
@@ -149,16 +148,6 @@ fn has_token(text: &str, token: &str) -> bool {
     false
 }
 
-/// Whether any text of an array stands in the text.
-fn multi_search_any(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let texts = call.texts(0)?;
-    let needles = call.lists(1)?;
-    let values = call.caster(CastMode::Strict).to_text(needles.values(), &needles.element);
-    call.each_flag(|row| {
-        needles.range(row).any(|at| values.is_valid(at) && texts.get(row).contains(values.value(at)))
-    })
-}
-
 fn positions() -> Vec<ScalarFunction> {
     let bytes = Way { utf8: false, any_case: false };
     vec![
@@ -270,17 +259,6 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "countSubstringsCaseInsensitive(text, needle)",
             "As countSubstrings in any case.",
             "countSubstringsCaseInsensitive('aAa', 'A') -> 3",
-        ),
-        ScalarFunction::new(
-            "multiSearchAny",
-            2..=2,
-            takes_text("multiSearchAny", 1, ColumnType::UInt8),
-            multi_search_any,
-        )
-        .doc(
-            "multiSearchAny(text, needles)",
-            "Whether any of an array of needles occurs.",
-            "multiSearchAny('abc', ['x', 'b']) -> 1",
         ),
     ]);
     out

@@ -12,7 +12,7 @@ use crate::registry::ScalarFunction;
 use crate::types::takes_text;
 
 /// `https` of `https://host/`.
-fn protocol(url: &str) -> &str {
+pub(super) fn protocol(url: &str) -> &str {
     let end = url.find(':').unwrap_or(0);
     let word = &url[..end];
     let is_word = !word.is_empty()
@@ -22,7 +22,7 @@ fn protocol(url: &str) -> &str {
 }
 
 /// What follows `//`, from the host on; `None` where the text starts with no host.
-fn after_scheme(url: &str) -> Option<&str> {
+pub(super) fn after_scheme(url: &str) -> Option<&str> {
     if let Some(rest) = url.strip_prefix("//") {
         return Some(rest);
     }
@@ -31,7 +31,7 @@ fn after_scheme(url: &str) -> Option<&str> {
 }
 
 /// The host without user and port.
-fn domain(url: &str) -> &str {
+pub(super) fn domain(url: &str) -> &str {
     let Some(rest) = after_scheme(url) else { return "" };
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -47,7 +47,7 @@ fn domain(url: &str) -> &str {
     if fits && host.contains('.') { host } else { "" }
 }
 
-fn without_www(host: &str) -> &str {
+pub(super) fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
@@ -58,7 +58,7 @@ fn top_level_domain(url: &str) -> &str {
 }
 
 /// From the slash after the host on.
-fn path_full(url: &str) -> &str {
+pub(super) fn path_full(url: &str) -> &str {
     let Some(rest) = after_scheme(url) else { return "" };
     match rest.find(['/', '?', '#']) {
         Some(at) if rest[at..].starts_with('/') => &rest[at..],
@@ -109,7 +109,7 @@ fn cut_www(url: &str, out: &mut String) {
 /// `name=value` pairs of the query and, as ClickHouse does, of the fragment.
 fn parameters(url: &str) -> impl Iterator<Item = &str> {
     let start = url.find(['?', '#']).map_or(url.len(), |at| at + 1);
-    url[start..].split(['&', '?', '#', ';']).filter(|pair| pair.contains('='))
+    url[start..].split(['&', '?', '#', ';']).filter(|pair| !pair.is_empty())
 }
 
 fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
@@ -117,7 +117,7 @@ fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
     if name.is_empty() { "" } else { parameters(url).find_map(value).unwrap_or("") }
 }
 
-fn part(name: &'static str, part: fn(&str) -> &str) -> ScalarFunction {
+pub(super) fn part(name: &'static str, part: fn(&str) -> &str) -> ScalarFunction {
     ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::String), move |call| {
         let urls = call.texts(0)?;
         call.each_part(|row| part(urls.get(row)))
@@ -180,7 +180,12 @@ fn hosts() -> Vec<ScalarFunction> {
             call.each::<arrow::datatypes::UInt16Type>(|row| {
                 let rest = after_scheme(urls.get(row)).unwrap_or("");
                 let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-                let found = authority.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+                // As with the host, ClickHouse gives up on a password.
+                let host = authority
+                    .rsplit_once('@')
+                    .map_or(Some(authority), |(user, host)| (!user.contains(':')).then_some(host));
+                let found =
+                    host.unwrap_or("").rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
                 Ok(found.unwrap_or_else(|| u16::try_from(fallback).unwrap_or(0)))
             })
         })

@@ -5,6 +5,7 @@
 mod definition;
 mod finish;
 mod float_extreme;
+pub(crate) mod own;
 mod quantile;
 mod table;
 mod wrapped;
@@ -15,10 +16,11 @@ use std::sync::{Arc, LazyLock};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate;
 use datafusion::logical_expr::expr::{AggregateFunction, Sort};
-use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr};
-use datafusion::logical_expr::{AggregateUDF, Expr};
+use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr, RawWindowExpr};
+use datafusion::logical_expr::{AggregateUDF, Expr, WindowFunctionDefinition};
 
 use super::scalar::call;
+use own::Own;
 use quantile::Quantile;
 use table::TABLE;
 use wrapped::Wrapped;
@@ -29,7 +31,8 @@ static ALL: LazyLock<Vec<Arc<AggregateUDF>>> = LazyLock::new(|| {
         .iter()
         .map(|(name, aliases, pick, several)| Quantile::new(name, aliases, *pick, *several));
     let quantiles = quantiles.map(AggregateUDF::from);
-    wrapped.chain(quantiles).map(Arc::new).collect()
+    let own = functions::aggregates::all().iter().map(|function| AggregateUDF::from(Own::new(function)));
+    wrapped.chain(quantiles).chain(own).map(Arc::new).collect()
 });
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Arc<AggregateUDF>>> =
@@ -73,7 +76,15 @@ pub(super) fn documentation() -> Vec<AggregateDoc> {
         },
         example: if *several { "quantiles(0.5, 0.9)(price)" } else { "quantile(0.9)(price)" },
     });
-    table.chain(quantiles).collect()
+    let own = functions::aggregates::all().iter().map(|function| AggregateDoc {
+        name: function.name,
+        aliases: function.aliases.to_vec(),
+        any_case: function.case_insensitive,
+        syntax: function.doc.signature,
+        description: function.doc.description,
+        example: function.doc.example,
+    });
+    table.chain(quantiles).chain(own).collect()
 }
 
 /// One row of [`documentation`].
@@ -87,7 +98,10 @@ pub(super) struct AggregateDoc {
 }
 
 /// Replaces calls that are other aggregates in disguise.
-pub(super) fn plan(expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+pub(super) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+    if let Some(func) = own::bound(&expr.func, &mut expr.args) {
+        return Ok(PlannerResult::Original(RawAggregateExpr { func, ..expr }));
+    }
     match expr.func.name() {
         "uniqExact" => Ok(PlannerResult::Planned(count_distinct(expr)?)),
         "count" if expr.distinct && expr.args.len() > 1 => Ok(PlannerResult::Planned(count_distinct(expr)?)),
@@ -104,6 +118,16 @@ pub(super) fn plan(expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateE
         }
         _ => Ok(PlannerResult::Original(expr)),
     }
+}
+
+/// The same over a window: only the parameters of our own functions are taken off.
+pub(super) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+    if let WindowFunctionDefinition::AggregateUDF(func) = &expr.func_def
+        && let Some(func) = own::bound(func, &mut expr.args)
+    {
+        expr.func_def = WindowFunctionDefinition::AggregateUDF(func);
+    }
+    Ok(PlannerResult::Original(expr))
 }
 
 /// DataFusion turns a distinct count into two steps of grouping, which is its fastest way.

@@ -8,6 +8,7 @@ use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawDictionaryExpr, RawFieldAccessExpr,
+    RawWindowExpr,
 };
 use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator};
 use functions::{CastMode, SessionValues};
@@ -152,6 +153,10 @@ impl ExprPlanner for Operators {
 
     fn plan_aggregate(&self, expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
         aggregate::plan(expr)
+    }
+
+    fn plan_window(&self, expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        aggregate::plan_window(expr)
     }
 }
 

@@ -7,6 +7,7 @@ use sqlparser::ast::{
 
 use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
 use crate::error::{ErrorCode, Result, SqlError};
+use crate::functions::PARAMETER_END;
 use crate::label::label;
 use crate::names::{self, Aggregate, OverNothing};
 use crate::rewrite::Rewriter;
@@ -134,8 +135,13 @@ impl Rewriter {
         let filter = filter.map(|condition| self.condition(condition)).transpose();
         self.scope().inside_aggregate -= guarded;
         let (mut args, filter) = (args?, filter?);
-        args.extend(parameters(written, aggregate, &function)?);
         let counted: Vec<Expr> = args.first().cloned().into_iter().collect();
+        let parameters = parameters(written, aggregate, &function)?;
+        if names::parameters_in_front(&aggregate.name) {
+            args.insert(0, text(parameters_as_text(&parameters)));
+        } else {
+            args.extend(parameters);
+        }
         let distinct = aggregate.distinct || is_distinct(&function);
         if args.is_empty() && (distinct || aggregate.name != "count") {
             let message = format!("aggregate function {written} needs an argument");
@@ -319,6 +325,19 @@ fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Resu
         other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
     };
     list.args.iter().map(constant).collect()
+}
+
+/// What the functions that collect rows read: each parameter after a mark of its kind.
+fn parameters_as_text(parameters: &[Expr]) -> String {
+    let mut out = String::from(PARAMETER_END);
+    for parameter in parameters {
+        match text_of(parameter) {
+            Some(text) => out.push_str(&format!("'{text}")),
+            None => out.push_str(&format!("#{parameter}")),
+        }
+        out.push(PARAMETER_END);
+    }
+    out
 }
 
 fn text_of(expr: &Expr) -> Option<&str> {

@@ -33,17 +33,34 @@ pub(super) enum Pick {
     Exact,
     /// As `Exact`; of two middle ones the lower.
     ExactLow,
+    /// As `Exact`; of two middle ones the higher.
+    ExactHigh,
     /// Between the two nearest of all values.
     Inclusive,
+    /// As `Inclusive`, with room for one value more at each end.
+    Exclusive,
+    /// As `Interpolate`; the result is a Float32.
+    Digest,
+    /// As `Exact`; the result is a Float32.
+    Timing,
 }
 
 /// Name, aliases, way of picking, and whether it takes several levels.
 pub(super) static TABLE: &[(&str, &[&str], Pick, bool)] = &[
-    ("quantile", &["median", "quantileDeterministic", "quantileTDigest"], Pick::Interpolate, false),
-    ("quantiles", &["quantilesTDigest"], Pick::Interpolate, true),
-    ("quantileExact", &["medianExact", "quantileExactHigh"], Pick::Exact, false),
+    ("quantile", &["median"], Pick::Interpolate, false),
+    ("quantiles", &[], Pick::Interpolate, true),
+    ("quantileTDigest", &["medianTDigest"], Pick::Digest, false),
+    ("quantilesTDigest", &[], Pick::Digest, true),
+    ("quantileTiming", &["medianTiming"], Pick::Timing, false),
+    ("quantilesTiming", &[], Pick::Timing, true),
+    ("quantileExact", &["medianExact"], Pick::Exact, false),
     ("quantilesExact", &[], Pick::Exact, true),
     ("quantileExactLow", &["medianExactLow"], Pick::ExactLow, false),
+    ("quantilesExactLow", &[], Pick::ExactLow, true),
+    ("quantileExactHigh", &["medianExactHigh"], Pick::ExactHigh, false),
+    ("quantilesExactHigh", &[], Pick::ExactHigh, true),
+    ("quantileExactExclusive", &[], Pick::Exclusive, false),
+    ("quantilesExactExclusive", &[], Pick::Exclusive, true),
     ("quantileExactInclusive", &[], Pick::Inclusive, false),
     ("quantilesExactInclusive", &[], Pick::Inclusive, true),
 ];
@@ -73,8 +90,12 @@ impl Quantile {
     /// The type of one value.
     fn element(&self, argument: &ColumnType) -> ColumnType {
         let plain = argument.value_type();
-        let keeps = matches!(self.pick, Pick::Exact | Pick::ExactLow) || is_temporal(plain);
-        let element = if keeps { plain.clone() } else { ColumnType::Float64 };
+        let element = match self.pick {
+            Pick::Exact | Pick::ExactLow | Pick::ExactHigh => plain.clone(),
+            _ if is_temporal(plain) => plain.clone(),
+            Pick::Digest | Pick::Timing => ColumnType::Float32,
+            Pick::Interpolate | Pick::Inclusive | Pick::Exclusive => ColumnType::Float64,
+        };
         if argument.is_nullable() && !self.several { element.nullable() } else { element }
     }
 
@@ -151,7 +172,7 @@ impl AggregateUDFImpl for Quantile {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let bounded = self.pick == Pick::Interpolate;
+        let bounded = matches!(self.pick, Pick::Interpolate | Pick::Digest);
         Ok(Box::new(Sample {
             values: Vec::new(),
             seen: 0,
@@ -205,14 +226,27 @@ impl Sample {
         let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
         let count = u32::try_from(sorted.len()).map_or(f64::from(u32::MAX), f64::from);
         match self.pick {
-            Pick::Interpolate | Pick::Inclusive => {
+            Pick::Interpolate | Pick::Digest | Pick::Inclusive => {
                 let position = level * (count - 1.0);
                 let below = index_of(position, last);
                 let above = (below + 1).min(last);
                 let part = position - position.floor();
                 sorted[below] * (1.0 - part) + sorted[above] * part
             }
-            Pick::Exact => sorted[index_of(level * count, last)],
+            Pick::Exact | Pick::Timing => sorted[index_of(level * count, last)],
+            Pick::ExactHigh => {
+                let position = if level == 0.5 { (count / 2.0).floor() } else { level * count };
+                sorted[index_of(position, last)]
+            }
+            Pick::Exclusive => {
+                let position = level * (count + 1.0);
+                let above = index_of(position, last);
+                if position < 1.0 || position >= count {
+                    return sorted[if position < 1.0 { 0 } else { last }];
+                }
+                let part = position - position.floor();
+                sorted[above - 1] * (1.0 - part) + sorted[above] * part
+            }
             Pick::ExactLow => {
                 let position = if level == 0.5 { ((count - 1.0) / 2.0).floor() } else { level * count };
                 sorted[index_of(position, last)]

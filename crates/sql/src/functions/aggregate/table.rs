@@ -40,6 +40,22 @@ pub(super) static TABLE: &[Definition] = &[
         "The last value met that is not NULL.",
         "anyLast(name)",
     ),
+    Definition::new("any_respect_nulls", first_last::first_value_udaf)
+        .aliases(&[
+            "anyRespectNulls",
+            "any_value_respect_nulls",
+            "anyValueRespectNulls",
+            "first_value_respect_nulls",
+            "firstValueRespectNulls",
+        ])
+        .doc("any_respect_nulls(x)", "The first value met, also if it is NULL.", "any_respect_nulls(name)"),
+    Definition::new("anyLast_respect_nulls", first_last::last_value_udaf)
+        .aliases(&["anyLastRespectNulls", "last_value_respect_nulls", "lastValueRespectNulls"])
+        .doc(
+            "anyLast_respect_nulls(x)",
+            "The last value met, also if it is NULL.",
+            "anyLast_respect_nulls(name)",
+        ),
     Definition::new("first_value", first_last::first_value_udaf).any_case().ignoring_nulls().doc(
         "first_value(x)",
         "The first value met that is not NULL.",
@@ -75,12 +91,12 @@ pub(super) static TABLE: &[Definition] = &[
         .typed(super::definition::as_they_are, text)
         .doc("groupConcat(separator)(x)", "The texts, joined.", "groupConcat(',')(name)"),
     Definition::new("stddevPop", stddev::stddev_pop_udaf)
-        .aliases(&["STDDEV_POP", "stddevPopStable"])
+        .aliases(&["STDDEV_POP", "STD", "stddevPopStable"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("stddevPop(x)", "Standard deviation of the population.", "stddevPop(price)"),
     Definition::new("stddevSamp", stddev::stddev_udaf)
-        .aliases(&["STDDEV_SAMP", "stddevSampStable"])
+        .aliases(&["STDDEV_SAMP", "STDDEV", "stddevSampStable"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("stddevSamp(x)", "Standard deviation of a sample.", "stddevSamp(price)"),
@@ -132,12 +148,12 @@ pub(super) static TABLE: &[Definition] = &[
         .distinct()
         .typed(super::definition::as_they_are, uint64)
         .doc("uniqExact(x, ...)", "Number of different values.", "uniqExact(user_id)"),
-    Definition::new("argMin", first_last::first_value_udaf).ignoring_nulls().doc(
+    Definition::new("argMin", first_last::first_value_udaf).aliases(&["min_by"]).ignoring_nulls().doc(
         "argMin(x, by)",
         "The x of the row where `by` is smallest.",
         "argMin(name, price)",
     ),
-    Definition::new("argMax", first_last::first_value_udaf).ignoring_nulls().doc(
+    Definition::new("argMax", first_last::first_value_udaf).aliases(&["max_by"]).ignoring_nulls().doc(
         "argMax(x, by)",
         "The x of the row where `by` is largest.",
         "argMax(name, price)",

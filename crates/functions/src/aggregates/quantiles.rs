@@ -1,0 +1,169 @@
+//! Quantiles whose values have weights.
+//!
+//! Invariant: a weight is a number of rows; values of weight 0 are passed over.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, UInt64Array};
+use arrow::compute::{concat, sort_to_indices, take};
+use arrow::datatypes::UInt64Type;
+use model::ColumnType;
+
+use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
+use crate::cast::{CastMode, default_array};
+use crate::container::{list_of, offsets_of};
+use crate::error::FunctionError;
+use crate::number::wrap;
+use crate::types::{is_date, is_time};
+
+/// How the value at a level is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The first value up to which the weights reach the level.
+    Exact,
+    /// Between the two values nearest to the level.
+    Interpolated,
+}
+
+fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
+    let mut levels = Vec::with_capacity(parameters.len().max(1));
+    for index in 0..parameters.len() {
+        let level = parameters.float(index)?.filter(|level| (0.0..=1.0).contains(level));
+        levels.push(level.ok_or_else(|| {
+            FunctionError::bad_argument(format!("levels of {} are from 0 to 1", parameters.function))
+        })?);
+    }
+    if levels.is_empty() {
+        levels.push(0.5);
+    }
+    Ok(levels)
+}
+
+fn float(weight: u64) -> f64 {
+    wrap::<u64, f64>(weight)
+}
+
+/// Values in order, each once, as places of the rows with their weights.
+fn ordered(group: &Group<'_>) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
+    let weights = group.call.converted(1, &ColumnType::UInt64)?;
+    let weights = weights.as_primitive::<UInt64Type>();
+    let order = sort_to_indices(&group.call.arg(0)?.array, None, None)?;
+    let places = order.values().iter().filter_map(|at| usize::try_from(*at).ok());
+    Ok(places.map(|at| (at, weights.value(at))).filter(|(_, weight)| *weight > 0).unzip())
+}
+
+/// The place of a value among the ordered ones.
+fn exact(weights: &[u64], level: f64) -> usize {
+    let total: u64 = weights.iter().sum();
+    let wanted = (float(total) * level).ceil();
+    let mut sum = 0;
+    let reached = weights.iter().position(|weight| {
+        sum += weight;
+        float(sum) >= wanted
+    });
+    reached.unwrap_or(weights.len().saturating_sub(1))
+}
+
+fn interpolated(values: &[f64], weights: &[u64], level: f64) -> f64 {
+    let total = float(weights.iter().sum());
+    let mut sum = 0.0;
+    let mut before: Option<(f64, f64)> = None;
+    for (value, weight) in values.iter().zip(weights) {
+        // A value stands in the middle of its weight.
+        let place = (sum + float(*weight) / 2.0) / total;
+        sum += float(*weight);
+        if place >= level {
+            return match before {
+                Some((low, at)) if place > at => low + (level - at) * (value - low) / (place - at),
+                _ => *value,
+            };
+        }
+        before = Some((*value, place));
+    }
+    before.map_or(f64::NAN, |(value, _)| value)
+}
+
+fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, FunctionError> {
+    let levels = levels(group.parameters)?;
+    let (places, weights) = ordered(group)?;
+    let value = group.call.arg(0)?;
+    if places.is_empty() {
+        return Ok(default_array(element, levels.len()));
+    }
+    let caster = group.call.caster(CastMode::Strict);
+    if way == Way::Exact {
+        let at = levels.iter().map(|level| u64::try_from(places[exact(&weights, *level)]).ok());
+        let taken = take(&value.array, &at.collect::<UInt64Array>(), None)?;
+        return Ok(caster.column(&taken, &value.column_type, element)?);
+    }
+    let numbers = group.call.floats(0)?;
+    let values: Vec<f64> = places.iter().map(|at| numbers.get(*at)).collect();
+    let found = levels.iter().map(|level| interpolated(&values, &weights, *level));
+    let found: ArrayRef = Arc::new(arrow::array::Float64Array::from_iter_values(found));
+    Ok(caster.column(&found, &ColumnType::Float64, element)?)
+}
+
+fn function(
+    name: &'static str,
+    way: Way,
+    several: bool,
+    of: fn(&ColumnType) -> ColumnType,
+) -> AggregateFunction {
+    let rule = move |args: &[ColumnType], parameters: Parameters<'_>| {
+        levels(parameters)?;
+        let [value, weight] = args else {
+            return Err(FunctionError::bad_argument("a value and a weight are needed"));
+        };
+        let fits = value.is_number() || way == Way::Exact && (is_date(value) || is_time(value));
+        if !fits || !weight.is_integer() {
+            return Err(illegal(if fits { weight } else { value }, parameters.function));
+        }
+        Ok(if several { array_of(of(value)) } else { of(value) })
+    };
+    AggregateFunction::new(name, 2..=2, rule, move |group| match group.call.result_type {
+        ColumnType::Array(element) => {
+            let made = pick(way, group, element)?;
+            let parts = concat(&[made.as_ref()])?;
+            Ok(list_of(element, offsets_of([parts.len()]), parts, None)?)
+        }
+        element => pick(way, group, element),
+    })
+    .parameters(if several { 1..=usize::MAX } else { 0..=1 })
+}
+
+pub(super) fn functions() -> Vec<AggregateFunction> {
+    let same: fn(&ColumnType) -> ColumnType = ColumnType::clone;
+    let float32: fn(&ColumnType) -> ColumnType =
+        |value| if value.is_number() { ColumnType::Float32 } else { value.clone() };
+    vec![
+        function("quantileExactWeighted", Way::Exact, false, same).aliases(&["medianExactWeighted"]).doc(
+            "quantileExactWeighted[(level)](x, weight)",
+            "The value up to which the weights reach the level.",
+            "quantileExactWeighted(0.9)(price, amount)",
+        ),
+        function("quantilesExactWeighted", Way::Exact, true, same).doc(
+            "quantilesExactWeighted(level, ...)(x, weight)",
+            "The values up to which the weights reach the levels.",
+            "quantilesExactWeighted(0.5, 0.9)(price, amount)",
+        ),
+        function("quantileInterpolatedWeighted", Way::Interpolated, false, same)
+            .aliases(&["medianInterpolatedWeighted"])
+            .doc(
+                "quantileInterpolatedWeighted[(level)](x, weight)",
+                "The value at a level, between the two nearest by their weights.",
+                "quantileInterpolatedWeighted(0.9)(price, amount)",
+            ),
+        function("quantilesInterpolatedWeighted", Way::Interpolated, true, same).doc(
+            "quantilesInterpolatedWeighted(level, ...)(x, weight)",
+            "The values at levels, between the two nearest by their weights.",
+            "quantilesInterpolatedWeighted(0.5, 0.9)(price, amount)",
+        ),
+        function("quantileTimingWeighted", Way::Exact, false, float32)
+            .aliases(&["medianTimingWeighted"])
+            .doc(
+                "quantileTimingWeighted[(level)](x, weight)",
+                "As quantileExactWeighted, as Float32.",
+                "quantileTimingWeighted(0.9)(time_ms, amount)",
+            ),
+    ]
+}

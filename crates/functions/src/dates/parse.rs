@@ -1,0 +1,284 @@
+//! Text as times by MySQL's specifiers: `parseDateTime`, the way back of `formatDateTime`.
+//!
+//! Invariant: all of the text is read, or it does not fit; a part that is not named is that of 1970-01-01 00:00:00.
+
+use arrow::array::{ArrayRef, Int64Array};
+use model::ColumnType;
+
+use crate::calendar::{SECONDS_PER_DAY, days_in_month, days_of};
+use crate::call::{ArgType, Call};
+use crate::convert::zone_argument;
+use crate::error::{FunctionError, codes};
+use crate::registry::{ScalarFunction, with_nulls};
+use crate::temporal::{digits_of, from_ticks, power_of_ten, zone_of};
+use crate::types::takes_text;
+use crate::zone::Zone;
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// What is done with text that does not fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Otherwise {
+    Error,
+    Null,
+    Zero,
+}
+
+/// The parts read so far.
+struct Parts {
+    year: i32,
+    month: i32,
+    day: i32,
+    day_of_year: Option<i32>,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+    afternoon: Option<bool>,
+    offset: Option<i64>,
+}
+
+/// Why a text did not become a time.
+enum Failure {
+    Text,
+    Specifier(char),
+}
+
+/// A number of up to `digits` digits between two bounds.
+fn number(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i64, Failure> {
+    let length = rest.bytes().take(digits).take_while(u8::is_ascii_digit).count();
+    let value: i64 = rest[..length].parse().map_err(|_| Failure::Text)?;
+    *rest = &rest[length..];
+    if (low..=high).contains(&value) { Ok(value) } else { Err(Failure::Text) }
+}
+
+fn small(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i32, Failure> {
+    i32::try_from(number(rest, digits, low, high)?).map_err(|_| Failure::Text)
+}
+
+/// One of some words, as long as they are or their first three letters; its place from 1.
+fn word(rest: &mut &str, words: &[&str], whole: bool) -> Result<i32, Failure> {
+    for (index, word) in words.iter().enumerate() {
+        let wanted = if whole { word } else { &word[..3] };
+        if rest.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted)) {
+            *rest = &rest[wanted.len()..];
+            return i32::try_from(index + 1).map_err(|_| Failure::Text);
+        }
+    }
+    Err(Failure::Text)
+}
+
+fn literal(rest: &mut &str, text: &str) -> Result<(), Failure> {
+    *rest = rest.strip_prefix(text).ok_or(Failure::Text)?;
+    Ok(())
+}
+
+/// `+0200` or `-02:00` in seconds.
+fn offset(rest: &mut &str) -> Result<i64, Failure> {
+    let sign = match rest.chars().next() {
+        Some('+') => 1,
+        Some('-') => -1,
+        _ => return Err(Failure::Text),
+    };
+    *rest = &rest[1..];
+    let hours = number(rest, 2, 0, 23)?;
+    *rest = rest.strip_prefix(':').unwrap_or(rest);
+    Ok(sign * (hours * 3600 + number(rest, 2, 0, 59)? * 60))
+}
+
+impl Parts {
+    fn new() -> Self {
+        Self {
+            year: 1970,
+            month: 1,
+            day: 1,
+            day_of_year: None,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            micros: 0,
+            afternoon: None,
+            offset: None,
+        }
+    }
+
+    fn read(mut self, template: &str, text: &str) -> Result<Self, Failure> {
+        let mut rest = text;
+        let mut letters = template.chars();
+        while let Some(letter) = letters.next() {
+            if letter == '%' {
+                self.specifier(letters.next().unwrap_or('%'), &mut rest)?;
+            } else {
+                literal(&mut rest, letter.encode_utf8(&mut [0; 4]))?;
+            }
+        }
+        if rest.is_empty() { Ok(self) } else { Err(Failure::Text) }
+    }
+
+    fn specifier(&mut self, letter: char, rest: &mut &str) -> Result<(), Failure> {
+        match letter {
+            'Y' => self.year = small(rest, 4, 1900, 2299)?,
+            'y' => {
+                let year = small(rest, 2, 0, 99)?;
+                self.year = if year < 70 { 2000 + year } else { 1900 + year };
+            }
+            'm' | 'c' => self.month = small(rest, 2, 1, 12)?,
+            'M' => self.month = word(rest, &MONTHS, true)?,
+            'b' => self.month = word(rest, &MONTHS, false)?,
+            'd' | 'e' => self.day = small(rest, 2, 1, 31)?,
+            'j' => self.day_of_year = Some(small(rest, 3, 1, 366)?),
+            'a' => word(rest, &WEEKDAYS, false).map(|_| ())?,
+            'W' => word(rest, &WEEKDAYS, true).map(|_| ())?,
+            'H' | 'k' => self.hour = number(rest, 2, 0, 23)?,
+            'h' | 'I' | 'l' => {
+                self.hour = number(rest, 2, 1, 12)? % 12;
+                self.afternoon = self.afternoon.or(Some(false));
+            }
+            'i' => self.minute = number(rest, 2, 0, 59)?,
+            's' | 'S' => self.second = number(rest, 2, 0, 59)?,
+            'f' => {
+                let before = rest.len();
+                let value = number(rest, 6, 0, 999_999)?;
+                let digits = u32::try_from(before - rest.len()).unwrap_or(6);
+                self.micros = value * power_of_ten(6 - digits);
+            }
+            'p' => {
+                self.afternoon = Some(word(rest, &["am", "pm"], true)? == 2);
+            }
+            'F' => self.all("%Y-%m-%d", rest)?,
+            'D' => self.all("%m/%d/%y", rest)?,
+            'T' => self.all("%H:%i:%s", rest)?,
+            'R' => self.all("%H:%i", rest)?,
+            'r' => self.all("%h:%i %p", rest)?,
+            'z' => self.offset = Some(offset(rest)?),
+            'n' => literal(rest, "\n")?,
+            't' => literal(rest, "\t")?,
+            '%' => literal(rest, "%")?,
+            other => return Err(Failure::Specifier(other)),
+        }
+        Ok(())
+    }
+
+    fn all(&mut self, template: &str, rest: &mut &str) -> Result<(), Failure> {
+        let mut letters = template.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '%' => self.specifier(letters.next().unwrap_or('%'), rest)?,
+                other => literal(rest, other.encode_utf8(&mut [0; 4]))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Seconds since the epoch.
+    fn epoch(&self, zone: &Zone) -> Result<i64, Failure> {
+        let day = match self.day_of_year {
+            Some(day) => days_of(self.year, 1, 1) + day - 1,
+            None if self.day > days_in_month(self.year, self.month) => return Err(Failure::Text),
+            None => days_of(self.year, self.month, self.day),
+        };
+        let hour = self.hour + if self.afternoon == Some(true) { 12 } else { 0 };
+        let local = i64::from(day) * SECONDS_PER_DAY + hour * 3600 + self.minute * 60 + self.second;
+        Ok(self.offset.map_or_else(|| zone.to_epoch(local), |offset| local - offset))
+    }
+}
+
+fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionError> {
+    let (texts, templates) = (call.texts(0)?, call.texts(1)?);
+    let result = call.result_type.value_type();
+    let zone = Zone::new(zone_of(result, call.session.time_zone));
+    let fractions = digits_of(result) > 0;
+    let (mut ticks, mut valid) = (Vec::with_capacity(call.rows), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        if call.is_null(row) {
+            ticks.push(0);
+            valid.push(true);
+            continue;
+        }
+        let read = Parts::new().read(templates.get(row), texts.get(row));
+        let read = read.and_then(|parts| Ok((parts.epoch(&zone)?, parts.micros)));
+        let in_range = |(epoch, _): &(i64, i64)| fractions || (0..=0xFFFF_FFFF).contains(epoch);
+        match read {
+            Ok(moment) if in_range(&moment) => {
+                ticks.push(if fractions { moment.0 * 1_000_000 + moment.1 } else { moment.0 });
+                valid.push(true);
+            }
+            Err(Failure::Specifier(letter)) => {
+                return Err(FunctionError::bad_argument(format!("parseDateTime does not know %{letter}")));
+            }
+            _ if otherwise == Otherwise::Error => {
+                let message =
+                    format!("cannot parse '{}' by the format '{}'", texts.get(row), templates.get(row));
+                return Err(FunctionError::new(codes::CANNOT_PARSE_DATETIME, message));
+            }
+            _ => {
+                ticks.push(0);
+                valid.push(false);
+            }
+        }
+    }
+    let made = from_ticks(Int64Array::from(ticks), result);
+    if otherwise == Otherwise::Null { with_nulls(&made, &valid.into()) } else { Ok(made) }
+}
+
+fn function(name: &'static str, otherwise: Otherwise, fractions: bool) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| {
+        takes_text(name, 2, ColumnType::String)(args)?;
+        let time_zone = zone_argument(args, 2)?;
+        let time = match fractions {
+            true => ColumnType::DateTime64 { precision: 6, time_zone },
+            false => ColumnType::DateTime { time_zone },
+        };
+        Ok(if otherwise == Otherwise::Null { time.nullable() } else { time })
+    };
+    ScalarFunction::new(name, 2..=3, rule, move |call| parsed(call, otherwise))
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    vec![
+        function("parseDateTime", Otherwise::Error, false).any_case().aliases(&["TO_UNIXTIME"]).doc(
+            "parseDateTime(text, format[, zone])",
+            "A DateTime read by MySQL's specifiers.",
+            "parseDateTime('04/01/2021', '%d/%m/%Y') -> 2021-01-04 00:00:00",
+        ),
+        function("parseDateTimeOrNull", Otherwise::Null, false).any_case().aliases(&["str_to_date"]).doc(
+            "parseDateTimeOrNull(text, format[, zone])",
+            "As parseDateTime; NULL where the text does not fit.",
+            "parseDateTimeOrNull('?', '%Y') -> NULL",
+        ),
+        function("parseDateTimeOrZero", Otherwise::Zero, false).doc(
+            "parseDateTimeOrZero(text, format[, zone])",
+            "As parseDateTime; the epoch where the text does not fit.",
+            "parseDateTimeOrZero('?', '%Y') -> 1970-01-01 00:00:00",
+        ),
+        function("parseDateTime64", Otherwise::Error, true).doc(
+            "parseDateTime64(text, format[, zone])",
+            "A DateTime64(6) read by MySQL's specifiers.",
+            "parseDateTime64('2021-01-04 01:02:03.5', '%Y-%m-%d %H:%i:%s.%f') -> 2021-01-04 01:02:03.500000",
+        ),
+        function("parseDateTime64OrNull", Otherwise::Null, true).doc(
+            "parseDateTime64OrNull(text, format[, zone])",
+            "As parseDateTime64; NULL where the text does not fit.",
+            "parseDateTime64OrNull('?', '%Y') -> NULL",
+        ),
+        function("parseDateTime64OrZero", Otherwise::Zero, true).doc(
+            "parseDateTime64OrZero(text, format[, zone])",
+            "As parseDateTime64; the epoch where the text does not fit.",
+            "parseDateTime64OrZero('?', '%Y')",
+        ),
+    ]
+}
