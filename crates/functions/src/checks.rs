@@ -31,10 +31,7 @@ fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn type_of_name(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let name = constant_text(args, 0).ok_or_else(|| {
-        FunctionError::new(
-            codes::ILLEGAL_TYPE_OF_ARGUMENT,
-            "defaultValueOfTypeName needs a constant type name",
-        )
+        FunctionError::new(codes::ILLEGAL_COLUMN, "defaultValueOfTypeName needs a constant type name")
     })?;
     type_name::parse(&name).map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
 }

@@ -118,7 +118,11 @@ fn text(name: &'static str, fixed: bool, byte: fn(u64) -> u8) -> ScalarFunction 
                 }
                 let bytes: Vec<u8> =
                     (0..length).map(|_| byte(call.session.random.next_u64() >> 32)).collect();
-                raw_text::push(&bytes, out);
+                if fixed {
+                    raw_text::push_fixed(&bytes, out);
+                } else {
+                    raw_text::push(&bytes, out);
+                }
                 Ok(())
             })
         },

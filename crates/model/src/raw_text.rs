@@ -37,6 +37,12 @@ pub fn push(bytes: &[u8], out: &mut String) {
     }
 }
 
+/// Appends the bytes of a FixedString as text, which is kept without the zero bytes at its end.
+pub fn push_fixed(bytes: &[u8], out: &mut String) {
+    let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    push(&bytes[..used], out);
+}
+
 /// Bytes as text.
 pub fn text(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
@@ -76,6 +82,9 @@ mod tests {
         ] {
             assert_eq!(bytes(&text(case)).as_ref(), case);
         }
+        let mut fixed = String::new();
+        push_fixed(b"a\0\xff\0\0", &mut fixed);
+        assert_eq!(bytes(&fixed).as_ref(), b"a\0\xff");
         let every: Vec<u8> = (0..=255).collect();
         assert_eq!(bytes(&text(&every)).as_ref(), every);
         assert_eq!(text("añ".as_bytes()), "añ");

@@ -89,7 +89,7 @@ impl Caster {
         let trimmed = |row: usize| text.value(row).trim_end_matches('\0');
         let mut failed = Vec::new();
         for row in (0..text.len()).filter(|row| text.is_valid(*row)) {
-            if trimmed(row).len() > bytes_max {
+            if model::raw_text::bytes(trimmed(row)).len() > bytes_max {
                 self.check(Problem::TooLong, row, column)?;
                 failed.push(row);
             }

@@ -39,7 +39,7 @@ pub(super) fn day_of(year: i64, month: i64, day: i64) -> Option<i32> {
     fits.then(|| days_of(year, month, day))
 }
 
-fn make_date32(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let parts: Vec<_> = (0..call.args.len()).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
     call.each::<Date32Type>(|row| {
         let part = |index: usize| parts[index].get(row);
@@ -49,7 +49,8 @@ fn make_date32(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
                 .map(|first| first + wrap::<i64, i32>(part(1)) - 1),
             _ => day_of(part(0), part(1), part(2)),
         };
-        Ok(day.unwrap_or(0))
+        let narrow = *call.result_type.value_type() == ColumnType::Date;
+        Ok(day.filter(|day| !narrow || (0..=65_535).contains(day)).unwrap_or(0))
     })
 }
 
@@ -212,10 +213,22 @@ fn to_utc(name: &'static str, back: bool) -> ScalarFunction {
 fn makers() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
+            "makeDate",
+            2..=3,
+            |args| integers(args, 3, "makeDate").map(|()| ColumnType::Date),
+            make_date,
+        )
+        .any_case()
+        .doc(
+            "makeDate(year, month, day)",
+            "A date of its parts, or of a year and a day of it.",
+            "makeDate(2020, 1, 2) -> 2020-01-02",
+        ),
+        ScalarFunction::new(
             "makeDate32",
             2..=3,
             |args| integers(args, 3, "makeDate32").map(|()| ColumnType::Date32),
-            make_date32,
+            make_date,
         )
         .doc(
             "makeDate32(year, month, day)",

@@ -58,6 +58,12 @@ enum Failure {
     Specifier(char),
 }
 
+/// A number of exactly `digits` digits between two bounds.
+fn exact(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i64, Failure> {
+    let long_enough = rest.bytes().take(digits).filter(u8::is_ascii_digit).count() == digits;
+    if long_enough { number(rest, digits, low, high) } else { Err(Failure::Text) }
+}
+
 /// A number of up to `digits` digits between two bounds.
 fn number(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i64, Failure> {
     let length = rest.bytes().take(digits).take_while(u8::is_ascii_digit).count();
@@ -67,7 +73,7 @@ fn number(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i64, Fa
 }
 
 fn small(rest: &mut &str, digits: usize, low: i64, high: i64) -> Result<i32, Failure> {
-    i32::try_from(number(rest, digits, low, high)?).map_err(|_| Failure::Text)
+    i32::try_from(exact(rest, digits, low, high)?).map_err(|_| Failure::Text)
 }
 
 /// One of some words, as long as they are or their first three letters; its place from 1.
@@ -136,20 +142,23 @@ impl Parts {
                 let year = small(rest, 2, 0, 99)?;
                 self.year = if year < 70 { 2000 + year } else { 1900 + year };
             }
-            'm' | 'c' => self.month = small(rest, 2, 1, 12)?,
+            'm' => self.month = small(rest, 2, 1, 12)?,
+            'c' => self.month = i32::try_from(number(rest, 2, 1, 12)?).unwrap_or(1),
             'M' => self.month = word(rest, &MONTHS, true)?,
             'b' => self.month = word(rest, &MONTHS, false)?,
-            'd' | 'e' => self.day = small(rest, 2, 1, 31)?,
+            'd' => self.day = small(rest, 2, 1, 31)?,
+            'e' => self.day = i32::try_from(number(rest, 2, 1, 31)?).unwrap_or(1),
             'j' => self.day_of_year = Some(small(rest, 3, 1, 366)?),
             'a' => word(rest, &WEEKDAYS, false).map(|_| ())?,
             'W' => word(rest, &WEEKDAYS, true).map(|_| ())?,
-            'H' | 'k' => self.hour = number(rest, 2, 0, 23)?,
+            'H' => self.hour = exact(rest, 2, 0, 23)?,
+            'k' => self.hour = number(rest, 2, 0, 23)?,
             'h' | 'I' | 'l' => {
                 self.hour = number(rest, 2, 1, 12)? % 12;
                 self.afternoon = self.afternoon.or(Some(false));
             }
-            'i' => self.minute = number(rest, 2, 0, 59)?,
-            's' | 'S' => self.second = number(rest, 2, 0, 59)?,
+            'i' => self.minute = exact(rest, 2, 0, 59)?,
+            's' | 'S' => self.second = exact(rest, 2, 0, 59)?,
             'f' => {
                 let before = rest.len();
                 let value = number(rest, 6, 0, 999_999)?;

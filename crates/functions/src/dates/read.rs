@@ -7,7 +7,7 @@ use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{SECONDS_PER_DAY, days_in_month, days_of};
+use crate::calendar::SECONDS_PER_DAY;
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
 use crate::convert::zone_argument;
@@ -125,20 +125,6 @@ fn to_time_zone(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 /// `makeDate(year, month, day)`: a date that does not exist is 1970-01-01.
-fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let (years, months, days) = (call.ints(0)?, call.ints(1)?, call.ints(2)?);
-    call.each::<Date32Type>(|row| {
-        let small = |n: i64| i32::try_from(n).unwrap_or(-1);
-        let (year, month, day) = (small(years.get(row)), small(months.get(row)), small(days.get(row)));
-        let exists = (1970..=2149).contains(&year)
-            && (1..=12).contains(&month)
-            && day >= 1
-            && day <= days_in_month(year, month);
-        let found = if exists { days_of(year, month, day) } else { 0 };
-        Ok(if found <= 65_535 { found } else { 0 })
-    })
-}
-
 fn zone_of_argument(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let zone = zone_of(&call.arg(0)?.column_type, call.session.time_zone);
     call.each_part(|_| zone.name())
@@ -277,20 +263,13 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
     let from_type = |args: &[ArgType]| {
         Ok(if args.len() > 1 { ColumnType::String } else { ColumnType::DateTime { time_zone: None } })
     };
-    out.extend([
-        ScalarFunction::new("fromUnixTimestamp", 1..=3, from_type, from_unix_timestamp)
-            .any_case()
-            .aliases(&["FROM_UNIXTIME"])
-            .doc(
-                "fromUnixTimestamp(seconds[, format[, zone]])",
-                "The time of seconds since the epoch, or its text.",
-                "fromUnixTimestamp(0) -> 1970-01-01 00:00:00",
-            ),
-        ScalarFunction::new("makeDate", 3..=3, |_| Ok(ColumnType::Date), make_date).any_case().doc(
-            "makeDate(year, month, day)",
-            "A date from its parts.",
-            "makeDate(2020, 1, 2) -> 2020-01-02",
-        ),
-    ]);
+    out.extend([ScalarFunction::new("fromUnixTimestamp", 1..=3, from_type, from_unix_timestamp)
+        .any_case()
+        .aliases(&["FROM_UNIXTIME"])
+        .doc(
+            "fromUnixTimestamp(seconds[, format[, zone]])",
+            "The time of seconds since the epoch, or its text.",
+            "fromUnixTimestamp(0) -> 1970-01-01 00:00:00",
+        )]);
     out
 }

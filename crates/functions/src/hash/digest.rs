@@ -19,7 +19,7 @@ fn digest(name: &'static str, bytes: u32, digest: fn(&[u8]) -> Vec<u8>) -> Scala
     ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::FixedString(bytes)), move |call| {
         let texts = call.texts(0)?;
         call.each_text(|row, out| {
-            raw_text::push(&digest(&texts.bytes(row)), out);
+            raw_text::push_fixed(&digest(&texts.bytes(row)), out);
             Ok(())
         })
     })

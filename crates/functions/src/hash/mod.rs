@@ -105,7 +105,7 @@ fn hash128(
         move |call| {
             let hashes = family.rows(call)?;
             call.each_text(|row, out| {
-                raw_text::push(&hashes[row], out);
+                raw_text::push_fixed(&hashes[row], out);
                 Ok(())
             })
         },

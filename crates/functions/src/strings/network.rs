@@ -52,7 +52,7 @@ fn to_bytes(name: &'static str, missing: Option<[u8; 16]>) -> ScalarFunction {
             let text = texts.get(row);
             let bytes =
                 v6_of(text).map(|address| address.octets()).or(missing).ok_or_else(|| bad_v6(text))?;
-            raw_text::push(&bytes, out);
+            raw_text::push_fixed(&bytes, out);
             Ok(())
         })
     })

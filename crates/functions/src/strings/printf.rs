@@ -181,6 +181,7 @@ fn printf(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let (place, after) = placeholder(rest).ok_or_else(wrong)?;
             let text = texts.get(index).ok_or_else(wrong)?.get(row);
             match place.letter {
+                's' if !call.arg(index)?.column_type.is_string() => return Err(wrong()),
                 's' => {
                     let most = place.precision.unwrap_or(usize::MAX);
                     place.pad("", &text.chars().take(most).collect::<String>(), false, out);

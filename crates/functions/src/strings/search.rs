@@ -120,10 +120,16 @@ fn extract(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn count_substrings(name: &'static str, any_case: bool) -> ScalarFunction {
     ScalarFunction::new(name, 2..=3, takes_text(name, 2, ColumnType::UInt64), move |call| {
         let (texts, needles) = (call.texts(0)?, call.texts(1)?);
+        let starts = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
         let way = Way { utf8: false, any_case };
         call.each::<UInt64Type>(|row| {
+            let start = starts.as_ref().map_or(0, |starts| usize::try_from(starts.get(row) - 1).unwrap_or(0));
             let (text, needle) = (folded(texts.get(row), way), folded(needles.get(row), way));
-            Ok(if needle.is_empty() { 0 } else { u64_of(text.matches(needle.as_str()).count()) })
+            Ok(if needle.is_empty() {
+                0
+            } else {
+                u64_of(text.get(start..).unwrap_or("").matches(needle.as_str()).count())
+            })
         })
     })
 }

@@ -227,7 +227,7 @@ fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0.0_f64; 256];
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1.0);
     let total: f64 = counts.iter().sum();
-    counts.iter().filter(|count| **count > 0.0).map(|count| count / total * (total / count).log2()).sum()
+    counts.iter().filter(|count| **count > 0.0).map(|count| -(count / total) * (count / total).log2()).sum()
 }
 
 fn questions() -> Vec<ScalarFunction> {

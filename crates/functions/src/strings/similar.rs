@@ -86,7 +86,7 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
     let theirs = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| *y);
     let moved = float(ours.iter().zip(theirs).filter(|(x, y)| **x != *y).count()) / 2.0;
     let same = float(ours.len());
-    (same / float(a.len()) + same / float(b.len()) + (same - moved) / same) / 3.0
+    same / float(a.len()) / 3.0 + same / float(b.len()) / 3.0 + (same - moved) / same / 3.0
 }
 
 /// A common start counts for more where the texts are alike.
