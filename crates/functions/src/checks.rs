@@ -64,7 +64,7 @@ fn clamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }, else Err(FunctionError::illegal_type(result, "clamp")))
 }
 
-pub(crate) fn functions() -> Vec<ScalarFunction> {
+fn stops() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
             "throwIf",
@@ -113,6 +113,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             },
         )
         .doc("ifNotFinite(x, y)", "x, or y where x is infinite or NaN.", "ifNotFinite(inf, 5) -> 5"),
+    ]
+}
+
+fn replacements() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new("defaultValueOfTypeName", 1..=1, type_of_name, |call| {
             Ok(default_array(call.result_type, call.rows))
         })
@@ -144,6 +149,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             clamp,
         )
         .doc("clamp(x, low, high)", "x, or the bound it is beyond.", "clamp(5, 1, 3) -> 3"),
+    ]
+}
+
+fn defaults() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "accurateCast",
             2..=2,
@@ -176,4 +186,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "accurateCast(5, 'UInt8') -> 5",
         ),
     ]
+}
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    let mut out = stops();
+    out.extend(replacements());
+    out.extend(defaults());
+    out
 }

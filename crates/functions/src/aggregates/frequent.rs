@@ -86,7 +86,7 @@ fn places(parameters: Parameters<'_>) -> Result<usize, FunctionError> {
 
 fn top(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let mut weighed = weighed(group)?;
-    weighed.sort_by(|a, b| b.1.cmp(&a.1));
+    weighed.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
     weighed.truncate(places(group.parameters)?);
     let kept: Vec<usize> = weighed.iter().map(|(at, _)| *at).collect();
     let value = group.call.arg(0)?;

@@ -204,9 +204,7 @@ impl AggregateFunction {
         parameters: &[Parameter],
     ) -> Result<Vec<ArrayRef>, FunctionError> {
         match self.compaction {
-            Some(compaction) => {
-                self.with_group(columns, types, parameters, &ColumnType::Nothing, |group| compaction(group))
-            }
+            Some(compaction) => self.with_group(columns, types, parameters, &ColumnType::Nothing, compaction),
             None => Ok(columns.to_vec()),
         }
     }

@@ -224,17 +224,21 @@ fn numbers(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType
     }
 }
 
-fn arrays() -> Vec<AggregateFunction> {
-    let list = |args: &[ColumnType], _: Parameters<'_>| first(args).map(|value| array_of(value.clone()));
-    let counted = move |args: &[ColumnType], parameters: Parameters<'_>| {
-        parameters.count(0)?;
-        list(args, parameters)
-    };
+fn list(args: &[ColumnType], _: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+    first(args).map(|value| array_of(value.clone()))
+}
+
+fn counted(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+    parameters.count(0)?;
+    list(args, parameters)
+}
+
+fn picked() -> Vec<AggregateFunction> {
     vec![
         AggregateFunction::new(
             "groupArrayInsertAt",
             2..=2,
-            move |args, parameters| match args.get(1) {
+            |args, parameters| match args.get(1) {
                 Some(place) if place.is_integer() => list(args, parameters),
                 Some(other) => Err(illegal(other, parameters.function)),
                 None => Err(FunctionError::bad_argument("a place is needed")),
@@ -274,6 +278,11 @@ fn arrays() -> Vec<AggregateFunction> {
             "The elements that all arrays have.",
             "groupArrayIntersect(tags)",
         ),
+    ]
+}
+
+fn moving() -> Vec<AggregateFunction> {
+    vec![
         AggregateFunction::new(
             "groupArrayMovingSum",
             1..=1,
@@ -305,6 +314,12 @@ fn arrays() -> Vec<AggregateFunction> {
             "groupArrayMovingAvg(2)(price)",
         ),
     ]
+}
+
+fn arrays() -> Vec<AggregateFunction> {
+    let mut out = picked();
+    out.extend(moving());
+    out
 }
 
 pub(super) fn functions() -> Vec<AggregateFunction> {

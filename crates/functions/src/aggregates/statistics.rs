@@ -210,7 +210,7 @@ fn moments() -> Vec<AggregateFunction> {
     ]
 }
 
-fn regressions() -> Vec<AggregateFunction> {
+fn line_shape() -> Vec<AggregateFunction> {
     vec![
         regression("regr_slope", Line::slope).doc(
             "regr_slope(y, x)",
@@ -252,6 +252,11 @@ fn regressions() -> Vec<AggregateFunction> {
             "The sum of the products of the distances.",
             "regr_sxy(y, x)",
         ),
+    ]
+}
+
+fn line_means() -> Vec<AggregateFunction> {
+    vec![
         AggregateFunction::new(
             "regr_count",
             2..=2,
@@ -287,10 +292,14 @@ fn regressions() -> Vec<AggregateFunction> {
     ]
 }
 
-pub(super) fn functions() -> Vec<AggregateFunction> {
-    let mut out = moments();
-    out.extend(regressions());
-    out.extend([
+fn regressions() -> Vec<AggregateFunction> {
+    let mut out = line_shape();
+    out.extend(line_means());
+    out
+}
+
+fn sums() -> Vec<AggregateFunction> {
+    vec![
         AggregateFunction::new(
             "sumCount",
             1..=1,
@@ -329,6 +338,11 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
         )
         .never_null()
         .doc("groupBitmap(n)", "How many different integers there are.", "groupBitmap(user_id)"),
+    ]
+}
+
+fn single_values() -> Vec<AggregateFunction> {
+    vec![
         AggregateFunction::new(
             "singleValueOrNull",
             1..=1,
@@ -345,6 +359,14 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "The value of more than half of the rows, if there is one, else any.",
             "anyHeavy(name)",
         ),
-    ]);
+    ]
+}
+
+pub(super) fn functions() -> Vec<AggregateFunction> {
+    let mut out = moments();
+    out.extend(regressions());
+    out.extend(sums());
+    out.extend(single_values());
+
     out
 }

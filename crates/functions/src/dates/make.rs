@@ -210,7 +210,7 @@ fn to_utc(name: &'static str, back: bool) -> ScalarFunction {
     .any_case()
 }
 
-fn makers() -> Vec<ScalarFunction> {
+fn of_parts() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
             "makeDate",
@@ -269,6 +269,11 @@ fn makers() -> Vec<ScalarFunction> {
             "A DateTime64 of its parts; the fraction counts units of the precision.",
             "makeDateTime64(2020, 1, 2, 3, 4, 5, 678) -> 2020-01-02 03:04:05.678",
         ),
+    ]
+}
+
+fn of_counts() -> Vec<ScalarFunction> {
+    vec![
         of_digits("YYYYMMDDToDate", ColumnType::Date).doc(
             "YYYYMMDDToDate(n)",
             "A date of its digits.",
@@ -295,6 +300,12 @@ fn makers() -> Vec<ScalarFunction> {
     ]
 }
 
+fn makers() -> Vec<ScalarFunction> {
+    let mut out = of_parts();
+    out.extend(of_counts());
+    out
+}
+
 fn zones() -> Vec<ScalarFunction> {
     vec![
         to_utc("toUTCTimestamp", false).aliases(&["to_utc_timestamp"]).doc(
@@ -310,21 +321,8 @@ fn zones() -> Vec<ScalarFunction> {
     ]
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let mut out = makers();
-    out.extend(zones());
-    let parts = [
-        ("changeYear", Changed::Year, "changeYear(t, n)", "The time with another year."),
-        ("changeMonth", Changed::Month, "changeMonth(t, n)", "The time with another month."),
-        ("changeDay", Changed::Day, "changeDay(t, n)", "The time with another day of the month."),
-        ("changeHour", Changed::Hour, "changeHour(t, n)", "The time with another hour."),
-        ("changeMinute", Changed::Minute, "changeMinute(t, n)", "The time with another minute."),
-        ("changeSecond", Changed::Second, "changeSecond(t, n)", "The time with another second."),
-    ];
-    out.extend(parts.map(|(name, part, signature, description)| {
-        change(name, part).doc(signature, description, "changeYear(toDate('2020-01-02'), 2021) -> 2021-01-02")
-    }));
-    out.extend([
+fn days() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "toDaysSinceYearZero",
             1..=2,
@@ -380,6 +378,24 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The Saturday, or for odd modes the Sunday, of the week.",
             "toLastDayOfWeek(toDate('2020-01-02')) -> 2020-01-04",
         ),
-    ]);
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = makers();
+    out.extend(zones());
+    let parts = [
+        ("changeYear", Changed::Year, "changeYear(t, n)", "The time with another year."),
+        ("changeMonth", Changed::Month, "changeMonth(t, n)", "The time with another month."),
+        ("changeDay", Changed::Day, "changeDay(t, n)", "The time with another day of the month."),
+        ("changeHour", Changed::Hour, "changeHour(t, n)", "The time with another hour."),
+        ("changeMinute", Changed::Minute, "changeMinute(t, n)", "The time with another minute."),
+        ("changeSecond", Changed::Second, "changeSecond(t, n)", "The time with another second."),
+    ];
+    out.extend(parts.map(|(name, part, signature, description)| {
+        change(name, part).doc(signature, description, "changeYear(toDate('2020-01-02'), 2021) -> 2021-01-02")
+    }));
+    out.extend(days());
+
     out
 }

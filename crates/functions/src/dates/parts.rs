@@ -105,7 +105,7 @@ fn weekday(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-fn time_parts() -> Vec<ScalarFunction> {
+fn clock_parts() -> Vec<ScalarFunction> {
     let u8_type = ColumnType::UInt8;
     vec![
         part("toHour", u8_type.clone(), |l, row| l.time(row) / 3600).any_case().aliases(&["HOUR"]).doc(
@@ -162,6 +162,11 @@ fn time_parts() -> Vec<ScalarFunction> {
             "Years since 1970.",
             "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
         ),
+    ]
+}
+
+fn relative_parts() -> Vec<ScalarFunction> {
+    vec![
         part("toMonthNumSinceEpoch", ColumnType::UInt32, |l, row| {
             crate::calendar::month_index(l.day(row)) - 1970 * 12
         })
@@ -215,6 +220,12 @@ fn time_parts() -> Vec<ScalarFunction> {
                 "toRelativeMonthNum(toDate('1970-01-03')) -> 23641",
             ),
     ]
+}
+
+fn time_parts() -> Vec<ScalarFunction> {
+    let mut out = clock_parts();
+    out.extend(relative_parts());
+    out
 }
 
 fn year_parts() -> Vec<ScalarFunction> {

@@ -30,6 +30,8 @@ pub(super) struct Family<W> {
     pub(super) nothing: W,
 }
 
+/// The number of each row.
+type Words = Box<dyn Fn(usize) -> u64>;
 /// Appends the memory of a value.
 type Memory = Box<dyn Fn(usize, &mut Vec<u8>)>;
 
@@ -140,7 +142,7 @@ fn words(
     array: &ArrayRef,
     column_type: &ColumnType,
     caster: &Caster,
-) -> Result<Option<Box<dyn Fn(usize) -> u64>>, FunctionError> {
+) -> Result<Option<Words>, FunctionError> {
     let plain = in_memory(column_type);
     if !plain.is_number() || matches!(plain, ColumnType::Decimal { .. }) {
         return Ok(None);

@@ -174,8 +174,11 @@ fn written(name: Name, write: fn(Option<(Item<'_>, &str)>, &mut String)) -> Scal
     })
 }
 
+/// Hands the texts of a value over, one by one.
+type List = fn(Item<'_>, &mut dyn FnMut(&str));
+
 /// A list of texts.
-fn listed(name: Name, list: fn(Item<'_>, &mut dyn FnMut(&str))) -> ScalarFunction {
+fn listed(name: Name, list: List) -> ScalarFunction {
     let result = ColumnType::Array(Box::new(ColumnType::String));
     let rule = move |args: &[ArgType]| check(args, args.len(), name.name).map(|()| result.clone());
     ScalarFunction::new(name.name, 1..=usize::MAX, rule, move |call| {
@@ -391,21 +394,23 @@ fn about() -> Vec<ScalarFunction> {
 /// The functions that have a twin whose keys are found in any case.
 macro_rules! both_cases {
     ($out:ident, $name:literal, $make:expr, $signature:literal, $description:literal, $arguments:literal, $result:literal) => {
-        $out.push($make(Name { name: $name, any_case: false }).doc(
-            concat!($name, $signature),
-            $description,
-            concat!($name, $arguments, " -> ", $result),
-        ));
-        $out.push($make(Name { name: concat!($name, "CaseInsensitive"), any_case: true }).doc(
-            concat!($name, "CaseInsensitive", $signature),
-            concat!("As ", $name, ", keys in any case."),
-            concat!($name, "CaseInsensitive", $arguments, " -> ", $result),
-        ));
+        $out.extend([
+            $make(Name { name: $name, any_case: false }).doc(
+                concat!($name, $signature),
+                $description,
+                concat!($name, $arguments, " -> ", $result),
+            ),
+            $make(Name { name: concat!($name, "CaseInsensitive"), any_case: true }).doc(
+                concat!($name, "CaseInsensitive", $signature),
+                concat!("As ", $name, ", keys in any case."),
+                concat!($name, "CaseInsensitive", $arguments, " -> ", $result),
+            ),
+        ]);
     };
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let mut out = about();
+fn plain_values() -> Vec<ScalarFunction> {
+    let mut out = Vec::new();
     both_cases!(
         out,
         "JSONExtractInt",
@@ -451,6 +456,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         "('{\"a\": \"x\"}', 'a')",
         "'x'"
     );
+    out
+}
+
+fn nested_values() -> Vec<ScalarFunction> {
+    let mut out = Vec::new();
     both_cases!(
         out,
         "JSONExtractRaw",
@@ -513,5 +523,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         "('{\"a\": [1, 2]}', 'a', 'Array(UInt8)')",
         "[1,2]"
     );
+    out
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = about();
+    out.extend(plain_values());
+    out.extend(nested_values());
     out
 }

@@ -79,7 +79,7 @@ fn function(
     })
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
+fn numbers() -> Vec<ScalarFunction> {
     use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
     vec![
         function("simpleJSONHas", ColumnType::UInt8, |call, json, names| {
@@ -127,6 +127,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The number of a field as Float64.",
             "simpleJSONExtractFloat('{\"a\":1.5}', 'a') -> 1.5",
         ),
+    ]
+}
+
+fn fields() -> Vec<ScalarFunction> {
+    use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
+    vec![
         function("simpleJSONExtractBool", ColumnType::UInt8, |call, json, names| {
             call.each_flag(|row| {
                 field(json.get(row), names.get(row)).is_some_and(|found| found.starts_with("true"))
@@ -163,4 +169,10 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "simpleJSONExtractString('{\"a\":\"x\"}', 'a') -> 'x'",
         ),
     ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = numbers();
+    out.extend(fields());
+    out
 }

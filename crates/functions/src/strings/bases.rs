@@ -115,7 +115,7 @@ fn base32_encode(bytes: &[u8]) -> String {
 
 fn base32_decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
-    if text.len() % 8 != 0 || matches!(digits.len() % 8, 1 | 3 | 6) {
+    if !text.len().is_multiple_of(8) || matches!(digits.len() % 8, 1 | 3 | 6) {
         return None;
     }
     let (mut out, mut word, mut bits) = (Vec::new(), 0_u32, 0);

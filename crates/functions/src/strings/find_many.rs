@@ -141,6 +141,48 @@ fn matching(call: &Call<'_>, only_first: bool) -> Result<Vec<Vec<u64>>, Function
     Ok(out)
 }
 
+fn matches() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new("multiMatchAny", 2..=2, rule("multiMatchAny", ColumnType::UInt8), |call| {
+            let found = matching(call, true)?;
+            call.each_flag(|row| !found[row].is_empty())
+        })
+        .doc(
+            "multiMatchAny(text, regexps)",
+            "Whether any of an array of regular expressions occurs.",
+            "multiMatchAny('abc', ['^x', 'b.']) -> 1",
+        ),
+        ScalarFunction::new(
+            "multiMatchAnyIndex",
+            2..=2,
+            rule("multiMatchAnyIndex", ColumnType::UInt64),
+            |call| {
+                let found = matching(call, true)?;
+                call.each::<UInt64Type>(|row| Ok(found[row].first().copied().unwrap_or(0)))
+            },
+        )
+        .doc(
+            "multiMatchAnyIndex(text, regexps)",
+            "The number of a regular expression that occurs; 0 if none does.",
+            "multiMatchAnyIndex('abc', ['^x', 'b.']) -> 2",
+        ),
+        ScalarFunction::new(
+            "multiMatchAllIndices",
+            2..=2,
+            rule("multiMatchAllIndices", ColumnType::Array(Box::new(ColumnType::UInt64))),
+            |call| {
+                let mut found = matching(call, false)?;
+                each_numbers(call, |row| Ok(std::mem::take(&mut found[row])))
+            },
+        )
+        .doc(
+            "multiMatchAllIndices(text, regexps)",
+            "The numbers of all regular expressions that occur.",
+            "multiMatchAllIndices('abc', ['a', 'x', 'c']) -> [1,3]",
+        ),
+    ]
+}
+
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut out = Vec::new();
     macro_rules! four_ways {
@@ -191,44 +233,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         "The position of each needle.",
         "('abc', ['x', 'b']) -> [0,2]"
     );
-    out.extend([
-        ScalarFunction::new("multiMatchAny", 2..=2, rule("multiMatchAny", ColumnType::UInt8), |call| {
-            let found = matching(call, true)?;
-            call.each_flag(|row| !found[row].is_empty())
-        })
-        .doc(
-            "multiMatchAny(text, regexps)",
-            "Whether any of an array of regular expressions occurs.",
-            "multiMatchAny('abc', ['^x', 'b.']) -> 1",
-        ),
-        ScalarFunction::new(
-            "multiMatchAnyIndex",
-            2..=2,
-            rule("multiMatchAnyIndex", ColumnType::UInt64),
-            |call| {
-                let found = matching(call, true)?;
-                call.each::<UInt64Type>(|row| Ok(found[row].first().copied().unwrap_or(0)))
-            },
-        )
-        .doc(
-            "multiMatchAnyIndex(text, regexps)",
-            "The number of a regular expression that occurs; 0 if none does.",
-            "multiMatchAnyIndex('abc', ['^x', 'b.']) -> 2",
-        ),
-        ScalarFunction::new(
-            "multiMatchAllIndices",
-            2..=2,
-            rule("multiMatchAllIndices", ColumnType::Array(Box::new(ColumnType::UInt64))),
-            |call| {
-                let mut found = matching(call, false)?;
-                each_numbers(call, |row| Ok(std::mem::take(&mut found[row])))
-            },
-        )
-        .doc(
-            "multiMatchAllIndices(text, regexps)",
-            "The numbers of all regular expressions that occur.",
-            "multiMatchAllIndices('abc', ['a', 'x', 'c']) -> [1,3]",
-        ),
-    ]);
+    out.extend(matches());
+
     out
 }

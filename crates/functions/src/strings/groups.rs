@@ -20,6 +20,10 @@ fn texts() -> ColumnType {
     ColumnType::Array(Box::new(ColumnType::String))
 }
 
+fn lists() -> ColumnType {
+    ColumnType::Array(Box::new(texts()))
+}
+
 fn expressions() -> Compiled<Regex> {
     Compiled::new(|pattern| build(pattern, false, true))
 }
@@ -111,8 +115,7 @@ fn regexp_extract(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let lists = || ColumnType::Array(Box::new(texts()));
+fn groups() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new("extractGroups", 2..=2, takes_text("extractGroups", 2, texts()), extract_groups)
             .doc(
@@ -166,6 +169,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "A group of the first match, the first group if not said; 0 is all of it.",
             "regexpExtract('a12', '([a-z])([0-9]+)', 2) -> '12'",
         ),
+    ]
+}
+
+fn counts() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "regexpQuoteMeta",
             1..=1,
@@ -194,4 +202,10 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "regexpQuoteMeta('ab') -> 'ab'",
         ),
     ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = groups();
+    out.extend(counts());
+    out
 }

@@ -83,7 +83,7 @@ fn in_range(address: &str, network: &str) -> Result<bool, FunctionError> {
     Ok(width == other && (length == 0 || (a ^ b) >> (other - length) == 0))
 }
 
-fn v4_functions() -> Vec<ScalarFunction> {
+fn v4_numbers() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
             "IPv4NumToString",
@@ -142,6 +142,11 @@ fn v4_functions() -> Vec<ScalarFunction> {
             "As IPv4StringToNum; 0 where that fails.",
             "IPv4StringToNumOrDefault('?') -> 0",
         ),
+    ]
+}
+
+fn v4_questions() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "IPv4StringToNumOrNull",
             1..=1,
@@ -174,9 +179,14 @@ fn v4_functions() -> Vec<ScalarFunction> {
     ]
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let mut out = v4_functions();
-    out.extend([
+fn v4_functions() -> Vec<ScalarFunction> {
+    let mut out = v4_numbers();
+    out.extend(v4_questions());
+    out
+}
+
+fn v6_functions() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "isIPv6String",
             1..=1,
@@ -236,6 +246,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Whether an address is in a network.",
             "isIPAddressInRange('192.168.1.5', '192.168.0.0/16') -> 1",
         ),
+    ]
+}
+
+fn ranges() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new("MACNumToString", 1..=1, number("MACNumToString", ColumnType::String), |call| {
             let numbers = call.ints(0)?;
             call.each_text(|row, out| {
@@ -270,6 +285,13 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "A MAC address as a number; 0 if it is none.",
             "MACStringToNum('01:02:03:04:05:06') -> 1108152157446",
         ),
-    ]);
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = v4_functions();
+    out.extend(v6_functions());
+    out.extend(ranges());
+
     out
 }

@@ -95,7 +95,7 @@ fn unescaped_xml(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
-        let entity = rest[at + 1..].split_once(';').map(|(entity, after)| (entity, after));
+        let entity = rest[at + 1..].split_once(';');
         let found = entity.and_then(|(entity, _)| match entity {
             "lt" => Some('<'),
             "gt" => Some('>'),
@@ -230,7 +230,7 @@ fn entropy(bytes: &[u8]) -> f64 {
     counts.iter().filter(|count| **count > 0.0).map(|count| -(count / total) * (count / total).log2()).sum()
 }
 
-fn questions() -> Vec<ScalarFunction> {
+fn starts_and_sequences() -> Vec<ScalarFunction> {
     vec![
         test("startsWithCaseInsensitive", 2, |text, start| {
             text.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
@@ -270,6 +270,11 @@ fn questions() -> Vec<ScalarFunction> {
             "Whether the bytes are UTF-8.",
             "isValidUTF8('a') -> 1",
         ),
+    ]
+}
+
+fn bytes_of_text() -> Vec<ScalarFunction> {
+    vec![
         test("isValidASCII", 1, |text, _| text.is_ascii()).aliases(&["isASCII"]).doc(
             "isValidASCII(text)",
             "Whether all bytes are below 128.",
@@ -310,10 +315,14 @@ fn questions() -> Vec<ScalarFunction> {
     ]
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let mut out = questions();
-    out.extend(sizes());
-    out.extend([
+fn questions() -> Vec<ScalarFunction> {
+    let mut out = starts_and_sequences();
+    out.extend(bytes_of_text());
+    out
+}
+
+fn words() -> Vec<ScalarFunction> {
+    vec![
         mapped("initcapUTF8", initcap).doc(
             "initcapUTF8(text)",
             "The first letter of every word in upper case, all others in lower case.",
@@ -380,6 +389,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Text that ends with c, unless it is empty.",
             "appendTrailingCharIfAbsent('a', '/') -> 'a/'",
         ),
+    ]
+}
+
+fn replacements() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new("overlay", 3..=4, takes_text("overlay", 2, ColumnType::String), |call| {
             overlay(call, false)
         })
@@ -397,6 +411,14 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "As overlay, in characters.",
             "overlayUTF8('Münch', 'u', 2) -> 'Munch'",
         ),
-    ]);
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = questions();
+    out.extend(sizes());
+    out.extend(words());
+    out.extend(replacements());
+
     out
 }
