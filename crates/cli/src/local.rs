@@ -62,34 +62,60 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
     if matches!(args.dialect, DialectName::Starrocks) {
         return Err(Failure::new("dialect \"starrocks\" is not there yet; there is clickhouse"));
     }
-    let format = match &args.format {
-        Some(name) => {
-            FormatKind::parse(name).ok_or_else(|| Failure::new(format!("unknown format {name}")))?
-        }
-        None if terminal::is_terminal() => FormatKind::PrettyCompact,
-        None => FormatKind::TabSeparated,
-    };
+    let format = output_format(args.format.as_deref())?;
     let configuration = args.config.as_deref().map(configuration::read).transpose()?.unwrap_or_default();
     let database = Database::open(Config {
         root: args.path.clone(),
         named_collections: configuration.named_collections,
         ..Config::default()
     })?;
-    let interactive = args.query.is_empty() && io::stdin().is_terminal();
-    let runner = Runner::new(&database, host, format, args.stats || interactive);
-    let ended = runtimes.block_on(async {
-        if let Some(name) = &args.database {
-            runner.rows(&format!("USE `{}`", name.replace('`', "\\`"))).await?;
-        }
-        if !args.query.is_empty() {
-            return run_queries(&runner, &args.query, args.ignore_error).await;
-        }
-        if interactive { Ok(()) } else { run_standard_input(&runner, args.ignore_error).await }
-    });
-    let ended = if interactive && ended.is_ok() { shell::run(&runner, runtimes) } else { ended };
+    let script = Script::new(&args.query, args.database.as_deref(), args.ignore_error);
+    let runner = Runner::new(&database, host, format, args.stats || script.is_interactive());
+    let ended = script.run(&runner, runtimes);
     drop(runner);
     runtimes.block_on(database.close());
     ended
+}
+
+/// The format of answers that name none.
+pub(crate) fn output_format(name: Option<&str>) -> Result<FormatKind, Failure> {
+    match name {
+        Some(name) => FormatKind::parse(name).ok_or_else(|| Failure::new(format!("unknown format {name}"))),
+        None if terminal::is_terminal() => Ok(FormatKind::PrettyCompact),
+        None => Ok(FormatKind::TabSeparated),
+    }
+}
+
+/// Where statements come from; what `client` shares with `local`.
+pub(crate) struct Script<'a> {
+    queries: &'a [String],
+    database: Option<&'a str>,
+    ignore_error: bool,
+}
+
+impl<'a> Script<'a> {
+    pub(crate) fn new(queries: &'a [String], database: Option<&'a str>, ignore_error: bool) -> Script<'a> {
+        Script { queries, database, ignore_error }
+    }
+
+    /// Whether a person will type the statements.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.queries.is_empty() && io::stdin().is_terminal()
+    }
+
+    /// Runs all of them. Call from outside the runtimes.
+    pub(crate) fn run(&self, runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
+        runtimes.block_on(async {
+            if let Some(name) = self.database {
+                runner.rows(&format!("USE `{}`", name.replace('`', "\\`"))).await?;
+            }
+            if !self.queries.is_empty() {
+                return run_queries(runner, self.queries, self.ignore_error).await;
+            }
+            if self.is_interactive() { Ok(()) } else { run_standard_input(runner, self.ignore_error).await }
+        })?;
+        if self.is_interactive() { shell::run(runner, runtimes) } else { Ok(()) }
+    }
 }
 
 /// Runs the statements of `-q`. Data of an INSERT that ends with its format comes from standard input.

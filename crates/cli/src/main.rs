@@ -7,6 +7,7 @@ mod statistics;
 mod progress;
 mod script;
 mod outfile;
+mod remote;
 mod runner;
 mod generate;
 mod endpoint;
@@ -18,6 +19,7 @@ mod docs;
 mod local;
 mod serve_file;
 mod serve;
+mod client;
 mod demo;
 mod bench_insert;
 mod journal_writers;
@@ -50,6 +52,8 @@ enum Command {
     Server(serve::ServerArgs),
     /// Read a password from standard input and print what a configuration file keeps of it
     PasswordVerifier,
+    /// Statements to a server: from -q, the terminal or standard input
+    Client(client::ClientArgs),
     /// Write a data set to a bucket or a folder
     Generate {
         #[command(subcommand)]
@@ -93,6 +97,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Local(args) => local::run(args, &host, &runtimes),
         Command::Server(args) => serve::run(args, &host, &runtimes),
         Command::PasswordVerifier => serve::print_verifier(&host),
+        Command::Client(args) => client::run(args, &host, &runtimes),
         Command::Generate { what } => generate::run(what, &host, runtimes.io()),
         Command::Inspect(args) => inspect::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),

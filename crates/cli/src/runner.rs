@@ -16,6 +16,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::outfile::OpenOutfile;
 use crate::progress::{Moment, ProgressLine};
+use crate::remote::{Answer, Remote};
 use crate::statistics::{Finished, closing_line};
 use crate::terminal;
 
@@ -35,9 +36,25 @@ impl From<Error> for Stop {
     }
 }
 
+/// Where statements run.
+enum Place {
+    Here(Session),
+    /// On a server.
+    There(Remote),
+}
+
+impl Place {
+    async fn execute(&self, request: Request) -> Result<Answer, Error> {
+        match self {
+            Place::Here(session) => Ok(Answer::Rows(Box::new(session.execute(request).await?))),
+            Place::There(remote) => remote.execute(request).await,
+        }
+    }
+}
+
 /// One session and how its answers are shown.
 pub(crate) struct Runner {
-    session: Session,
+    place: Place,
     host: Host,
     format: FormatKind,
     statistics: bool,
@@ -45,12 +62,19 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub(crate) fn new(database: &Arc<Database>, host: &Host, format: FormatKind, statistics: bool) -> Runner {
-        Runner { session: database.session(), host: host.clone(), format, statistics }
+        Runner { place: Place::Here(database.session()), host: host.clone(), format, statistics }
+    }
+
+    /// Statements run on a server; only their answers are shown here.
+    pub(crate) fn of_server(remote: Remote, host: &Host, format: FormatKind, statistics: bool) -> Runner {
+        Runner { place: Place::There(remote), host: host.clone(), format, statistics }
     }
 
     /// Runs `sql` and shows its answer. `body` is data of an INSERT that stands outside its text.
     pub(crate) async fn run(&self, sql: &str, body: Option<BodyStream>) -> Result<(), Stop> {
-        let mut watch = Watch::new(Arc::clone(&self.host.clock), self.statistics);
+        // The memory a statement takes on a server is not this process's.
+        let is_here = matches!(self.place, Place::Here(_));
+        let mut watch = Watch::new(Arc::clone(&self.host.clock), self.statistics && is_here);
         let shown = self.execute_and_show(sql, body, &mut watch).await;
         watch.line.wipe();
         let finished = shown?;
@@ -62,7 +86,10 @@ impl Runner {
 
     /// Runs `sql` and keeps its rows; nothing is shown.
     pub(crate) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>, Error> {
-        self.session.execute(Request::new(sql)).await?.collect().await
+        match self.place.execute(Request::new(sql)).await? {
+            Answer::Rows(outcome) => outcome.collect().await,
+            Answer::Bytes(_) => Err(Error::internal("a look-up answered in a format of its own")),
+        }
     }
 
     async fn execute_and_show(
@@ -73,12 +100,12 @@ impl Runner {
     ) -> Result<Finished, Stop> {
         let request = Request { body, ..Request::new(sql) };
         let progress = Arc::clone(&request.progress);
-        let mut executing = Box::pin(self.session.execute(request));
+        let mut executing = Box::pin(self.place.execute(request));
         let mut interrupted = Box::pin(tokio::signal::ctrl_c());
         let mut asked_to_stop = false;
-        let outcome = loop {
+        let answer = loop {
             tokio::select! {
-                outcome = &mut executing => break outcome?,
+                answer = &mut executing => break answer?,
                 // What is being committed is waited for: its outcome is worth more than the moment it takes.
                 _ = &mut interrupted => {
                     // Whoever asks twice does not want to wait.
@@ -92,16 +119,31 @@ impl Runner {
                 elapsed = watch.tick() => watch.show(moment(&progress, elapsed)),
             }
         };
-        outcome.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
-        if let Some(first) = &outcome.already_loaded {
-            terminal::note(&first.to_string());
-        }
         let shown = tokio::select! {
-            shown = self.show(outcome, watch) => shown,
+            shown = self.show_answer(answer, watch) => shown,
             _ = tokio::signal::ctrl_c() => Err(Error::cancelled().into()),
         };
         let result_rows = shown.inspect_err(|_| progress.cancel())?;
         Ok(watch.finished(result_rows, &progress))
+    }
+
+    async fn show_answer(&self, answer: Answer, watch: &mut Watch) -> Result<Option<u64>, Stop> {
+        match answer {
+            Answer::Rows(outcome) => {
+                outcome.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+                if let Some(first) = &outcome.already_loaded {
+                    terminal::note(&first.to_string());
+                }
+                self.show(*outcome, watch).await
+            }
+            Answer::Bytes(mut bytes) => {
+                while let Some(piece) = bytes.next().await {
+                    watch.line.wipe();
+                    terminal::write(&piece?).map_err(|_| Stop::OutputClosed)?;
+                }
+                Ok(None)
+            }
+        }
     }
 
     /// Writes the answer in its format; answers with the number of rows, if it has rows.

@@ -15,7 +15,7 @@ pub(crate) struct Finished {
     pub(crate) read_rows: u64,
     pub(crate) read_bytes: u64,
     pub(crate) elapsed: Duration,
-    /// Resident memory of the process at its highest while the statement ran.
+    /// Resident memory of the process at its highest while the statement ran; 0 when it ran elsewhere.
     pub(crate) peak_memory_bytes: u64,
 }
 
@@ -40,7 +40,9 @@ pub(crate) fn closing_line(finished: &Finished) -> String {
             scaled(finished.read_bytes, seconds, &[" B", " KB", " MB", " GB", " TB"]),
         ));
     }
-    line.push_str(&format!(" Peak memory usage: {}.", ByteSize(finished.peak_memory_bytes)));
+    if finished.peak_memory_bytes > 0 {
+        line.push_str(&format!(" Peak memory usage: {}.", ByteSize(finished.peak_memory_bytes)));
+    }
     line
 }
 
@@ -81,8 +83,8 @@ mod tests {
              (80.0 million rows/s., 31.1 GB/s.) Peak memory usage: 42.10 MiB."
         );
         let written = Finished { result_rows: None, written_rows: 1_000_000, ..Finished::default() };
-        assert!(closing_line(&written).starts_with("1.00 million rows written. Elapsed: 0.000 sec. Peak"));
-        assert!(closing_line(&Finished::default()).starts_with("Ok. Elapsed"));
+        assert!(closing_line(&written).starts_with("1.00 million rows written. Elapsed: 0.000 sec."));
+        assert_eq!(closing_line(&Finished::default()), "Ok. Elapsed: 0.000 sec.");
         let one = Finished { result_rows: Some(1), ..Finished::default() };
         assert!(closing_line(&one).starts_with("1 row in set."));
     }

@@ -165,6 +165,14 @@ impl QueryProgress {
         ended.load(Ordering::Relaxed) + plan.as_ref().map_or(0, |plan| sum_of(plan.as_ref(), counter))
     }
 
+    /// What a server elsewhere says of a statement that runs there.
+    pub fn observe(&self, read_rows: u64, read_bytes: u64, total_rows: u64, written_rows: u64) {
+        self.scanned_rows.fetch_max(read_rows, Ordering::Relaxed);
+        self.scanned_bytes.fetch_max(read_bytes, Ordering::Relaxed);
+        self.table_rows_total.fetch_max(total_rows, Ordering::Relaxed);
+        self.written_rows.fetch_max(written_rows, Ordering::Relaxed);
+    }
+
     /// Called before a record is written: from now on the statement cannot be given up.
     ///
     /// # Errors
