@@ -154,11 +154,7 @@ impl Session {
         }
         let mut warnings = parsed.warnings.clone();
         if !request.settings.is_empty() {
-            let change = |(name, value): &(String, String)| SettingChange {
-                name: name.clone(),
-                value: SettingText::Quoted(value.clone()),
-            };
-            let changes: Vec<SettingChange> = request.settings.iter().map(change).collect();
+            let changes = as_changes(request.settings);
             warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&changes)?);
         }
         if !parsed.output.settings.is_empty() {
@@ -240,6 +236,12 @@ impl Session {
             _ => Ok(None),
         }
     }
+}
+
+/// Settings of a request, which obey `readonly` as those of a statement do.
+fn as_changes(settings: Vec<(String, String)>) -> Vec<SettingChange> {
+    let change = |(name, value)| SettingChange { name, value: SettingText::Quoted(value) };
+    settings.into_iter().map(change).collect()
 }
 
 /// The FORMAT clause, or the session's word.

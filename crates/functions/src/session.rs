@@ -72,13 +72,9 @@ fn names_of_session(
     function.of_statement().doc(call, description, call)
 }
 
-fn session() -> Vec<ScalarFunction> {
+/// Of the one who asks.
+fn identity() -> Vec<ScalarFunction> {
     vec![
-        session_text("version", |session| &session.version).any_case().doc(
-            "version()",
-            "The version of the server.",
-            "version()",
-        ),
         session_text("currentDatabase", |session| &session.database)
             .any_case()
             .aliases(&["current_database", "database", "schema"])
@@ -120,6 +116,17 @@ fn session() -> Vec<ScalarFunction> {
             &[],
             "The roles a session begins with; there are none.",
         ),
+    ]
+}
+
+/// Of the server that answers.
+fn server() -> Vec<ScalarFunction> {
+    vec![
+        session_text("version", |session| &session.version).any_case().doc(
+            "version()",
+            "The version of the server.",
+            "version()",
+        ),
         session_text("hostName", |session| &session.host_name).any_case().aliases(&["hostname"]).doc(
             "hostName()",
             "The name of the machine.",
@@ -135,6 +142,33 @@ fn session() -> Vec<ScalarFunction> {
             "The name the server shows.",
             "displayName()",
         ),
+        session_text("serverTimezone", |_| "UTC").aliases(&["serverTimeZone"]).doc(
+            "serverTimezone()",
+            "The time zone of the server, whatever that of the session is.",
+            "serverTimezone()",
+        ),
+        session_number("revision", PROTOCOL_REVISION).any_case().doc(
+            "revision()",
+            "The revision of ClickHouse's protocol that is spoken.",
+            "revision()",
+        ),
+        ScalarFunction::new(
+            "uptime",
+            0..=0,
+            |_| Ok(ColumnType::UInt32),
+            |call| {
+                let seconds = (call.session.now_ns - call.session.process_start_ns) / 1_000_000_000;
+                call.each::<UInt32Type>(|_| Ok(wrap(seconds)))
+            },
+        )
+        .of_statement()
+        .doc("uptime()", "Seconds the server has been running.", "uptime()"),
+    ]
+}
+
+/// Of the query and what it runs with.
+fn query() -> Vec<ScalarFunction> {
+    vec![
         session_text("queryID", |session| &session.query_id).any_case().aliases(&["query_id"]).doc(
             "queryID()",
             "The id of the query.",
@@ -148,16 +182,6 @@ fn session() -> Vec<ScalarFunction> {
             .any_case()
             .aliases(&["current_query_id"])
             .doc("currentQueryID()", "The id of the query.", "currentQueryID()"),
-        session_text("serverTimezone", |_| "UTC").aliases(&["serverTimeZone"]).doc(
-            "serverTimezone()",
-            "The time zone of the server, whatever that of the session is.",
-            "serverTimezone()",
-        ),
-        session_number("revision", PROTOCOL_REVISION).any_case().doc(
-            "revision()",
-            "The revision of ClickHouse's protocol that is spoken.",
-            "revision()",
-        ),
         ScalarFunction::new(
             "connectionId",
             0..=0,
@@ -182,17 +206,6 @@ fn session() -> Vec<ScalarFunction> {
             "The value of a setting, or the default if there is no such setting.",
             "getSettingOrDefault('nosuch', 5)",
         ),
-        ScalarFunction::new(
-            "uptime",
-            0..=0,
-            |_| Ok(ColumnType::UInt32),
-            |call| {
-                let seconds = (call.session.now_ns - call.session.process_start_ns) / 1_000_000_000;
-                call.each::<UInt32Type>(|_| Ok(wrap(seconds)))
-            },
-        )
-        .of_statement()
-        .doc("uptime()", "Seconds the server has been running.", "uptime()"),
     ]
 }
 
@@ -252,7 +265,9 @@ fn random() -> Vec<ScalarFunction> {
 }
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
-    let mut out = session();
+    let mut out = identity();
+    out.extend(server());
+    out.extend(query());
     out.extend(random());
     out
 }

@@ -45,10 +45,12 @@ enum Source {
 }
 use Source::{From, Null, Of, Text};
 
+type Keeps = fn(&str) -> bool;
+
 struct View {
     over: fn() -> SystemTable,
     /// Rows are kept where this column's text fits.
-    keeps: Option<(&'static str, fn(&str) -> bool)>,
+    keeps: Option<(&'static str, Keeps)>,
     columns: &'static [(&'static str, &'static str, Source)],
 }
 
