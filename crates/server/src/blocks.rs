@@ -94,7 +94,7 @@ fn next_block(held: &mut BytesMut) -> Result<Option<Bytes>, Error> {
     let (method, mut sizes) = (header[0], &header[1..]);
     let size = usize::try_from(sizes.get_u32_le()).unwrap_or(usize::MAX);
     let raw_size = usize::try_from(sizes.get_u32_le()).unwrap_or(usize::MAX);
-    if size < HEADER_BYTES || size > BLOCK_BYTES_MAX || raw_size > BLOCK_BYTES_MAX {
+    if !(HEADER_BYTES..=BLOCK_BYTES_MAX).contains(&size) || raw_size > BLOCK_BYTES_MAX {
         let message = format!("a compressed block declares {size} bytes, {raw_size} raw");
         return Err(
             bad(39, message).with_hint("decompress=1 is for bodies in ClickHouse's own compressed blocks")

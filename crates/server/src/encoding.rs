@@ -71,7 +71,7 @@ pub(crate) fn decoded(mut body: BodyStream, codings: &[String], blocks: bool) ->
 pub(crate) enum Encoding {
     Plain,
     Blocks(BlockWriter),
-    Http { name: &'static str, encoder: Option<OutputEncoder> },
+    Http { name: &'static str, encoder: Option<Box<OutputEncoder>> },
 }
 
 impl Encoding {
@@ -85,7 +85,7 @@ impl Encoding {
         }
         let Some(name) = coding else { return Ok(Encoding::Plain) };
         let method = CODINGS.iter().find(|(http, _)| *http == name).map_or(name, |(_, ours)| *ours);
-        Ok(Encoding::Http { name, encoder: Some(OutputEncoder::of_method(method, None)?) })
+        Ok(Encoding::Http { name, encoder: Some(Box::new(OutputEncoder::of_method(method, None)?)) })
     }
 
     /// `Content-Encoding` of the answer.

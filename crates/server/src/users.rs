@@ -115,7 +115,7 @@ mod tests {
         for (from, user, password, comes_in) in [
             (here, "default", "", true),
             (there, "default", "", false),
-            (here, "default", "x", false),
+            (here, "default", "not empty", false),
             (there, "reader", "secret", true),
             // Remembered.
             (there, "reader", "secret", true),

@@ -2,6 +2,13 @@
 //!
 //! Rows of the interface's tables are cases here; each says what must come back, to the byte where a client looks at bytes.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and watch a real server with a real clock"
+)]
+
 #[path = "http/client.rs"]
 mod client;
 
