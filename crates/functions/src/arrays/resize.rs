@@ -160,9 +160,10 @@ fn replicate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn pushed_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
-        let element = element_of(args, 0, name)?;
-        let value = contained(args[1].column_type.clone());
-        Ok(ColumnType::Array(Box::new(supertype([element, &value])?)))
+        element_of(args, 0, name)?;
+        // As arrays, because the empty one takes any element.
+        let pushed = ColumnType::Array(Box::new(contained(args[1].column_type.clone())));
+        supertype([&args[0].column_type, &pushed])
     }
 }
 

@@ -102,17 +102,25 @@ fn chosen(call: &Call<'_>, wanted: impl Fn(usize, usize) -> bool) -> Result<Arra
     })
 }
 
-/// An intersection has no type larger than its smallest argument's elements need, so its type is the first's unless
-/// only another one can hold NULL.
+/// What is in all arguments fits the type of elements that fits all of theirs, if one of them does.
 fn intersect_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let common = common_type("arrayIntersect")(args)?;
-    let ColumnType::Array(element) = &common else { return Ok(common) };
-    let all_nullable = args.iter().all(|arg| match &arg.column_type {
-        ColumnType::Array(element) => element.is_nullable(),
-        _ => false,
-    });
-    let plain = element.value_type().clone();
-    Ok(ColumnType::Array(Box::new(if all_nullable { plain.nullable() } else { plain })))
+    let ColumnType::Array(widest) = &common else { return Ok(common) };
+    let elements: Vec<&ColumnType> = args
+        .iter()
+        .filter_map(|arg| match &arg.column_type {
+            ColumnType::Array(element) => Some(&**element),
+            _ => None,
+        })
+        .collect();
+    let fits =
+        |narrow: &ColumnType, wide: &ColumnType| supertype([narrow, wide]).is_ok_and(|both| both == *wide);
+    let plain = |element: &ColumnType| element.value_type().clone();
+    let narrowest =
+        elements.iter().find(|narrow| elements.iter().all(|wide| fits(&plain(narrow), &plain(wide))));
+    let element = plain(narrowest.map_or(&**widest, |narrowest| *narrowest));
+    let nullable = elements.iter().all(|element| element.is_nullable());
+    Ok(ColumnType::Array(Box::new(if nullable { element.nullable() } else { element })))
 }
 
 fn intersect(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
