@@ -8,7 +8,8 @@ use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::{Int8Type, UInt64Type};
 use model::{ColumnType, EnumValues, TupleElement, type_name};
 
-use super::document::{Document, Item, Kind};
+use super::call_path::{Name, Path, check, documents, each, items};
+use super::document::{Item, Kind};
 use super::values::Builder;
 use super::write;
 use crate::call::{ArgType, Call};
@@ -16,91 +17,7 @@ use crate::cast::CastMode;
 use crate::container::{list_of, offsets_of, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
-use crate::rows::{Numbers, Texts, constant_text};
-
-/// One argument of a path.
-enum Step {
-    Key(Texts),
-    Place(Numbers<arrow::datatypes::Int64Type>),
-}
-
-/// The arguments between the text and `end`.
-struct Path {
-    steps: Vec<Step>,
-    any_case: bool,
-}
-
-impl Path {
-    fn new(call: &Call<'_>, end: usize, any_case: bool) -> Result<Self, FunctionError> {
-        let mut steps = Vec::new();
-        for index in 1..end {
-            let is_key = call.arg(index)?.column_type.is_string();
-            steps.push(if is_key { Step::Key(call.texts(index)?) } else { Step::Place(call.ints(index)?) });
-        }
-        Ok(Self { steps, any_case })
-    }
-
-    /// What is at the path of a row, and the key it was found under.
-    fn find<'d>(&self, row: usize, root: Item<'d>) -> Option<(Item<'d>, &'d str)> {
-        let mut found = (root, "");
-        for step in &self.steps {
-            found = match step {
-                Step::Key(keys) => self.by_key(found.0, keys.get(row))?,
-                Step::Place(places) => by_place(found.0, places.get(row))?,
-            };
-        }
-        Some(found)
-    }
-
-    fn by_key<'d>(&self, item: Item<'d>, wanted: &str) -> Option<(Item<'d>, &'d str)> {
-        let same = |key: &str| if self.any_case { key.eq_ignore_ascii_case(wanted) } else { key == wanted };
-        item.pairs().find(|(key, _)| same(key)).map(|(key, value)| (value, key))
-    }
-}
-
-/// Places count from 1, and from the end from -1.
-fn by_place(item: Item<'_>, place: i64) -> Option<(Item<'_>, &str)> {
-    let count = i64::try_from(item.count()).ok()?;
-    let at = usize::try_from(if place < 0 { count + place } else { place - 1 }).ok()?;
-    match item.kind() {
-        Kind::Object => item.pairs().nth(at).map(|(key, value)| (value, key)),
-        _ => item.elements().nth(at).map(|element| (element, "")),
-    }
-}
-
-fn check(args: &[ArgType], end: usize, name: &str) -> Result<(), FunctionError> {
-    for (index, arg) in args.iter().enumerate().take(end) {
-        let fits = arg.column_type.is_string() || index > 0 && arg.column_type.is_integer();
-        if !fits {
-            return Err(FunctionError::illegal_type(&arg.column_type, name));
-        }
-    }
-    Ok(())
-}
-
-/// What a function with a path is called, and whether keys are found in any case.
-#[derive(Clone, Copy)]
-struct Name {
-    name: &'static str,
-    any_case: bool,
-}
-
-/// What each row's text has at the path, read by `read`.
-fn each<T>(
-    call: &Call<'_>,
-    name: Name,
-    mut read: impl FnMut(Option<(Item<'_>, &str)>) -> T,
-) -> Result<Vec<T>, FunctionError> {
-    let texts = call.texts(0)?;
-    let path = Path::new(call, call.args.len(), name.any_case)?;
-    let mut document = Document::new();
-    let mut out = Vec::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let root = if call.is_null(row) { None } else { document.read(texts.get(row)) };
-        out.push(read(root.and_then(|root| path.find(row, root))));
-    }
-    Ok(out)
-}
+use crate::rows::constant_text;
 
 fn flag(name: &'static str, read: fn(Option<Item<'_>>) -> bool) -> ScalarFunction {
     let rule = move |args: &[ArgType]| check(args, args.len(), name).map(|()| ColumnType::UInt8);
@@ -140,24 +57,6 @@ fn extracted(
     let items = items(&documents, &path);
     let builder = Builder { caster: call.caster(CastMode::OrNull), flags_are_numbers };
     builder.column(&items, to)
-}
-
-fn documents<'t>(call: &Call<'_>, texts: &'t Texts) -> Vec<Document<'t>> {
-    (0..call.rows)
-        .map(|row| {
-            let mut document = Document::new();
-            if !call.is_null(row) {
-                document.read(texts.get(row));
-            }
-            document
-        })
-        .collect()
-}
-
-fn items<'d>(documents: &'d [Document<'d>], path: &Path) -> Vec<Option<Item<'d>>> {
-    let find =
-        |(row, document): (usize, &'d Document<'d>)| path.find(row, document.root()?).map(|(item, _)| item);
-    documents.iter().enumerate().map(find).collect()
 }
 
 fn written(name: Name, write: fn(Option<(Item<'_>, &str)>, &mut String)) -> ScalarFunction {

@@ -5,6 +5,7 @@
 mod document;
 mod write;
 mod values;
+mod call_path;
 mod extract;
 mod simple;
 mod path;

@@ -131,7 +131,6 @@ fn numbers() -> Vec<ScalarFunction> {
 }
 
 fn fields() -> Vec<ScalarFunction> {
-    use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
     vec![
         function("simpleJSONExtractBool", ColumnType::UInt8, |call, json, names| {
             call.each_flag(|row| {

@@ -106,10 +106,22 @@ fn cut_www(url: &str, out: &mut String) {
     }
 }
 
-/// `name=value` pairs of the query and, as ClickHouse does, of the fragment.
+/// `name=value` pairs of the query and, as ClickHouse does, of the fragment; a name without a value counts where another
+/// parameter follows.
 fn parameters(url: &str) -> impl Iterator<Item = &str> {
     let start = url.find(['?', '#']).map_or(url.len(), |at| at + 1);
-    url[start..].split(['&', '?', '#', ';']).filter(|pair| !pair.is_empty())
+    let mut rest = &url[start..];
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let end = rest.find(['&', '?', '#']).unwrap_or(rest.len());
+            let (pair, after) = rest.split_at(end);
+            rest = after.get(1..).unwrap_or("");
+            if pair.contains('=') || !pair.is_empty() && after.starts_with('&') {
+                return Some(pair);
+            }
+        }
+        None
+    })
 }
 
 fn parameter<'a>(url: &'a str, name: &str) -> &'a str {

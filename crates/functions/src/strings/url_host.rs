@@ -67,13 +67,11 @@ fn levels(url: &str, from: usize) -> Vec<&str> {
     let mut out = Vec::new();
     let mut at = from;
     while at < url.len() {
-        match bytes[at..].iter().position(is_separator) {
+        // A level has at least one character, be it a separator itself.
+        match bytes[at + 1..].iter().position(is_separator) {
             Some(offset) => {
-                // Separators next to each other are one.
-                let end =
-                    at + offset + bytes[at + offset..].iter().take_while(|byte| is_separator(byte)).count();
-                out.push(&url[..end]);
-                at = end;
+                at += offset + 2;
+                out.push(&url[..at]);
             }
             None => {
                 out.push(url);
@@ -86,6 +84,7 @@ fn levels(url: &str, from: usize) -> Vec<&str> {
 
 fn hierarchy(url: &str) -> Vec<&str> {
     match protocol(url) {
+        "" if url.is_empty() => vec![],
         "" => vec![url],
         scheme => levels(url, (scheme.len() + 3).min(url.len())),
     }
