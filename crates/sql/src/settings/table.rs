@@ -30,6 +30,7 @@ ttl_only_drop_parts             Bool, "0", NoEffect, "Whether old rows go only w
 fsync_after_insert              Bool, "1", NoEffect, "Whether a part is synced; every part is.";
 fsync_part_directory            Bool, "1", NoEffect, "Whether its directory is synced; it is.";
 non_replicated_deduplication_window UInt64, "0", Obeyed, "Inserts remembered to find repeated ones by their rows; 0 compares none.";
+replicated_deduplication_window UInt64, "10000", NoEffect, "The same in replicated tables, of which there are none.";
 storage_policy                  Text, "default", NoEffect, "Disks of the table.";
 disk                            Text, "", NoEffect, "Disk of the table.";
 default_compression_codec       Text, "", NoEffect, "Codec of columns without one.";
