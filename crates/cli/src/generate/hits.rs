@@ -191,7 +191,7 @@ impl<'a> HitRows<'a> {
             Arc::new(visits.iter().map(|v| i16::try_from(get(v)).unwrap_or(i16::MAX)).collect::<Int16Array>())
         };
         let time = |get: &dyn Fn(&Visit) -> i64| -> ArrayRef {
-            Arc::new(visits.iter().map(get).collect::<TimestampSecondArray>().with_timezone("UTC"))
+            Arc::new(TimestampSecondArray::from_iter_values(visits.iter().map(get)).with_timezone("UTC"))
         };
         let text = |push: &dyn Fn(&Visit, &mut Vec<u8>)| -> Result<ArrayRef, ArrowError> {
             let mut column = TextColumn::default();
@@ -210,7 +210,7 @@ impl<'a> HitRows<'a> {
             Fact::LocalTime => time(&|v| v.second + i64::from(v.region() % 12) * 3_600),
             Fact::Date => {
                 let days = visits.iter().map(|v| i32::try_from(v.second / DAY).unwrap_or(0));
-                Arc::new(days.collect::<Date32Array>())
+                Arc::new(Date32Array::from_iter_values(days))
             }
             Fact::Title => text(&|v, out| push_title(self.prose, v.counter, v.page, out))?,
             Fact::Url => text(&|v, out| push_url(self.prose, v.counter, v.page, out))?,

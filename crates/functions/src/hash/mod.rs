@@ -11,6 +11,8 @@ mod checksum;
 mod columns;
 mod digest;
 
+pub use city::city_hash_128;
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};

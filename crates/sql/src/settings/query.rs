@@ -40,7 +40,6 @@ http_headers_progress_interval_ms Milliseconds, "100", NoEffect, "Time between p
 add_http_cors_header            Bool, "0", NoEffect, "Whether HTTP answers allow other origins.";
 enable_http_compression         Bool, "0", Obeyed, "0 in a URL leaves HTTP answers uncompressed; else what the client allows is done.";
 cancel_http_readonly_queries_on_client_close Bool, "0", NoEffect, "Whether a query whose HTTP client went away is cancelled; it always is.";
-enable_http_compression         Bool, "0", NoEffect, "Whether HTTP answers are compressed when the client allows it.";
 http_zlib_compression_level     UInt64, "3", NoEffect, "Level of that compression.";
 describe_include_subcolumns     Bool, "0", Refused, "Whether DESCRIBE lists parts of columns, too.";
 allow_nondeterministic_mutations Bool, "0", NoEffect, "Whether mutations may call functions that depend on chance.";
