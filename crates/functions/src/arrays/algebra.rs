@@ -352,100 +352,115 @@ fn flatten() -> ScalarFunction {
         .own_nulls()
 }
 
+/// Functions of two tuples: name, step, documentation.
+const PAIRS: &[[&str; 5]] = &[
+    [
+        "tuplePlus",
+        "plus",
+        "tuplePlus(a, b)",
+        "The sums of the elements.",
+        "tuplePlus((1, 2), (3, 4)) -> (4,6)",
+    ],
+    [
+        "tupleMinus",
+        "minus",
+        "tupleMinus(a, b)",
+        "The differences of the elements.",
+        "tupleMinus((1, 2), (3, 4)) -> (-2,-2)",
+    ],
+    [
+        "tupleMultiply",
+        "multiply",
+        "tupleMultiply(a, b)",
+        "The products of the elements.",
+        "tupleMultiply((1, 2), (3, 4)) -> (3,8)",
+    ],
+    [
+        "tupleDivide",
+        "divide",
+        "tupleDivide(a, b)",
+        "The quotients of the elements.",
+        "tupleDivide((1, 2), (2, 4)) -> (0.5,0.5)",
+    ],
+    [
+        "tupleIntDiv",
+        "intDiv",
+        "tupleIntDiv(a, b)",
+        "The whole quotients of the elements.",
+        "tupleIntDiv((5, 7), (2, 2)) -> (2,3)",
+    ],
+    [
+        "tupleIntDivOrZero",
+        "intDivOrZero",
+        "tupleIntDivOrZero(a, b)",
+        "The whole quotients of the elements, 0 where the divisor is.",
+        "tupleIntDivOrZero((5, 7), (0, 2)) -> (0,3)",
+    ],
+    [
+        "tupleModulo",
+        "modulo",
+        "tupleModulo(a, b)",
+        "The remainders of the elements.",
+        "tupleModulo((5, 7), (2, 3)) -> (1,1)",
+    ],
+];
+
+/// Functions of a tuple and a number.
+const BY_NUMBER: &[[&str; 5]] = &[
+    [
+        "tupleMultiplyByNumber",
+        "multiply",
+        "tupleMultiplyByNumber(tuple, n)",
+        "Each element times n.",
+        "tupleMultiplyByNumber((1, 2), 3) -> (3,6)",
+    ],
+    [
+        "tupleDivideByNumber",
+        "divide",
+        "tupleDivideByNumber(tuple, n)",
+        "Each element divided by n.",
+        "tupleDivideByNumber((1, 2), 2) -> (0.5,1)",
+    ],
+    [
+        "tupleIntDivByNumber",
+        "intDiv",
+        "tupleIntDivByNumber(tuple, n)",
+        "The whole quotient of each element and n.",
+        "tupleIntDivByNumber((5, 7), 2) -> (2,3)",
+    ],
+    [
+        "tupleIntDivOrZeroByNumber",
+        "intDivOrZero",
+        "tupleIntDivOrZeroByNumber(tuple, n)",
+        "The whole quotient of each element and n, 0 if n is.",
+        "tupleIntDivOrZeroByNumber((5, 7), 0) -> (0,0)",
+    ],
+    [
+        "tupleModuloByNumber",
+        "modulo",
+        "tupleModuloByNumber(tuple, n)",
+        "The remainder of each element and n.",
+        "tupleModuloByNumber((5, 7), 2) -> (1,1)",
+    ],
+];
+
+fn aliases(name: &str) -> &'static [&'static str] {
+    match name {
+        "tuplePlus" => &["vectorSum"],
+        "tupleMinus" => &["vectorDifference"],
+        _ => &[],
+    }
+}
+
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    let pair = |name: &'static str, by, signature, description, example| {
-        of_pairs(name, by).doc(signature, description, example)
-    };
-    let number = |name: &'static str, by, signature, description, example| {
+    let pairs = PAIRS.iter().map(|[name, by, signature, description, example]| {
+        of_pairs(name, by).aliases(aliases(name)).doc(signature, description, example)
+    });
+    let numbers = BY_NUMBER.iter().map(|[name, by, signature, description, example]| {
         by_number(name, by).doc(signature, description, example)
-    };
-    vec![
-        pair(
-            "tuplePlus",
-            "plus",
-            "tuplePlus(a, b)",
-            "The sums of the elements.",
-            "tuplePlus((1, 2), (3, 4)) -> (4,6)",
-        )
-        .aliases(&["vectorSum"]),
-        pair(
-            "tupleMinus",
-            "minus",
-            "tupleMinus(a, b)",
-            "The differences of the elements.",
-            "tupleMinus((1, 2), (3, 4)) -> (-2,-2)",
-        )
-        .aliases(&["vectorDifference"]),
-        pair(
-            "tupleMultiply",
-            "multiply",
-            "tupleMultiply(a, b)",
-            "The products of the elements.",
-            "tupleMultiply((1, 2), (3, 4)) -> (3,8)",
-        ),
-        pair(
-            "tupleDivide",
-            "divide",
-            "tupleDivide(a, b)",
-            "The quotients of the elements.",
-            "tupleDivide((1, 2), (2, 4)) -> (0.5,0.5)",
-        ),
-        pair(
-            "tupleIntDiv",
-            "intDiv",
-            "tupleIntDiv(a, b)",
-            "The whole quotients of the elements.",
-            "tupleIntDiv((5, 7), (2, 2)) -> (2,3)",
-        ),
-        pair(
-            "tupleIntDivOrZero",
-            "intDivOrZero",
-            "tupleIntDivOrZero(a, b)",
-            "The whole quotients of the elements, 0 where the divisor is.",
-            "tupleIntDivOrZero((5, 7), (0, 2)) -> (0,3)",
-        ),
-        pair(
-            "tupleModulo",
-            "modulo",
-            "tupleModulo(a, b)",
-            "The remainders of the elements.",
-            "tupleModulo((5, 7), (2, 3)) -> (1,1)",
-        ),
-        number(
-            "tupleMultiplyByNumber",
-            "multiply",
-            "tupleMultiplyByNumber(tuple, n)",
-            "Each element times n.",
-            "tupleMultiplyByNumber((1, 2), 3) -> (3,6)",
-        ),
-        number(
-            "tupleDivideByNumber",
-            "divide",
-            "tupleDivideByNumber(tuple, n)",
-            "Each element divided by n.",
-            "tupleDivideByNumber((1, 2), 2) -> (0.5,1)",
-        ),
-        number(
-            "tupleIntDivByNumber",
-            "intDiv",
-            "tupleIntDivByNumber(tuple, n)",
-            "The whole quotient of each element and n.",
-            "tupleIntDivByNumber((5, 7), 2) -> (2,3)",
-        ),
-        number(
-            "tupleIntDivOrZeroByNumber",
-            "intDivOrZero",
-            "tupleIntDivOrZeroByNumber(tuple, n)",
-            "The whole quotient of each element and n, 0 if n is.",
-            "tupleIntDivOrZeroByNumber((5, 7), 0) -> (0,0)",
-        ),
-        number(
-            "tupleModuloByNumber",
-            "modulo",
-            "tupleModuloByNumber(tuple, n)",
-            "The remainder of each element and n.",
-            "tupleModuloByNumber((5, 7), 2) -> (1,1)",
-        ),
+    });
+    let mut all: Vec<ScalarFunction> = pairs.chain(numbers).collect();
+    all.extend([
         negate().doc(
             "tupleNegate(tuple)",
             "Each element with the other sign.",
@@ -466,5 +481,6 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The elements of tuples inside of tuples as one tuple.",
             "flattenTuple(CAST((1, tuple(2)), 'Tuple(a UInt8, b Tuple(c UInt8))')) -> (1,2)",
         ),
-    ]
+    ]);
+    all
 }

@@ -241,24 +241,9 @@ fn maps() -> Vec<ScalarFunction> {
     ]
 }
 
-pub(super) fn functions() -> Vec<ScalarFunction> {
-    let mut out = maps();
-    out.extend([
-        ScalarFunction::new("has", 2..=2, asks("has", ColumnType::UInt8), has).own_nulls().doc(
-            "has(array, x)",
-            "Whether x is in the array.",
-            "has([1, 2], 2) -> 1",
-        ),
-        ScalarFunction::new("hasAll", 2..=2, pair_type("hasAll"), |call| has_many(call, true)).doc(
-            "hasAll(array, other)",
-            "Whether all elements of the other array are in the first.",
-            "hasAll([1, 2], [2]) -> 1",
-        ),
-        ScalarFunction::new("hasAny", 2..=2, pair_type("hasAny"), |call| has_many(call, false)).doc(
-            "hasAny(array, other)",
-            "Whether any element of the other array is in the first.",
-            "hasAny([1, 2], [2, 3]) -> 1",
-        ),
+/// Functions that are another one with a small difference.
+fn variants() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new("notHas", 2..=2, asks("notHas", ColumnType::UInt8), |call| {
             let found = occurrences(call, |found| u64::from(found.next().is_none()))?;
             let found = found.as_primitive::<UInt64Type>();
@@ -293,6 +278,28 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "arrayElementOrNull(array, n)",
             "The nth element, from 1 or from the end, or NULL if there is none.",
             "arrayElementOrNull([5, 6], 3) -> NULL",
+        ),
+    ]
+}
+
+pub(super) fn functions() -> Vec<ScalarFunction> {
+    let mut out = maps();
+    out.extend(variants());
+    out.extend([
+        ScalarFunction::new("has", 2..=2, asks("has", ColumnType::UInt8), has).own_nulls().doc(
+            "has(array, x)",
+            "Whether x is in the array.",
+            "has([1, 2], 2) -> 1",
+        ),
+        ScalarFunction::new("hasAll", 2..=2, pair_type("hasAll"), |call| has_many(call, true)).doc(
+            "hasAll(array, other)",
+            "Whether all elements of the other array are in the first.",
+            "hasAll([1, 2], [2]) -> 1",
+        ),
+        ScalarFunction::new("hasAny", 2..=2, pair_type("hasAny"), |call| has_many(call, false)).doc(
+            "hasAny(array, other)",
+            "Whether any element of the other array is in the first.",
+            "hasAny([1, 2], [2, 3]) -> 1",
         ),
         ScalarFunction::new("indexOf", 2..=2, asks("indexOf", ColumnType::UInt64), |call| {
             occurrences(call, |found| found.next().map_or(0, u64_of))

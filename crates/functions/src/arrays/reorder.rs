@@ -230,7 +230,7 @@ fn pop(call: &Call<'_>, first: bool) -> Result<ArrayRef, FunctionError> {
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    vec![
+    let mut all = vec![
         ScalarFunction::new("arraySlice", 2..=3, same_array("arraySlice"), slice).doc(
             "arraySlice(array, offset[, length])",
             "A part of the array.",
@@ -285,6 +285,13 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The array without its first element.",
             "arrayPopFront([1, 2]) -> [2]",
         ),
+    ];
+    all.extend(numbering());
+    all
+}
+
+fn numbering() -> Vec<ScalarFunction> {
+    vec![
         ScalarFunction::new(
             "arrayUniq",
             1..=usize::MAX,

@@ -226,116 +226,119 @@ fn normalized(
     .doc(doc.0, doc.1, doc.2)
 }
 
+/// A name, its aliases, what is asked, the documentation.
+type Row<Q> = (&'static str, &'static [&'static str], Q, (&'static str, &'static str, &'static str));
+
+const QUESTIONS: &[Row<Question>] = &[
+    (
+        "L1Norm",
+        &["normL1"],
+        Question::Length(Norm::L1),
+        ("L1Norm(vector)", "The sum of the absolute values.", "L1Norm((1, -2)) -> 3"),
+    ),
+    (
+        "L2Norm",
+        &["normL2"],
+        Question::Length(Norm::L2),
+        ("L2Norm(vector)", "The square root of the sum of squares.", "L2Norm((3, 4)) -> 5"),
+    ),
+    (
+        "L2SquaredNorm",
+        &["normL2Squared"],
+        Question::Length(Norm::L2Squared),
+        ("L2SquaredNorm(vector)", "The sum of squares.", "L2SquaredNorm((3, 4)) -> 25"),
+    ),
+    (
+        "LinfNorm",
+        &["normLinf"],
+        Question::Length(Norm::Linf),
+        ("LinfNorm(vector)", "The largest absolute value.", "LinfNorm((1, -3)) -> 3"),
+    ),
+    (
+        "LpNorm",
+        &["normLp"],
+        Question::Length(Norm::Lp),
+        ("LpNorm(vector, p)", "The pth root of the sum of pth powers.", "LpNorm((3, 4), 2) -> 5"),
+    ),
+    (
+        "L1Distance",
+        &["distanceL1"],
+        Question::Distance(Norm::L1),
+        ("L1Distance(a, b)", "The L1Norm of the difference.", "L1Distance((1, 2), (3, 5)) -> 5"),
+    ),
+    (
+        "L2Distance",
+        &["distanceL2"],
+        Question::Distance(Norm::L2),
+        ("L2Distance(a, b)", "The L2Norm of the difference.", "L2Distance((1, 2), (4, 6)) -> 5"),
+    ),
+    (
+        "L2SquaredDistance",
+        &["distanceL2Squared"],
+        Question::Distance(Norm::L2Squared),
+        (
+            "L2SquaredDistance(a, b)",
+            "The L2SquaredNorm of the difference.",
+            "L2SquaredDistance((1, 2), (4, 6)) -> 25",
+        ),
+    ),
+    (
+        "LinfDistance",
+        &["distanceLinf"],
+        Question::Distance(Norm::Linf),
+        ("LinfDistance(a, b)", "The LinfNorm of the difference.", "LinfDistance((1, 2), (4, 6)) -> 4"),
+    ),
+    (
+        "LpDistance",
+        &["distanceLp"],
+        Question::Distance(Norm::Lp),
+        ("LpDistance(a, b, p)", "The LpNorm of the difference.", "LpDistance((1, 2), (4, 6), 2) -> 5"),
+    ),
+    (
+        "cosineDistance",
+        &["distanceCosine"],
+        Question::Cosine,
+        (
+            "cosineDistance(a, b)",
+            "1 less the cosine of the angle between the vectors.",
+            "cosineDistance((1, 0), (0, 1)) -> 1",
+        ),
+    ),
+];
+
+const NORMALIZED: &[Row<Norm>] = &[
+    (
+        "L1Normalize",
+        &["normalizeL1"],
+        Norm::L1,
+        ("L1Normalize(tuple)", "The tuple divided by its L1Norm.", "L1Normalize((1, 3)) -> (0.25,0.75)"),
+    ),
+    (
+        "L2Normalize",
+        &["normalizeL2"],
+        Norm::L2,
+        ("L2Normalize(tuple)", "The tuple divided by its L2Norm.", "L2Normalize((3, 4)) -> (0.6,0.8)"),
+    ),
+    (
+        "LinfNormalize",
+        &["normalizeLinf"],
+        Norm::Linf,
+        ("LinfNormalize(tuple)", "The tuple divided by its LinfNorm.", "LinfNormalize((3, 4)) -> (0.75,1)"),
+    ),
+    (
+        "LpNormalize",
+        &["normalizeLp"],
+        Norm::Lp,
+        ("LpNormalize(tuple, p)", "The tuple divided by its LpNorm.", "LpNormalize((3, 4), 2) -> (0.6,0.8)"),
+    ),
+];
+
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    use Question::{Cosine, Distance, Length};
-    let mut all = vec![
-        vector(
-            "L1Norm",
-            &["normL1"],
-            Length(Norm::L1),
-            ("L1Norm(vector)", "The sum of the absolute values.", "L1Norm((1, -2)) -> 3"),
-        ),
-        vector(
-            "L2Norm",
-            &["normL2"],
-            Length(Norm::L2),
-            ("L2Norm(vector)", "The square root of the sum of squares.", "L2Norm((3, 4)) -> 5"),
-        ),
-        vector(
-            "L2SquaredNorm",
-            &["normL2Squared"],
-            Length(Norm::L2Squared),
-            ("L2SquaredNorm(vector)", "The sum of squares.", "L2SquaredNorm((3, 4)) -> 25"),
-        ),
-        vector(
-            "LinfNorm",
-            &["normLinf"],
-            Length(Norm::Linf),
-            ("LinfNorm(vector)", "The largest absolute value.", "LinfNorm((1, -3)) -> 3"),
-        ),
-        vector(
-            "LpNorm",
-            &["normLp"],
-            Length(Norm::Lp),
-            ("LpNorm(vector, p)", "The pth root of the sum of pth powers.", "LpNorm((3, 4), 2) -> 5"),
-        ),
-        vector(
-            "L1Distance",
-            &["distanceL1"],
-            Distance(Norm::L1),
-            ("L1Distance(a, b)", "The L1Norm of the difference.", "L1Distance((1, 2), (3, 5)) -> 5"),
-        ),
-        vector(
-            "L2Distance",
-            &["distanceL2"],
-            Distance(Norm::L2),
-            ("L2Distance(a, b)", "The L2Norm of the difference.", "L2Distance((1, 2), (4, 6)) -> 5"),
-        ),
-        vector(
-            "L2SquaredDistance",
-            &["distanceL2Squared"],
-            Distance(Norm::L2Squared),
-            (
-                "L2SquaredDistance(a, b)",
-                "The L2SquaredNorm of the difference.",
-                "L2SquaredDistance((1, 2), (4, 6)) -> 25",
-            ),
-        ),
-        vector(
-            "LinfDistance",
-            &["distanceLinf"],
-            Distance(Norm::Linf),
-            ("LinfDistance(a, b)", "The LinfNorm of the difference.", "LinfDistance((1, 2), (4, 6)) -> 4"),
-        ),
-        vector(
-            "LpDistance",
-            &["distanceLp"],
-            Distance(Norm::Lp),
-            ("LpDistance(a, b, p)", "The LpNorm of the difference.", "LpDistance((1, 2), (4, 6), 2) -> 5"),
-        ),
-        vector(
-            "cosineDistance",
-            &["distanceCosine"],
-            Cosine,
-            (
-                "cosineDistance(a, b)",
-                "1 less the cosine of the angle between the vectors.",
-                "cosineDistance((1, 0), (0, 1)) -> 1",
-            ),
-        ),
-        normalized(
-            "L1Normalize",
-            &["normalizeL1"],
-            Norm::L1,
-            ("L1Normalize(tuple)", "The tuple divided by its L1Norm.", "L1Normalize((1, 3)) -> (0.25,0.75)"),
-        ),
-        normalized(
-            "L2Normalize",
-            &["normalizeL2"],
-            Norm::L2,
-            ("L2Normalize(tuple)", "The tuple divided by its L2Norm.", "L2Normalize((3, 4)) -> (0.6,0.8)"),
-        ),
-        normalized(
-            "LinfNormalize",
-            &["normalizeLinf"],
-            Norm::Linf,
-            (
-                "LinfNormalize(tuple)",
-                "The tuple divided by its LinfNorm.",
-                "LinfNormalize((3, 4)) -> (0.75,1)",
-            ),
-        ),
-        normalized(
-            "LpNormalize",
-            &["normalizeLp"],
-            Norm::Lp,
-            (
-                "LpNormalize(tuple, p)",
-                "The tuple divided by its LpNorm.",
-                "LpNormalize((3, 4), 2) -> (0.6,0.8)",
-            ),
-        ),
-    ];
+    let questions =
+        QUESTIONS.iter().map(|(name, aliases, question, doc)| vector(name, aliases, *question, *doc));
+    let normalized =
+        NORMALIZED.iter().map(|(name, aliases, norm, doc)| normalized(name, aliases, *norm, *doc));
+    let mut all: Vec<ScalarFunction> = questions.chain(normalized).collect();
     all.push(
         ScalarFunction::new("arrayDotProduct", 2..=2, |args| dot_type("arrayDotProduct", args), dot_product)
             .doc(

@@ -210,7 +210,7 @@ pub(super) fn functions() -> Vec<LambdaFunction> {
     };
     let results = |kernel| LambdaFunction::of_results(Over::Elements, kernel);
     let mut all: Vec<LambdaFunction> =
-        OF_RESULTS.iter().filter_map(|(name, doc)| scalar_form(*name, *doc)).map(results).collect();
+        OF_RESULTS.iter().filter_map(|(name, doc)| scalar_form(name, *doc)).map(results).collect();
     all.push(results(
         ScalarFunction::new("arrayMap", 1..=1, same, |call| expanded(call.arg(0)?, call.rows)).doc(
             "arrayMap(f, a, ...)",
@@ -224,7 +224,12 @@ pub(super) fn functions() -> Vec<LambdaFunction> {
         "arrayFold((sum, x) -> sum + x, [1, 2], 0::UInt64) -> 3",
     );
     all.push(LambdaFunction::of_results(Over::Fold, fold));
-    all.extend(choosing().into_iter().map(|kernel| LambdaFunction::beside(Over::Elements, kernel)));
+    all.extend(
+        choosing()
+            .into_iter()
+            .chain(reshaping())
+            .map(|kernel| LambdaFunction::beside(Over::Elements, kernel)),
+    );
     all
 }
 
@@ -234,7 +239,6 @@ fn choosing() -> Vec<ScalarFunction> {
     let or_null = |name| chosen_type(name, |array| element_of(array).nullable());
     let array = |name| chosen_type(name, |array| array);
     let number = |name| chosen_type(name, |_| ColumnType::UInt32);
-    let pieces = |name| chosen_type(name, |array| ColumnType::Array(Box::new(array)));
     vec![
         ScalarFunction::new("arrayFilter", many.clone(), array("arrayFilter"), filter).doc(
             "arrayFilter(f, a, ...)",
@@ -283,6 +287,14 @@ fn choosing() -> Vec<ScalarFunction> {
             "The place of the last element for which the function is not 0, or 0.",
             "arrayLastIndex(x -> x > 1, [1, 2, 3]) -> 3",
         ),
+    ]
+}
+
+fn reshaping() -> Vec<ScalarFunction> {
+    let many = 2..=usize::MAX;
+    let array = |name| chosen_type(name, |array| array);
+    let pieces = |name| chosen_type(name, |array| ColumnType::Array(Box::new(array)));
+    vec![
         ScalarFunction::new("arrayFill", many.clone(), array("arrayFill"), |call| fill(call, false)).doc(
             "arrayFill(f, a, ...)",
             "Elements for which the function is 0 replaced by the one in front of them.",
