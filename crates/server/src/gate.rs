@@ -35,12 +35,17 @@ impl Gate {
         }
     }
 
+    /// A place, if one is free.
+    pub(crate) fn try_enter(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
     /// A place, at once or after a while.
     ///
     /// # Errors
     /// Too many wait already, or it took too long.
     pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit, Error> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+        if let Some(place) = self.try_enter() {
             return Ok(place);
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);

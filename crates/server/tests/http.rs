@@ -417,7 +417,7 @@ fn a_slow_reader_makes_its_statement_wait_and_not_the_memory_grow() {
     assert_eq!(slow.head().status, 200);
     let before = host::process::current_rss_bytes();
     let started = Instant::now();
-    // It holds the only place until it has been slow for a second.
+    // It holds the only place until it has been slow for a moment.
     assert_eq!(running.post("/", "SELECT 1").text(), "1\n");
     assert!(started.elapsed() < Duration::from_secs(8));
     let grown = host::process::current_rss_bytes().saturating_sub(before);
