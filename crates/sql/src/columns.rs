@@ -64,17 +64,22 @@ impl VisitorMut for Finder {
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         if let Some(select) = asking(&mut query.body) {
-            let mut seen = self.with.iter().flatten().cloned();
-            let with = seen.next().map(|mut first| {
-                seen.for_each(|more| first.cte_tables.extend(more.cte_tables));
-                first
-            });
+            let with = seen_from_here(&self.with);
             self.answer = all_of(select).map(|probe| Query { with, ..probe });
             return ControlFlow::Break(());
         }
         self.with.pop();
         ControlFlow::Continue(())
     }
+}
+
+/// The WITH lists around a query, without what still asks for columns: it cannot be seen from here.
+fn seen_from_here(lists: &[Option<With>]) -> Option<With> {
+    let mut lists = lists.iter().flatten().cloned();
+    let mut all = lists.next()?;
+    all.cte_tables.extend(lists.flat_map(|list| list.cte_tables));
+    all.cte_tables.retain(|table| table.query.visit(&mut AnyMatcher).is_continue());
+    (!all.cte_tables.is_empty()).then_some(all)
 }
 
 /// `SELECT * FROM ..` of a SELECT.

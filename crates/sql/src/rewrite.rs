@@ -17,6 +17,7 @@ mod lower;
 mod select;
 mod source;
 mod totals;
+mod unions;
 
 use sqlparser::ast::{self, Expr, SetQuantifier};
 

@@ -17,6 +17,7 @@ use crate::rewrite::aliases::{Scope, aggregates, with_expression};
 use crate::rewrite::array_join::together;
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::rewrite::lower::{nested, operation};
+use crate::rewrite::unions::with_last;
 use crate::rewrite::{Rewriter, grouping_sets, source, totals};
 
 /// A result column: what the query says, what the planner gets, the name it has there.
@@ -65,7 +66,8 @@ fn dotted(parts: &[Ident]) -> String {
 
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.
-    pub(crate) fn query(&mut self, mut query: Query, outermost: bool) -> Result<Query> {
+    pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {
+        let mut query = with_last(query)?;
         self.scopes.push(Scope::default());
         if let Some(with) = &mut query.with {
             let mut tables = vec![];
@@ -136,18 +138,6 @@ impl Rewriter {
                 Ok((self.rows(&rows)?, order))
             }
             other => Ok((other, order)),
-        }
-    }
-
-    /// UNION without ALL or DISTINCT is what `union_default_mode` says.
-    fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
-        match (op, written) {
-            (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
-                let message =
-                    "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
-                SqlError::bad_arguments(message)
-            }),
-            _ => Ok(written),
         }
     }
 
