@@ -31,10 +31,7 @@ pub(crate) fn read(path: &Path) -> Result<Configuration, Failure> {
 }
 
 /// Reads a file of another kind.
-pub(crate) fn read_with<T>(
-    path: &Path,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Failure> {
+pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("configuration file \"{shown}\" cannot be read: {error}")))?;

@@ -47,8 +47,8 @@ pub mod all;
 
 pub use all::{all, lookup};
 pub use call::{Arg, ArgType, Call, RandomStream, SessionValues};
-pub use hash::city_hash_128;
 pub use cast::{CastError, CastMode, CastSettings, cast_column, cast_column_with, default_array};
 pub use error::FunctionError;
+pub use hash::city_hash_128;
 pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use registry::{FunctionDoc, ScalarFunction};

@@ -40,8 +40,8 @@ use crate::relations::Relations;
 pub(crate) use aggregate::own::PARAMETER_END;
 pub use documentation::{DocumentedFunction, documented_functions};
 pub(crate) use filled::FILLED;
-pub(crate) use marks::DISTINCT_BY;
 pub(crate) use lambda::{BODY, planned_name};
+pub(crate) use marks::DISTINCT_BY;
 pub use rules::typed_expression;
 pub use session::{QueryRules, with_query_rules, with_session_values};
 

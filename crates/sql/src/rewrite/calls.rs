@@ -11,8 +11,8 @@ use crate::functions::PARAMETER_END;
 use crate::label::label;
 use crate::names::{self, Aggregate, OverNothing};
 use crate::rewrite::Rewriter;
-use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::aliases::resolve;
+use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::select::window_key;
 
