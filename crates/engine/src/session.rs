@@ -78,7 +78,7 @@ impl Session {
     /// # Errors
     /// It does not exist.
     pub fn use_database(&self, name: &str) -> Result<(), Error> {
-        if !is_derived(&name) && self.database.catalog.snapshot().database(name).is_none() {
+        if !is_derived(name) && self.database.catalog.snapshot().database(name).is_none() {
             return Err(Error::unknown_database(name));
         }
         self.variables.lock().current_database = name.to_owned();
@@ -134,6 +134,30 @@ impl Session {
         self.database.host.clock.monotonic()
     }
 
+    /// The session's database and settings under those of the request, under those of the statement; and warnings.
+    fn layered(
+        &self,
+        database: Option<String>,
+        settings: Vec<(String, String)>,
+        parsed: &ParsedStatement,
+    ) -> Result<(Variables, Vec<String>), Error> {
+        let mut variables = self.variables.lock().clone();
+        if let Some(name) = database {
+            if !is_derived(&name) && self.database.catalog.snapshot().database(&name).is_none() {
+                return Err(Error::unknown_database(&name));
+            }
+            variables.current_database = name;
+        }
+        let mut warnings = parsed.warnings.clone();
+        let written = &parsed.output.settings;
+        for changes in [as_changes(settings).as_slice(), written.as_slice()] {
+            if !changes.is_empty() {
+                warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(changes)?);
+            }
+        }
+        Ok((variables, warnings))
+    }
+
     fn prepare(&self, request: Request) -> Result<(Prepared, Listed), Error> {
         let started = self.now();
         let text = match request.params.is_empty() {
@@ -145,21 +169,7 @@ impl Session {
         if let Some(format) = &parsed.output.format {
             output_format(format)?;
         }
-        let mut variables = self.variables.lock().clone();
-        if let Some(name) = request.database {
-            if !is_derived(&name) && self.database.catalog.snapshot().database(&name).is_none() {
-                return Err(Error::unknown_database(&name));
-            }
-            variables.current_database = name;
-        }
-        let mut warnings = parsed.warnings.clone();
-        if !request.settings.is_empty() {
-            let changes = as_changes(request.settings);
-            warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&changes)?);
-        }
-        if !parsed.output.settings.is_empty() {
-            warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(&parsed.output.settings)?);
-        }
+        let (variables, warnings) = self.layered(request.database, request.settings, &parsed)?;
         let default_format = variables.settings.get_text("default_format");
         // SET must stay possible, or nobody could put a bad one right.
         if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {
