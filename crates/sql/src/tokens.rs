@@ -4,19 +4,23 @@
 //! becomes an operator; `GLOBAL` before IN goes; `12ab` is a word, `0b11` a number. Invariant: token positions stay
 //! those of the text.
 
+use std::borrow::Cow;
+
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::dialect::{DIALECT, INNER_ALIAS};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::escape::unescape;
+use crate::scan::Scanner;
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`.
 pub(crate) const WITH_EXPRESSION: &str = "\u{1}with";
 
 /// Tokens of a statement, literals unescaped, nothing else changed.
 pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let readable = without_hash_comments(text);
     let mut tokens =
-        Tokenizer::new(&DIALECT, text).with_unescape(false).tokenize_with_location().map_err(|e| {
+        Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
             let at = offset_of(text, e.location);
             SqlError::new(
                 ErrorCode::SyntaxError,
@@ -39,6 +43,42 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
         }
     }
     Ok(join_numbers(tokens))
+}
+
+/// Spaces, as many as they have characters, for the comments that begin with `# ` or `#!`: the tokenizer knows none.
+fn without_hash_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("# ") && !text.contains("#!") {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for piece in Scanner::new(text, 0) {
+        spaced(&text[at..piece.start], &mut out);
+        out.push_str(&text[piece.start..piece.end]);
+        at = piece.end;
+    }
+    spaced(&text[at..], &mut out);
+    Cow::Owned(out)
+}
+
+/// Copies space and comments, those with a hash as space.
+fn spaced(mut gap: &str, out: &mut String) {
+    while let Some(first) = gap.chars().next() {
+        let line = gap.find('\n').unwrap_or(gap.len());
+        let taken = if gap.starts_with("/*") {
+            // Nested comments were closed, or the scanner had stopped before them.
+            gap.rfind("*/").map_or(gap.len(), |end| end + 2)
+        } else if gap.starts_with("--") || first == '#' {
+            line
+        } else {
+            first.len_utf8()
+        };
+        let part = &gap[..taken];
+        match first {
+            '#' => out.extend(part.chars().map(|_| ' ')),
+            _ => out.push_str(part),
+        }
+        gap = &gap[taken..];
+    }
 }
 
 /// A number and the word right behind it are one word, and some such words are numbers.

@@ -177,3 +177,9 @@ fn arrays_are_joined_in_parentheses() {
     );
     check("SELECT a FROM t PREWHERE a = 1 WHERE b", "SELECT a FROM t WHERE (a = 1) AND _isTrue(b)");
 }
+
+#[test]
+fn comments_with_a_hash_are_skipped() {
+    check("SELECT a # it's not\n, b #!this 'x\nFROM t # end", "SELECT a, b FROM t");
+    check("SELECT '# no', a /* # */ FROM t -- # b", "SELECT '# no' AS '# no', a FROM t");
+}
