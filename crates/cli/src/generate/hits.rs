@@ -240,7 +240,7 @@ impl<'a> HitRows<'a> {
             Fact::Width => small(&|v| WIDTHS[v.screen()].unsigned_abs().into()),
             Fact::Height => small(&|v| HEIGHTS[v.screen()].unsigned_abs().into()),
             Fact::Language => text(&|v, out| {
-                out.extend_from_slice(LANGUAGES[usize::from((v.user >> 29) as u8 % 8)].as_bytes());
+                out.extend_from_slice(LANGUAGES[octal(v.user >> 29)].as_bytes());
             })?,
         })
     }
@@ -261,7 +261,7 @@ impl Visit {
     }
 
     fn screen(&self) -> usize {
-        usize::from((self.user >> 17) as u8 % 8)
+        octal(self.user >> 17)
     }
 
     fn address(&self) -> u64 {
@@ -332,6 +332,11 @@ fn mixed(value: u64) -> u64 {
 fn signed(value: u64) -> i64 {
     // Ids of the public set are positive.
     i64::try_from(value >> 1).unwrap_or(i64::MAX)
+}
+
+/// One of eight.
+fn octal(value: u64) -> usize {
+    usize::try_from(value & 7).unwrap_or(0)
 }
 
 fn low(value: u64) -> u32 {
