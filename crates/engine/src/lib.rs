@@ -107,7 +107,7 @@ pub use figures::Figures;
 pub use formats::FormatKind;
 pub use outfile::{Existing, Outfile, OutputEncoder};
 pub use progress::QueryProgress;
-pub use request::{BodyStream, ClientInfo, Dialect, Outcome, Request};
+pub use request::{BodyStream, Caller, Dialect, Outcome, Request};
 pub use session::Session;
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};
 pub use statement_text::masked;

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
 use crate::progress::QueryProgress;
 use crate::rejected_rows::RejectedRows;
-use crate::request::ClientInfo;
+use crate::request::Caller;
 
 /// Entries of `system.query_log` kept in memory.
 const QUERY_LOG_ENTRIES_MAX: usize = 10_000;
@@ -26,7 +26,7 @@ const QUERY_LOG_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Process {
     pub query_id: String,
     pub user: Arc<str>,
-    pub client: ClientInfo,
+    pub client: Caller,
     pub query: String,
     pub kind: &'static str,
     pub database: String,

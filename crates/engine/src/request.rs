@@ -35,7 +35,7 @@ pub const DEFAULT_USER: &str = "default";
 
 /// Who asks, as far as a door knows: shown in `system.processes` and `system.query_log`, decides nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ClientInfo {
+pub struct Caller {
     /// Where from; `None` inside the process.
     pub address: Option<std::net::SocketAddr>,
     /// GET, POST, ..; empty without HTTP.
@@ -51,7 +51,7 @@ pub struct Request {
     pub sql: String,
     /// Who asks, known by whoever let them in; empty: `default`.
     pub user: String,
-    pub client: ClientInfo,
+    pub client: Caller,
     /// Values of `{name:Type}`.
     pub params: Vec<(String, String)>,
     /// Settings of this statement only, weaker than its own SETTINGS clause.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
-use engine::{ClientInfo, Config, Database, Error, Request, Session};
+use engine::{Caller, Config, Database, Error, Request, Session};
 
 /// Longer than any of these statements may take to stop.
 const SOON: Duration = Duration::from_secs(2);
@@ -183,7 +183,7 @@ fn an_id_is_taken_while_its_statement_runs() {
 fn who_asks_is_told_and_shown() {
     with_database(|database| async move {
         let session = database.session();
-        let client = ClientInfo {
+        let client = Caller {
             address: Some("10.1.2.3:4567".parse().unwrap()),
             http_method: "POST".into(),
             http_user_agent: "agent".into(),

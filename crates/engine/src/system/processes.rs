@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::SystemTable;
 use super::rows::{Cell, Columns};
-use crate::request::ClientInfo;
+use crate::request::Caller;
 
 pub(super) const COLUMNS: &Columns = &[
     ("is_initial_query", "UInt8"),
@@ -55,7 +55,7 @@ pub(super) const HTTP_METHOD: &str =
     "Enum8('UNKNOWN' = 0, 'GET' = 1, 'POST' = 2, 'OPTIONS' = 3, 'PUT' = 4, 'DELETE' = 5, 'HEAD' = 6)";
 
 /// By which door a client came.
-pub(super) fn interface(client: &ClientInfo) -> Cell {
+pub(super) fn interface(client: &Caller) -> Cell {
     Cell::Int(if !client.http_method.is_empty() {
         2
     } else if client.address.is_some() {
@@ -65,14 +65,14 @@ pub(super) fn interface(client: &ClientInfo) -> Cell {
     })
 }
 
-pub(super) fn http_method(client: &ClientInfo) -> Cell {
+pub(super) fn http_method(client: &Caller) -> Cell {
     let methods = ["GET", "POST", "OPTIONS", "PUT", "DELETE", "HEAD"];
     let place = methods.iter().position(|method| method.eq_ignore_ascii_case(&client.http_method));
     Cell::Int(place.and_then(|place| i32::try_from(place + 1).ok()).unwrap_or(0))
 }
 
 /// (address, port), an IPv4 address as ClickHouse maps it into IPv6.
-pub(super) fn address(client: &ClientInfo) -> (Cell, Cell) {
+pub(super) fn address(client: &Caller) -> (Cell, Cell) {
     let text = match client.address {
         None => "::".to_owned(),
         Some(SocketAddr::V4(address)) => format!("::ffff:{}", address.ip()),
