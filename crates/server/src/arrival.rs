@@ -167,7 +167,6 @@ mod tests {
 
     #[tokio::test]
     async fn a_statement_and_its_data_are_the_same_wherever_the_body_is_cut() {
-        /// Statement in the URL, body; the statement found, the data behind it.
         type Case = (&'static str, &'static [u8], &'static str, Option<&'static [u8]>);
         let cases: [Case; 9] = [
             ("SELECT 1", b"", "SELECT 1\n", None),
