@@ -84,11 +84,9 @@ pub(crate) struct Arrival {
 ///
 /// # Errors
 /// The body's own; a text that is not UTF-8 or longer than `text_bytes_max`.
-pub(crate) async fn arrival(
-    in_url: &str,
-    mut body: BodyStream,
-    text_bytes_max: usize,
-) -> Result<Arrival, Error> {
+pub(crate) async fn arrival(in_url: &str, body: BodyStream, text_bytes_max: usize) -> Result<Arrival, Error> {
+    // It may be asked again after its end.
+    let mut body = body.fuse();
     let mut read = in_url.trim_end().as_bytes().to_vec();
     if !read.is_empty() {
         read.push(b'\n');
@@ -154,8 +152,9 @@ mod tests {
     use super::*;
 
     fn pieces(text: &[u8], length: usize) -> BodyStream {
-        let pieces: Vec<_> = text.chunks(length).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        stream::iter(pieces).boxed()
+        let pieces: Vec<_> = text.chunks(length).map(Bytes::copy_from_slice).collect();
+        // As a body does, it breaks when it is asked after its end.
+        stream::unfold(pieces.into_iter(), |mut left| async move { Some((Ok(left.next()?), left)) }).boxed()
     }
 
     async fn read(in_url: &str, body: &[u8], length: usize) -> Result<(String, Option<Vec<u8>>), Error> {
