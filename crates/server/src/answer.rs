@@ -47,13 +47,15 @@ pub(crate) struct Job {
     pub(crate) wanted: Wanted,
     pub(crate) place: OwnedSemaphorePermit,
     pub(crate) head: Head,
+    /// Whose it is.
+    pub(crate) user: String,
     /// It changes nothing: nobody needs it once its client is gone.
     pub(crate) reads_only: bool,
 }
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, lease, request, wanted, place, head, reads_only } = job;
+    let Job { door, lease, request, wanted, place, head, reads_only, .. } = job;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);
     let executing = lease.session().execute(request);

@@ -173,7 +173,7 @@ async fn statement(door: &Arc<Door>, from: IpAddr, request: Request<Incoming>) -
         Ok(job) => ran(door, from, job).await,
         Err(error) => {
             let ended = Ended { error: Some(error.clone()), ..Ended::default() };
-            log(door, from, &refused, "", &ended);
+            log(door, (from, ""), &refused, "", &ended);
             refused.failure(&error)
         }
     }
@@ -183,6 +183,7 @@ async fn ran(door: &Arc<Door>, from: IpAddr, job: Job) -> Response<Body> {
     let (client, response) = oneshot::channel();
     let shown = engine::masked(&cut(&job.request.sql));
     let (progress, door) = (Arc::clone(&job.request.progress), Arc::clone(door));
+    let user = job.user.clone();
     let logged = Head::new(&door, job.head.query_id().to_owned(), String::new()).since(job.head.started());
     let lost = Head::new(&door, job.head.query_id().to_owned(), "UTC".to_owned());
     let runtimes = door.runtimes.clone();
@@ -190,7 +191,7 @@ async fn ran(door: &Arc<Door>, from: IpAddr, job: Job) -> Response<Body> {
         let ended = run(job, client).await;
         door.metrics.rows_read.add(progress.read_rows());
         door.metrics.rows_written.add(progress.written_rows());
-        log(&door, from, &logged, &shown, &ended);
+        log(&door, (from, &user), &logged, &shown, &ended);
     });
     // Nobody sends only if the statement broke.
     response.await.unwrap_or_else(|_| lost.failure(&Error::internal("the statement broke")))
@@ -202,16 +203,16 @@ fn cut(sql: &str) -> String {
 }
 
 /// One line a statement.
-fn log(door: &Door, from: IpAddr, head: &Head, statement: &str, ended: &Ended) {
+fn log(door: &Door, (from, user): (IpAddr, &str), head: &Head, statement: &str, ended: &Ended) {
     let elapsed = door.host.clock.monotonic().saturating_sub(head.started());
     let ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     let (query_id, rows, bytes) = (head.query_id(), ended.result_rows, ended.result_bytes);
     match &ended.error {
-        None => tracing::info!(%from, query_id, ms, rows, bytes, statement, "statement"),
+        None => tracing::info!(%from, user, query_id, ms, rows, bytes, statement, "statement"),
         Some(error) => {
             door.metrics.queries_failed.add(1);
             let code = error.code;
-            tracing::warn!(%from, query_id, ms, rows, bytes, statement, code, %error, "statement failed");
+            tracing::warn!(%from, user, query_id, ms, rows, bytes, statement, code, %error, "statement failed");
         }
     }
 }

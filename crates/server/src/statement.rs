@@ -178,7 +178,8 @@ impl Asked<'_> {
             ..Request::new(sql)
         };
         let reads_only = self.is_reading() || reads(&request.sql);
-        Ok(Job { door: Arc::clone(self.door), lease, request, wanted, place, head, reads_only })
+        let (door, user) = (Arc::clone(self.door), user.name.clone());
+        Ok(Job { door, lease, request, wanted, place, head, user, reads_only })
     }
 
     fn header(&self, name: &str) -> Option<String> {
