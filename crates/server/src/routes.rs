@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use engine::Error;
+use engine::{Error, ErrorKind};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::answer::{Job, run};
 use crate::body::Body;
 use crate::door::Door;
+use crate::failure::text_of;
 use crate::head::{Ended, Head};
 use crate::metrics::Exposition;
 use crate::parameters::Parameters;
@@ -42,8 +43,10 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
         (&Method::GET | &Method::HEAD | &Method::POST, "/" | "/query")
             if door.config.allowed_origin.is_none() && of_another_page(request.headers()) =>
         {
-            let text = "Code: 497. DB::Exception: a page of another origin may not ask. (ACCESS_DENIED)\n";
-            page(StatusCode::FORBIDDEN, TEXT, text)
+            let message = "a browser asks for a page of another origin";
+            let refused = Error::new(ErrorKind::Denied, 497, message)
+                .with_hint("allowed_origin in the configuration file names pages that may ask");
+            page(StatusCode::FORBIDDEN, TEXT, text_of(&refused))
         }
         (&Method::GET | &Method::HEAD | &Method::POST, "/" | "/query") => {
             statement(&door, from, request).await
