@@ -11,13 +11,12 @@ use sources::SourceError;
 use sources::SourceErrorKind;
 use sources::compression::{Compression, opened};
 
+/// The version of ClickHouse that clients may take us for.
+pub use functions::call::CLAIMED_VERSION as CLICKHOUSE_VERSION;
 pub use functions::city_hash_128;
 
 use crate::error::Error;
 use crate::request::BodyStream;
-
-/// The version of ClickHouse that clients may take us for.
-pub const CLICKHOUSE_VERSION: &str = "25.8.1.1";
 
 /// The newest revision of ClickHouse's protocols that answers are written in.
 pub const CLICKHOUSE_REVISION: u64 = 54_460;

@@ -3,14 +3,14 @@
 //! Invariant: nothing of a request is ignored: a parameter that is not ours is a setting, and the engine refuses those it
 //! does not know. Credentials are checked before a byte of the body is read.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::coding::CLICKHOUSE_REVISION;
-use engine::{Error, ErrorKind, Request};
+use engine::{Caller, Error, ErrorKind, Request};
 use futures::StreamExt;
 use http::{HeaderMap, Method, header, request};
 use hyper::body::Incoming;
@@ -133,6 +133,17 @@ pub(crate) fn query_id(door: &Door, parameters: &Parameters) -> Result<String, E
 }
 
 impl Asked<'_> {
+    /// What the list of running statements shows of the sender.
+    fn caller(&self) -> Caller {
+        Caller {
+            // The port of a connection that carries many statements tells nobody anything.
+            address: Some(SocketAddr::new(self.from, 0)),
+            http_method: self.parts.method.to_string(),
+            http_user_agent: self.header("user-agent").unwrap_or_default(),
+            name: self.header("x-clickhouse-client-name").unwrap_or_default(),
+        }
+    }
+
     /// Everything up to the running of the statement.
     ///
     /// # Errors
@@ -175,6 +186,8 @@ impl Asked<'_> {
             body: data,
             deadline: limits.statement_time,
             query_id: Some(query_id),
+            user: user.name.clone(),
+            client: self.caller(),
             ..Request::new(sql)
         };
         let reads_only = self.is_reading() || reads(&request.sql);
