@@ -127,7 +127,7 @@ def errors():
         equal(f"wrong password of {user}", (answer.status, answer.headers.get("x-clickhouse-exception-code"), "AUTHENTICATION_FAILED" in answer.text),
               (403, "516", True))
     late = curl(body=FAILS_LATE, max_block_size=65409)
-    equal("an error in the middle of a stream is seen", ("ILLEGAL_DIVISION" in late.text[-1000:], late.text[:4]), (True, "0\t0\n"))
+    equal("an error in the middle of a stream is seen", ("ILLEGAL_DIVISION" in late.text[-1000:], late.text[:1].isdigit()), (True, True))
     tag = late.headers.get("x-clickhouse-exception-tag", "none")
     equal("and framed by its tag", late.text.rstrip().endswith(f"{tag}\r\n__exception__"), True)
     whole = curl(body=FAILS_LATE, wait_end_of_query=1)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,10 @@ import (
 
 var (
 	background = context.Background()
-	types      = readTypes()
+	// Columns of types that the server does not know; the runner has counted each as a failure.
+	missing = strings.Split(os.Getenv("GRISTMILL_MISSING"), ",")
+	kept    []bool
+	types   = readTypes()
 )
 
 func passed(name string) { fmt.Println("ok", name) }
@@ -74,7 +78,11 @@ func readTypes() [][]string {
 	}
 	var entries [][]string
 	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		entries = append(entries, strings.Split(line, "\t"))
+		entry := strings.Split(line, "\t")
+		kept = append(kept, !slices.Contains(missing, entry[0]))
+		if kept[len(kept)-1] {
+			entries = append(entries, entry)
+		}
 	}
 	return entries
 }
@@ -137,6 +145,20 @@ func at(zone, text string) time.Time {
 func pointer[T any](value T) *T { return &value }
 
 func rows() [2][]any {
+	all := allRows()
+	for row := range all {
+		var values []any
+		for column, value := range all[row] {
+			if kept[column] {
+				values = append(values, value)
+			}
+		}
+		all[row] = values
+	}
+	return all
+}
+
+func allRows() [2][]any {
 	power := func(exponent uint, minus int64) *big.Int {
 		return new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), exponent), big.NewInt(minus))
 	}

@@ -6,7 +6,10 @@ import { isDeepStrictEqual } from "node:util";
 
 const { createClient, ClickHouseError } = createRequire(`${process.env.GRISTMILL_NODE_MODULES}/`)("@clickhouse/client");
 const { GRISTMILL_HOST, GRISTMILL_PORT, GRISTMILL_TEST_DATABASE, GRISTMILL_TEST_USER, GRISTMILL_TEST_PASSWORD } = process.env;
-const types = readFileSync(process.env.GRISTMILL_TYPES, "utf8").trimEnd().split("\n").map((line) => line.split("\t"));
+// Columns of types that the server does not know; the runner has counted each as a failure.
+const missing = (process.env.GRISTMILL_MISSING ?? "").split(",");
+const types = readFileSync(process.env.GRISTMILL_TYPES, "utf8").trimEnd().split("\n").map((line) => line.split("\t"))
+  .filter(([name]) => !missing.includes(name));
 
 const passed = (name) => console.log(`ok ${name}`);
 const failed = (name, why) => console.log(`FAILED ${name}: ${String(why).replace(/\s+/g, " ").slice(0, 400)}`);
@@ -71,6 +74,10 @@ const second = {
   id: "00000000-0000-0000-0000-000000000001", ip4: "0.0.0.0", ip6: "::1", e8: "high", e16: "y", b: false, ni: null, ns: null,
   lc: "", lcn: null, au: [], an: [], aa: [[]], m: {}, ma: {}, t: [0, ""], tn: { a: 2, b: null }, at: [],
 };
+for (const name of missing) {
+  delete first[name];
+  delete second[name];
+}
 const QUOTED = { output_format_json_quote_64bit_integers: 1, output_format_json_quote_decimals: 1 };
 
 async function connection() {

@@ -8,7 +8,10 @@ USER, PASSWORD = os.environ["GRISTMILL_TEST_USER"], os.environ["GRISTMILL_TEST_P
 DATABASE = os.environ["GRISTMILL_TEST_DATABASE"]
 
 with open(os.environ["GRISTMILL_TYPES"], encoding="utf-8") as lines:
-    TYPES = [line.rstrip("\n").split("\t") for line in lines]
+    ALL = [line.rstrip("\n").split("\t") for line in lines]
+# Columns of types that the server does not know; the runner has counted each as a failure.
+MISSING = set(os.environ.get("GRISTMILL_MISSING", "").split(","))
+TYPES = [entry for entry in ALL if entry[0] not in MISSING]
 DDL = ", ".join(f"{name} {declared}" for name, declared, *_ in TYPES)
 
 # Runs for minutes unless it is stopped.

@@ -5,6 +5,8 @@ import ipaddress
 import uuid
 import zoneinfo
 
+from checks import ALL, MISSING
+
 UTC = datetime.timezone.utc
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 D, day = decimal.Decimal, datetime.date
@@ -26,6 +28,7 @@ ROWS = [
      ipaddress.IPv4Address("0.0.0.0"), ipaddress.IPv6Address("::1"), "high", "y", False, None, None, "", None, [], [], [[]], {},
      {}, (0, ""), {"a": 2, "b": None}, []],
 ]
+ROWS = [[value for entry, value in zip(ALL, row) if entry[0] not in MISSING] for row in ROWS]
 # Nanoseconds are integers to this client, and named tuples are dictionaries.
 FORMATS = {"dt9": "int"}
 

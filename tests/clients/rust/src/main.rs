@@ -136,7 +136,7 @@ async fn errors(client: &Client) -> Result<()> {
     for (compression, name) in [(Compression::None, "plain"), (Compression::Lz4, "lz4")] {
         let late = client.clone().with_compression(compression);
         let sql = "SELECT number, intDiv(1, 3000000 - number) AS q FROM numbers(4000000)";
-        let mut cursor = late.query(sql).fetch::<(u64, i64)>()?;
+        let mut cursor = late.query(sql).fetch::<(u64, i8)>()?;
         let ended = loop {
             match cursor.next().await {
                 Ok(Some(_)) => {}
