@@ -177,7 +177,7 @@ impl Asked<'_> {
             .parameters
             .iter()
             .filter_map(|(name, value)| Some((name.strip_prefix("param_")?.to_owned(), value.to_owned())));
-        let database = self.parameters.get("database").map(str::to_owned);
+        let database = self.parameters.get("database").filter(|name| !name.is_empty()).map(str::to_owned);
         let database = database.or_else(|| self.header("x-clickhouse-database"));
         let request = Request {
             params: params.collect(),

@@ -65,6 +65,7 @@ mod tests {
             ("INSERT INTO t SETTINGS a = 1 FORMAT Native\n\x01", Format { end: 42, data: 43 }),
             ("INSERT INTO `t FORMAT ", Undecided),
             ("INSERT INTO format FORMAT CSV\n", Format { end: 29, data: 30 }),
+            ("INSERT INTO `d`.`t` FORMAT CSV\n", Format { end: 30, data: 31 }),
             ("INSERT INTO t SELECT 1 FORMAT ", Text),
             ("INSERT INTO FUNCTION file('x', CSV, 'a Int8') SELECT ", Text),
         ] {

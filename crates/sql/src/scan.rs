@@ -265,7 +265,7 @@ pub(crate) fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
             PieceKind::Symbol(b')') => depth = depth.saturating_sub(1),
             PieceKind::Symbol(b';') if depth == 0 => return Some(InsertBody::None),
             PieceKind::Symbol(b'.') => names_left = 1,
-            PieceKind::Word if names_left > 0 => names_left = 0,
+            PieceKind::Word | PieceKind::QuotedName if names_left > 0 => names_left = 0,
             PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("values") => {
                 return Some(InsertBody::Values { head: piece.start, data: piece.end });
             }
