@@ -33,6 +33,9 @@ pub enum RefusedWhy {
     /// The rows were prepared for columns the table no longer has that way. The statement can be tried again.
     #[error("the columns of table \"{table}\" have changed since version {schema_version}: {problem}")]
     SchemaChanged { table: String, schema_version: u32, problem: String },
+    /// What the transaction relies on was found out before these rows came. It can be tried again.
+    #[error("rows were added to table \"{0}\" meanwhile")]
+    RowsAdded(String),
     /// A merge lost against another merge, a truncation or a drop.
     #[error("part {part} of table \"{table}\" is not live")]
     PartNotLive { table: String, part: String },
@@ -85,6 +88,10 @@ pub(crate) fn check_precondition(state: &State, precondition: &Precondition) -> 
         Precondition::PartLive { table, part } => match table_of(state, *table)?.part(*part) {
             Some(_) => Ok(()),
             None => Err(part_not_live(state, *table, &part.to_string())),
+        },
+        Precondition::NoRowsSince { table, next_block } => match table_of(state, *table)?.next_block() {
+            next if next == *next_block => Ok(()),
+            _ => Err(RefusedWhy::RowsAdded(state.table_name(*table))),
         },
         Precondition::SchemaCompatible { table, schema_version } => {
             schema_compatible(state, table_of(state, *table)?, *schema_version)

@@ -47,6 +47,12 @@ pub enum Precondition {
     TableExists {
         table: TableId,
     },
+    /// No INSERT was given a block number since the table's next one was this: what was found out about its rows then
+    /// is true of all it has now.
+    NoRowsSince {
+        table: TableId,
+        next_block: u64,
+    },
     LabelUnseen {
         database: DatabaseId,
         label: Label,

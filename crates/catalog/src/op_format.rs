@@ -26,8 +26,8 @@ use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
-/// tables outside and exports; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 3;
+/// tables outside and exports, 4 views; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 4;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;

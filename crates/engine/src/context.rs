@@ -10,7 +10,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
 use host::MemoryBudget;
-use model::TableDef;
+use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
 use sql::{SettingChange, Settings, TableName};
 
@@ -57,13 +57,21 @@ impl StatementContext {
     /// The credentials that the statement names: itself, by a table outside or by a collection.
     pub(crate) fn secrets(&self) -> Secrets {
         let (mut secrets, mut texts) = (Secrets::of(&self.logged), vec![self.logged.to_string()]);
-        for table in self.snapshot.all_tables().filter(|table| table.def.engine.is_external()) {
-            if self.logged.contains(table.def.name.as_ref()) {
-                let name = sql::engine_name(table.def.engine);
-                let call = format!("{name}({})", table.def.engine_arguments.text());
-                secrets = secrets.and(&Secrets::of(&call));
-                texts.push(call);
-            }
+        let brings = |engine: TableEngine| engine.is_external() || engine == TableEngine::View;
+        let mut tables: Vec<_> =
+            self.snapshot.all_tables().filter(|table| brings(table.def.engine)).collect();
+        // A view names what brings more of them.
+        while let Some(at) =
+            tables.iter().position(|table| texts.iter().any(|text| text.contains(table.def.name.as_ref())))
+        {
+            let table = tables.swap_remove(at);
+            let name = sql::engine_name(table.def.engine);
+            let call = match table.def.engine {
+                TableEngine::View => table.def.engine_arguments.text().to_owned(),
+                _ => format!("{name}({})", table.def.engine_arguments.text()),
+            };
+            secrets = secrets.and(&Secrets::of(&call));
+            texts.push(call);
         }
         let stored = self.snapshot.state().collections().iter();
         let stored = stored.map(|(name, entries)| (name.as_ref(), entries.as_ref()));

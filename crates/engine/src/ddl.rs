@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{Op, Precondition};
-use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, KeptClause, TableDef, TableEngine, TableId};
+use model::{
+    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId,
+};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 
 use crate::commit::commit;
@@ -16,6 +18,7 @@ use crate::outside;
 use crate::query::plan;
 use crate::schemas_name::is_derived;
 use crate::temporary::is_temporary;
+use crate::views::refuse_view;
 
 /// Commits ops of one DDL statement on a blocking thread.
 pub(crate) async fn commit_ops(
@@ -109,12 +112,49 @@ pub(crate) async fn truncate(
             context.temporary.rows.clear(table.def.id);
             return Ok(());
         }
-        Ok(table) => table.def.id,
+        Ok(table) => {
+            refuse_view(&table.def, "Truncate")?;
+            table.def.id
+        }
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
         Err(error) => return Err(error),
     };
     commit_ops(context, Vec::new(), vec![Op::TruncateTable { table }]).await?;
     context.database.memory_tables.clear(table);
+    Ok(())
+}
+
+/// Empties all tables of a database that have rows of their own, or drops all there are.
+pub(crate) async fn truncate_database(
+    context: &StatementContext,
+    name: &str,
+    if_exists: bool,
+    drops: bool,
+) -> Result<(), Error> {
+    if is_derived(name) {
+        let message = format!("the tables of database \"{name}\" stay as they are");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
+    }
+    let Some(database) = context.snapshot.database(name) else {
+        return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
+    };
+    let keeps = |engine: TableEngine| {
+        matches!(engine, TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null)
+    };
+    let tables: Vec<TableId> = context
+        .snapshot
+        .tables(database.id)
+        .filter(|table| drops || keeps(table.def.engine))
+        .map(|table| table.def.id)
+        .collect();
+    let op = |table: &TableId| match drops {
+        true => Op::DropTable { table: *table },
+        false => Op::TruncateTable { table: *table },
+    };
+    if !tables.is_empty() {
+        commit_ops(context, Vec::new(), tables.iter().map(op).collect()).await?;
+    }
+    tables.into_iter().for_each(|table| context.database.memory_tables.clear(table));
     Ok(())
 }
 
@@ -294,7 +334,14 @@ fn copy_definition(
     def.id = TableId::from_random_bytes(random_bytes(context));
     def.database = database;
     def.name = create.name.table.as_str().into();
-    def.engine = create.engine.unwrap_or(like.engine);
+    // There are no rows of older columns.
+    def.schema_version = 1;
+    // The rows of a view are nowhere: a table like it has its columns and nothing else.
+    let is_view = like.engine == TableEngine::View;
+    def.engine = create.engine.unwrap_or(if is_view { TableEngine::MergeTree } else { like.engine });
+    if is_view {
+        (def.engine_arguments, def.kept) = (EngineArguments::default(), Vec::new());
+    }
     if create.engine.is_some() {
         def.engine_arguments = create.engine_arguments.clone();
     }

@@ -10,8 +10,8 @@ use crate::context::StatementContext;
 use crate::error::Error;
 use crate::request::{BodyStream, Rows};
 use crate::{
-    collection_ddl, create_select, ddl, explain, insert_into, kill, limits, load_statements, optimize, query,
-    show, temporary_ddl,
+    alter, collection_ddl, create_select, ddl, explain, insert_into, kill, limits, load_statements, optimize,
+    query, show, temporary_ddl, view_ddl,
 };
 
 /// Runs a statement that is not about the session itself, as far as the settings let it.
@@ -39,6 +39,9 @@ async fn run(
         Statement::Describe(what) => return show::describe(context, what).await,
         Statement::Exists { what } => return show::exists(context, what),
         Statement::CreateTable(create) => create_select::run(context, create, text).await?,
+        Statement::CreateView(create) => view_ddl::create(context, create).await?,
+        Statement::DropView { views, if_exists } => view_ddl::drop_views(context, views, *if_exists).await?,
+        Statement::Alter(change) => alter::run(context, change).await?,
         Statement::Collection(change) => collection_ddl::run(context, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
             ddl::create_database(context, name, *if_not_exists).await?;
@@ -46,6 +49,9 @@ async fn run(
         Statement::DropDatabase { name, if_exists } => ddl::drop_database(context, name, *if_exists).await?,
         Statement::DropTable { tables, if_exists } => ddl::drop_tables(context, tables, *if_exists).await?,
         Statement::Truncate { table, if_exists } => ddl::truncate(context, table, *if_exists).await?,
+        Statement::TruncateDatabase { name, if_exists, drops } => {
+            ddl::truncate_database(context, name, *if_exists, *drops).await?;
+        }
         Statement::Rename(pairs) => ddl::rename(context, pairs).await?,
         Statement::RenameDatabase { from, to } => ddl::rename_database(context, from, to).await?,
         Statement::Exchange(a, b) => ddl::exchange(context, a, b).await?,

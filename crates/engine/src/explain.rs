@@ -45,7 +45,7 @@ pub(crate) async fn run(
     let text: Vec<String> = match explain.kind {
         // Scrubbed as a whole: a secret may have several lines.
         ExplainKind::Ast => lines_of(&context.secrets().scrub(&format!("{:#?}", query.ast))),
-        ExplainKind::Syntax => vec![masked(&sql::printed(&query.ast))],
+        ExplainKind::Syntax => vec![masked(&sql::printed_query(&query.ast))],
         ExplainKind::Plan => plan_lines(context, query, target).await?,
         ExplainKind::Pipeline => physical_lines(context, query).await?,
         ExplainKind::Estimate => estimate(context, query).await?,

@@ -3,20 +3,23 @@
 //! Invariant: what a table outside is sent goes exactly the way of INSERT INTO FUNCTION. Must not know: how rows are
 //! read or written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::TableState;
-use model::TableDef;
+use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, TableDef, TableEngine, TableId};
 use sql::{Insert, InsertTarget};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::export;
+use crate::function_tables::null_columns;
 use crate::infile::{as_select, is_infile};
 use crate::insert;
 use crate::outside::{call_of, with_own_settings};
 use crate::request::{BodyStream, Rows};
 use crate::schemas_name::is_derived;
+use crate::views::refuse_view;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
@@ -29,6 +32,9 @@ pub(crate) async fn run(
         InsertTarget::Table(name) => name,
         InsertTarget::Function(function) => {
             let call = sql::table_function_call(function)?;
+            if call.name.eq_ignore_ascii_case("null") {
+                return Box::pin(into_null(context, insert, &call, text, body)).await;
+            }
             return into_call(context, insert, (&call, None), text, body).await;
         }
     };
@@ -39,6 +45,7 @@ pub(crate) async fn run(
     let table = context.table(name)?;
     let (database, table_name) = context.resolve(name);
     context.progress.set_target(if temporary { "" } else { database }, table_name);
+    refuse_view(&table.def, "Method write")?;
     if table.def.engine.is_external() {
         return into_table_outside(context, insert, &table, text, body).await;
     }
@@ -47,6 +54,52 @@ pub(crate) async fn run(
         return Box::pin(insert::into_table(context, &insert, table, text, body)).await;
     }
     insert::into_table(context, insert, table, text, body).await
+}
+
+/// Rows that are read, converted and counted, and go nowhere.
+async fn into_null(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    call: &sql::TableFunctionCall,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    if insert.partition_by.is_some() || insert.label.is_some() {
+        return Err(Error::unsupported("PARTITION BY or a label of INSERT INTO FUNCTION null"));
+    }
+    let columns = null_columns(call)?;
+    let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
+        id: ColumnId(id),
+        name: name.as_str().into(),
+        column_type: column_type.clone(),
+        default: None,
+        comment: "".into(),
+        codec: None,
+    };
+    let def = TableDef {
+        // Of its own, so that nothing that is known of another such call is taken for it.
+        id: TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref())),
+        database: DatabaseId::from_bytes([0; 16]),
+        name: "null".into(),
+        engine: TableEngine::Null,
+        engine_arguments: EngineArguments::default(),
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        columns: (1..).zip(&columns).map(column).collect(),
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: BTreeMap::new(),
+        kept: Vec::new(),
+        comment: "".into(),
+    };
+    let state = Arc::new(TableState::new(Arc::new(def)));
+    if is_infile(insert) {
+        let insert = as_select(insert, &state.def)?;
+        return insert::into_table(context, &insert, state, text, body).await;
+    }
+    insert::into_table(context, insert, state, text, body).await
 }
 
 async fn into_call(

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::TableState;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
+use functions::call::SessionValues;
 use host::MemoryBudget;
 use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
@@ -25,7 +28,7 @@ pub(crate) fn run_merge(
     state: &Arc<TableState>,
     plan: MergePlan,
 ) -> Result<bool, Error> {
-    let (table, _) = database.tables.handle(&state.def)?;
+    let table = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
     let now = database.host.clock.monotonic();
     let Some(slot) = database.merges.enter(state.def.id, plan, now) else { return Ok(false) };
     let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
@@ -38,6 +41,18 @@ pub(crate) fn run_merge(
         MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
         MergeOutcome::NoSpace => Err(no_space(state)),
     }
+}
+
+/// What defaults that ask about their statement are told when rows are written anew: the time is now.
+fn rewriting_state(database: &Database) -> SessionState {
+    let now_ns = i64::try_from(database.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
+    let values = SessionValues { now_ns, user: "default".into(), ..SessionValues::default() };
+    let config = sql::functions::with_session_values(SessionConfig::new(), values);
+    let mut state =
+        SessionStateBuilder::new_from_existing(database.base_state.clone()).with_config(config).build();
+    // Expressions compiled by themselves see the options only of a state that has begun.
+    state.mark_start_execution();
+    state
 }
 
 fn no_space(state: &TableState) -> Error {
@@ -109,7 +124,7 @@ pub(crate) fn flush_table(database: &Arc<Database>, table: TableId) -> Result<()
 
 /// False if another flush came first, or there was nothing.
 fn flush_piece(database: &Arc<Database>, state: &Arc<TableState>) -> Result<bool, Error> {
-    let (handle, _) = database.tables.handle(&state.def)?;
+    let handle = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
     let started = database.host.clock.monotonic();
     let outcome = mergetree::flush::run(&handle)?;
     log_flush(database, state, started);

@@ -47,7 +47,7 @@ pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
         TableEngine::AzureBlobStorage => "azureBlobStorage",
         TableEngine::Url => "url",
         TableEngine::File => "file",
-        TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null => {
+        TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null | TableEngine::View => {
             return Err(Error::internal(format!("table \"{}\" is no table outside", def.name)));
         }
     };

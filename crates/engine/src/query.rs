@@ -34,6 +34,7 @@ use crate::schemas::{CALLS, StatementCatalog};
 use crate::schemas_name::{HERE, is_derived};
 use crate::setting_calls::with_values;
 use crate::target_types::of_insert;
+use crate::views::expanded;
 use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
 /// ClickHouse's code.
@@ -70,6 +71,10 @@ pub(crate) async fn plan_into(
     known: Option<&KnownSource>,
     target: &[(String, ColumnType)],
 ) -> Result<PlannedQuery, Error> {
+    // What stands where views are named may choose its columns, too.
+    let planning = context.profile.timed(Span::Plan);
+    let query = &expanded(context, query)?;
+    drop(planning);
     if let Some(query) = with_columns(context, query).await? {
         return Box::pin(plan_into(context, &query, known, target)).await;
     }
@@ -104,7 +109,7 @@ pub(crate) async fn plan_into(
 }
 
 /// The query with the columns of its first COLUMNS, if it has any.
-async fn with_columns(
+pub(crate) async fn with_columns(
     context: &Arc<StatementContext>,
     query: &sql::Query,
 ) -> Result<Option<sql::Query>, Error> {

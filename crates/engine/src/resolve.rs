@@ -14,8 +14,8 @@ use sources::{
 use crate::collections::for_sources;
 use crate::config::Config;
 use crate::context::StatementContext;
-use crate::error::{Error, ErrorKind};
-use crate::provider::numbers::{NumberRange, numbers_table};
+use crate::error::Error;
+use crate::function_tables::table_of;
 use crate::schemas::Calls;
 use crate::secret_urls::masked_urls;
 use crate::source_settings::source_settings;
@@ -67,12 +67,11 @@ pub(crate) async fn resolve_calls(
 ) -> Result<Resolved, Error> {
     let mut resolved = Resolved::default();
     for call in calls {
-        match call.name.to_ascii_lowercase().as_str() {
-            "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
-                let table = numbers_table(number_range(call)?)?;
+        match table_of(context, call)? {
+            Some(table) => {
                 resolved.tables.insert(call.placeholder.clone(), table);
             }
-            _ => {
+            None => {
                 let files = wanted.files.get(&call.placeholder).cloned().unwrap_or_default();
                 let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
                 let table = resolve_files(context, call, known, (files, types)).await?;
@@ -161,26 +160,4 @@ fn argument(given: &sql::CallArgument) -> Argument {
         }
     };
     Argument { name: given.name.clone(), value }
-}
-
-fn number_range(call: &sql::TableFunctionCall) -> Result<NumberRange, Error> {
-    let number = |argument: &sql::CallArgument| match &argument.value {
-        sql::CallValue::Number(text) => text.parse::<u64>().ok(),
-        _ => None,
-    };
-    let numbers: Option<Vec<u64>> = call.arguments.iter().map(number).collect();
-    let zeros = call.name.to_ascii_lowercase().starts_with("zeros");
-    let (start, count, step) = match numbers.as_deref() {
-        Some([]) => (0, None, 1),
-        Some([count]) => (0, Some(*count), 1),
-        Some([start, count]) if !zeros => (*start, Some(*count), 1),
-        // ClickHouse's third argument keeps every step-th number of the range.
-        Some([start, count, step]) if !zeros && *step > 0 => (*start, Some(count.div_ceil(*step)), *step),
-        _ => {
-            let message =
-                format!("table function {} takes one to three constant unsigned numbers", call.name);
-            return Err(Error::new(ErrorKind::BadInput, 36, message));
-        }
-    };
-    Ok(NumberRange { start, count, step, zeros })
 }

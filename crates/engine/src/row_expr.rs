@@ -138,7 +138,7 @@ pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<Table
     let all = |texts: &[Arc<str>]| {
         texts.iter().map(|text| compile_key(state, def, text)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)? })
+    Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)?, ..TableKeys::default() })
 }
 
 fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {

@@ -13,10 +13,11 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::Result;
 use datafusion::datasource::MemTable;
 use model::{TableDef, TableEngine};
+use parts::evolve::evolve;
 
 use crate::context::{CATALOG, StatementContext};
 use crate::error::{Error, into_datafusion};
-use crate::provider::table::MergeTreeTable;
+use crate::provider::table::{MergeTreeTable, OlderRows};
 use crate::schemas_name::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
 use crate::system;
 
@@ -168,6 +169,15 @@ fn not_listed(database: &str, name: &str) -> Error {
         .with_hint(format!("write {database}.{name}, or rename the WITH item"))
 }
 
+/// How rows written before the last ALTER are read.
+fn older_rows(context: &StatementContext, def: &Arc<TableDef>) -> std::result::Result<OlderRows, Error> {
+    if def.schema_version == 1 {
+        return Ok(OlderRows { evolution: Arc::default(), is_lasting: true });
+    }
+    let (evolution, is_lasting) = context.database.tables.evolution(def, &|| context.statement_state())?;
+    Ok(OlderRows { evolution, is_lasting })
+}
+
 /// How a table with rows of its own is read, by its engine.
 pub(crate) fn provider_of(
     context: &StatementContext,
@@ -176,11 +186,19 @@ pub(crate) fn provider_of(
     match state.def.engine {
         TableEngine::MergeTree => {
             let memtables = Arc::clone(&context.database.memtables);
-            Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables)))
+            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
+            Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables, older)))
         }
         TableEngine::Memory => {
             let rows = context.memory_tables(&state.def).batches(state.def.id);
-            Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![rows])?))
+            let schema = state.def.arrow_schema();
+            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
+            let rows = rows.iter().map(|rows| evolve(rows, &schema, &older.evolution));
+            let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
+            Ok(Arc::new(MemTable::try_new(schema, vec![rows])?))
+        }
+        TableEngine::View => {
+            Err(into_datafusion(Error::unsupported(format!("view \"{}\" in this place", state.def.name))))
         }
         // A table outside was found among the calls.
         _ => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),

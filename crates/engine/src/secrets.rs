@@ -4,7 +4,7 @@
 //! message has to know. Invariant: what leaves through [`Secrets::scrub`] holds no text that [`masked`] would hide, but
 //! for texts too short to be a credential. Must not know: where the text goes.
 
-use model::TableDef;
+use model::{TableDef, TableEngine};
 
 use crate::error::Error;
 use crate::secret_urls::{HIDDEN_PART, masked_urls};
@@ -100,6 +100,9 @@ impl Secrets {
 /// The engine with its arguments as people may see it.
 pub(crate) fn shown_engine(def: &TableDef) -> String {
     let name = sql::engine_name(def.engine);
+    if def.engine == TableEngine::View {
+        return masked(def.engine_arguments.text());
+    }
     match def.engine.is_external() {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),
         false => name.to_owned(),

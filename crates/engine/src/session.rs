@@ -306,11 +306,15 @@ fn kind_of(statement: &Statement) -> &'static str {
     match statement {
         Statement::Query(_) => "Select",
         Statement::Insert(_) => "Insert",
-        Statement::CreateTable(_) | Statement::CreateDatabase { .. } => "Create",
-        Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate { .. } => "Drop",
-        Statement::DropTemporaryTables { .. } => "Drop",
+        Statement::CreateTable(_) | Statement::CreateView(_) | Statement::CreateDatabase { .. } => "Create",
+        Statement::DropDatabase { .. }
+        | Statement::DropTable { .. }
+        | Statement::DropTemporaryTables { .. }
+        | Statement::DropView { .. }
+        | Statement::TruncateDatabase { .. }
+        | Statement::Truncate { .. } => "Drop",
         Statement::Collection(CollectionChange::Create { .. }) => "Create",
-        Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
+        Statement::Alter(_) | Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
         Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
         Statement::Describe(_) => "Describe",
         Statement::Show(_) => "Show",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnType, TableDef};
+use model::{ColumnType, TableDef, TableEngine};
 use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
 
 use crate::already_loaded::moment;
@@ -15,6 +15,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::profile::{Report, State, millis, start_time};
 use crate::query::{self, plan};
+use crate::query_functions::query_of_call;
 use crate::request::Rows;
 use crate::resolve::{Wanted, resolve_calls};
 use crate::schemas_name::is_derived;
@@ -74,7 +75,7 @@ fn created(context: &StatementContext, name: &TableName, what: Created) -> Resul
 }
 
 fn is_view(def: &TableDef) -> bool {
-    sql::engine_name(def.engine).ends_with("View")
+    def.engine == TableEngine::View
 }
 
 /// The one index that there is, the primary key, in MySQL's columns.
@@ -209,6 +210,12 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
             of_schema(&*planned.result_schema()?)
         }
         Described::Function(call) => {
+            let (name, arguments) = sql::arguments_of(call)?;
+            let written = sql::WrittenCall { name: &name, arguments: &arguments };
+            if let Some(query) = query_of_call(context, &written)? {
+                let planned = plan(context, &sql::Query::from(Box::new(query)), None).await?;
+                return text_rows(DESCRIBE, of_schema(&*planned.result_schema()?));
+            }
             let call = sql::table_function_call(call)?;
             let resolved =
                 resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;

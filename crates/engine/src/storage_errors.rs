@@ -27,6 +27,7 @@ impl From<RefusedWhy> for Error {
             Why::UnknownLoad(_) => (ErrorKind::Conflict, 1002),
             Why::Invalid(_) => (ErrorKind::BadInput, 36),
             Why::SchemaChanged { .. }
+            | Why::RowsAdded(_)
             | Why::PartNotLive { .. }
             | Why::PartExists { .. }
             | Why::PartBetween { .. }

@@ -10,12 +10,13 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use host::Host;
 use mergetree::Table;
-use model::{DefaultKind, TableDef, TableId};
+use model::{DefaultKind, Evolution, TableDef, TableId, TableKeys};
 use parking_lot::Mutex;
 use parts::PartStore;
 
 use crate::conform::Defaults;
 use crate::error::Error;
+use crate::evolving::compile_evolution;
 use crate::insert_shape::InsertShape;
 use crate::row_expr::{compile, compile_keys};
 
@@ -128,12 +129,42 @@ impl Tables {
         Ok(shape)
     }
 
+    /// How older rows become rows of `def` in one statement, and whether that is the same in every one.
+    pub(crate) fn evolution(
+        &self,
+        def: &Arc<TableDef>,
+        statement: StatementState<'_>,
+    ) -> Result<(Arc<Evolution>, bool), Error> {
+        match self.handle(def)? {
+            (table, KnownDefaults::Same(_)) => Ok((Arc::clone(&table.keys.evolution), true)),
+            (_, KnownDefaults::OfStatement) => {
+                Ok((Arc::new(compile_evolution(&statement()?, def)?.0), false))
+            }
+        }
+    }
+
+    /// The table as a merge or a flush takes it: what asks about its statement is answered as of now, for good.
+    pub(crate) fn rewriting_handle(
+        &self,
+        def: &Arc<TableDef>,
+        statement: StatementState<'_>,
+    ) -> Result<Table, Error> {
+        let (table, known) = self.handle(def)?;
+        if matches!(known, KnownDefaults::Same(_)) {
+            return Ok(table);
+        }
+        let evolution = Arc::new(compile_evolution(&statement()?, def)?.0);
+        let keys = TableKeys { evolution, ..table.keys.as_ref().clone() };
+        Ok(Table { keys: Arc::new(keys), ..table })
+    }
+
     /// Compiles without keeping: CREATE TABLE checks its expressions this way.
     pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
-        let keys = Arc::new(compile_keys(&self.state, def)?);
+        let mut keys = compile_keys(&self.state, def)?;
+        keys.evolution = Arc::new(compile_evolution(&self.state, def)?.0);
         let table = Table {
             def: Arc::clone(def),
-            keys,
+            keys: Arc::new(keys),
             catalog: Arc::clone(&self.catalog),
             store: self.store.clone(),
             host: self.host.clone(),

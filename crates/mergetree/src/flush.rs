@@ -112,7 +112,7 @@ fn write(
     };
     let mut sink = PartSink::replacing(table.clone(), settings, WritePurpose::Flush, blocks);
     for same_version in statements.chunk_by(|a, b| a.schema_version == b.schema_version) {
-        sink.write(memtable::read(state, same_version)?)?;
+        sink.write(memtable::read(state, same_version, &table.keys.evolution)?)?;
     }
     sink.finish()
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use catalog::{InlineStatement, TableState};
 use host::{MemoryBudget, MemoryGrant};
-use model::TableId;
+use model::{Evolution, TableId};
 use parking_lot::Mutex;
 use parts::PartError;
 use parts::evolve::evolve;
@@ -21,11 +21,13 @@ use crate::inline;
 /// Rows of one batch; a thousand single-row statements are one batch, not a thousand.
 const BATCH_ROWS: u64 = 8192;
 
+/// `evolution` is that of the current columns.
+///
 /// # Errors
 /// The log holds bytes that are not rows of this table.
-pub fn batches(table: &TableState) -> Result<Vec<RecordBatch>, TableError> {
+pub fn batches(table: &TableState, evolution: &Evolution) -> Result<Vec<RecordBatch>, TableError> {
     let statements: Vec<&InlineStatement> = table.inline().map(AsRef::as_ref).collect();
-    chunks(&statements).into_iter().map(|chunk| read(table, chunk)).collect()
+    chunks(&statements).into_iter().map(|chunk| read(table, chunk, evolution)).collect()
 }
 
 /// Decoded batches of the tables that were asked for, within a memory budget.
@@ -66,7 +68,7 @@ impl MemtableCache {
     ///
     /// # Errors
     /// As [`batches`].
-    pub fn batches(&self, table: &TableState) -> Result<Vec<RecordBatch>, TableError> {
+    pub fn batches(&self, table: &TableState, evolution: &Evolution) -> Result<Vec<RecordBatch>, TableError> {
         let statements: Vec<&InlineStatement> = table.inline().map(AsRef::as_ref).collect();
         let chunks = chunks(&statements);
         let mut kept = self.tables.lock().get(&table.def.id).cloned().unwrap_or_default();
@@ -79,7 +81,7 @@ impl MemtableCache {
                 batches.push(old.rows.clone());
                 continue;
             }
-            let rows = read(table, statements)?;
+            let rows = read(table, statements, evolution)?;
             // The last chunk still grows.
             if let Some(chunk) = chunk.filter(|_| number + 1 < chunks.len())
                 && let Ok(granted) = self.memory.try_grant("memtable", bytes_of(&rows))
@@ -130,7 +132,11 @@ fn chunks<'a>(statements: &'a [&'a InlineStatement]) -> Vec<&'a [&'a InlineState
 }
 
 /// The rows of statements of one schema version, with the current columns.
-pub(crate) fn read(table: &TableState, statements: &[&InlineStatement]) -> Result<RecordBatch, TableError> {
+pub(crate) fn read(
+    table: &TableState,
+    statements: &[&InlineStatement],
+    evolution: &Evolution,
+) -> Result<RecordBatch, TableError> {
     let Some(first) = statements.first() else { return Ok(RecordBatch::new_empty(table.def.arrow_schema())) };
     let schema_version = first.schema_version;
     let def = table.definition_of(schema_version).ok_or_else(|| TableError::InlineDamaged {
@@ -138,6 +144,6 @@ pub(crate) fn read(table: &TableState, statements: &[&InlineStatement]) -> Resul
         message: format!("the table never had version {schema_version} of its columns"),
     })?;
     let rows = inline::decode_all(&def, statements)?;
-    let evolved = evolve(&rows, &table.def.arrow_schema());
+    let evolved = evolve(&rows, &table.def.arrow_schema(), evolution);
     evolved.map_err(|e| PartError::Evolve { schema_version, message: e.to_string() }.into())
 }

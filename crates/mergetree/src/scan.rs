@@ -4,6 +4,8 @@
 
 pub mod prune;
 pub mod plan;
+pub mod convertible;
 
+pub use convertible::check_values;
 pub use plan::{PrunedParts, ScanPlan, plan};
 pub use prune::{ColumnRange, ScanFilter};

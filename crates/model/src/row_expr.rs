@@ -4,7 +4,6 @@
 //! Must not know: SQL. `engine` compiles expressions; sort keys, partition keys, defaults and TTLs arrive as these.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use thiserror::Error;
@@ -47,13 +46,4 @@ pub trait RowExpr: Send + Sync + Debug {
 
     /// The text a person wrote, for errors and system tables.
     fn text(&self) -> &str;
-}
-
-/// The compiled keys of one schema version of one table.
-#[derive(Clone, Debug, Default)]
-pub struct TableKeys {
-    /// ORDER BY; empty means rows keep their insertion order.
-    pub sort: Vec<Arc<dyn RowExpr>>,
-    /// PARTITION BY; empty means the one partition `all`.
-    pub partition: Vec<Arc<dyn RowExpr>>,
 }

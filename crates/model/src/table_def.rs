@@ -32,6 +32,8 @@ pub enum TableEngine {
     Url,
     /// Local files.
     File,
+    /// A SELECT under a name.
+    View,
 }
 
 impl TableEngine {
@@ -43,12 +45,12 @@ impl TableEngine {
             | TableEngine::AzureBlobStorage
             | TableEngine::Url
             | TableEngine::File => true,
-            TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null => false,
+            TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null | TableEngine::View => false,
         }
     }
 }
 
-/// What stands in the parentheses behind an engine's name, as it was written. It may hold credentials, so it does not
+/// What stands in the parentheses behind an engine's name, as it was written; of a view its SELECT. It may hold credentials, so it does not
 /// print: whoever shows it masks it first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EngineArguments(Arc<str>);

@@ -1,41 +1,114 @@
 //! Rows of an older version of the columns, as rows of the current one.
 //!
 //! Invariant: columns are matched by id, so a rename changes nothing, a dropped column disappears, and a column that
-//! was dropped and added again starts empty. Must not know: DEFAULT expressions; a column that did not exist yet
-//! reads as the default of its type, or NULL.
+//! was dropped and added again starts anew: a column that did not exist yet is its DEFAULT, computed from the other
+//! columns of its row, or the default of its type. What is computed depends on nothing but the row, so a scan and a
+//! merge agree. Must not know: how a default or a conversion is computed ([`Evolution`]).
 
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, StringViewArray,
+    ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, StringViewArray,
     make_array, new_empty_array, new_null_array,
 };
 use arrow::buffer::Buffer;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use model::table_def::column_id_of;
+use model::type_arrow::{FIELD_ID_KEY, from_field};
+use model::{ColumnId, Evolution};
 
-/// `batch` with exactly the columns of `target`, matched by field id.
+/// Defaults that need defaults that need defaults: more than this is a definition that refers to itself.
+const DEPTH_MAX: usize = 32;
+
+/// `batch` with exactly the columns of `target`, matched by field id. It must have [`columns_read`] of them.
 ///
 /// # Errors
-/// A column has a type that cannot become the target's.
-pub fn evolve(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+/// A value cannot become the target's.
+pub fn evolve(
+    batch: &RecordBatch,
+    target: &SchemaRef,
+    evolution: &Evolution,
+) -> Result<RecordBatch, ArrowError> {
     if batch.schema_ref() == target {
         return Ok(batch.clone());
     }
-    let source = batch.schema_ref();
-    let columns = target.fields().iter().map(|field| {
-        let id = column_id_of(field);
-        match source.fields().iter().position(|f| column_id_of(f) == id && id.is_some()) {
-            Some(at) if batch.column(at).data_type() == field.data_type() => Ok(Arc::clone(batch.column(at))),
-            Some(at) => cast(batch.column(at), field.data_type()),
-            None => default_array(field, batch.num_rows()),
-        }
-    });
+    let columns = target.fields().iter().map(|field| column(batch, field, evolution, 0));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(target), columns, &options)
+}
+
+/// The columns of `source` that `target` is made of: those they share, and what the defaults of the others are computed
+/// from.
+pub fn columns_read(source: &Schema, target: &Schema, evolution: &Evolution) -> Vec<ColumnId> {
+    let mut found = Vec::new();
+    for id in target.fields().iter().filter_map(|field| column_id_of(field)) {
+        collect(id, source, evolution, &mut found, 0);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn collect(id: ColumnId, source: &Schema, evolution: &Evolution, found: &mut Vec<ColumnId>, depth: usize) {
+    if source.fields().iter().any(|field| column_id_of(field) == Some(id)) {
+        found.push(id);
+    } else if let Some(default) = evolution.default_of(id)
+        && depth < DEPTH_MAX
+    {
+        default.columns().iter().for_each(|id| collect(*id, source, evolution, found, depth + 1));
+    }
+}
+
+fn column(
+    batch: &RecordBatch,
+    field: &Field,
+    evolution: &Evolution,
+    depth: usize,
+) -> Result<ArrayRef, ArrowError> {
+    let id = column_id_of(field);
+    let failed = |error: model::RowExprError| ArrowError::CastError(error.to_string());
+    let stored = batch.schema_ref().fields().iter().position(|f| id.is_some() && column_id_of(f) == id);
+    if let Some(at) = stored {
+        let values = batch.column(at);
+        return evolution
+            .convert(values, &from_field(batch.schema_ref().field(at)), &from_field(field))
+            .map_err(failed);
+    }
+    let Some(default) = id.and_then(|id| evolution.default_of(id)) else {
+        return default_array(field, batch.num_rows());
+    };
+    if depth >= DEPTH_MAX {
+        let message = format!("the DEFAULT of column {} refers to itself", field.name());
+        return Err(ArrowError::SchemaError(message));
+    }
+    let known = inputs(batch, default.columns(), evolution, depth)?;
+    let values = default.evaluate(&known).map_err(failed)?;
+    evolution.convert(&values, default.column_type(), &from_field(field)).map_err(failed)
+}
+
+/// The columns a default is computed from, as they are now.
+fn inputs(
+    batch: &RecordBatch,
+    ids: &[ColumnId],
+    evolution: &Evolution,
+    depth: usize,
+) -> Result<RecordBatch, ArrowError> {
+    let mut fields = Vec::with_capacity(ids.len());
+    let mut columns = Vec::with_capacity(ids.len());
+    for id in ids {
+        let known = evolution
+            .column(*id)
+            .ok_or_else(|| ArrowError::SchemaError(format!("column {} of a DEFAULT does not exist", id.0)))?;
+        let mut metadata = known.metadata().clone();
+        metadata.insert(FIELD_ID_KEY.to_owned(), id.0.to_string());
+        let field = known.clone().with_metadata(metadata);
+        columns.push(column(batch, &field, evolution, depth + 1)?);
+        fields.push(field);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
 }
 
 /// `rows` times NULL, or the default of a type that has no NULL: zero, the empty text, the empty list.
@@ -85,7 +158,7 @@ fn zeros(data_type: &DataType, rows: usize) -> Result<ArrayRef, ArrowError> {
 }
 
 /// The position of a column in a schema.
-pub fn position_of(schema: &SchemaRef, id: model::ColumnId) -> Option<usize> {
+pub fn position_of(schema: &SchemaRef, id: ColumnId) -> Option<usize> {
     schema.fields().iter().position(|field| column_id_of(field) == Some(id))
 }
 
@@ -126,12 +199,12 @@ mod tests {
         let mut fields = vec![field("renamed", 2, "Int64"), field("a", 3, "UInt64")];
         fields.extend(kinds.iter().zip(4..).map(|(kind, id)| field(&format!("c{id}"), id, kind)));
         let target = Arc::new(Schema::new(fields));
-        let now = evolve(&batch, &target).unwrap();
+        let now = evolve(&batch, &target, &Evolution::default()).unwrap();
         assert_eq!(now.column(0).as_ref(), batch.column(1).as_ref());
         assert_eq!(now.column(1).as_primitive::<UInt64Type>().values(), &[0, 0], "a new id starts empty");
         assert!(now.column(4).is_null(0));
         assert_eq!(now.num_columns(), 12);
-        assert!(evolve(&now, &target).is_ok());
-        let _: ColumnType = model::type_arrow::from_field(target.field(0));
+        assert!(evolve(&now, &target, &Evolution::default()).is_ok());
+        let _: ColumnType = from_field(target.field(0));
     }
 }

@@ -90,7 +90,7 @@ fn the_descriptor_says_what_is_inside() {
 fn bounds_of_a_text_key_are_cut() {
     let (dir, table) = (tempfile::tempdir().unwrap(), table());
     let batch = make_rows(&table, 100, 5000, true);
-    let by_body = TableKeys { sort: vec![Column::of(&table, 6)], partition: vec![] };
+    let by_body = TableKeys { sort: vec![Column::of(&table, 6)], ..TableKeys::default() };
     let spec =
         PartSpec { keys: Arc::new(by_body), sort: SortOrder::None, ..spec(&table, WritePurpose::Insert) };
     let mut writer = PartWriter::new(&store(&dir), spec).unwrap();
@@ -177,7 +177,7 @@ fn old_parts_are_read_by_column_id() {
     let wanted: Vec<ColumnId> = next.columns.iter().map(|c| c.id).collect();
     let reader = open_part(&store, &part).unwrap();
     let read = read_all(reader.read(&wanted, None, 8192).unwrap());
-    let now = evolve(&read, &next.arrow_schema()).unwrap();
+    let now = evolve(&read, &next.arrow_schema(), &model::Evolution::default()).unwrap();
     let numbers = now.column_by_name("Number").unwrap();
     assert_eq!(numbers.as_primitive::<Int64Type>().value(49), 49, "a renamed column keeps its values");
     let scores = now.column_by_name("Score").unwrap();

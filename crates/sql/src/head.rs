@@ -305,16 +305,26 @@ impl<'a> Head<'a> {
         Ok(SettingChange { name, value })
     }
 
-    /// `[ON CLUSTER name]`: on one node it means the node.
+    /// `[ON CLUSTER name]`: the one cluster there is, `default`, is this node.
     pub(crate) fn on_cluster(&mut self) -> Result<()> {
         if self.words(&["ON", "CLUSTER"]) {
-            match self.token().clone() {
-                Token::SingleQuotedString(_) | Token::Word(_) => self.advance(),
+            let name = match self.token().clone() {
+                Token::SingleQuotedString(name) => name,
+                Token::Word(word) => word.value,
                 _ => return Err(self.expected("a cluster's name")),
+            };
+            if name != "default" {
+                return Err(self.refuse(&format!("ON CLUSTER {name}: the only cluster is default, which")));
             }
-            self.warnings.push("ON CLUSTER has no effect on a single node".to_owned());
+            self.advance();
+            self.warnings.push("ON CLUSTER default has no effect on a single node".to_owned());
         }
         Ok(())
+    }
+
+    /// SYNC and NO DELAY: our DROP is always immediate.
+    pub(crate) fn sync(&mut self) {
+        let _ = self.word("SYNC") || self.words(&["NO", "DELAY"]) || self.word("PERMANENTLY");
     }
 
     pub(crate) fn if_exists(&mut self) -> bool {

@@ -18,6 +18,7 @@ mod printed;
 pub mod table_functions;
 mod parse;
 pub mod parser;
+mod named_tables;
 pub mod settings;
 pub mod nodes;
 mod relations;
@@ -35,14 +36,17 @@ pub use arriving::{Arrived, arrived};
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
-pub use parser::{parse, parse_expression, parse_one};
-pub use printed::printed;
+pub use named_tables::{Replace, WrittenCall, qualified, replace_tables};
+pub use named_tables::{arguments_of, written_call};
+pub use parser::{parse, parse_expression, parse_one, parse_query};
+pub use printed::{printed, printed_query};
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
 pub use scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use settings::{
     SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,
 };
 pub use sqlparser::ast::Expr;
+pub use statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, CreateView};
 pub use statement::{
     CollectionChange, CollectionEntry, ColumnSpec, CreateSource, CreateTable, Created, Described, ExistsKind,
     Explain, ExplainKind, Insert, InsertSource, InsertTarget, KillMode, NameFilter, Optimize, Outfile,

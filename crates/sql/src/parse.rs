@@ -3,12 +3,14 @@
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
 pub(crate) mod collection;
-pub(crate) mod admin;
 pub(crate) mod column;
+pub(crate) mod query;
+pub(crate) mod view;
+pub(crate) mod admin;
 pub(crate) mod create;
+pub(crate) mod alter;
 pub(crate) mod insert;
 pub(crate) mod load;
-pub(crate) mod query;
 pub(crate) mod show;
 
 use crate::error::Result;
@@ -22,6 +24,9 @@ pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("CREATE") {
         return create::create(head);
+    }
+    if head.words(&["ALTER", "TABLE"]) {
+        return alter::table(head);
     }
     if head.word("EXPLAIN") {
         return query::explain(head);

@@ -46,8 +46,8 @@ pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
     whole_expression(text)
 }
 
-/// One bare query.
-pub(crate) fn parse_query(text: &str) -> Result<Query> {
+/// One bare query, without SETTINGS or FORMAT.
+pub fn parse_query(text: &str) -> Result<Query> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
     let query = grammar::query::query(&mut head)?;
     head.expect_end()?;
@@ -79,6 +79,10 @@ fn from_tokens(source: &str, base: usize) -> Result<(Statement, Output, Vec<Stri
     let mut head = Head::new(source, base, tokens)?;
     let statement = grammar::statement(&mut head)?;
     head.expect_end()?;
+    if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
+        // They would belong to the SELECT whenever it is read.
+        return Err(SqlError::not_implemented("SETTINGS of a view's SELECT"));
+    }
     Ok((statement, output, head.warnings))
 }
 

@@ -7,7 +7,10 @@
 use std::fmt::Display;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, Value, ValueWithSpan, VisitMut, VisitorMut};
+use sqlparser::ast::{
+    Expr, Ident, Join, JoinOperator, ObjectName, Query, Select, SetExpr, TableFactor, TableWithJoins, Value,
+    ValueWithSpan, VisitMut, VisitorMut,
+};
 
 use crate::escape::{always_quote_name, quote_text};
 
@@ -17,6 +20,86 @@ pub fn printed<T: VisitMut + Clone + Display>(ast: &T) -> String {
     // It never breaks off.
     let _ = escaped.visit(&mut Escaping);
     escaped.to_string()
+}
+
+/// Text of a query as it was read: [`printed`] has the clauses that are carried through the grammar as `clauses` left
+/// them, and those do not read back.
+pub fn printed_query(query: &Query) -> String {
+    let mut written = query.clone();
+    // Neither breaks off.
+    let _ = written.visit(&mut Escaping);
+    let _ = written.visit(&mut Uncarrying);
+    written.to_string()
+}
+
+/// Puts the text of ARRAY JOIN and of strict joins where they stand.
+struct Uncarrying;
+
+impl VisitorMut for Uncarrying {
+    type Break = ();
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        select.from.iter_mut().for_each(as_written);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = factor {
+            as_written(table_with_joins);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn as_written(tables: &mut TableWithJoins) {
+    let is_carried = |join: &Join| arrays(join).is_some() || strict(join).is_some();
+    if !tables.joins.iter().any(is_carried) {
+        return;
+    }
+    let mut text = tables.relation.to_string();
+    for join in std::mem::take(&mut tables.joins) {
+        text.push(' ');
+        text.push_str(&arrays(&join).or_else(|| strict(&join)).unwrap_or_else(|| join.to_string()));
+    }
+    // A name without quotes is printed as it is.
+    let name = ObjectName::from(vec![Ident::new(text)]);
+    tables.relation = TableFactor::Table {
+        name,
+        alias: None,
+        args: None,
+        with_hints: vec![],
+        version: None,
+        with_ordinality: false,
+        partitions: vec![],
+        json_path: None,
+        sample: None,
+        index_hints: vec![],
+    };
+}
+
+/// `ARRAY JOIN (SELECT a, b)` as `ARRAY JOIN a, b`.
+fn arrays(join: &Join) -> Option<String> {
+    let word = match join.join_operator {
+        JoinOperator::ArrayJoin => "ARRAY JOIN",
+        JoinOperator::LeftArrayJoin => "LEFT ARRAY JOIN",
+        JoinOperator::InnerArrayJoin => "INNER ARRAY JOIN",
+        _ => return None,
+    };
+    let TableFactor::Derived { subquery, .. } = &join.relation else { return None };
+    let SetExpr::Select(select) = subquery.body.as_ref() else { return None };
+    let items: Vec<String> = select.projection.iter().map(ToString::to_string).collect();
+    Some(format!("{word} {}", items.join(", ")))
+}
+
+/// `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c` as `ANY LEFT JOIN t ON c`.
+fn strict(join: &Join) -> Option<String> {
+    let JoinOperator::AsOf { match_condition: Expr::Value(words), constraint } = &join.join_operator else {
+        return None;
+    };
+    let words = words.value.to_string();
+    let join_operator = JoinOperator::Join(constraint.clone());
+    let plain = Join { relation: join.relation.clone(), global: false, join_operator };
+    Some(format!("{} {plain}", words.trim_matches('\'')))
 }
 
 /// Puts literals and names that need escapes into what is printed as it is.
@@ -51,7 +134,7 @@ fn escape_name(name: &mut Ident) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::parse_expression;
+    use crate::parser::{parse_expression, parse_query};
 
     #[test]
     fn what_is_printed_reads_back_as_it_was() {
@@ -67,5 +150,30 @@ mod tests {
             assert_eq!(again, once, "{text} was printed as {}", printed(&once));
         }
         assert_eq!(printed(&parse_expression(r"'C:\\new'").unwrap()), r"'C:\\new'");
+    }
+
+    #[test]
+    fn clauses_that_were_carried_are_printed_as_they_were_written() {
+        for text in [
+            "SELECT a, x FROM t ARRAY JOIN b AS x, c",
+            "SELECT a FROM t LEFT ARRAY JOIN [1, 2] AS x WHERE x > 1",
+            "SELECT t.a FROM t ANY LEFT JOIN u ON t.a = u.a",
+            "SELECT a FROM (SELECT a FROM t SEMI LEFT JOIN u USING(a)) AS s JOIN v ON s.a = v.a ARRAY JOIN v.b AS `c d`",
+            "SELECT a FROM t WHERE a IN (SELECT a FROM t ANTI LEFT JOIN u ON t.a = u.a AND u.b = '\\\\')",
+        ] {
+            let once = parse_query(text).unwrap();
+            assert_eq!(printed_query(&once), text);
+        }
+        for text in [
+            "SELECT a FROM t LIMIT 1 BY a",
+            "SELECT a FROM t ORDER BY a, b LIMIT 1, 2 BY a LIMIT 5",
+            "SELECT a FROM t ORDER BY a LIMIT 2 WITH TIES",
+            "SELECT a FROM t PREWHERE a > 1 GROUP BY a WITH TOTALS",
+            "WITH 1 AS x SELECT arrayMap(i -> i + x, [1, 2]) AS y, y[1]",
+        ] {
+            let once = parse_query(text).unwrap();
+            let again = parse_query(&printed_query(&once)).unwrap();
+            assert_eq!(printed_query(&again), printed_query(&once), "{text}");
+        }
     }
 }

@@ -9,6 +9,12 @@ use std::ops::Range;
 use model::{ColumnType, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
+mod alter;
+mod filter;
+
+pub use alter::{Alter, AlterCommand, ColumnPlace, ColumnProperty};
+pub use filter::NameFilter;
+
 /// `table` or `database.table`.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct TableName {
@@ -58,6 +64,12 @@ pub enum Statement {
     Query(Query),
     Insert(Box<Insert>),
     CreateTable(Box<CreateTable>),
+    CreateView(Box<CreateView>),
+    DropView {
+        views: Vec<TableName>,
+        if_exists: bool,
+    },
+    Alter(Box<Alter>),
     CreateDatabase {
         name: String,
         if_not_exists: bool,
@@ -79,6 +91,12 @@ pub enum Statement {
     Truncate {
         table: TableName,
         if_exists: bool,
+    },
+    /// All tables of a database: emptied, or with `drops` dropped.
+    TruncateDatabase {
+        name: String,
+        if_exists: bool,
+        drops: bool,
     },
     Describe(Described),
     Show(Show),
@@ -260,6 +278,17 @@ pub struct ColumnSpec {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+pub struct CreateView {
+    pub name: TableName,
+    pub if_not_exists: bool,
+    pub or_replace: bool,
+    /// Empty: those of the SELECT.
+    pub columns: Vec<ColumnSpec>,
+    pub query: Query,
+    pub comment: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
 pub enum Described {
     Table(TableName),
     Function(Box<ast::Function>),
@@ -309,14 +338,6 @@ pub enum Created {
     Table,
     View,
     Temporary,
-}
-
-/// `[NOT] LIKE 'pattern'` of SHOW.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct NameFilter {
-    pub pattern: Option<String>,
-    pub negated: bool,
-    pub ignore_case: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -401,40 +422,6 @@ impl From<Box<ast::Query>> for Query {
     }
 }
 
-impl NameFilter {
-    /// LIKE over a name: `%` is any text, `_` any character.
-    pub fn matches(&self, name: &str) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
-        let fold = |text: &str| if self.ignore_case { text.to_lowercase() } else { text.to_owned() };
-        let (pattern, name): (Vec<char>, Vec<char>) =
-            (fold(pattern).chars().collect(), fold(name).chars().collect());
-        like(&pattern, &name) != self.negated
-    }
-}
-
-/// Backtracks only to the last `%`, so the time is the product of the lengths at most.
-fn like(pattern: &[char], name: &[char]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while n < name.len() {
-        let escaped = pattern.get(p) == Some(&'\\') && p + 1 < pattern.len();
-        let wanted = pattern.get(p + usize::from(escaped));
-        if !escaped && wanted == Some(&'%') {
-            retry = Some((p, n));
-            p += 1;
-        } else if wanted.is_some_and(|c| *c == name[n] || (!escaped && *c == '_')) {
-            p += 1 + usize::from(escaped);
-            n += 1;
-        } else if let Some((star, from)) = retry {
-            retry = Some((star, from + 1));
-            (p, n) = (star + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '%')
-}
-
 impl TableName {
     pub fn new(database: Option<&str>, table: &str) -> Self {
         Self { database: database.map(str::to_owned), table: table.to_owned() }
@@ -457,25 +444,5 @@ impl SettingText {
             SettingText::Bare(text) | SettingText::Quoted(text) => Some(text),
             SettingText::Default => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::NameFilter;
-
-    #[test]
-    fn name_filters_are_like_patterns() {
-        let check = |pattern: &str, name: &str, expected: bool| {
-            let filter = NameFilter { pattern: Some(pattern.to_owned()), ..NameFilter::default() };
-            assert_eq!(filter.matches(name), expected, "{pattern} {name}");
-        };
-        check("max%", "max_threads", true);
-        check("%threads", "max_threads", true);
-        check("%max%a%s", "max_threads", true);
-        check("max_threads", "maxAthreads", true);
-        check(r"max\_threads", "maxAthreads", false);
-        check("", "a", false);
-        check("a", "A", false);
     }
 }

@@ -90,6 +90,7 @@ pub fn engine_name(engine: TableEngine) -> &'static str {
         TableEngine::AzureBlobStorage => "AzureBlobStorage",
         TableEngine::Url => "URL",
         TableEngine::File => "File",
+        TableEngine::View => "View",
     }
 }
 
@@ -124,10 +125,11 @@ fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
 }
 
 /// The statement that makes this table, in ClickHouse's layout. `engine` is the engine with its arguments, secrets
-/// masked by who knows which they are: the definition's own are never printed here.
+/// masked by who knows which they are: the definition's own are never printed here. Of a view it is the SELECT.
 pub fn show_create_table(def: &TableDef, database: &str, engine: &str) -> String {
     let name = format!("{}.{}", identifier(database), identifier(&def.name));
-    create_text(def, &format!("TABLE {name}"), engine)
+    let what = if def.engine == TableEngine::View { "VIEW" } else { "TABLE" };
+    create_text(def, &format!("{what} {name}"), engine)
 }
 
 /// The same of a temporary table, which is in no database.
@@ -137,6 +139,13 @@ pub fn show_create_temporary_table(def: &TableDef, engine: &str) -> String {
 
 fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
     let columns: Vec<String> = def.columns.iter().map(|column| column_text(column, def)).collect();
+    if def.engine == TableEngine::View {
+        let mut text = format!("CREATE {what}\n(\n{}\n)\nAS {engine}", columns.join(",\n"));
+        if !def.comment.is_empty() {
+            let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
+        }
+        return text;
+    }
     let mut text = format!("CREATE {what}\n(\n{}\n)", columns.join(",\n"));
     text.push_str(&format!("\nENGINE = {}", storage_text(def, engine)));
     if !def.comment.is_empty() {
@@ -145,8 +154,12 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
     text
 }
 
-/// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines.
+/// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines. A view
+/// has none.
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
+    if def.engine == TableEngine::View {
+        return String::new();
+    }
     let mut text = engine.to_owned();
     if !def.partition_by.is_empty() {
         text.push_str(&format!("\nPARTITION BY {}", key_text(&def.partition_by, def)));

@@ -233,7 +233,7 @@ pub(crate) fn for_query(
 ) -> Vec<TokenWithSpan> {
     let significant: Vec<TokenWithSpan> =
         tokens.into_iter().filter(|token| !is_space(&token.token)).collect();
-    let significant = carried(significant);
+    let significant = with_view_queries(carried(significant));
     let mut out = Vec::with_capacity(significant.len());
     let mut depth = 0;
     name_expressions(&significant, &mut out, &mut depth);
@@ -241,6 +241,52 @@ pub(crate) fn for_query(
     drop_trailing_commas(&mut out);
     let mut out = with_using_lists(&out);
     mark_inner_aliases(&mut out);
+    out
+}
+
+/// Whether the word is the name of a table function's call.
+fn names_call(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &tokens[before].token);
+    let reads = ["FROM", "JOIN", "DESCRIBE", "DESC", "TABLE", "FUNCTION"];
+    before.is_some_and(|before| *before == Token::Comma || reads.iter().any(|word| is_word(before, word)))
+        && tokens.get(at + 1).is_some_and(|token| token.token == Token::LParen)
+}
+
+/// Turns `view(SELECT ..)` into `view((SELECT ..))`: an argument is an expression. `null(..)` gets a name that is no literal.
+fn with_view_queries(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let opens = |at: usize| {
+        let selects =
+            |token: &TokenWithSpan| is_word(&token.token, "SELECT") || is_word(&token.token, "WITH");
+        is_word(&tokens[at].token, "view")
+            && names_call(&tokens, at)
+            && tokens.get(at + 2).is_some_and(selects)
+    };
+    let mut out = Vec::with_capacity(tokens.len());
+    let (mut depth, mut views) = (0_usize, Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        if at > 0 && is_word(&token.token, "null") && names_call(&tokens, at) {
+            // The grammar would read the literal.
+            let named = Token::make_word("null", Some('`'));
+            out.push(TokenWithSpan { token: named, span: token.span });
+            continue;
+        }
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                if views.last() == Some(&depth) {
+                    views.pop();
+                    out.push(token.clone());
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        out.push(token.clone());
+        if at > 0 && token.token == Token::LParen && opens(at - 1) {
+            views.push(depth);
+            out.push(token.clone());
+        }
+    }
     out
 }
 

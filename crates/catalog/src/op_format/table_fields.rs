@@ -17,7 +17,7 @@ const TABLE: &str = "table definition";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 8] = [
+const ENGINES: [(u64, TableEngine); 9] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -26,11 +26,16 @@ const ENGINES: [(u64, TableEngine); 8] = [
     (6, TableEngine::AzureBlobStorage),
     (7, TableEngine::Url),
     (8, TableEngine::File),
+    (9, TableEngine::View),
 ];
 
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
-    if def.engine.is_external() { 3 } else { 1 }
+    match def.engine {
+        TableEngine::View => 4,
+        engine if engine.is_external() => 3,
+        _ => 1,
+    }
 }
 
 const DEFAULT_KINDS: [(u64, DefaultKind); 4] = [

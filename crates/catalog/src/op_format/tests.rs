@@ -108,6 +108,24 @@ fn every_op_of_version_3() -> Vec<Op> {
     ]
 }
 
+/// As [`every_op`], of what version 4 added.
+fn every_op_of_version_4() -> Vec<Op> {
+    let mut view = table_def(table_id(), "view");
+    (view.engine, view.order_by, view.primary_key_len) = (TableEngine::View, Vec::new(), 0);
+    view.engine_arguments = EngineArguments::new("SELECT `a` FROM db.t");
+    vec![Op::CreateTable(view.clone()), Op::AlterTable(view)]
+}
+
+#[test]
+fn bytes_of_version_4_do_not_change() {
+    for (op, expected) in every_op_of_version_4().into_iter().zip(include_str!("version_4.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_4.hex").lines().count(), every_op_of_version_4().len());
+}
+
 #[test]
 fn bytes_of_version_3_do_not_change() {
     for (op, expected) in every_op_of_version_3().into_iter().zip(include_str!("version_3.hex").lines()) {
@@ -157,7 +175,8 @@ fn only_what_is_new_asks_for_a_new_reader() {
 
 #[test]
 fn every_op_is_read_back() {
-    let ops = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
+    let ops =
+        [every_op(), every_op_of_version_2(), every_op_of_version_3(), every_op_of_version_4()].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -174,19 +193,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 4;
+    bytes[0] = 5;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 3; version 4 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 4; version 5 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 3; version 4 is needed"
+        "op of kind 99 (unnamed) is not known to format version 4; version 5 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 4, and this program reads up to version 3"
+        "transaction needs format version 5, and this program reads up to version 4"
     );
 }
 

@@ -1,4 +1,4 @@
-//! `numbers(n)`, `numbers(offset, n[, step])`, `zeros(n)` and `system.numbers`.
+//! `numbers(n)`, `numbers(offset, n[, step])`, `zeros(n)`, `generate_series(a, b)` and `system.numbers`.
 //!
 //! Invariant: values come in rising order from one partition, in batches, without holding them all.
 
@@ -22,9 +22,12 @@ pub(crate) struct NumberRange {
     /// `None` never ends.
     pub count: Option<u64>,
     pub step: u64,
-    /// A column `zero` of zeros instead of `number`.
-    pub zeros: bool,
+    /// The column's name; one called [`ZERO`] has nothing but zeros.
+    pub column: &'static str,
 }
+
+/// The column of `zeros`.
+pub(crate) const ZERO: &str = "zero";
 
 #[derive(Debug)]
 struct Counting {
@@ -34,14 +37,11 @@ struct Counting {
 
 /// A table that counts.
 pub(crate) fn numbers_table(range: NumberRange) -> Result<Arc<dyn TableProvider>> {
-    let field = match range.zeros {
-        true => to_field("zero", &ColumnType::UInt8),
-        false => to_field("number", &ColumnType::UInt64),
-    };
-    let schema = Arc::new(Schema::new(vec![field]));
+    let column_type = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
+    let schema = Arc::new(Schema::new(vec![to_field(range.column, &column_type)]));
     let stream = Counting { range, schema: Arc::clone(&schema) };
-    let table = StreamingTable::try_new(schema, vec![Arc::new(stream)])?;
-    Ok(Arc::new(table.with_infinite_table(range.count.is_none())))
+    // Not called infinite without a count: DataFusion would refuse to aggregate what a LIMIT below takes of it.
+    Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(stream)])?))
 }
 
 impl PartitionStream for Counting {
@@ -68,7 +68,7 @@ impl PartitionStream for Counting {
 
 fn batch_of(range: NumberRange, given: u64, rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {
     let number = |i: u64| range.start.wrapping_add(i.wrapping_mul(range.step));
-    let column: arrow::array::ArrayRef = match range.zeros {
+    let column: arrow::array::ArrayRef = match range.column == ZERO {
         true => Arc::new(UInt8Array::from_iter_values((0..rows).map(|_| 0))),
         false => Arc::new(UInt64Array::from_iter_values((given..given + rows).map(number))),
     };

@@ -8,26 +8,34 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
 use arrow::compute::concat;
+use catalog::TableState;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::PhysicalExpr;
-use model::{ColumnBounds, PartDescriptor, TableDef, Value};
+use model::{ColumnBounds, ColumnDef, PartDescriptor, Value};
 
 use arrow::datatypes::SchemaRef;
 
 struct PartBounds<'a> {
-    def: &'a TableDef,
+    table: &'a TableState,
     schema: &'a SchemaRef,
     parts: &'a [Arc<PartDescriptor>],
 }
 
 impl PartBounds<'_> {
+    /// Bounds of values of an older type say nothing about those of the type now.
+    fn is_of_type(&self, part: &PartDescriptor, now: &ColumnDef) -> bool {
+        let then = self.table.definition_of(part.schema_version);
+        let then = then.as_ref().and_then(|then| then.column_by_id(now.id));
+        then.is_some_and(|then| then.column_type == now.column_type)
+    }
+
     fn values(&self, column: &Column, pick: fn(&ColumnBounds) -> Option<&Value>) -> Option<ArrayRef> {
-        let id = self.def.column(&column.name)?.id;
+        let now = self.table.def.column(&column.name)?;
         let data_type = self.schema.field_with_name(&column.name).ok()?.data_type();
         let of_part = |part: &Arc<PartDescriptor>| -> ArrayRef {
-            let value = part.bounds_of(id).and_then(pick);
+            let value = part.bounds_of(now.id).and_then(pick).filter(|_| self.is_of_type(part, now));
             let array = value.and_then(|value| value.to_array(data_type).ok());
             array.unwrap_or_else(|| new_null_array(data_type, 1))
         };
@@ -51,8 +59,11 @@ impl PruningStatistics for PartBounds<'_> {
     }
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
-        let id = self.def.column(&column.name)?.id;
-        let nulls = self.parts.iter().map(|part| part.bounds_of(id).and_then(|bounds| bounds.nulls));
+        let now = self.table.def.column(&column.name)?;
+        let of_part = |part: &Arc<PartDescriptor>| {
+            part.bounds_of(now.id).and_then(|bounds| bounds.nulls).filter(|_| self.is_of_type(part, now))
+        };
+        let nulls = self.parts.iter().map(of_part);
         Some(Arc::new(nulls.collect::<UInt64Array>()))
     }
 
@@ -67,7 +78,7 @@ impl PruningStatistics for PartBounds<'_> {
 
 /// The parts that may hold rows for which `predicate` is true.
 pub(crate) fn prune(
-    def: &TableDef,
+    table: &TableState,
     schema: &SchemaRef,
     parts: Vec<Arc<PartDescriptor>>,
     predicate: &Arc<dyn PhysicalExpr>,
@@ -80,6 +91,6 @@ pub(crate) fn prune(
         // A predicate that says nothing about bounds prunes nothing.
         return Ok(parts);
     };
-    let keep = pruning.prune(&PartBounds { def, schema, parts: &parts })?;
+    let keep = pruning.prune(&PartBounds { table, schema, parts: &parts })?;
     Ok(parts.into_iter().zip(keep).filter_map(|(part, keep)| keep.then_some(part)).collect())
 }

@@ -3,6 +3,8 @@
 //! Invariant: a scan reads exactly the state it was made with. Whoever runs the plan holds the snapshot until the last
 //! batch, so no file it names is collected under it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -16,9 +18,10 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
-use mergetree::memtable::MemtableCache;
-use model::{PartDescriptor, Seq};
+use mergetree::memtable::{MemtableCache, batches};
+use model::{ColumnDef, Evolution, PartDescriptor, Seq};
 
+use super::older_parts::{OlderScan, is_unchanged, scan_older};
 use super::part_bounds::prune;
 use super::part_files::{PartScan, scan_parts};
 use crate::error::into_datafusion;
@@ -29,6 +32,15 @@ pub(crate) struct MergeTreeTable {
     schema: SchemaRef,
     seq: Seq,
     memtables: Arc<MemtableCache>,
+    older: OlderRows,
+}
+
+/// How rows of older versions of the columns are read.
+#[derive(Clone)]
+pub(crate) struct OlderRows {
+    pub evolution: Arc<Evolution>,
+    /// Another statement would see the same.
+    pub is_lasting: bool,
 }
 
 impl std::fmt::Debug for MergeTreeTable {
@@ -38,9 +50,56 @@ impl std::fmt::Debug for MergeTreeTable {
 }
 
 impl MergeTreeTable {
-    pub(crate) fn new(state: Arc<TableState>, seq: Seq, memtables: Arc<MemtableCache>) -> Self {
+    pub(crate) fn new(
+        state: Arc<TableState>,
+        seq: Seq,
+        memtables: Arc<MemtableCache>,
+        older: OlderRows,
+    ) -> Self {
         let schema = state.def.arrow_schema();
-        MergeTreeTable { state, schema, seq, memtables }
+        MergeTreeTable { state, schema, seq, memtables, older }
+    }
+
+    fn inline_rows(&self) -> Result<Vec<RecordBatch>> {
+        let rows = match self.older.is_lasting {
+            true => self.memtables.batches(&self.state, &self.older.evolution),
+            false => batches(&self.state, &self.older.evolution),
+        };
+        rows.map_err(into_datafusion)
+    }
+
+    /// The parts by the version of their columns, as far as what is asked of them has changed since; those of which it
+    /// has not come first, under the current version.
+    fn by_version(
+        &self,
+        parts: Vec<Arc<PartDescriptor>>,
+        asked: &[&ColumnDef],
+    ) -> BTreeMap<Reverse<u32>, Vec<Arc<PartDescriptor>>> {
+        let current = self.state.def.schema_version;
+        let mut changed: BTreeMap<u32, bool> = BTreeMap::new();
+        let mut versions: BTreeMap<Reverse<u32>, Vec<Arc<PartDescriptor>>> = BTreeMap::new();
+        for part in parts {
+            let is_changed = *changed.entry(part.schema_version).or_insert_with(|| {
+                let then = self.state.definition_of(part.schema_version);
+                part.schema_version != current
+                    && !then.is_some_and(|then| asked.iter().all(|now| is_unchanged(&then, now)))
+            });
+            let version = if is_changed { part.schema_version } else { current };
+            versions.entry(Reverse(version)).or_default().push(part);
+        }
+        versions
+    }
+
+    /// The columns a scan gives or compares.
+    fn asked(&self, projection: Option<&Vec<usize>>, filters: &[Expr]) -> Vec<&ColumnDef> {
+        let def = &self.state.def;
+        let mut asked: Vec<&ColumnDef> = match projection {
+            None => def.stored_columns().collect(),
+            Some(positions) => positions.iter().filter_map(|at| def.stored_columns().nth(*at)).collect(),
+        };
+        let compared = filters.iter().flat_map(Expr::column_refs);
+        asked.extend(compared.filter_map(|column| def.column(&column.name)));
+        asked
     }
 
     fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Option<Arc<dyn PhysicalExpr>>> {
@@ -85,14 +144,27 @@ impl TableProvider for MergeTreeTable {
         let predicate = self.predicate(session, filters)?;
         let mut parts: Vec<Arc<PartDescriptor>> = self.state.parts().cloned().collect();
         if let Some(predicate) = &predicate {
-            parts = prune(&self.state.def, &self.schema, parts, predicate)?;
+            parts = prune(&self.state, &self.schema, parts, predicate)?;
         }
-        let inline = self.memtables.batches(&self.state).map_err(into_datafusion)?;
+        let inline = self.inline_rows()?;
         let mut inputs: Vec<Arc<dyn ExecutionPlan>> = Vec::with_capacity(2);
-        if !parts.is_empty() {
-            let scan =
-                PartScan { schema: Arc::clone(&self.schema), parts: &parts, projection, predicate, limit };
-            inputs.push(scan_parts(session, scan)?);
+        let target = match projection {
+            None => Arc::clone(&self.schema),
+            Some(positions) => Arc::new(self.schema.project(positions)?),
+        };
+        for (Reverse(version), parts) in self.by_version(parts, &self.asked(projection, filters)) {
+            let now = self.state.def.as_ref();
+            let then =
+                self.state.definition_of(version).filter(|then| then.schema_version != now.schema_version);
+            let Some(then) = then else {
+                let (schema, predicate) = (Arc::clone(&self.schema), predicate.clone());
+                let scan = PartScan { schema, parts: &parts, projection, predicate, limit };
+                inputs.push(scan_parts(session, scan)?);
+                continue;
+            };
+            let (target, evolution) = (Arc::clone(&target), &self.older.evolution);
+            let scan = OlderScan { then: &then, target, parts: &parts, filters, now, limit, evolution };
+            inputs.push(scan_older(session, scan)?);
         }
         if !inline.is_empty() || inputs.is_empty() {
             inputs.push(self.inline_plan(inline, projection)?);

@@ -61,6 +61,15 @@ const ENGINES: &[Engine] = &[
     },
     outside("S3", "Objects in a bucket.", "S3('url'[, key, secret][, format])"),
     outside("URL", "What an HTTP server answers.", "URL('url'[, format])"),
+    Engine {
+        name: "View",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description: "A SELECT under a name.",
+        syntax: "CREATE VIEW name AS SELECT ..",
+    },
 ];
 
 pub(super) const TABLE: SystemTable = SystemTable {

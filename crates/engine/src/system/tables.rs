@@ -104,6 +104,7 @@ fn push_table(
         texts.iter().map(|text| sql::display_expression(text, def)).collect::<Vec<_>>().join(", ")
     };
     let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
+    let is_view = def.engine == TableEngine::View;
     let (live, removed) = (table.parts().count(), table.removed().count());
     let is_merge_tree = def.engine == TableEngine::MergeTree;
     let of_parts = |count: usize| if is_merge_tree { count.into() } else { Cell::Null };
@@ -127,6 +128,7 @@ fn push_table(
         ),
         ("create_table_query", on_one_line(&statement).into()),
         ("engine_full", on_one_line(&sql::storage_text(def, &engine)).into()),
+        ("as_select", if is_view { engine } else { String::new() }.into()),
         ("partition_key", keys(&def.partition_by).into()),
         ("sorting_key", keys(&def.order_by).into()),
         ("primary_key", keys(primary).into()),
@@ -136,7 +138,7 @@ fn push_table(
         ("parts", of_parts(live + removed)),
         ("active_parts", of_parts(live)),
         ("comment", def.comment.to_string().into()),
-        ("has_own_data", (!def.engine.is_external()).into()),
+        ("has_own_data", (!def.engine.is_external() && !is_view).into()),
     ])
 }
 

@@ -170,14 +170,15 @@ impl Merging<'_> {
         let target = target.map_err(|e| TableError::Gather(e.to_string()))?;
         let all_together = self.layout.groups.len() == 1;
         let readers = &self.inputs.readers;
+        let wanted = (&target, &self.job.table.keys.evolution);
         let mut gather = match self.whole.take() {
             Some(gather) => gather,
             None if all_together => {
                 let to_the_end: Vec<Range<u64>> =
                     readers.iter().map(PartReader::rows).map(|rows| 0..rows).collect();
-                Gather::new(readers, &to_the_end, &target, group.batch_rows)
+                Gather::new(readers, &to_the_end, wanted, group.batch_rows)
             }
-            None => Gather::new(readers, ranges, &target, group.batch_rows),
+            None => Gather::new(readers, ranges, wanted, group.batch_rows),
         };
         for runs in chunks {
             check_cancelled(self.job.cancelled)?;

@@ -11,6 +11,7 @@ use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::interleave;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use model::Evolution;
 use parts::PartReader;
 
 use super::order::Run;
@@ -41,11 +42,11 @@ impl Gather {
     pub(crate) fn new(
         readers: &[PartReader],
         ranges: &[Range<u64>],
-        target: &SchemaRef,
+        (target, evolution): (&SchemaRef, &Arc<Evolution>),
         batch_rows: usize,
     ) -> Gather {
         let inputs = readers.iter().zip(ranges).map(|(reader, range)| Cursor {
-            batches: InputRows::new(reader, range.clone(), target, batch_rows),
+            batches: InputRows::new(reader, range.clone(), (target, evolution), batch_rows),
             current: None,
         });
         Gather { target: Arc::clone(target), inputs: inputs.collect() }

@@ -11,7 +11,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use host::MemoryBudget;
 use model::table_def::column_id_of;
-use model::{BlockRange, ColumnId, PartDescriptor, SortOrder, TableKeys};
+use model::{BlockRange, ColumnId, Evolution, PartDescriptor, SortOrder, TableKeys};
 use parts::sorted::key_columns;
 use parts::{PartReader, PartStore, WritePurpose, open_part};
 
@@ -27,6 +27,7 @@ pub(crate) struct Inputs {
     /// Average bytes of a row of each.
     pub(crate) row_bytes: Vec<u64>,
     schema: SchemaRef,
+    evolution: Arc<Evolution>,
     rows_total: u64,
     bytes_total: u64,
     _temporary: TemporaryParts,
@@ -67,6 +68,7 @@ impl Inputs {
             readers: readers.collect::<Result<Vec<_>, _>>()?,
             row_bytes: sorted.iter().map(|part| part.bytes_uncompressed.div_ceil(part.rows)).collect(),
             schema: table.def.arrow_schema(),
+            evolution: Arc::clone(&table.keys.evolution),
             rows_total: sorted.iter().map(|part| part.rows).sum(),
             bytes_total: sorted.iter().map(|part| part.bytes_uncompressed).sum(),
             _temporary: temporary,
@@ -112,7 +114,8 @@ impl Inputs {
             for place in 0..SAMPLE_PLACES {
                 let start = reader.rows() * place / SAMPLE_PLACES;
                 let end = (start + count).min(reader.rows() * (place + 1) / SAMPLE_PLACES);
-                let mut range = InputRows::new(reader, start..end, &self.schema, BATCH_ROWS);
+                let mut range =
+                    InputRows::new(reader, start..end, (&self.schema, &self.evolution), BATCH_ROWS);
                 while let Some(batch) = range.next()? {
                     rows.push(batch);
                 }
@@ -159,7 +162,11 @@ fn sort(
     cancelled: &AtomicBool,
 ) -> Result<Vec<Arc<PartDescriptor>>, TableError> {
     // All rows are of one partition, whatever the key says of them now.
-    let keys = Arc::new(TableKeys { sort: table.keys.sort.clone(), partition: Vec::new() });
+    let keys = Arc::new(TableKeys {
+        sort: table.keys.sort.clone(),
+        partition: Vec::new(),
+        evolution: Arc::clone(&table.keys.evolution),
+    });
     let settings = SinkSettings {
         block_rows_min: 0,
         block_bytes_min: memory.available() / 4 + 1,
@@ -170,7 +177,12 @@ fn sort(
     let in_one = Table { keys, ..table.clone() };
     let mut sink = PartSink::replacing(in_one, settings, WritePurpose::Flush, BlockRange::default());
     let reader = open_part(&table.store, part)?;
-    let mut rows = InputRows::new(&reader, 0..reader.rows(), &table.def.arrow_schema(), BATCH_ROWS);
+    let mut rows = InputRows::new(
+        &reader,
+        0..reader.rows(),
+        (&table.def.arrow_schema(), &table.keys.evolution),
+        BATCH_ROWS,
+    );
     while let Some(batch) = rows.next()? {
         check_cancelled(cancelled)?;
         sink.write(batch)?;

@@ -90,7 +90,8 @@ impl MergeOrder {
         let schema = key_schema(&table.def.arrow_schema(), keys.as_ref());
         let mut order = MergeOrder { keys, heads: Vec::new(), heap: Vec::new(), following: 0 };
         for (input, reader) in inputs.iter().enumerate() {
-            let batches = InputRows::new(reader, 0..reader.rows(), &schema, batch_rows);
+            let batches =
+                InputRows::new(reader, 0..reader.rows(), (&schema, &table.keys.evolution), batch_rows);
             order.heads.push(Head { part: reader.part(), batches, rows: None, at: 0, prefix: 0 });
             if order.keys.is_some() && order.load(input)? {
                 order.heap.push(input);

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use model::ColumnId;
-use model::table_def::column_id_of;
-use parts::evolve::evolve;
+use model::Evolution;
+use parts::evolve::{columns_read, evolve};
 use parts::{PartBatches, PartError, PartReader};
 
 use crate::error::TableError;
@@ -20,19 +19,27 @@ pub(crate) struct InputRows {
     /// Not asked for yet.
     range: Range<u64>,
     target: SchemaRef,
+    evolution: Arc<Evolution>,
     batch_rows: usize,
     batches: Option<PartBatches>,
 }
 
 impl InputRows {
-    /// The columns of `target`, in batches of at most `batch_rows` rows.
+    /// The columns of `target`, made of those of the part as `evolution` says, in batches of at most `batch_rows` rows.
     pub(crate) fn new(
         reader: &PartReader,
         range: Range<u64>,
-        target: &SchemaRef,
+        (target, evolution): (&SchemaRef, &Arc<Evolution>),
         batch_rows: usize,
     ) -> InputRows {
-        InputRows { reader: reader.clone(), range, target: Arc::clone(target), batch_rows, batches: None }
+        InputRows {
+            reader: reader.clone(),
+            range,
+            target: Arc::clone(target),
+            evolution: Arc::clone(evolution),
+            batch_rows,
+            batches: None,
+        }
     }
 
     /// The next rows; `None` at the end of the range.
@@ -44,8 +51,7 @@ impl InputRows {
             let batches = match &mut self.batches {
                 Some(batches) => batches,
                 None => {
-                    let fields = self.target.fields().iter();
-                    let columns: Vec<ColumnId> = fields.filter_map(|field| column_id_of(field)).collect();
+                    let columns = columns_read(self.reader.schema(), &self.target, &self.evolution);
                     let read = self.reader.read_rows(&columns, self.range.clone(), self.batch_rows)?;
                     self.batches.insert(read)
                 }
@@ -54,7 +60,7 @@ impl InputRows {
             let batch = batch?;
             self.range.start += batch.num_rows() as u64;
             if batch.num_rows() > 0 {
-                let evolved = evolve(&batch, &self.target);
+                let evolved = evolve(&batch, &self.target, &self.evolution);
                 return evolved.map(Some).map_err(|e| self.damaged(&e.to_string()));
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use catalog::Snapshot;
-use model::{PartDescriptor, Seq, TableId};
+use model::{Evolution, PartDescriptor, Seq, TableId};
 
 use super::prune::ScanFilter;
 use crate::error::TableError;
@@ -37,13 +37,14 @@ pub fn plan(
     snapshot: &Snapshot,
     table: TableId,
     filter: &ScanFilter,
+    evolution: &Evolution,
 ) -> Result<Option<ScanPlan>, TableError> {
     let Some(state) = snapshot.table_by_id(table) else { return Ok(None) };
     let mut plan = ScanPlan {
         seq: snapshot.seq(),
         parts: Vec::new(),
         pruned: PrunedParts::default(),
-        inline: memtable::batches(&state)?,
+        inline: memtable::batches(&state, evolution)?,
     };
     for part in state.parts() {
         if filter.may_match(part) {

@@ -68,7 +68,7 @@ pub(crate) fn keys(def: &TableDef) -> Arc<TableKeys> {
     });
     let partition: Vec<Arc<dyn RowExpr>> =
         if def.partition_by.is_empty() { vec![] } else { vec![Arc::new(Day)] };
-    Arc::new(TableKeys { sort: sort.collect(), partition })
+    Arc::new(TableKeys { sort: sort.collect(), partition, ..TableKeys::default() })
 }
 
 pub(crate) fn handle(host: &Host, catalog: Arc<Catalog>, root: &Path, def: Arc<TableDef>) -> Table {
@@ -143,7 +143,7 @@ pub(crate) fn read(table: &Table, part: &PartDescriptor) -> RecordBatch {
 pub(crate) fn ids(table: &Table) -> Vec<i64> {
     let state = state(table);
     let parts = state.parts().map(|part| read(table, part));
-    let inline = mergetree::memtable::batches(&state).unwrap();
+    let inline = mergetree::memtable::batches(&state, &table.keys.evolution).unwrap();
     let mut ids: Vec<i64> = parts.chain(inline).flat_map(|batch| id_column(&batch)).collect();
     ids.sort_unstable();
     ids

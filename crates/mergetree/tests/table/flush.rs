@@ -18,7 +18,7 @@ fn inline_rows_are_read_in_batches_of_the_current_columns() {
     for row in 0..50 {
         insert_inline(&table, &make_rows(&table.def, row, 1, false));
     }
-    let batches = memtable::batches(&state(&table)).unwrap();
+    let batches = memtable::batches(&state(&table), &table.keys.evolution).unwrap();
     assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [50], "not fifty batches");
     let expected: Vec<i64> = (0..50).collect();
     assert_eq!(crate::fixture::id_column(&batches[0]), expected, "in the order of insertion");
@@ -29,7 +29,7 @@ fn inline_rows_are_read_in_batches_of_the_current_columns() {
     next.columns.push(column(10, "Added", "Nullable(String)"));
     next.next_column_id = 11;
     commit(&table, vec![Op::AlterTable(next.clone())]).unwrap();
-    let batches = memtable::batches(&state(&table)).unwrap();
+    let batches = memtable::batches(&state(&table), &table.keys.evolution).unwrap();
     assert_eq!(batches[0].schema(), next.arrow_schema());
     assert_eq!(batches[0].column(9).null_count(), 50);
     let stale = flush::run(&table).unwrap_err();
@@ -53,7 +53,7 @@ fn a_flush_keeps_rows_in_their_place() {
     assert_eq!(part_names(&table), ["all_1_2_0", "all_3_3_0", "all_4_4_0"]);
     assert_eq!(state(&table).inline_count(), 0);
     assert_eq!(ids(&table), before, "nothing is lost or doubled");
-    let old = plan(&snapshot, table.def.id, &ScanFilter::default()).unwrap().unwrap();
+    let old = plan(&snapshot, table.def.id, &ScanFilter::default(), &table.keys.evolution).unwrap().unwrap();
     assert_eq!((old.parts.len(), old.inline.len()), (1, 1), "an older snapshot sees what it saw");
     assert_eq!(flush::run(&table).unwrap(), FlushOutcome::Nothing);
 }

@@ -183,7 +183,8 @@ fn scans_prune_parts_by_bounds() {
         }],
     };
     let check = |filter: ScanFilter, parts: usize| {
-        let plan = plan(&table.catalog.snapshot(), table.def.id, &filter).unwrap().unwrap();
+        let plan =
+            plan(&table.catalog.snapshot(), table.def.id, &filter, &table.keys.evolution).unwrap().unwrap();
         assert_eq!(plan.parts.len(), parts, "{filter:?}");
         assert_eq!(plan.pruned.parts as usize + parts, 4);
         assert_eq!(plan.pruned.rows, plan.pruned.parts * 100);

@@ -35,7 +35,7 @@ fn keys() -> TableKeys {
         Arc::new(Column { column_type, id: [ColumnId(id)], text: id.to_string() })
     };
     let sort = vec![column(1, ColumnType::Int32.nullable()), column(2, ColumnType::String)];
-    TableKeys { sort, partition: vec![] }
+    TableKeys { sort, ..TableKeys::default() }
 }
 
 /// NULL is greater than everything.

@@ -7,16 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::compute::concat_batches;
+use arrow::compute::{CastOptions, cast_with_options, concat_batches};
+use arrow::error::ArrowError;
 use catalog::{Catalog, CatalogConfig, CommitOutcome, Op, TableState, Transaction, default_database_id};
 use host::{Host, MemoryBudget};
 use mergetree::merge::{self, MergeOutcome, MergePlan, MergeProgress};
 use mergetree::write::{PartSink, SinkSettings};
 use mergetree::{Table, TableError};
 use model::table_def::column_id_of;
+use model::type_arrow::{to_data_type, to_field};
 use model::{
-    ColumnDef, ColumnId, ColumnType, Monotonicity, PartDescriptor, RowExpr, RowExprError, Seq, TableDef,
-    TableEngine, TableId, TableKeys,
+    ColumnDef, ColumnId, ColumnType, Conversion, Evolution, Monotonicity, PartDescriptor, RowExpr,
+    RowExprError, Seq, TableDef, TableEngine, TableId, TableKeys,
 };
 use parts::evolve::evolve;
 use parts::{PartStore, open_part};
@@ -101,9 +103,36 @@ pub(crate) fn try_open_catalog(host: &Host, root: &Path) -> Result<Catalog, cata
     Catalog::open(host, root, CatalogConfig::default())
 }
 
+/// Arrow's casts, which refuse what does not fit instead of making it NULL.
+#[derive(Debug)]
+struct ArrowCasts;
+
+impl Conversion for ArrowCasts {
+    fn convert(&self, values: &ArrayRef, _: &ColumnType, to: &ColumnType) -> Result<ArrayRef, RowExprError> {
+        let strict = CastOptions { safe: false, ..CastOptions::default() };
+        let failed =
+            |error: ArrowError| RowExprError { expression: to.to_string(), message: error.to_string() };
+        cast_with_options(values, &to_data_type(to), &strict).map_err(failed)
+    }
+}
+
+/// Defaults here are other columns: `` `#1` ``.
+fn evolution(def: &TableDef) -> Evolution {
+    let columns = def.columns.iter().map(|column| (column.id, to_field(&column.name, &column.column_type)));
+    let default = |column: &ColumnDef| {
+        let (_, text) = column.default.as_ref()?;
+        Some((column.id, compile(def, std::slice::from_ref(text)).remove(0)))
+    };
+    Evolution::new(columns.collect(), def.columns.iter().filter_map(default).collect(), Arc::new(ArrowCasts))
+}
+
 /// A handle of a table of `catalog`, with this definition.
 pub(crate) fn handle(host: &Host, root: &Path, catalog: Arc<Catalog>, def: TableDef) -> Table {
-    let keys = TableKeys { sort: compile(&def, &def.order_by), partition: compile(&def, &def.partition_by) };
+    let keys = TableKeys {
+        sort: compile(&def, &def.order_by),
+        partition: compile(&def, &def.partition_by),
+        evolution: Arc::new(evolution(&def)),
+    };
     let store = PartStore::local(host.clone(), root.to_owned());
     Table { def: Arc::new(def), keys: Arc::new(keys), catalog, store, host: host.clone() }
 }
@@ -187,8 +216,10 @@ pub(crate) fn read(table: &Table, part: &PartDescriptor) -> RecordBatch {
     let schema = table.def.arrow_schema();
     let columns: Vec<ColumnId> = table.def.columns.iter().map(|column| column.id).collect();
     let reader = open_part(&table.store, part).unwrap();
-    let batches =
-        reader.read(&columns, None, 1000).unwrap().map(|batch| evolve(&batch.unwrap(), &schema).unwrap());
+    let batches = reader
+        .read(&columns, None, 1000)
+        .unwrap()
+        .map(|batch| evolve(&batch.unwrap(), &schema, &table.keys.evolution).unwrap());
     concat_batches(&schema, &batches.collect::<Vec<_>>()).unwrap()
 }
 

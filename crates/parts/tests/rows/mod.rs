@@ -96,7 +96,7 @@ impl RowExpr for Column {
 }
 
 pub(crate) fn keys(table: &TableDef) -> Arc<TableKeys> {
-    Arc::new(TableKeys { sort: vec![Column::of(table, 2), Column::of(table, 3)], partition: vec![] })
+    Arc::new(TableKeys { sort: vec![Column::of(table, 2), Column::of(table, 3)], ..TableKeys::default() })
 }
 
 pub(crate) fn spec(table: &Arc<TableDef>, purpose: WritePurpose) -> PartSpec {

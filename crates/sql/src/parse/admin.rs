@@ -4,7 +4,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
-use crate::parse::{collection, query, show};
+use crate::parse::{collection, query, show, view};
 use crate::statement::{
     KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
 };
@@ -51,7 +51,7 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
     read(head)
 }
 
-/// Of ALTER there is only that of named collections.
+/// ALTER of anything but a table: there is only that of named collections.
 fn alter(head: &mut Head<'_>) -> Result<Statement> {
     if head.peek_word("NAMED") { collection::alter(head) } else { Err(head.refuse("ALTER")) }
 }
@@ -64,14 +64,17 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         let if_exists = head.if_exists();
         let name = head.name("a database name")?;
         head.on_cluster()?;
-        sync(head);
+        head.sync();
         return Ok(Statement::DropDatabase { name, if_exists });
     }
     if head.words(&["TEMPORARY", "TABLE"]) {
         return drop_temporary(head);
     }
+    if head.word("VIEW") {
+        return view::drop(head);
+    }
     if !head.word("TABLE") {
-        return Err(head.refuse("DROP of anything but DATABASE, TABLE and NAMED COLLECTION"));
+        return Err(head.refuse("DROP of anything but DATABASE, TABLE, VIEW and NAMED COLLECTION"));
     }
     let if_exists = head.if_exists();
     if head.words(&["IF", "EMPTY"]) {
@@ -82,7 +85,7 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         tables.push(head.table_name()?);
     }
     head.on_cluster()?;
-    sync(head);
+    head.sync();
     Ok(Statement::DropTable { tables, if_exists })
 }
 
@@ -92,7 +95,7 @@ fn drop_temporary(head: &mut Head<'_>) -> Result<Statement> {
     while head.symbol(&Token::Comma) {
         names.push(temporary_name(head)?);
     }
-    sync(head);
+    head.sync();
     Ok(Statement::DropTemporaryTables { names, if_exists })
 }
 
@@ -105,20 +108,24 @@ pub(crate) fn temporary_name(head: &mut Head<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// SYNC and NO DELAY: our DROP is always immediate.
-fn sync(head: &mut Head<'_>) {
-    let _ = head.word("SYNC") || head.words(&["NO", "DELAY"]) || head.word("PERMANENTLY");
-}
-
 fn truncate(head: &mut Head<'_>) -> Result<Statement> {
-    if ["DATABASE", "ALL", "TABLES"].iter().any(|word| head.peek_word(word)) {
-        return Err(head.refuse("TRUNCATE of anything but one table"));
+    let drops = head.word("DATABASE");
+    if drops || head.words(&["ALL", "TABLES", "FROM"]) || head.words(&["TABLES", "FROM"]) {
+        let if_exists = head.if_exists();
+        let name = head.name("a database name")?;
+        for refused in ["LIKE", "ILIKE", "NOT"] {
+            if head.peek_word(refused) {
+                return Err(head.refuse("LIKE of TRUNCATE TABLES"));
+            }
+        }
+        head.on_cluster()?;
+        return Ok(Statement::TruncateDatabase { name, if_exists, drops });
     }
     head.word("TABLE");
     let if_exists = head.if_exists();
     let table = head.table_name()?;
     head.on_cluster()?;
-    sync(head);
+    head.sync();
     Ok(Statement::Truncate { table, if_exists })
 }
 

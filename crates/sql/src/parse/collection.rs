@@ -137,7 +137,7 @@ mod tests {
     fn collections_are_read() {
         check("CREATE NAMED COLLECTION n AS a = 1", "create n false a=\"1\"None");
         check(
-            "create named collection if not exists `n m` ON CLUSTER c AS a = -1.5 OVERRIDABLE, format='it''s' not overridable, b = true",
+            "create named collection if not exists `n m` ON CLUSTER default AS a = -1.5 OVERRIDABLE, format='it''s' not overridable, b = true",
             "create n m true a=\"-1.5\"Some(true) format=\"it's\"Some(false) b=\"1\"None",
         );
         check(

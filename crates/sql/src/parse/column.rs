@@ -87,10 +87,22 @@ fn skip_element(head: &mut Head<'_>) -> String {
 }
 
 /// One column; true when it says PRIMARY KEY.
-fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
+pub(crate) fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
     let name = head.name("a column name")?;
-    let starts_clause =
-        ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"].iter().any(|word| head.peek_word(word));
+    let clauses = ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"];
+    let starts_clause = clauses.iter().any(|word| head.peek_word(word));
+    behind_name(head, name, starts_clause)
+}
+
+/// What MODIFY COLUMN says of a column; its type may be left out.
+pub(crate) fn modified_column(head: &mut Head<'_>, name: String) -> Result<(ColumnSpec, bool)> {
+    let clauses =
+        ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL", "COMMENT", "CODEC", "TTL", "FIRST", "AFTER"];
+    let starts_clause = clauses.iter().any(|word| head.peek_word(word));
+    behind_name(head, name, starts_clause)
+}
+
+fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result<(ColumnSpec, bool)> {
     let column_type = if starts_clause { None } else { Some(head.type_name()?) };
     let mut column = ColumnSpec { name, column_type, default: None, comment: String::new(), codec: None };
     let mut is_key = false;

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::Head;
 use crate::parse::column::{TableElements, elements};
-use crate::parse::{collection, query};
+use crate::parse::{collection, query, view};
 use crate::statement::{CreateSource, CreateTable, Statement, TableName};
 use crate::table_functions::arguments_of_text;
 
@@ -26,7 +26,6 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     }
     for refused in [
         "MATERIALIZED",
-        "VIEW",
         "LIVE",
         "WINDOW",
         "DICTIONARY",
@@ -44,6 +43,9 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("CREATE {refused}")));
         }
+    }
+    if head.word("VIEW") {
+        return view::create(head, or_replace);
     }
     head.expect_word("TABLE")?;
     table(head, or_replace, temporary)

@@ -74,7 +74,8 @@ fn explained_insert(head: &mut Head<'_>, kind: ExplainKind) -> Result<Statement>
 /// Behind DESCRIBE: `[TABLE] t`, `[TABLE] f(..)`, `[TABLE] (SELECT ..)`.
 pub(crate) fn describe(head: &mut Head<'_>) -> Result<Statement> {
     head.word("TABLE");
-    if starts(head) {
+    // `values(..)` is the table function here.
+    if starts(head) && !head.peek_word("VALUES") {
         return Ok(Statement::Describe(Described::Query(query(head)?)));
     }
     if *head.token_after(1) == Token::LParen {

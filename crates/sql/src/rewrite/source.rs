@@ -66,7 +66,7 @@ impl Rewriter {
     fn factor(&mut self, factor: TableFactor) -> Result<TableFactor> {
         match factor {
             TableFactor::Table { name, alias, args: Some(args), .. } => {
-                let function = name.to_string();
+                let function = name.to_string().replace('`', "");
                 let call = from_parts(&function, &args.args, self.calls.len())?;
                 let table = plain_table(&[PLACEHOLDER_DATABASE, &call.placeholder], alias);
                 self.calls.push(call);
