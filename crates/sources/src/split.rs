@@ -77,8 +77,9 @@ pub(crate) fn is_uneven(sizes: impl Iterator<Item = u64>, streams: usize) -> boo
         }
     }
     let longest = loads.iter().copied().max().unwrap_or(0);
-    let ideal = total / u64::try_from(loads.len()).unwrap_or(1);
-    longest.saturating_mul(3) > ideal.saturating_mul(4)
+    // The mean load is total / streams; compared without dividing.
+    let streams = u64::try_from(loads.len()).unwrap_or(1);
+    longest.saturating_mul(3).saturating_mul(streams) > total.saturating_mul(4)
 }
 
 /// The same units, with large text files in shares if streams would otherwise be idle.

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Date32Array, Int16Array, Int32Array, Int64Array, RecordBatch, TimestampSecondArray,
+    ArrayRef, Date32Array, Int16Array, Int32Array, Int64Array, RecordBatch, TimestampMillisecondArray,
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
@@ -58,7 +58,8 @@ fn data_type(made: Made) -> DataType {
             Fact::WatchId | Fact::UserId | Fact::UrlHash | Fact::RefererHash => DataType::Int64,
             Fact::Counter | Fact::Region | Fact::ClientIp | Fact::Timing => DataType::Int32,
             Fact::Time | Fact::ClientTime | Fact::LocalTime => {
-                DataType::Timestamp(TimeUnit::Second, Some("UTC".into()))
+                // Parquet has no seconds.
+                DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
             }
             Fact::Date => DataType::Date32,
             Fact::Title | Fact::Url | Fact::Referer | Fact::OriginalUrl | Fact::SearchPhrase => {
@@ -191,7 +192,10 @@ impl<'a> HitRows<'a> {
             Arc::new(visits.iter().map(|v| i16::try_from(get(v)).unwrap_or(i16::MAX)).collect::<Int16Array>())
         };
         let time = |get: &dyn Fn(&Visit) -> i64| -> ArrayRef {
-            Arc::new(TimestampSecondArray::from_iter_values(visits.iter().map(get)).with_timezone("UTC"))
+            Arc::new(
+                TimestampMillisecondArray::from_iter_values(visits.iter().map(|v| 1_000 * get(v)))
+                    .with_timezone("UTC"),
+            )
         };
         let text = |push: &dyn Fn(&Visit, &mut Vec<u8>)| -> Result<ArrayRef, ArrowError> {
             let mut column = TextColumn::default();

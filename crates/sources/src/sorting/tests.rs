@@ -124,8 +124,8 @@ fn what_we_do_not_do_is_refused_by_name() {
     );
     assert_eq!(sorted("hdfs", vec![text("u")]).unwrap_err().code(), code::NOT_IMPLEMENTED);
     assert_eq!(
-        sorted("url", vec![text("u"), named("method", "PUT")]).unwrap_err().code(),
-        code::NOT_IMPLEMENTED
+        sorted("url", vec![text("u"), named("method", "DELETE")]).unwrap_err().code(),
+        code::BAD_ARGUMENTS
     );
     for (name, value, word) in [
         ("storage_class_name", "GLACIER", "archival"),
