@@ -210,7 +210,7 @@ fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
         no_arguments(head)?;
         return Ok((engine, EngineArguments::default()));
     }
-    let text = arguments_text(head);
+    let text = arguments_text(head)?;
     // Read once here, so that nothing is stored that could not be read later; comments are left out.
     let (arguments, printed) = arguments_of_text(&name, text)?;
     if arguments.is_empty() {
@@ -221,9 +221,9 @@ fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
 }
 
 /// The text between the parentheses that come next; empty when there are none.
-fn arguments_text<'a>(head: &mut Head<'a>) -> &'a str {
+fn arguments_text<'a>(head: &mut Head<'a>) -> Result<&'a str> {
     if !head.symbol(&Token::LParen) {
-        return "";
+        return Ok("");
     }
     let (start, mut depth) = (head.offset(), 0_usize);
     while !head.at_end() {
@@ -232,14 +232,14 @@ fn arguments_text<'a>(head: &mut Head<'a>) -> &'a str {
             Token::RParen if depth == 0 => {
                 let text = head.text_since(start);
                 head.advance();
-                return text;
+                return Ok(text);
             }
             Token::RParen => depth -= 1,
             _ => {}
         }
         head.advance();
     }
-    head.text_since(start)
+    Err(head.expected_silently(")"))
 }
 
 /// Ends of names of ClickHouse's engines that we know and do not have.
