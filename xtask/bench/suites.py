@@ -62,11 +62,12 @@ def filling(cache, suite, files):
         [f"DESCRIBE file('{files}/{table}-000.parquet') SETTINGS schema_inference_make_columns_nullable = 0" for table in suite.tables],
     ).answers
     for (table, key), answer in zip(suite.tables.items(), described):
-        columns = [line.split("\t")[:2] for line in answer.strip().split("\n")]
+        columns = [line.replace("\\'", "'").split("\t")[:2] for line in answer.strip().split("\n")]
         structure = ", ".join(f"{name} {kind}" for name, kind in columns)
+        quoted = structure.replace("'", "''")
         statements += [
             f"CREATE TABLE {table} ({structure}) ENGINE = MergeTree ORDER BY ({key})",
-            f"INSERT INTO {table} SELECT * FROM file('{files}/{table}-*.parquet', 'Parquet', '{structure}')",
+            f"INSERT INTO {table} SELECT * FROM file('{files}/{table}-*.parquet', 'Parquet', '{quoted}')",
             f"OPTIMIZE TABLE {table} FINAL",
         ]
     return statements
