@@ -59,10 +59,21 @@ pub(crate) fn keys_of(keys: &[Expr]) -> Vec<Expr> {
         other => vec![other.clone()],
     };
     let mut all: Vec<Expr> = keys.iter().flat_map(of).collect();
+    for key in &mut all {
+        *key = bare(key).clone();
+    }
     all.retain(
         |key| !matches!(key, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_))),
     );
     all
+}
+
+/// A key without the parentheses that stand where an alias was: `a` and `(number % 2) AS a` are one key.
+fn bare(key: &Expr) -> &Expr {
+    match key {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
 }
 
 /// Fills the keys in everything that is computed behind the aggregation.
@@ -117,7 +128,7 @@ impl VisitorMut for Filler<'_> {
             }
             _ => false,
         };
-        self.open.push(if !closed && self.keys.contains(expr) {
+        self.open.push(if !closed && self.keys.iter().any(|key| bare(key) == bare(expr)) {
             Open::Key
         } else if !closed && is_aggregate {
             Open::Aggregate
