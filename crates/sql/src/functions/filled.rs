@@ -34,6 +34,11 @@ impl Default for Filled {
     }
 }
 
+/// A column of nothing but NULLs, in which nothing is to be filled.
+pub(super) fn is_nothing(field: &Field) -> bool {
+    field.data_type().is_null()
+}
+
 /// The type of a column before something made NULLs in it; `None` when it is Nullable by itself.
 fn type_to_fill(field: &Field) -> Option<ColumnType> {
     let attached = field.metadata().contains_key(EXTENSION_NAME_KEY);
@@ -81,6 +86,11 @@ impl ScalarUDFImpl for Filled {
         let (Some(value), Some(field)) = (args.args.first(), args.arg_fields.first()) else {
             return internal_err!("{FILLED} takes an argument");
         };
+        // The optimizer puts a bare NULL for the column to see whether a condition refuses it: one over defaults does
+        // not, and its default is not known here. Columns that are NULL by themselves never come.
+        if is_nothing(field) {
+            return internal_err!("{FILLED} of a NULL without a type");
+        }
         let mut array = value.to_array(args.number_rows)?;
         if let Some(other) = args.args.get(1) {
             let other = arrow::compute::cast(&other.to_array(args.number_rows)?, array.data_type())?;
@@ -136,7 +146,7 @@ pub(super) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transform
         let of_left = at < join.left.schema().fields().len();
         let own = Expr::Column(Column::from((qualifier, field)));
         let nests = matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
-        let may_miss = if of_left { left_empty } else { right_empty };
+        let may_miss = !is_nothing(field) && if of_left { left_empty } else { right_empty };
         let value = match partner(&join, &own).filter(|_| of_left && left_empty) {
             // The key of whichever side has a row.
             Some(other) if right_empty => call(vec![own.clone(), other.clone()]),

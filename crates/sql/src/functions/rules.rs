@@ -25,7 +25,7 @@ use model::type_arrow::{to_data_type, to_field};
 
 use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
-use super::filled;
+use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::scalar::call;
 use super::session::{query_rules, session_values};
@@ -217,6 +217,11 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             let inner = function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
             as_predicate(inner, schema)
         }
+        Expr::ScalarFunction(mut function)
+            if function.func.name() == FILLED && function.args.len() == 1 && is_null(&function.args, schema)? =>
+        {
+            Ok(function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None)))
+        }
         Expr::Not(inner) => Ok(Expr::Not(Box::new(as_predicate(*inner, schema)?))),
         Expr::Negative(inner) => call("negate", vec![*inner]),
         Expr::Between(between) => self::between(between, schema, session),
@@ -246,6 +251,10 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         }
         other => Ok(other),
     }
+}
+
+fn is_null(args: &[Expr], schema: &DFSchema) -> Result<bool> {
+    args.first().map_or(Ok(false), |arg| Ok(arg.get_type(schema)?.is_null()))
 }
 
 /// The value of a subquery is NULL where it has no row, so its type is Nullable.
