@@ -50,8 +50,12 @@ impl CutExec {
     }
 
     fn with_ordering(input: Arc<dyn ExecutionPlan>, rule: Rule, ordering: Option<LexOrdering>) -> CutExec {
+        let mut known = input.equivalence_properties().clone();
+        if ordering.is_none() {
+            known.clear_orderings();
+        }
         let properties = PlanProperties::new(
-            input.equivalence_properties().clone(),
+            known,
             Partitioning::UnknownPartitioning(1),
             EmissionType::Incremental,
             Boundedness::Bounded,
@@ -92,7 +96,8 @@ impl ExecutionPlan for CutExec {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        // A sort above rows without an order stays there: below, it would choose which of them pass.
+        vec![self.ordering.is_some()]
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
