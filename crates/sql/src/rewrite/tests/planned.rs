@@ -104,7 +104,7 @@ const CASES: &[(&str, &str)] = &[
     ("SELECT name, sum(number) AS s FROM t GROUP BY name HAVING s > 1", "name String: a | s UInt64: 2"),
     ("SELECT DISTINCT name FROM t ORDER BY name", "name String: a, b"),
     ("SELECT * FROM (VALUES (1 + 1, 'a'), (3, 'b')) AS rows", "c1 UInt16: 2, 3 | c2 String: a, b"),
-    ("SELECT 1 AS a UNION ALL SELECT 300 ORDER BY a", "a UInt16: 1, 300"),
+    ("SELECT a FROM (SELECT 1 AS a UNION ALL SELECT 300) ORDER BY a", "a UInt16: 1, 300"),
     ("SELECT a.number, b.number FROM t AS a JOIN t AS b ON a.number = b.number ORDER BY a.number", "number UInt64: 0, 1, 2 | b.number UInt64: 0, 1, 2"),
     ("SELECT number FROM t WHERE number IN (SELECT max(number) FROM t)", "number UInt64: 2"),
     ("SELECT max(number) AS number FROM t WHERE number < 2", "number UInt64: 1"),
