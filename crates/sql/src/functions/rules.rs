@@ -218,7 +218,9 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             as_predicate(inner, schema)
         }
         Expr::ScalarFunction(mut function)
-            if function.func.name() == FILLED && function.args.len() == 1 && is_null(&function.args, schema)? =>
+            if function.func.name() == FILLED
+                && function.args.len() == 1
+                && is_null(&function.args, schema)? =>
         {
             Ok(function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None)))
         }

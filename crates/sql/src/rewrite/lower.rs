@@ -3,9 +3,11 @@
 //! Operators, literals, conditions and CASE stay what they are: `functions` gives them ClickHouse's types while
 //! DataFusion plans. Invariant: what comes out has no node that only ClickHouse's grammar knows.
 
-use sqlparser::ast::{BinaryOperator, CeilFloorKind, Expr, SetExpr, UnaryOperator, Value};
+use sqlparser::ast::{
+    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, SetExpr, UnaryOperator, Value,
+};
 
-use crate::dialect::{call, number};
+use crate::dialect::{call, number, text};
 use crate::error::{Result, SqlError};
 use crate::label::{extract_function, trim_function};
 use crate::rewrite::Rewriter;
@@ -227,7 +229,7 @@ impl Rewriter {
                 Ok(call("arrayElement", vec![root, index]))
             }
             AccessExpr::Dot(Expr::Identifier(name)) => {
-                Ok(call("tupleElement", vec![root, crate::dialect::text(name.value)]))
+                Ok(call("tupleElement", vec![root, text(name.value)]))
             }
             other => Err(SqlError::not_implemented(format!("access {other}"))),
         }
@@ -278,6 +280,26 @@ impl Rewriter {
         }
         self.called(name, args)
     }
+}
+
+/// A number as a literal of its type, for the SELECTs around: they are planned before literals get their types.
+pub(crate) fn with_type(expr: Expr) -> Expr {
+    let digits = match &expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits,
+            _ => return expr,
+        },
+        _ => return expr,
+    };
+    let Ok(number) = digits.parse::<u64>() else { return expr };
+    let column_type = match number {
+        0..=0xFF => "UInt8",
+        0x100..=0xFFFF => "UInt16",
+        0x1_0000..=0xFFFF_FFFF => "UInt32",
+        _ => "UInt64",
+    };
+    let (key, value) = (Ident::with_quote('\'', column_type), Box::new(text(digits.as_str())));
+    Expr::Dictionary(vec![DictionaryField { key, value }])
 }
 
 /// DataFusion reads decimal digits only, and `0x..` as bytes.

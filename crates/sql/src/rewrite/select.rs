@@ -16,7 +16,7 @@ use crate::label::{label, unique};
 use crate::rewrite::aliases::{Scope, aggregates, with_expression};
 use crate::rewrite::array_join::together;
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
-use crate::rewrite::lower::{nested, operation};
+use crate::rewrite::lower::{nested, operation, with_type};
 use crate::rewrite::unions::with_last;
 use crate::rewrite::{Rewriter, grouping_sets, source, totals};
 
@@ -270,9 +270,10 @@ impl Rewriter {
             let clashes = !taken.insert(named.clone()) || (any_star && outermost && is_column);
             let output = if clashes { unique(&named, position) } else { named.clone() };
             let keeps_name = !clashes && matches!(&lowered, Expr::Identifier(name) if name.value == named);
+            let planned = if outermost { lowered.clone() } else { with_type(lowered.clone()) };
             out.push(match keeps_name {
-                true => SelectItem::UnnamedExpr(lowered.clone()),
-                false => SelectItem::ExprWithAlias { expr: lowered.clone(), alias: ident(&output) },
+                true => SelectItem::UnnamedExpr(planned),
+                false => SelectItem::ExprWithAlias { expr: planned, alias: ident(&output) },
             });
             columns.push(Some(Column { written, lowered, alias, output }));
         }

@@ -55,7 +55,10 @@ fn aliases_are_seen_everywhere_and_win() {
 #[test]
 fn with_expressions_are_replaced() {
     check("WITH 5 AS five SELECT five + 1", "SELECT 5 + 1 AS plus(five, 1)");
-    check("WITH 5 AS n, t AS (SELECT n AS a) SELECT a FROM t", "WITH t AS (SELECT 5 AS a) SELECT a FROM t");
+    check(
+        "WITH 5 AS n, t AS (SELECT n AS a) SELECT a FROM t",
+        "WITH t AS (SELECT {'UInt8': '5'} AS a) SELECT a FROM t",
+    );
     check("WITH x -> 1 AS f SELECT f(1)", "SELECT 1 AS f(1)");
 }
 
@@ -130,7 +133,10 @@ fn table_functions_become_tables() {
 fn worded_forms_and_sets() {
     check("SELECT a FROM t WHERE a IN ((1, 2))", "SELECT a FROM t WHERE a IN (1, 2)");
     check("SELECT a FROM t WHERE a IN u", "SELECT a FROM t WHERE a IN (SELECT * FROM u)");
-    check("SELECT a FROM t WHERE a GLOBAL IN (SELECT 1)", "SELECT a FROM t WHERE a IN (SELECT 1 AS 1)");
+    check(
+        "SELECT a FROM t WHERE a GLOBAL IN (SELECT 1)",
+        "SELECT a FROM t WHERE a IN (SELECT {'UInt8': '1'} AS 1)",
+    );
     check(
         "SELECT a[1] AS x, a.1 AS y FROM t",
         "SELECT arrayElement(a, 1) AS x, tupleElement(a, 1) AS y FROM t",
