@@ -119,6 +119,12 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
             CallArgument { name: None, value: CallValue::Word(database) | CallValue::Text(database) },
             CallArgument { name: None, value: CallValue::Text(pattern) },
         ] => (database.as_str(), pattern),
+        [
+            CallArgument { name: None, value: CallValue::Call { name, arguments } },
+            CallArgument { name: None, value: CallValue::Text(pattern) },
+        ] if arguments.is_empty() && ["currentDatabase", "database"].contains(&name.as_str()) => {
+            (context.current_database.as_str(), pattern)
+        }
         _ => {
             return Err(bad(
                 "table function merge takes a database and a regular expression of tables' names",

@@ -228,9 +228,7 @@ impl Rewriter {
                 let index = self.value(index)?;
                 Ok(call("arrayElement", vec![root, index]))
             }
-            AccessExpr::Dot(Expr::Identifier(name)) => {
-                Ok(call("tupleElement", vec![root, text(name.value)]))
-            }
+            AccessExpr::Dot(Expr::Identifier(name)) => Ok(call("tupleElement", vec![root, text(name.value)])),
             other => Err(SqlError::not_implemented(format!("access {other}"))),
         }
     }
