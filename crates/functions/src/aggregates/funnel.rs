@@ -93,7 +93,7 @@ fn modes(parameters: Parameters<'_>) -> Result<Modes, FunctionError> {
     let mut modes = Modes::default();
     for index in 1..parameters.len() {
         match parameters.text(index)?.unwrap_or("") {
-            "strict_deduplication" | "strict" => modes.deduplication = true,
+            "strict_deduplication" => modes.deduplication = true,
             "strict_order" => modes.order = true,
             "strict_increase" => modes.increase = true,
             other => {
@@ -131,7 +131,7 @@ fn funnel(events: &[Event], count: usize, window: i64, modes: Modes) -> usize {
         if level == 0 {
             reached[0] = Some((time, time));
         } else if modes.deduplication && reached[level].is_some() {
-            return level;
+            break;
         } else if modes.order && reached[0].is_some() && reached[level - 1].is_none() {
             return reached.iter().position(Option::is_none).unwrap_or(count);
         } else if let Some((began, last)) = reached[level - 1]
