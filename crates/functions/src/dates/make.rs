@@ -21,6 +21,8 @@ use crate::zone::Zone;
 
 /// Days from 0000-01-01 to 1970-01-01.
 const DAYS_BEFORE_EPOCH: i32 = 719_528;
+/// Last day of a year that ClickHouse takes by its number, also in a leap year.
+const DAY_OF_YEAR_MAX: i64 = 365;
 /// Last moment of a DateTime.
 const SECONDS_MAX: i64 = 0xFFFF_FFFF;
 
@@ -45,7 +47,7 @@ fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let part = |index: usize| parts[index].get(row);
         let day = match parts.len() {
             2 => day_of(part(0), 1, 1)
-                .filter(|_| (1..=366).contains(&part(1)))
+                .filter(|_| (1..=DAY_OF_YEAR_MAX).contains(&part(1)))
                 .map(|first| first + wrap::<i64, i32>(part(1)) - 1),
             _ => day_of(part(0), part(1), part(2)),
         };

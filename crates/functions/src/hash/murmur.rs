@@ -61,9 +61,9 @@ pub(super) fn gcc_murmur(bytes: &[u8]) -> u64 {
     murmur2_64(bytes, 0xc70f_6907)
 }
 
-/// The one of Kafka's default partitioner.
+/// The one of Kafka's default partitioner, which takes the sign off.
 pub(super) fn kafka_murmur(bytes: &[u8]) -> u32 {
-    murmur2_32(bytes, 0x9747_b28c)
+    murmur2_32(bytes, 0x9747_b28c) & 0x7FFF_FFFF
 }
 
 pub(super) fn murmur3_32(bytes: &[u8]) -> u32 {
