@@ -12,7 +12,7 @@ use crate::registry::ScalarFunction;
 use crate::types::takes_text;
 
 /// `https` of `https://host/`.
-pub(super) fn protocol(url: &str) -> &str {
+fn protocol(url: &str) -> &str {
     let end = url.find(':').unwrap_or(0);
     let word = &url[..end];
     let is_word = !word.is_empty()
@@ -58,7 +58,7 @@ fn top_level_domain(url: &str) -> &str {
 }
 
 /// From the slash after the host on.
-pub(super) fn path_full(url: &str) -> &str {
+fn path_full(url: &str) -> &str {
     let Some(rest) = after_scheme(url) else { return "" };
     match rest.find(['/', '?', '#']) {
         Some(at) if rest[at..].starts_with('/') => &rest[at..],

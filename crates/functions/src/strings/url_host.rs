@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::UInt16Type;
 use model::ColumnType;
 
-use super::url::{after_scheme, domain, part, path_full, protocol, without_www};
+use super::url::{after_scheme, domain, part, without_www};
 use crate::call::{ArgType, Call};
 use crate::container::{list_of, offsets_of};
 use crate::error::FunctionError;
@@ -60,39 +60,44 @@ fn cut_to(host: &str) -> &str {
     significant(host).map_or(host, |(start, _)| &host[start..])
 }
 
-/// The URL up to each of its separators.
+/// What ends a level.
+const SEPARATORS: [char; 3] = ['/', '?', '#'];
+
+/// Where the level ends that starts there: after its separator.
+fn level_end(url: &str, from: usize) -> usize {
+    url[from..].find(SEPARATORS).map_or(url.len(), |at| from + at + 1)
+}
+
+/// The URL up to each of its separators behind a place; several in a row are one.
 fn levels(url: &str, from: usize) -> Vec<&str> {
-    let is_separator = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
-    let bytes = url.as_bytes();
     let mut out = Vec::new();
-    let mut at = from;
-    while at < url.len() {
-        // A level has at least one character, be it a separator itself.
-        match bytes[at + 1..].iter().position(is_separator) {
-            Some(offset) => {
-                at += offset + 2;
-                out.push(&url[..at]);
-            }
-            None => {
-                out.push(url);
-                at = url.len();
-            }
-        }
+    let mut end = from;
+    while let Some(word) = url[end..].find(|c| !SEPARATORS.contains(&c)) {
+        end = level_end(url, end + word);
+        out.push(&url[..end]);
     }
     out
 }
 
+/// Where the host starts; only URLs with a scheme, `://` and more have levels.
+fn host_start(url: &str) -> Option<usize> {
+    let scheme = url.find(|c: char| !c.is_ascii_alphanumeric())?;
+    let rest = url[scheme..].strip_prefix("://")?;
+    (scheme > 0 && !rest.is_empty()).then_some(scheme + 3)
+}
+
 fn hierarchy(url: &str) -> Vec<&str> {
-    match protocol(url) {
-        "" if url.is_empty() => vec![],
-        "" => vec![url],
-        scheme => levels(url, (scheme.len() + 3).min(url.len())),
+    let host = host_start(url).map_or(url.len(), |start| level_end(url, start));
+    let mut out = levels(url, host);
+    if !url.is_empty() {
+        out.insert(0, &url[..host]);
     }
+    out
 }
 
 fn path_hierarchy(url: &str) -> Vec<&str> {
-    let path = path_full(url);
-    levels(path, path.len().min(1))
+    let path = host_start(url).and_then(|start| url[start..].find(SEPARATORS).map(|at| &url[start + at..]));
+    path.map_or_else(Vec::new, |path| levels(path, 1))
 }
 
 fn listed(name: &'static str, list: fn(&str) -> Vec<&str>) -> ScalarFunction {
