@@ -125,7 +125,8 @@ fn entropy(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     which.iter().for_each(|place| counts[*place] += 1.0);
     let total: f64 = counts.iter().sum();
     // In ClickHouse's order, so that the last digit is the same; the difference from 0 has no sign where it is 0.
-    let bits = counts.iter().map(|count| count / total).fold(0.0, |bits, share| bits - share * share.log2());
+    let bits =
+        counts.iter().map(|count| count / total).fold(0.0_f64, |bits, share| bits - share * share.log2());
     Ok(Arc::new(Float64Array::from(vec![bits])))
 }
 
