@@ -204,7 +204,8 @@ impl<'a> HitRows<'a> {
         };
         Ok(match fact {
             Fact::WatchId => long(&|v| signed(v.watch)),
-            Fact::UserId => long(&|v| signed(v.user)),
+            // Small enough for ClickHouse's avg(), whose sum wraps around.
+            Fact::UserId => long(&|v| signed(v.user >> 23)),
             Fact::Counter => number(&|v| v.counter + 1),
             Fact::Region => number(&Visit::region),
             Fact::ClientIp => number(&|v| low(v.user >> 7) >> 1),
