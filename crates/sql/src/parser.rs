@@ -89,12 +89,12 @@ fn from_tokens(source: &str, base: usize) -> Result<(Statement, Output, Vec<Stri
 /// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order.
 fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Result<Output> {
     let mut output = Output::default();
-    // A table's SETTINGS come before AS SELECT or at the very end: they are the definition's, not the statement's.
-    let creates = starts_with(tokens, &["CREATE"]) && !has_word(tokens, "SELECT");
+    let creates = starts_with(tokens, &["CREATE"]);
     let sets = starts_with(tokens, &["SET"]);
     while let Some(start) = last_clause(tokens) {
         let is_settings = is_word(&tokens[start].token, "SETTINGS");
-        if is_settings && creates || sets {
+        // SETTINGS before a SELECT, or without one, are the table's and not the statement's.
+        if is_settings && creates && !has_word(&tokens[..start], "SELECT") || sets {
             break;
         }
         let clause = tokens.split_off(start);
