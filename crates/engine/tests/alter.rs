@@ -20,10 +20,18 @@ async fn texts(session: &Session, sql: &str) -> Vec<String> {
     batches.iter().flat_map(of_batch).collect()
 }
 
+/// Opens it, once the tasks of statements that were answered by an earlier opening have let go of it.
 fn open(root: &Path) -> Arc<Database> {
-    let config =
-        Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
-    Database::open(config).unwrap()
+    let mut tries = 0;
+    loop {
+        let config =
+            Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
+        match Database::open(config) {
+            Err(error) if error.message.contains("is in use") && tries < 200 => tries += 1,
+            opened => return opened.unwrap(),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 fn with_runtime(test: impl Future<Output = ()>) {

@@ -22,10 +22,18 @@ async fn texts(session: &Session, sql: &str) -> Vec<String> {
     columns.flat_map(|column| column.iter().flatten().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
+/// Opens it, once the tasks of statements that were answered by an earlier opening have let go of it.
 fn open(root: &Path) -> Arc<Database> {
-    let config =
-        Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
-    Database::open(config).unwrap()
+    let mut tries = 0;
+    loop {
+        let config =
+            Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
+        match Database::open(config) {
+            Err(error) if error.message.contains("is in use") && tries < 200 => tries += 1,
+            opened => return opened.unwrap(),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 const ROWS: &str = "SELECT concat(b, toString(a)) FROM f ORDER BY 1";
