@@ -29,6 +29,8 @@ pub(crate) const CATALOG: &str = "gristmill";
 
 /// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
 const BATCH_ROWS: u64 = 8192;
+/// Groups a row above which each thread's own table of groups only costs: rows go to the final tables at once.
+const PARTIAL_GROUPS_MAX: f64 = 0.5;
 
 pub(crate) struct StatementContext {
     pub database: Arc<Database>,
@@ -144,8 +146,10 @@ impl StatementContext {
         options.sql_parser.enable_ident_normalization = false;
         // A step above the sort may need its order.
         options.sql_parser.enable_subquery_sort_elimination = false;
-        options.execution.parquet.pushdown_filters = true;
+        // Each scan decides for itself whether its filter runs while it decodes.
+        options.execution.parquet.pushdown_filters = false;
         options.execution.parquet.reorder_filters = true;
+        options.execution.skip_partial_aggregation_probe_ratio_threshold = PARTIAL_GROUPS_MAX;
         let zone = self.time_zone();
         options.execution.time_zone = Some(zone.name().to_owned());
         let config = sql::functions::with_session_values(config, self.session_values(zone));

@@ -36,7 +36,7 @@ use crate::store::PartStore;
 /// Rows of a row group.
 pub const ROW_GROUP_ROWS_MAX: u64 = 256 * 1024;
 /// Bytes of a row group in memory, before encoding.
-pub const ROW_GROUP_BYTES_MAX: u64 = 64 << 20;
+pub const ROW_GROUP_BYTES_MAX: u64 = 256 << 20;
 /// Rows encoded at once; a part of the batch that is still in the processor's cache.
 const WRITE_ROWS_MAX: usize = 8192;
 

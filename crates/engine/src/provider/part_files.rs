@@ -2,24 +2,27 @@
 //!
 //! Invariant: every row of every given part is read exactly once. Must not know: which parts to read, or why.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use chrono::DateTime;
 use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
 use datafusion::common::{Result, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::PartDescriptor;
 use model::table_def::column_id_of;
 use object_store::ObjectMeta;
 use object_store::path::Path;
+
+use super::part_reader::PartReaderFactory;
 
 /// The name under which the store that holds a database's parts is registered with DataFusion.
 pub(crate) const PART_STORE_URL: &str = "gristmill-parts://local";
@@ -41,13 +44,13 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     let url = ObjectStoreUrl::parse(PART_STORE_URL)?;
     let runtime = state.runtime_env();
     let store = runtime.object_store(&url)?;
-    let readers = CachedParquetFileReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
+    let readers = PartReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
     let mut source = ParquetSource::new(Arc::clone(&scan.schema))
         .with_table_parquet_options(state.default_table_options().parquet)
         .with_parquet_file_reader_factory(Arc::new(readers))
         .with_metadata_size_hint(FOOTER_BYTES_HINT)
         .with_enable_page_index(true)
-        .with_pushdown_filters(state.config_options().execution.parquet.pushdown_filters);
+        .with_pushdown_filters(filters_first(&scan));
     if let Some(predicate) = scan.predicate
         && !may_meet_nan(&predicate, scan.parts, &scan.schema)
     {
@@ -61,6 +64,25 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         .with_limit(scan.limit)
         .build();
     Ok(DataSourceExec::from_data_source(config))
+}
+
+/// Whether the filter shall run while decoding, so that the other columns are decoded for the rows it keeps only.
+///
+/// Measured on a table of 105 columns and on TPC-H: skipping rows of numbers costs more than decoding them, so it is
+/// worth it for texts (and nested values) alone, and only if there are more of them behind the filter than in it.
+fn filters_first(scan: &PartScan<'_>) -> bool {
+    let Some(predicate) = &scan.predicate else { return false };
+    let is_long = |position: usize| {
+        scan.schema.fields().get(position).is_some_and(|field| {
+            let data_type = field.data_type();
+            data_type.is_nested() || matches!(data_type, DataType::Utf8View | DataType::BinaryView)
+        })
+    };
+    let filter: HashSet<usize> = collect_columns(predicate).iter().map(Column::index).collect();
+    let all = 0..scan.schema.fields().len();
+    let read: Vec<usize> = scan.projection.cloned().unwrap_or_else(|| all.collect());
+    let behind = read.into_iter().filter(|position| !filter.contains(position) && is_long(*position)).count();
+    behind > filter.iter().filter(|position| is_long(**position)).count()
 }
 
 /// Whether the predicate is about a column of floating point numbers in which some part has NaN. Statistics inside a

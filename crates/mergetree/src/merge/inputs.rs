@@ -30,6 +30,7 @@ pub(crate) struct Inputs {
     evolution: Arc<Evolution>,
     rows_total: u64,
     bytes_total: u64,
+    encoded_total: u64,
     _temporary: TemporaryParts,
 }
 
@@ -71,6 +72,7 @@ impl Inputs {
             evolution: Arc::clone(&table.keys.evolution),
             rows_total: sorted.iter().map(|part| part.rows).sum(),
             bytes_total: sorted.iter().map(|part| part.bytes_uncompressed).sum(),
+            encoded_total: sorted.iter().map(|part| part.bytes).sum(),
             _temporary: temporary,
         })
     }
@@ -87,6 +89,7 @@ impl Inputs {
             rows_total: self.rows_total,
             batch_rows_max: table.def.setting("merge_max_block_size").unwrap_or(BATCH_ROWS_MAX),
             bytes_total: self.bytes_total,
+            encoded_total: self.encoded_total,
             fixed: footers.sum::<u64>() + key.clone().map(|cost| cost.pages).sum::<u64>(),
             // The comparable bytes repeat the values, and say where each row ends.
             key_row: key.map(|cost| 2 * cost.row + 8).sum(),

@@ -25,6 +25,8 @@ pub(crate) struct MergeCosts {
     pub(crate) batch_rows_max: u64,
     /// Of all inputs in memory; a small merge shall not take more than it can use.
     pub(crate) bytes_total: u64,
+    /// Of all inputs as files.
+    pub(crate) encoded_total: u64,
     /// What is held all the time: footers, page indexes, and the pages of the key's columns, over all inputs.
     pub(crate) fixed: u64,
     /// The key of one row: its values, and its comparable bytes.
@@ -39,6 +41,8 @@ pub(crate) struct MergeLayout {
     pub(crate) key_batch_rows: usize,
     /// Bytes of a row group before encoding.
     pub(crate) row_group_bytes: u64,
+    /// What is held of it, encoded, until it is written.
+    pub(crate) row_group_held: u64,
     /// Bytes of rows gathered at once.
     pub(crate) chunk_bytes: u64,
 }
@@ -57,8 +61,11 @@ pub(crate) const BATCH_ROWS_MAX: u64 = 8192;
 const BATCH_ROWS_MIN: u64 = 16;
 /// Rows held over all inputs; more would gain nothing.
 const BATCH_ROWS_TOTAL: u64 = 128 * 1024;
-const ROW_GROUP_BYTES_MAX: u64 = parts::writer::ROW_GROUP_BYTES_MAX;
-const ROW_GROUP_BYTES_MIN: u64 = 4 << 20;
+/// Bytes of an encoded row group; a wide table's groups shall still have enough rows for one column's scan.
+const ROW_GROUP_HELD_MAX: u64 = 64 << 20;
+const ROW_GROUP_HELD_MIN: u64 = 4 << 20;
+/// Before encoding: readers of every column hold a row group's pages.
+const ROW_GROUP_BYTES_MAX: u64 = 512 << 20;
 const CHUNK_BYTES_MAX: u64 = 8 << 20;
 const CHUNK_BYTES_MIN: u64 = 256 << 10;
 /// Batches over all inputs for which it is worth asking.
@@ -90,7 +97,13 @@ impl MergeCosts {
     }
 
     fn row_group(&self, share: u64) -> u64 {
-        share.clamp(ROW_GROUP_BYTES_MIN, ROW_GROUP_BYTES_MAX).min(self.bytes_total.max(1))
+        share.clamp(ROW_GROUP_HELD_MIN, ROW_GROUP_HELD_MAX).min(self.bytes_total.max(1))
+    }
+
+    /// Bytes of rows that take up `held` bytes once encoded, judged by the inputs, which are encoded no better.
+    fn row_group_bytes(&self, held: u64) -> u64 {
+        let bytes = u128::from(held) * u128::from(self.bytes_total) / u128::from(self.encoded_total.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX).clamp(held, ROW_GROUP_BYTES_MAX.max(held))
     }
 
     fn chunk(&self, share: u64) -> u64 {
@@ -118,10 +131,10 @@ impl MergeCosts {
         // Shares of what may be used as one likes; what is left is for columns, whose pages are the largest need.
         let spare = granted.saturating_sub(self.bytes_needed());
         let chunk_bytes = self.chunk(spare / 32);
-        let row_group_bytes = self.row_group(spare / 4);
+        let row_group_held = self.row_group(spare / 4);
         let key_batch_rows = self.batch_rows(self.key_row, (spare / 8).min(BATCHES_BYTES_WANTED));
         let held = self.fixed + self.order() + self.inputs * self.key_row * key_batch_rows;
-        let for_columns = granted.saturating_sub(held + row_group_bytes + 2 * chunk_bytes);
+        let for_columns = granted.saturating_sub(held + row_group_held + 2 * chunk_bytes);
         let mut groups: Vec<(Vec<usize>, ColumnCost)> = Vec::new();
         for (position, column) in self.columns.iter().enumerate() {
             match groups.last_mut() {
@@ -140,7 +153,8 @@ impl MergeCosts {
         MergeLayout {
             groups: groups.collect(),
             key_batch_rows: count(key_batch_rows),
-            row_group_bytes,
+            row_group_bytes: self.row_group_bytes(row_group_held),
+            row_group_held,
             chunk_bytes,
         }
     }
@@ -177,6 +191,7 @@ mod tests {
             rows_total: inputs * rows_max,
             batch_rows_max: BATCH_ROWS_MAX,
             bytes_total,
+            encoded_total: bytes_total / 4,
             fixed: MIB,
             key_row: 32,
             columns,
@@ -208,7 +223,7 @@ mod tests {
         };
         let groups = layout.groups.iter().map(group).max().unwrap_or(0);
         let keys = costs.inputs * costs.key_row * layout.key_batch_rows as u64;
-        costs.fixed + costs.order() + keys + groups + layout.row_group_bytes + 2 * layout.chunk_bytes
+        costs.fixed + costs.order() + keys + groups + layout.row_group_held + 2 * layout.chunk_bytes
     }
 
     #[test]
@@ -225,6 +240,7 @@ mod tests {
                         rows_total,
                         batch_rows_max: BATCH_ROWS_MAX,
                         bytes_total,
+                        encoded_total: bytes_total / 5,
                         fixed,
                         key_row: 48,
                         columns,
@@ -250,6 +266,19 @@ mod tests {
     fn a_hundred_inputs_of_ten_columns_fit_256_mib() {
         let hundred = MergeCosts { fixed: 30 * MIB, ..costs(100, &[50; 10]) };
         assert!(hundred.bytes_needed() < 200 * MIB, "{}", hundred.bytes_needed());
+    }
+
+    #[test]
+    fn row_groups_are_as_large_as_what_they_hold_encoded() {
+        for (bytes, encoded, held, expected) in [
+            (1000 * MIB, 200 * MIB, 64 * MIB, 320 * MIB),
+            (1000 * MIB, 10 * MIB, 64 * MIB, 512 * MIB),
+            (1000 * MIB, 2000 * MIB, 64 * MIB, 64 * MIB),
+            (0, 0, 1, 1),
+        ] {
+            let costs = MergeCosts { bytes_total: bytes, encoded_total: encoded, ..costs(2, &[1]) };
+            assert_eq!(costs.row_group_bytes(held), expected, "{bytes} {encoded} {held}");
+        }
     }
 
     #[test]
