@@ -1,4 +1,4 @@
-//! The allocator of the process: mimalloc, told to keep what is freed for a second.
+//! The allocator of the process: mimalloc, told to keep what is freed for five seconds.
 //!
 //! Invariant: set up before the first thread. The delay is measured: `docs/performance.md`, "Choices that were measured".
 
@@ -6,8 +6,8 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// By default freed memory goes back to the kernel after 10 ms, and comes back page fault by page fault with the next
-/// block of a load. A second is longer than a block takes and short enough for an idle process to be small.
-const PURGE_DELAY_MS: std::ffi::c_long = 1000;
+/// block of a load or the next statement. Five seconds are what other servers wait; an idle process still becomes small.
+const PURGE_DELAY_MS: std::ffi::c_long = 5000;
 
 /// `mi_option_purge_delay` of mimalloc's `mi_option_e`; the binding does not name it.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
