@@ -1,6 +1,7 @@
 """The real clients, pinned, installed from their registries into the cache folder, once each.
 
-A client whose tools are missing here is None with the reason: the caller says that it was skipped.
+A client whose tools, packages or network are missing here is an OSError with the reason: the caller says that it was skipped. A
+program of ours that does not compile is a mistake, and another kind of error.
 """
 import hashlib
 import os
@@ -26,10 +27,23 @@ def cache():
     return folder
 
 
-def run(command, **more):
-    ended = subprocess.run(command, capture_output=True, text=True, **more)
+# A registry that hangs is one that cannot be had.
+INSTALL_SECONDS = 600
+
+
+class Broken(Exception):
+    """A program of ours does not compile."""
+
+
+def run(command, ours=False, **more):
+    name = Path(command[0]).name
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, **more)
+    except subprocess.TimeoutExpired:
+        raise OSError(f"{name} did not end in {INSTALL_SECONDS} s") from None
     if ended.returncode != 0:
-        raise OSError(f"{command[0]} failed: {(ended.stderr or ended.stdout)[-400:]}")
+        said = " ".join((ended.stderr or ended.stdout)[-400:].split())
+        raise (Broken if ours else OSError)(f"{name} failed: {said}")
 
 
 def tool(name, *places):
@@ -54,7 +68,10 @@ def python():
     """The interpreter that has clickhouse-connect, SQLAlchemy and dbt."""
     folder, done = place("python", *PYTHON, sys.version)
     if not done:
-        venv.create(folder, with_pip=True, clear=True)
+        try:
+            venv.create(folder, with_pip=True, clear=True)
+        except subprocess.CalledProcessError as problem:
+            raise OSError(f"python3 makes no virtual environment: {problem}") from None
         run([folder / "bin" / "python", "-m", "pip", "install", "-q", *PYTHON])
         complete(folder)
     return folder / "bin" / "python"
@@ -81,7 +98,7 @@ def java():
         complete(libs)
     classes, done = place("java-classes", pom.read_text(), *(source.read_text() for source in sources))
     if not done:
-        run([tool("javac"), "-cp", f"{libs}/*", "-d", str(classes), *map(str, sources)])
+        run([tool("javac"), "-cp", f"{libs}/*", "-d", str(classes), *map(str, sources)], ours=True)
         complete(classes)
     return f"{classes}:{libs}/*"
 
@@ -92,7 +109,9 @@ def go():
     folder, done = place("go", *(source.read_text() for source in sources))
     if not done:
         folder.mkdir(exist_ok=True)
-        run([tool("go", "/usr/local/go/bin/go"), "build", "-o", str(folder / "client"), "."], cwd=HERE / "go")
+        compiler = tool("go", "/usr/local/go/bin/go")
+        run([compiler, "mod", "download"], cwd=HERE / "go")
+        run([compiler, "build", "-o", str(folder / "client"), "."], ours=True, cwd=HERE / "go")
         complete(folder)
     return folder / "client"
 
@@ -102,5 +121,7 @@ def rust():
     cargo = tool("cargo", os.path.expanduser("~/.cargo/bin/cargo"))
     target = cache() / "rust"
     environment = dict(os.environ, CARGO_TARGET_DIR=str(target))
-    run([cargo, "build", "--locked", "--manifest-path", str(HERE / "rust" / "Cargo.toml")], env=environment)
+    manifest = ["--locked", "--manifest-path", str(HERE / "rust" / "Cargo.toml")]
+    run([cargo, "fetch", *manifest], env=environment)
+    run([cargo, "build", "--offline", *manifest], ours=True, env=environment)
     return target / "debug" / "clients"

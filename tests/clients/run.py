@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """ClickHouse's real clients against `gristmill server`.
 
-Usage: run.py [--binary PATH] [--only NAME]... [--url URL]
+Usage: run.py [--binary PATH] [--only NAME]... [--url URL] [--seconds N]
 
 Each client is installed from its registry at the pinned version, gets a database of its own and runs its program: connect,
 ping, DDL, every type in and out, errors, cancel, compression, sessions, parameters, a million rows. A program prints
 `ok NAME` or `FAILED NAME: why` for each check. Afterwards the table it filled is read as text and compared with what
-ClickHouse prints for the same values (types.tsv). A client that cannot be installed here is skipped with its reason,
-and what is skipped is not counted as passed.
+ClickHouse prints for the same values (types.tsv). A client that cannot be installed here (no tool, no network), or for which
+no time is left, is skipped with its reason, and what is skipped is not counted as passed.
 """
 import argparse
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -101,12 +102,17 @@ def check_stored(service, database, missing, results):
             results.add(f"{declared} as stored in row {row}", wrong)
 
 
-def run_client(name, service, missing, folder):
+def run_client(name, service, missing, folder, deadline):
     results = Results()
+    if time.monotonic() >= deadline:
+        return None, "no time is left"
     try:
         command = CLIENTS[name]()
     except OSError as problem:
         return None, str(problem)
+    except install.Broken as problem:
+        results.add("the program", str(problem))
+        return results, None
     database = "t_" + name.replace("-", "_")
     ask(service, f"CREATE DATABASE {database}")
     environment = dict(
@@ -117,9 +123,13 @@ def run_client(name, service, missing, folder):
     )
     if name == "js":
         environment["GRISTMILL_NODE_MODULES"] = str(install.node() / "node_modules")
+    left = deadline - time.monotonic()
     try:
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        patience = min(PATIENCE_SECONDS, max(left, 1))
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=patience)
     except subprocess.TimeoutExpired as hung:
+        if left < PATIENCE_SECONDS:
+            return None, f"it did not end in the {left:.0f} s that were left"
         results.read((hung.stdout or b"").decode())
         results.add("the program", f"did not end in {PATIENCE_SECONDS} s")
         return results, None
@@ -139,17 +149,19 @@ def main():
     parser.add_argument("--binary", help="the gristmill binary [default: the debug build of this tree]")
     parser.add_argument("--only", action="append", choices=list(CLIENTS), help="run this client; may be repeated")
     parser.add_argument("--url", help="a server that runs already, instead of starting one")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="what is not done by then is skipped")
     args = parser.parse_args()
+    deadline = time.monotonic() + args.seconds
     passed, failed, skipped = 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="gristmill-clients-") as folder, Service(args.binary, args.url, folder) as service:
         known, missing = check_types(service)
         for name in ["types", *(args.only or CLIENTS)]:
             home = Path(folder) / name
             home.mkdir()
-            results, problem = (known, None) if name == "types" else run_client(name, service, missing, home)
+            results, problem = (known, None) if name == "types" else run_client(name, service, missing, home, deadline)
             if results is None:
                 skipped += 1
-                print(f"{name}: skipped, {problem}", flush=True)
+                print(f"SKIPPED {name}: {problem}", flush=True)
                 continue
             passed, failed = passed + results.passed, failed + len(results.failed)
             print(f"{name}: {results.passed} passed, {len(results.failed)} failed", flush=True)

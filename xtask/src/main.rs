@@ -5,6 +5,7 @@ mod run;
 mod environment;
 mod tidy;
 mod test;
+mod soak;
 mod bench;
 mod reference;
 
@@ -33,8 +34,8 @@ enum Task {
     },
     /// The same as test; what CI runs
     Ci,
-    /// Every test with the long amounts (GRISTMILL_SOAK=1, GRISTMILL_FUZZ_RUNS=1000000)
-    Soak,
+    /// Every test with the long amounts, part by part, and a table of them at the end
+    Soak(soak::SoakArgs),
     /// Measure against ClickHouse on this machine; appends to docs/performance.md
     Bench(bench::BenchArgs),
     /// Write docs/reference from the code
@@ -45,9 +46,9 @@ fn main() -> Result<()> {
     let root = root()?;
     match Tasks::parse().task {
         Task::Tidy => tidy::run(&root),
-        Task::Test { arguments } => test::run(&root, test::Amount::Short, &arguments),
-        Task::Ci => test::run(&root, test::Amount::Short, &[]),
-        Task::Soak => test::run(&root, test::Amount::Long, &[]),
+        Task::Test { arguments } => test::run(&root, &arguments),
+        Task::Ci => test::run(&root, &[]),
+        Task::Soak(args) => soak::run(&root, &args),
         Task::Bench(args) => bench::run(&root, &args),
         Task::Reference => reference::run(&root),
     }

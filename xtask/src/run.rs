@@ -34,6 +34,14 @@ impl Step {
         self
     }
 
+    /// Sets a variable if there is a value for it.
+    pub(crate) fn env_of(self, name: &str, value: Option<&str>) -> Step {
+        match value {
+            Some(value) => self.env(name, value),
+            None => self,
+        }
+    }
+
     /// Runs with our input and output.
     pub(crate) fn run(mut self) -> Result<Duration> {
         crate::say(&format!("==> {}", self.name));
@@ -51,7 +59,15 @@ impl Step {
     }
 
     /// Runs, passes standard output on line by line, and answers with it.
-    pub(crate) fn tee(mut self) -> Result<String> {
+    pub(crate) fn tee(self) -> Result<String> {
+        let name = self.name.clone();
+        let (kept, is_success) = self.tee_to_its_end()?;
+        ensure!(is_success, "{name} failed");
+        Ok(kept)
+    }
+
+    /// [`Step::tee`] of what may fail: whether it succeeded stands beside its output.
+    pub(crate) fn tee_to_its_end(mut self) -> Result<(String, bool)> {
         use std::io::{BufRead, BufReader};
         crate::say(&format!("==> {}", self.name));
         let mut child = self.command.stdout(Stdio::piped()).spawn().with_context(|| self.name.clone())?;
@@ -64,9 +80,7 @@ impl Step {
                 kept.push('\n');
             }
         }
-        let status = child.wait()?;
-        ensure!(status.success(), "{} failed: {status}", self.name);
-        Ok(kept)
+        Ok((kept, child.wait()?.success()))
     }
 }
 

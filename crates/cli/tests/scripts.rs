@@ -73,6 +73,22 @@ fn a_million_small_inserts_leave_few_parts_and_little_memory() {
 }
 
 #[test]
+fn mixed_clients_and_a_kill_lose_nothing_and_let_memory_be() {
+    run_with_binary("json", "soak/mixed.py", &[amount("20", "600")]);
+}
+
+#[test]
+fn real_clients_are_served() {
+    let arguments = ["--seconds", &amount("300", "3600")].map(str::to_owned);
+    let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];
+    if !python_has("venv") {
+        let _ = writeln!(std::io::stderr(), "clients/run.py skipped: python3 cannot import venv");
+        return;
+    }
+    run("clients/run.py", &[&binary[..], &arguments[..]].concat());
+}
+
+#[test]
 fn a_load_equals_what_other_readers_see() {
     let amounts = [amount("5000", "1000000"), amount("60", "200")];
     run_with_binary("chdb, duckdb, pyarrow", "oracle/load_check.py", &amounts);

@@ -176,7 +176,6 @@ fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>
 
 fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
     let column = &def.columns[at];
-    refuse_key(def, column, "drop")?;
     if let Some(user) =
         def.columns.iter().find(|other| other.id != column.id && default_uses(other, column.id))
     {
@@ -185,6 +184,7 @@ fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::BadInput, 44, message)
             .with_hint(format!("change the default of column {} first", user.name)));
     }
+    refuse_key(def, column, "drop")?;
     refuse_kept(def, &column.name, "drop")?;
     let stays_stored = |other: &&ColumnDef| other.id != column.id;
     if def.stored_columns().filter(stays_stored).count() == 0 {

@@ -129,16 +129,21 @@ impl StatementContext {
         self.snapshot.table(found.id, table).ok_or_else(|| Error::unknown_table(database, table))
     }
 
-    /// A DataFusion session of this statement: its threads, its memory; no tables yet.
-    pub(crate) fn session_state(&self) -> Result<SessionStateBuilder, Error> {
-        let batch_rows = match self.settings.is_changed("max_block_size") {
+    /// Rows of a batch.
+    pub(crate) fn batch_rows(&self) -> usize {
+        let rows = match self.settings.is_changed("max_block_size") {
             true => self.settings.get_u64("max_block_size").max(1),
             false => BATCH_ROWS,
         };
+        usize::try_from(rows).unwrap_or(usize::MAX)
+    }
+
+    /// A DataFusion session of this statement: its threads, its memory; no tables yet.
+    pub(crate) fn session_state(&self) -> Result<SessionStateBuilder, Error> {
         let schema = if self.temporary.is_empty() { self.current_database.as_str() } else { HERE };
         let mut config = SessionConfig::new()
             .with_target_partitions(self.threads().max(1))
-            .with_batch_size(usize::try_from(batch_rows).unwrap_or(usize::MAX))
+            .with_batch_size(self.batch_rows())
             .with_default_catalog_and_schema(CATALOG, schema)
             .with_create_default_catalog_and_schema(false)
             .with_information_schema(false);

@@ -36,6 +36,7 @@ pub(crate) async fn run(
         target: InsertTarget::Table(target),
         partition_by: None,
         columns: None,
+        except: vec![],
         label: None,
         source: InsertSource::Select(query.as_ref().clone()),
         settings: Vec::new(),

@@ -25,7 +25,7 @@ use crate::exports::finish_waiting;
 use crate::fingerprint::of_token;
 use crate::infile::{as_select, as_select_of, is_infile};
 use crate::insert::repeats;
-use crate::insert_rows::{Batches, format_rows, value_rows};
+use crate::insert_rows::{Batches, SentRows, value_rows};
 use crate::insert_shape::InsertShape;
 use crate::once::Once;
 use crate::query::{plan, stream_of};
@@ -171,7 +171,9 @@ async fn incoming(
     let shape = InsertShape::new(table, columns, &defaults)?;
     let rows = match &insert.source {
         InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
-        InsertSource::Format { name, data } => format_rows(context, &shape, name, &text[data.clone()], body)?,
+        InsertSource::Format { name, data } => {
+            SentRows::arrive(context, name, &text[data.clone()], body).await?.rows(context, &shape)?
+        }
         InsertSource::Select(_) | InsertSource::Infile { .. } => {
             return Err(Error::internal("a SELECT was read as rows"));
         }

@@ -80,8 +80,10 @@ pub(crate) fn table_of(
     call: &TableFunctionCall,
 ) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     Ok(Some(match call.name.to_ascii_lowercase().as_str() {
-        "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => numbers_table(number_range(call)?)?,
-        "generate_series" | "generateseries" => numbers_table(series(call)?)?,
+        "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
+            numbers_table(number_range(call)?, &context.progress.source)?
+        }
+        "generate_series" | "generateseries" => numbers_table(series(call)?, &context.progress.source)?,
         "generaterandom" => random_table(random_rows(context, call)?)?,
         "null" => {
             let fields: Vec<_> =

@@ -25,7 +25,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, into_datafusion};
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::{SinkExec, write_stream};
-use crate::insert_rows::{Batches, format_rows, value_rows};
+use crate::insert_rows::{Batches, SentRows, value_rows};
 use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
 use crate::once::{Once, settled};
@@ -67,9 +67,12 @@ pub(crate) async fn into_table(
             insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Format { name, data } => {
+            let sent = SentRows::arrive(context, name, &text[data.clone()], body).await?;
+            let columns = sent.columns(&table.def, columns)?;
+            let columns = columns.as_deref();
             let shape =
                 context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
-            let rows = format_rows(context, &shape, name, &text[data.clone()], body)?;
+            let rows = sent.rows(context, &shape)?;
             insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Select(query) => {

@@ -3,6 +3,7 @@
 //! Invariant: what a table outside is sent goes exactly the way of INSERT INTO FUNCTION. Must not know: how rows are
 //! read or written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use catalog::TableState;
 use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, TableDef, TableEngine, TableId};
 use sql::{Insert, InsertTarget};
 
+use crate::conform::insert_columns;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::export;
@@ -46,6 +48,7 @@ pub(crate) async fn run(
     let (database, table_name) = context.resolve(name);
     context.progress.set_target(if temporary { "" } else { database }, table_name);
     refuse_view(&table.def, "Method write")?;
+    let insert = &with_columns(insert, &table.def)?;
     if table.def.engine.is_external() {
         return into_table_outside(context, insert, &table, text, body).await;
     }
@@ -54,6 +57,19 @@ pub(crate) async fn run(
         return Box::pin(insert::into_table(context, &insert, table, text, body)).await;
     }
     insert::into_table(context, insert, table, text, body).await
+}
+
+/// The INSERT with the columns that `(* EXCEPT (a))` leaves.
+fn with_columns<'a>(insert: &'a Insert, def: &TableDef) -> Result<Cow<'a, Insert>, Error> {
+    if insert.except.is_empty() {
+        return Ok(Cow::Borrowed(insert));
+    }
+    let all = insert_columns(def, None)?;
+    // A name that is none of them is an error as in any list.
+    insert_columns(def, Some(&insert.except))?;
+    let names = all.into_iter().map(|column| column.name.to_string());
+    let columns = names.filter(|name| !insert.except.contains(name)).collect();
+    Ok(Cow::Owned(Insert { columns: Some(columns), except: vec![], ..insert.clone() }))
 }
 
 /// Rows that are read, converted and counted, and go nowhere.

@@ -11,13 +11,17 @@ use datafusion::physical_plan::collect;
 use formats::{FormatKind, RowReader};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use model::TableDef;
+use sources::SentParquet;
 use sql::Statement;
 
+use crate::conform::insert_columns;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::insert_shape::InsertShape;
 use crate::query::plan;
 use crate::request::BodyStream;
+use crate::resolve::source_env;
 use crate::source_settings::format_settings;
 use crate::statement_text::value_tuples;
 
@@ -31,7 +35,7 @@ pub(crate) async fn value_rows(
     body: Option<BodyStream>,
 ) -> Result<Batches, Error> {
     if text.trim().is_empty() && body.is_some() {
-        return format_rows(context, shape, "Values", "", body);
+        return SentRows::arrive(context, "Values", "", body).await?.rows(context, shape);
     }
     let all = read_values(context, shape, text);
     if let Ok(batches) = all {
@@ -93,28 +97,75 @@ fn new_reader(
     Ok(formats::new_typed_reader(kind, Arc::clone(&shape.reader), &shape.types, &settings)?)
 }
 
-/// Rows of `INSERT ... FORMAT`: what stands in the statement, then the body.
-pub(crate) fn format_rows(
-    context: &Arc<StatementContext>,
-    shape: &InsertShape,
-    format: &str,
-    inline_data: &str,
-    body: Option<BodyStream>,
-) -> Result<Batches, Error> {
-    let kind = match FormatKind::parse(format) {
-        Some(kind) if kind.is_input() => kind,
-        Some(_) => {
-            return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read")));
+/// Data of `INSERT ... FORMAT`: what stands in the statement, then the body.
+pub(crate) enum SentRows {
+    /// Read as they come.
+    Stream { kind: FormatKind, chunks: BodyStream },
+    /// Read from their end, so that all of them must be there.
+    Parquet(Box<SentParquet>),
+}
+
+impl SentRows {
+    /// Finds the format, and takes what cannot be read as it comes.
+    pub(crate) async fn arrive(
+        context: &StatementContext,
+        format: &str,
+        inline_data: &str,
+        body: Option<BodyStream>,
+    ) -> Result<SentRows, Error> {
+        let kind = match FormatKind::parse(format) {
+            Some(kind) if kind.is_input() => kind,
+            Some(_) => {
+                return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read")));
+            }
+            None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
+        };
+        // The line end behind the statement is no data; binary formats would read it as such.
+        let is_blank = !kind.is_text() && inline_data.trim().is_empty();
+        let inline_data = if is_blank { "" } else { inline_data };
+        let first = Bytes::copy_from_slice(inline_data.as_bytes());
+        let body = body.unwrap_or_else(|| futures::stream::empty().boxed());
+        let chunks = futures::stream::iter([Ok(first)]).chain(body).boxed();
+        if kind != FormatKind::Parquet {
+            return Ok(SentRows::Stream { kind, chunks });
         }
-        None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
-    };
-    let reader = new_reader(context, shape, kind)?;
-    // The line end behind the statement is no data; binary formats would read it as such.
-    let is_blank = !kind.is_text() && inline_data.trim().is_empty();
-    let inline_data = if is_blank { "" } else { inline_data };
-    let first = Bytes::copy_from_slice(inline_data.as_bytes());
-    let chunks =
-        futures::stream::iter([Ok(first)]).chain(body.unwrap_or_else(|| futures::stream::empty().boxed()));
-    let rejects = Arc::clone(&context.progress.rejects);
-    Ok(crate::format_stream::read_batches(reader, chunks.boxed(), rejects))
+        let sent = Box::pin(SentParquet::arrive(source_env(context), chunks)).await?;
+        Ok(SentRows::Parquet(Box::new(sent)))
+    }
+
+    /// The columns that the data fill, of those an INSERT lists (`None`: all): what a Parquet file does not have becomes the
+    /// column's default, as if it had not been listed.
+    pub(crate) fn columns(
+        &self,
+        def: &TableDef,
+        listed: Option<&[String]>,
+    ) -> Result<Option<Vec<String>>, Error> {
+        let SentRows::Parquet(sent) = self else { return Ok(listed.map(<[String]>::to_vec)) };
+        let all = insert_columns(def, listed)?;
+        let found: Vec<String> =
+            all.iter().map(|column| column.name.to_string()).filter(|name| sent.has_column(name)).collect();
+        if found.len() == all.len() || !sent.may_lack_columns() {
+            return Ok(listed.map(<[String]>::to_vec));
+        }
+        if found.is_empty() {
+            let message = format!("the Parquet data have none of the columns of table \"{}\"", def.name);
+            return Err(Error::new(ErrorKind::BadInput, 8, message)
+                .with_hint("columns are found by their names; a SELECT from file() may give them others"));
+        }
+        Ok(Some(found))
+    }
+
+    pub(crate) fn rows(self, context: &StatementContext, shape: &InsertShape) -> Result<Batches, Error> {
+        match self {
+            SentRows::Stream { kind, chunks } => {
+                let reader = new_reader(context, shape, kind)?;
+                let rejects = Arc::clone(&context.progress.rejects);
+                Ok(crate::format_stream::read_batches(reader, chunks, rejects))
+            }
+            SentRows::Parquet(sent) => {
+                let rows = sent.rows(Arc::clone(&shape.reader), context.batch_rows())?;
+                Ok(rows.map(|batch| batch.map_err(Error::from)).boxed())
+            }
+        }
+    }
 }

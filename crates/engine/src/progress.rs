@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
+use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::metrics::MetricsSet;
 use parking_lot::RwLock;
 use sources::ReadProgress;
 use sources::rejects::Rejects;
@@ -68,11 +69,11 @@ impl QueryProgress {
     }
 
     pub fn read_rows(&self) -> u64 {
-        self.source.rows_read() + self.sum_over_part_scans(rows_scanned, &self.scanned_rows)
+        self.source.rows_read() + self.sum_over_scans(rows_scanned, &self.scanned_rows)
     }
 
     pub fn read_bytes(&self) -> u64 {
-        self.source.bytes_read() + self.sum_over_part_scans(bytes_scanned, &self.scanned_bytes)
+        self.source.bytes_read() + self.sum_over_scans(bytes_scanned, &self.scanned_bytes)
     }
 
     /// 0 while nothing is known.
@@ -125,12 +126,18 @@ impl QueryProgress {
 
     /// From here on the plan's own counters are shown too.
     pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
-        for_each_part_scan(plan.as_ref(), &mut |_, config| {
-            for part in config.file_groups.iter().flat_map(|group| group.iter()) {
-                let rows =
-                    part.statistics.as_ref().and_then(|s| s.num_rows.get_value().copied()).unwrap_or(0);
-                self.table_rows_total.fetch_add(rows as u64, Ordering::Relaxed);
-                self.table_bytes_total.fetch_add(part.effective_size(), Ordering::Relaxed);
+        for_each_scan(plan.as_ref(), &mut |scan| match scan {
+            Scan::Parts(_, config) => {
+                for part in config.file_groups.iter().flat_map(|group| group.iter()) {
+                    let rows =
+                        part.statistics.as_ref().and_then(|s| s.num_rows.get_value().copied()).unwrap_or(0);
+                    self.table_rows_total.fetch_add(rows as u64, Ordering::Relaxed);
+                    self.table_bytes_total.fetch_add(part.effective_size(), Ordering::Relaxed);
+                }
+            }
+            Scan::Memory(config) => {
+                self.table_rows_total.fetch_add(rows_held(config), Ordering::Relaxed);
+                self.table_bytes_total.fetch_add(bytes_held(config), Ordering::Relaxed);
             }
         });
         let mut watched = self.plan.write();
@@ -160,7 +167,7 @@ impl QueryProgress {
     }
 
     /// Under the lock, so that what a plan counted is seen in the plan or in `ended`, once.
-    fn sum_over_part_scans(&self, counter: fn(&MetricsSet) -> usize, ended: &AtomicU64) -> u64 {
+    fn sum_over_scans(&self, counter: fn(&Scan<'_>) -> u64, ended: &AtomicU64) -> u64 {
         let plan = self.plan.read();
         ended.load(Ordering::Relaxed) + plan.as_ref().map_or(0, |plan| sum_of(plan.as_ref(), counter))
     }
@@ -221,33 +228,67 @@ impl QueryProgress {
     }
 }
 
-/// Rows a scan dropped by itself were read, too.
-fn rows_scanned(metrics: &MetricsSet) -> usize {
-    metrics.output_rows().unwrap_or(0)
-        + metrics.sum_by_name("pushdown_rows_pruned").map_or(0, |value| value.as_usize())
+/// What a plan reads of tables of ours.
+enum Scan<'a> {
+    Parts(&'a DataSourceExec, &'a FileScanConfig),
+    /// Rows of the log and of tables that are in memory.
+    Memory(&'a MemorySourceConfig),
 }
 
-fn bytes_scanned(metrics: &MetricsSet) -> usize {
-    metrics.sum_by_name("bytes_scanned").map_or(0, |value| value.as_usize())
+/// Rows a scan dropped by itself were read, too. Those in memory are there at once.
+fn rows_scanned(scan: &Scan<'_>) -> u64 {
+    let Scan::Parts(scan, _) = scan else { return held(scan, rows_held) };
+    scan.metrics().map_or(0, |metrics| {
+        let dropped = metrics.sum_by_name("pushdown_rows_pruned").map_or(0, |value| value.as_usize());
+        (metrics.output_rows().unwrap_or(0) + dropped) as u64
+    })
 }
 
-fn sum_of(plan: &dyn ExecutionPlan, counter: fn(&MetricsSet) -> usize) -> u64 {
+fn bytes_scanned(scan: &Scan<'_>) -> u64 {
+    let Scan::Parts(scan, _) = scan else { return held(scan, bytes_held) };
+    let bytes = scan.metrics().and_then(|metrics| metrics.sum_by_name("bytes_scanned"));
+    bytes.map_or(0, |value| value.as_usize() as u64)
+}
+
+fn held(scan: &Scan<'_>, count: fn(&MemorySourceConfig) -> u64) -> u64 {
+    match scan {
+        Scan::Memory(config) => count(config),
+        Scan::Parts(..) => 0,
+    }
+}
+
+fn rows_held(config: &MemorySourceConfig) -> u64 {
+    config.partitions().iter().flatten().map(|batch| batch.num_rows() as u64).sum()
+}
+
+/// Of the columns that are asked for.
+fn bytes_held(config: &MemorySourceConfig) -> u64 {
+    let bytes = |batch: &RecordBatch| match config.projection() {
+        Some(asked) => asked.iter().map(|at| batch.column(*at).get_array_memory_size() as u64).sum(),
+        None => batch.get_array_memory_size() as u64,
+    };
+    config.partitions().iter().flatten().map(bytes).sum()
+}
+
+fn sum_of(plan: &dyn ExecutionPlan, counter: fn(&Scan<'_>) -> u64) -> u64 {
     let mut sum = 0;
-    for_each_part_scan(plan, &mut |scan, _| {
-        sum += scan.metrics().map_or(0, |metrics| counter(&metrics) as u64);
-    });
+    for_each_scan(plan, &mut |scan| sum += counter(&scan));
     sum
 }
 
-fn for_each_part_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(&DataSourceExec, &FileScanConfig)) {
-    if let Some(scan) = plan.downcast_ref::<DataSourceExec>()
-        && let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>()
-        && config.object_store_url.as_str().starts_with(PART_STORE_URL)
-    {
-        visit(scan, config);
+fn for_each_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(Scan<'_>)) {
+    if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
+        let source = scan.data_source();
+        if let Some(config) = source.downcast_ref::<FileScanConfig>() {
+            if config.object_store_url.as_str().starts_with(PART_STORE_URL) {
+                visit(Scan::Parts(scan, config));
+            }
+        } else if let Some(config) = source.downcast_ref::<MemorySourceConfig>() {
+            visit(Scan::Memory(config));
+        }
     }
     for child in plan.children() {
-        for_each_part_scan(child.as_ref(), visit);
+        for_each_scan(child.as_ref(), visit);
     }
 }
 

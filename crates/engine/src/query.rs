@@ -262,12 +262,27 @@ impl PlannedQuery {
     /// The result's schema under the dialect's labels, in the layouts of our types.
     pub(crate) fn labelled(&self, schema: &Schema) -> SchemaRef {
         // With a `*` in the SELECT only the plan knows how many columns there are.
-        let labelled = self.labels.len() == schema.fields().len();
-        let fields = schema.fields().iter().enumerate().map(|(i, field)| {
-            let label = if labelled { self.labels[i].as_str() } else { sql::display_name(field.name()) };
-            to_field(label, &result_type(field))
-        });
+        let written = (self.labels.len() == schema.fields().len()).then_some(&self.labels);
+        let labels = written.cloned().unwrap_or_else(|| self.names_of_star(schema));
+        let fields = schema.fields().iter().zip(&labels);
+        let fields = fields.map(|(field, label)| to_field(label, &result_type(field)));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// Names of the columns of a `*`: a second one of a name shows its table.
+    fn names_of_star(&self, schema: &Schema) -> Vec<String> {
+        let planned = self.logical.schema();
+        let same = planned.fields().len() == schema.fields().len();
+        let mut names: Vec<String> = Vec::with_capacity(schema.fields().len());
+        for (at, field) in schema.fields().iter().enumerate() {
+            let name = sql::display_name(field.name()).to_owned();
+            let table = if same { planned.qualified_field(at).0 } else { None };
+            names.push(match table {
+                Some(table) if names.contains(&name) => format!("{}.{name}", table.table()),
+                _ => name,
+            });
+        }
+        names
     }
 }
 

@@ -85,6 +85,11 @@ impl Session {
         Ok(())
     }
 
+    /// Lets a temporary table go, if there is one of this name.
+    pub fn forget_temporary(&self, name: &str) {
+        self.temporary.drop_table(name);
+    }
+
     /// Runs one statement. The answer's stream must be read to its end, or dropped to cancel.
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;

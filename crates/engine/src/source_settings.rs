@@ -159,11 +159,24 @@ fn web_policy(settings: &Settings) -> WebPolicy {
     }
 }
 
-/// What listings of `azureBlobStorage()` obey.
+/// What listings and requests of `azureBlobStorage()` obey.
 fn azure_rules(settings: &Settings) -> AzureRules {
+    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let time = |name: &str| Duration::from_millis(settings.get_u64(name).max(1));
+    let rate = |per_second: &str, burst: &str| Rate {
+        per_second: settings.get_u64(per_second),
+        burst: settings.get_u64(burst),
+    };
+    let retries = "azure_sdk_max_retries";
     AzureRules {
-        list_page_keys: usize::try_from(settings.get_u64("azure_list_object_keys_size"))
-            .unwrap_or(usize::MAX),
+        retry_attempts: settings.is_changed(retries).then(|| number(retries)),
+        body_retries: number("azure_max_single_read_retries"),
+        connect_timeout: time("azure_connect_timeout_ms"),
+        request_timeout: time("azure_request_timeout_ms"),
+        redirects_max: number("azure_max_redirects"),
+        get_rate: rate("azure_max_get_rps", "azure_max_get_burst"),
+        put_rate: rate("azure_max_put_rps", "azure_max_put_burst"),
+        list_page_keys: number("azure_list_object_keys_size"),
         ignore_missing: settings.get_bool("azure_ignore_file_doesnt_exist"),
         throw_on_zero_files: settings.get_bool("azure_throw_on_zero_files_match"),
         skip_empty_files: settings.get_bool("azure_skip_empty_files"),
@@ -178,10 +191,6 @@ pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
         0 => defaults.delayed_objects_max,
         given => given,
     };
-    let inflight_parts_max = match settings.get_bool("s3_allow_parallel_part_upload") {
-        true => number("s3_max_inflight_parts_for_one_file").max(1),
-        false => 1,
-    };
     let partitions_max = match settings.get_bool("throw_on_max_partitions_per_insert_block") {
         true => settings.get_u64("max_partitions_per_insert_block"),
         false => 0,
@@ -193,17 +202,62 @@ pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
         azure_create_new: settings.get_bool("azure_create_new_file_on_insert"),
         file_truncate: settings.get_bool("engine_file_truncate_on_insert"),
         file_create_new: settings.get_bool("engine_file_allow_create_multiple_files"),
-        part_sizes: PartSizes {
-            single_bytes_max: settings.get_u64("s3_max_single_part_upload_size"),
-            part_bytes_min: settings.get_u64("s3_min_upload_part_size"),
-            part_bytes_max: settings.get_u64("s3_max_upload_part_size"),
-            multiply_factor: settings.get_u64("s3_upload_part_size_multiply_factor"),
-            multiply_parts: settings.get_u64("s3_upload_part_size_multiply_parts_count_threshold"),
-        },
-        inflight_parts_max,
+        part_sizes: part_sizes(settings, S3_PART_SIZES),
+        inflight_parts_max: inflight_parts(
+            settings.get_bool("s3_allow_parallel_part_upload"),
+            settings.get_u64("s3_max_inflight_parts_for_one_file"),
+        ),
+        azure_part_sizes: part_sizes(settings, AZURE_PART_SIZES),
+        azure_inflight_parts_max: inflight_parts(
+            settings.get_bool("azure_allow_parallel_part_upload"),
+            settings.get_u64("azure_max_inflight_parts_for_one_file"),
+        ),
         delayed_objects_max,
         partitions_max,
         effort: effort(settings),
+    }
+}
+
+/// How large the parts of an upload are, by the settings of one kind of store.
+fn part_sizes(settings: &Settings, names: [&str; 6]) -> PartSizes {
+    let [single_bytes_max, part_bytes_min, part_bytes_max, multiply_factor, multiply_parts, strict] =
+        names.map(|name| settings.get_u64(name));
+    match strict {
+        0 => PartSizes { single_bytes_max, part_bytes_min, part_bytes_max, multiply_factor, multiply_parts },
+        bytes => PartSizes {
+            single_bytes_max,
+            part_bytes_min: bytes,
+            part_bytes_max: bytes,
+            multiply_factor: 1,
+            multiply_parts,
+        },
+    }
+}
+
+const S3_PART_SIZES: [&str; 6] = [
+    "s3_max_single_part_upload_size",
+    "s3_min_upload_part_size",
+    "s3_max_upload_part_size",
+    "s3_upload_part_size_multiply_factor",
+    "s3_upload_part_size_multiply_parts_count_threshold",
+    "s3_strict_upload_part_size",
+];
+
+const AZURE_PART_SIZES: [&str; 6] = [
+    "azure_max_single_part_upload_size",
+    "azure_min_upload_part_size",
+    "azure_max_upload_part_size",
+    "azure_upload_part_size_multiply_factor",
+    "azure_upload_part_size_multiply_parts_count_threshold",
+    "azure_strict_upload_part_size",
+];
+
+/// Parts of one object on their way together.
+fn inflight_parts(are_parallel: bool, parts: u64) -> usize {
+    match parts {
+        _ if !are_parallel => 1,
+        0 => usize::MAX,
+        parts => usize::try_from(parts).unwrap_or(usize::MAX),
     }
 }
 
@@ -238,5 +292,45 @@ mod tests {
         assert_eq!(*shared, FormatSettings::from_lookup(&lookup));
         settings.set("format_csv_delimiter", ";").unwrap();
         assert_eq!(format_settings(&settings).csv_delimiter, b';');
+    }
+
+    #[test]
+    fn parts_and_objects_on_their_way_follow_their_settings() {
+        for (given, parts, objects) in [
+            (&[][..], 20, 100),
+            (&[("s3_max_inflight_parts_for_one_file", "3")], 3, 100),
+            (&[("s3_max_inflight_parts_for_one_file", "0")], usize::MAX, 100),
+            (&[("s3_max_inflight_parts_for_one_file", "3"), ("s3_allow_parallel_part_upload", "0")], 1, 100),
+            (&[("max_insert_delayed_streams_for_parallel_write", "7")], 20, 7),
+            (&[("azure_max_inflight_parts_for_one_file", "3")], 20, 100),
+        ] {
+            let mut settings = Settings::session();
+            for (name, value) in given {
+                settings.set(name, value).unwrap();
+            }
+            let export = export_settings(&settings);
+            assert_eq!(
+                (export.inflight_parts_max, export.delayed_objects_max),
+                (parts, objects),
+                "{given:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_of_parts_follow_their_settings() {
+        let mut settings = Settings::session();
+        for (name, value) in [
+            ("s3_strict_upload_part_size", "7000000"),
+            ("azure_min_upload_part_size", "6000000"),
+            ("azure_max_inflight_parts_for_one_file", "3"),
+        ] {
+            settings.set(name, value).unwrap();
+        }
+        let export = export_settings(&settings);
+        let sizes = |sizes: PartSizes| (sizes.part_bytes_min, sizes.part_bytes_max, sizes.multiply_factor);
+        assert_eq!(sizes(export.part_sizes), (7_000_000, 7_000_000, 1));
+        assert_eq!(sizes(export.azure_part_sizes), (6_000_000, 5 << 30, 2));
+        assert_eq!((export.inflight_parts_max, export.azure_inflight_parts_max), (20, 3));
     }
 }

@@ -194,6 +194,8 @@ pub(crate) fn unreadable(column_type: &ColumnType, text: &[u8]) -> ValueError {
     let (number, what) = match column_type.value_type() {
         ColumnType::Bool => (code::CANNOT_PARSE_BOOL, "cannot read"),
         ColumnType::Uuid => (code::CANNOT_PARSE_UUID, "cannot read"),
+        ColumnType::Ipv4 => (code::CANNOT_PARSE_IPV4, "cannot read"),
+        ColumnType::Ipv6 => (code::CANNOT_PARSE_IPV6, "cannot read"),
         ColumnType::Date | ColumnType::Date32 => (code::CANNOT_PARSE_DATE, "cannot read"),
         ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => {
             (code::CANNOT_PARSE_DATETIME, "cannot read")

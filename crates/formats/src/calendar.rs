@@ -61,6 +61,24 @@ pub(crate) const DATE32_DAYS: (i64, i64) = (days_of(1900, 1, 1), days_of(2299, 1
 /// Last second of a `DateTime`, 2106-02-07 06:28:15 UTC.
 pub(crate) const DATE_TIME_SECONDS_MAX: i64 = 4_294_967_295;
 
+/// The last year whose changes of clocks the tables of zones list.
+const LAST_LISTED_YEAR: i64 = 2099;
+
+/// The same moment of the year in the last listed year that has the same days of the week: rules of summer time go on.
+fn familiar(utc: i64) -> i64 {
+    let (year, ..) = civil_of(utc.div_euclid(DAY_SECONDS));
+    if year <= LAST_LISTED_YEAR {
+        return utc;
+    }
+    let start = |year: i64| days_of(year, 1, 1);
+    let same = |other: &i64| {
+        (start(*other) - start(year)) % 7 == 0
+            && start(other + 1) - start(*other) == start(year + 1) - start(year)
+    };
+    let other = (LAST_LISTED_YEAR - 27..=LAST_LISTED_YEAR).rev().find(same).unwrap_or(LAST_LISTED_YEAR);
+    utc + (start(other) - start(year)) * DAY_SECONDS
+}
+
 /// A time zone that remembers the offset of the day it was asked for last.
 #[derive(Clone, Debug)]
 pub(crate) struct Zone {
@@ -87,7 +105,7 @@ impl Zone {
 
     fn offset_now(tz: Tz, utc: i64) -> i64 {
         // Beyond chrono's years there are no zone rules; UTC is as good as anything.
-        let Some(at) = DateTime::from_timestamp(utc, 0) else { return 0 };
+        let Some(at) = DateTime::from_timestamp(familiar(utc), 0) else { return 0 };
         i64::from(tz.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc())
     }
 

@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewArray, ListArray, MapArray, Scalar, StringViewArray, StructArray,
-    new_null_array,
+    Array, ArrayRef, AsArray, BinaryViewArray, FixedSizeBinaryArray, ListArray, MapArray, Scalar,
+    StringViewArray, StructArray, new_null_array,
 };
-use arrow::buffer::OffsetBuffer;
+use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip};
 use arrow::datatypes::{DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type};
 use arrow::util::display::FormatOptions;
-use model::ColumnType;
 use model::type_arrow::from_field;
+use model::{ColumnType, WideInteger};
 
 use crate::builder::TypedColumnBuilder;
 use crate::cell::TextForm;
@@ -32,9 +32,20 @@ fn broken(error: impl std::fmt::Display) -> ValueError {
     problem(error.to_string())
 }
 
-/// Makes `array` fit `field`.
+/// Makes `array`, which is of a foreign file, fit `field`.
 pub fn conform(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
-    let shaped = if same_layout(array.data_type(), field.data_type()) {
+    conform_from(array, None, field)
+}
+
+/// Makes `array`, which is of the type that `source` says, fit `field`.
+pub(crate) fn conform_from(
+    array: &ArrayRef,
+    source: Option<&Field>,
+    field: &Field,
+) -> Result<ArrayRef, ValueError> {
+    let shaped = if let Some(kind) = foreign_wide(array, source, field) {
+        turned(array, kind)?
+    } else if same_layout(array.data_type(), field.data_type()) {
         Arc::clone(array)
     } else {
         reshape(array, field)?
@@ -55,6 +66,23 @@ pub fn missing(field: &Field, rows: usize) -> Result<ArrayRef, ValueError> {
         return Ok(new_null_array(field.data_type(), rows));
     }
     defaults(field, rows)
+}
+
+/// Files of others have wide integers with the lowest byte first.
+fn foreign_wide(array: &ArrayRef, source: Option<&Field>, field: &Field) -> Option<WideInteger> {
+    let DataType::FixedSizeBinary(width) = array.data_type() else { return None };
+    let kind = WideInteger::of(&from_field(field)).filter(|kind| i32::try_from(kind.bytes) == Ok(*width))?;
+    let is_ours = source.is_some_and(|source| WideInteger::of(&from_field(source)) == Some(kind));
+    (!is_ours).then_some(kind)
+}
+
+fn turned(array: &ArrayRef, kind: WideInteger) -> Result<ArrayRef, ValueError> {
+    let values = array.as_fixed_size_binary();
+    let bytes: Vec<u8> = (0..values.len()).flat_map(|row| values.value(row)).copied().collect();
+    let stored = Buffer::from_vec(kind.turn(&bytes, true));
+    FixedSizeBinaryArray::try_new(values.value_length(), stored, values.nulls().cloned())
+        .map(|values| Arc::new(values) as ArrayRef)
+        .map_err(broken)
 }
 
 /// Equal down to the metadata of nested fields, which a batch checks.
@@ -94,7 +122,12 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
             DataType::Date32,
         ) => cast(&cast(array, &DataType::Int32)?, to),
         (DataType::Date32 | DataType::Date64, DataType::UInt16) => cast(&cast(array, &DataType::Int32)?, to),
-        (DataType::List(_), DataType::List(item)) => list(array.as_list(), item),
+        (from, DataType::FixedSizeBinary(_))
+            if from.is_integer() && WideInteger::of(&from_field(field)).is_some() =>
+        {
+            parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
+        }
+        (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
         (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
         (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
         _ => cast(array, to),
@@ -179,8 +212,8 @@ fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
 
 /// A NULL list is an empty one: our arrays know no NULL. The reader gives NULL lists no items, so only the validity
 /// has to go.
-fn list(array: &ListArray, item: &FieldRef) -> Result<ArrayRef, ValueError> {
-    let values = conform(array.values(), item)?;
+fn list(array: &ListArray, own: &FieldRef, item: &FieldRef) -> Result<ArrayRef, ValueError> {
+    let values = conform_from(array.values(), Some(own), item)?;
     ListArray::try_new(Arc::clone(item), array.offsets().clone(), values, None)
         .map(|list| Arc::new(list) as ArrayRef)
         .map_err(broken)
@@ -205,8 +238,9 @@ fn tuple(array: &StructArray, to: &DataType) -> Result<ArrayRef, ValueError> {
     // Children carry the parent's NULLs after `logical` masking, so that they turn into defaults too.
     let columns: Result<Vec<ArrayRef>, ValueError> = fields
         .iter()
+        .zip(array.fields())
         .zip(array.columns())
-        .map(|(field, column)| {
+        .map(|((field, own), column)| {
             let masked = match array.nulls() {
                 Some(nulls) => {
                     arrow::compute::nullif(column, &arrow::array::BooleanArray::new(!nulls.inner(), None))
@@ -214,7 +248,7 @@ fn tuple(array: &StructArray, to: &DataType) -> Result<ArrayRef, ValueError> {
                 }
                 None => Arc::clone(column),
             };
-            conform(&masked, field)
+            conform_from(&masked, Some(own), field)
         })
         .collect();
     StructArray::try_new_with_length(fields.clone(), columns?, None, array.len())

@@ -30,6 +30,8 @@ pub mod code {
     pub const UNKNOWN_TYPE: u32 = 50;
     pub const TOO_LARGE_STRING_SIZE: u32 = 131;
     pub const CANNOT_PARSE_UUID: u32 = 376;
+    pub const CANNOT_PARSE_IPV4: u32 = 675;
+    pub const CANNOT_PARSE_IPV6: u32 = 676;
     pub const CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: u32 = 349;
     pub const CANNOT_PARSE_BOOL: u32 = 467;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u32 = 636;

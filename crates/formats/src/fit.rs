@@ -10,9 +10,9 @@ use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringViewB
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use model::ColumnType;
-use model::type_arrow::{from_field, to_data_type};
+use model::type_arrow::{from_field, to_data_type, to_field};
 
-use crate::conform::{conform, missing};
+use crate::conform::{conform_from, missing};
 use crate::error::{FormatError, code};
 use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
@@ -172,7 +172,7 @@ impl Fit {
                         return Err(error.in_column(field.name()));
                     }
                     let array = self.readable(array, column_type, &from_field(field))?;
-                    conform(&array, field)
+                    conform_from(&array, Some(&to_field(field.name(), column_type)), field)
                 }
                 None => missing(field, rows),
             };

@@ -18,6 +18,12 @@ pub enum FormatKind {
     Values,
     Json,
     JsonCompact,
+    JsonStrings,
+    JsonCompactStrings,
+    JsonColumns,
+    JsonCompactColumns,
+    JsonColumnsWithMetadata,
+    JsonObjectEachRow,
     JsonEachRow,
     JsonCompactEachRow,
     JsonCompactEachRowWithNames,
@@ -118,6 +124,12 @@ const SPECS: &[Spec] = &[
     spec(FormatKind::Values, "Values", &[], BOTH, &[]),
     spec(FormatKind::Json, "JSON", &[], BOTH, &[]),
     spec(FormatKind::JsonCompact, "JSONCompact", &[], BOTH, &[]),
+    spec(FormatKind::JsonStrings, "JSONStrings", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonCompactStrings, "JSONCompactStrings", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonColumns, "JSONColumns", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonCompactColumns, "JSONCompactColumns", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonColumnsWithMetadata, "JSONColumnsWithMetadata", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonObjectEachRow, "JSONObjectEachRow", &[], OUTPUT, &[]),
     spec(
         FormatKind::JsonEachRow,
         "JSONEachRow",
@@ -261,7 +273,12 @@ impl FormatKind {
         match self {
             F::Csv => "text/csv; charset=UTF-8; header=absent",
             F::CsvWithNames | F::CsvWithNamesAndTypes => "text/csv; charset=UTF-8; header=present",
-            F::Json | F::JsonCompact => "application/json; charset=UTF-8",
+            F::Json | F::JsonCompact | F::JsonStrings | F::JsonCompactStrings | F::JsonObjectEachRow => {
+                "application/json; charset=UTF-8"
+            }
+            F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata => {
+                "application/json; charset=UTF-8"
+            }
             F::JsonEachRow | F::JsonCompactEachRow => "application/x-ndjson; charset=UTF-8",
             F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
                 "application/x-ndjson; charset=UTF-8"

@@ -206,6 +206,13 @@ pub(crate) fn uuid(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// What prints itself: addresses, wide integers.
+pub(crate) fn shown(value: impl std::fmt::Display, out: &mut Vec<u8>) {
+    use std::io::Write;
+    // Writing to memory cannot fail.
+    let _infallible = write!(out, "{value}");
+}
+
 /// Backslash escapes of TabSeparated and of quoted strings.
 pub(crate) fn escaped(text: &[u8], quote: u8, out: &mut Vec<u8>) {
     let mut copied = 0;

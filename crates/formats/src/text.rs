@@ -4,6 +4,7 @@
 //! type's is cast once, when the column is opened; what cannot be cast is shown as Arrow shows it.
 
 pub(crate) mod indented;
+mod word;
 
 use std::sync::Arc;
 
@@ -19,13 +20,15 @@ use arrow::datatypes::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use model::address::{V4, V6};
 use model::type_arrow::to_data_type;
-use model::{ColumnType, EnumValues};
+use model::{ColumnType, EnumValues, WideInteger, raw_text};
 
 use crate::calendar::Zone;
 use crate::error::{FormatError, code};
 use crate::print;
 use crate::settings::{DateTimeOutput, FormatSettings};
+use word::plain_word;
 
 /// How a value is escaped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +96,9 @@ enum Values {
         zone: Box<Zone>,
     },
     Uuid(FixedSizeBinaryArray),
+    Wide(FixedSizeBinaryArray, WideInteger),
+    Ipv4(PrimitiveArray<UInt32Type>),
+    Ipv6(FixedSizeBinaryArray),
     Bytes(FixedSizeBinaryArray),
     Enum(Vec<i16>, Arc<EnumValues>),
     List(OffsetBuffer<i32>, Box<ColumnText>),
@@ -165,13 +171,13 @@ impl ColumnText {
             }
             Values::Bool(array) => out.extend_from_slice(&options.bool_words[usize::from(array.value(row))]),
             Values::Text(array, fixed) => {
-                let text = array.value(row);
-                if text.len() < *fixed {
-                    let mut padded = text.as_bytes().to_vec();
+                let bytes = raw_text::bytes(array.value(row));
+                if bytes.len() < *fixed {
+                    let mut padded = bytes.into_owned();
                     padded.resize(*fixed, 0);
                     string(&padded, style, options, out);
                 } else {
-                    string(text.as_bytes(), style, options, out);
+                    string(&bytes, style, options, out);
                 }
             }
             Values::Decimal128(array, scale) => {
@@ -197,6 +203,8 @@ impl ColumnText {
                 plain_word(style, out, |out| moment.write(options.date_time, offset, out));
             }
             Values::Uuid(array) => plain_word(style, out, |out| print::uuid(array.value(row), out)),
+            Values::Ipv4(array) => plain_word(style, out, |out| print::shown(V4(array.value(row)), out)),
+            Values::Ipv6(array) => plain_word(style, out, |out| print::shown(V6(array.value(row)), out)),
             Values::Bytes(array) => string(array.value(row), style, options, out),
             Values::Enum(numbers, names) => match names.name(numbers[row]) {
                 Some(name) => string(name.as_bytes(), style, options, out),
@@ -224,6 +232,9 @@ impl ColumnText {
             Values::Int64(array) => {
                 bare(style, options.quote_64bit, out, |out| print::integer(array.value(row), out))
             }
+            Values::Wide(array, kind) => bare(style, options.quote_64bit, out, |out| {
+                print::shown(kind.shown(kind.decode(array.value(row))), out);
+            }),
             Values::Float32(array) => {
                 let number = array.value(row);
                 float(number, f64::from(number), style, options, out);
@@ -347,18 +358,6 @@ fn float<F: ryu::Float>(number: F, as_f64: f64, style: Style, options: &TextOpti
     print::float(number, as_f64, out);
 }
 
-/// Text without any character to escape: dates, times, UUIDs.
-fn plain_word(style: Style, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    let quote = match style {
-        Style::Plain | Style::Escaped => return write(out),
-        Style::Csv | Style::Json => b'"',
-        Style::Quoted => b'\'',
-    };
-    out.push(quote);
-    write(out);
-    out.push(quote);
-}
-
 fn string(text: &[u8], style: Style, options: &TextOptions, out: &mut Vec<u8>) {
     match style {
         Style::Plain => out.extend_from_slice(text),
@@ -397,6 +396,15 @@ fn shown(array: &ArrayRef) -> Result<Vec<String>, FormatError> {
     (0..array.len()).map(|row| formatter.value(row).try_to_string().map_err(failed)).collect()
 }
 
+fn fixed_bytes(array: &ArrayRef, column_type: &ColumnType) -> Option<Values> {
+    let bytes = array.as_fixed_size_binary_opt()?.clone();
+    match (column_type.value_type(), WideInteger::of(column_type)) {
+        (ColumnType::Uuid | ColumnType::Ipv6, _) => None,
+        (_, Some(kind)) => Some(Values::Wide(bytes, kind)),
+        (_, None) => Some(Values::Bytes(bytes)),
+    }
+}
+
 fn values_of(
     array: &ArrayRef,
     column_type: &ColumnType,
@@ -406,10 +414,8 @@ fn values_of(
     let child = |array: &ArrayRef, column_type: &ColumnType| {
         open(array, column_type, time_zone, options).map(Box::new)
     };
-    if let Some(bytes) = array.as_fixed_size_binary_opt()
-        && *column_type.value_type() != ColumnType::Uuid
-    {
-        return Ok(Values::Bytes(bytes.clone()));
+    if let Some(values) = fixed_bytes(array, column_type) {
+        return Ok(values);
     }
     Ok(match column_type.value_type() {
         ColumnType::UInt8 => Values::UInt8(array.as_primitive().clone()),
@@ -437,6 +443,8 @@ fn values_of(
             time(array, *precision, own.as_deref().unwrap_or(time_zone))?
         }
         ColumnType::Uuid => Values::Uuid(array.as_fixed_size_binary().clone()),
+        ColumnType::Ipv4 => Values::Ipv4(array.as_primitive().clone()),
+        ColumnType::Ipv6 => Values::Ipv6(array.as_fixed_size_binary().clone()),
         ColumnType::Enum8(names) => {
             let numbers = array.as_primitive::<Int8Type>().values().iter().map(|n| i16::from(*n)).collect();
             Values::Enum(numbers, Arc::clone(names))
@@ -452,14 +460,20 @@ fn values_of(
             let map = array.as_map();
             Values::Map(map.offsets().clone(), child(map.keys(), key)?, child(map.values(), value)?)
         }
+        ColumnType::Tuple(_) if column_type.value_type().is_interval() => {
+            return open(array.as_struct().column(0), &ColumnType::Int64, time_zone, options)
+                .map(|number| number.values);
+        }
         ColumnType::Tuple(elements) => {
             let columns = elements.iter().zip(array.as_struct().columns());
             let children =
                 columns.map(|(element, array)| open(array, &element.column_type, time_zone, options));
-            Values::Tuple(
-                elements.iter().map(|e| e.name.clone()).collect(),
-                children.collect::<Result<_, _>>()?,
-            )
+            let names = elements.iter().map(|e| e.name.clone()).collect();
+            Values::Tuple(names, children.collect::<Result<_, _>>()?)
+        }
+        // Wide integers in another layout than theirs could not be cast to it.
+        ColumnType::Int128 | ColumnType::UInt128 | ColumnType::Int256 | ColumnType::UInt256 => {
+            Values::Shown(shown(array)?)
         }
         ColumnType::Nothing | ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => Values::Nothing,
     })

@@ -7,6 +7,7 @@ mod binary;
 mod custom;
 mod delimited;
 mod json;
+mod json_columns;
 mod markdown;
 mod tskv;
 mod values;
@@ -14,6 +15,7 @@ mod values;
 mod foreign;
 
 mod ipc;
+mod parquet_schema;
 mod parquet;
 
 mod paint;
@@ -72,9 +74,11 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
 fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
     use FormatKind as F;
     use delimited::{DelimitedWriter, Syntax};
+    use json_columns::Frame;
     let header = kind.header_rows();
     let delimited = |syntax| Box::new(DelimitedWriter::new(syntax, header, settings));
     let json = |layout| Box::new(json::JsonWriter::new(layout, settings));
+    let by_columns = |frame| Box::new(json_columns::JsonColumnsWriter::new(frame, settings));
     let rows = |layout| Box::new(json::JsonRowsWriter::new(layout, header, settings));
     let pretty = |grid| Box::new(pretty::PrettyWriter::new(grid, settings.clone()));
     let plain = |grid| {
@@ -94,6 +98,12 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::Values => Box::new(values::ValuesWriter::new(settings)),
         F::Json => json(json::Layout::Objects),
         F::JsonCompact => json(json::Layout::Lists),
+        F::JsonStrings => Box::new(json(json::Layout::Objects).of_strings()),
+        F::JsonCompactStrings => Box::new(json(json::Layout::Lists).of_strings()),
+        F::JsonColumns => by_columns(Frame::Named),
+        F::JsonCompactColumns => by_columns(Frame::Bare),
+        F::JsonColumnsWithMetadata => by_columns(Frame::Document),
+        F::JsonObjectEachRow => Box::new(json_columns::JsonObjectWriter::new(settings)),
         F::JsonEachRow => rows(json::Layout::Objects),
         F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
             rows(json::Layout::Lists)
@@ -152,11 +162,19 @@ struct Columns {
     types: Vec<ColumnType>,
 }
 
+/// A column of NULLs is Nullable(Nothing) to whoever reads it.
+fn shown(column_type: ColumnType) -> ColumnType {
+    match column_type {
+        ColumnType::Nothing => ColumnType::Nullable(Box::new(ColumnType::Nothing)),
+        other => other,
+    }
+}
+
 impl Columns {
     fn of(schema: &SchemaRef) -> Self {
         Self {
             names: schema.fields().iter().map(|field| field.name().clone()).collect(),
-            types: schema.fields().iter().map(|field| from_field(field)).collect(),
+            types: schema.fields().iter().map(|field| shown(from_field(field))).collect(),
         }
     }
 

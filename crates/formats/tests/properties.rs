@@ -29,6 +29,10 @@ const COLUMNS: &[(&str, &str)] = &[
     ("b", "Bool"),
     ("u", "UUID"),
     ("p", "Tuple(x Int8, y String)"),
+    ("ip4", "IPv4"),
+    ("ip6", "Nullable(IPv6)"),
+    ("i128", "Int128"),
+    ("u256", "Nullable(UInt256)"),
 ];
 
 const INPUTS: &[FormatKind] = &[
@@ -122,6 +126,10 @@ fn batch(rows: &[Row]) -> RecordBatch {
             (8, Value::Int(if *b { 1 } else { -2 })),
             (9, Value::Bool(*b)),
             (10, Value::Bytes(u.to_be_bytes().as_slice().into())),
+            (12, Value::UInt(u64::try_from(*u % (1 << 32)).unwrap())),
+            (13, Value::Bytes(u.to_be_bytes().as_slice().into())),
+            (14, Value::Bytes(u.to_be_bytes().as_slice().into())),
+            (15, Value::Bytes([u.to_be_bytes(), d.to_be_bytes()].as_flattened().into())),
         ];
         for (column, value) in values {
             builders[column].append_value(&value).unwrap();

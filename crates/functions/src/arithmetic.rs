@@ -10,13 +10,14 @@ use arrow::datatypes::{ArrowNativeTypeOp, Float64Type, Int64Type, UInt64Type};
 use model::ColumnType;
 
 use crate::arithmetic_operator::{Operator, division_by_zero};
-use crate::call::{ArgType, Call};
+use crate::call::{Arg, ArgType, Call};
 use crate::decimal_math;
 use crate::error::{FunctionError, codes};
-use crate::number::{Number, NumberType, with_number};
+use crate::number::{Number, NumberType, with_number, wrap};
 use crate::registry::ScalarFunction;
 use crate::time_math;
-use crate::types::{integer_of, integer_shape, is_float, next_size};
+use crate::types::{any_integer_shape, integer_of, integer_shape, is_float, next_size};
+use crate::wide_arithmetic;
 
 /// One operator as a function.
 #[derive(Clone, Copy)]
@@ -25,17 +26,23 @@ struct Arithmetic(Operator);
 impl Arithmetic {
     fn result_type(self, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         let [a, b] = args else { return Err(FunctionError::bad_argument("two arguments are needed")) };
-        let (a, b) = (&a.column_type, &b.column_type);
+        let (a, b) = (&numeral(&a.column_type), &numeral(&b.column_type));
         if let Some(result) = time_math::result_type(self.0, a, b) {
             return Ok(result);
         }
         let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
-        if (is_decimal(a) || is_decimal(b)) && !is_float(a) && !is_float(b) && a.is_number() && b.is_number()
-        {
-            return decimal_math::result_type(self.0, a, b);
+        if (is_decimal(a) || is_decimal(b)) && !is_float(a) && !is_float(b) {
+            let number = |t: &ColumnType| if *t == ColumnType::Bool { ColumnType::UInt8 } else { t.clone() };
+            let (a, b) = (number(a), number(b));
+            if a.is_number() && b.is_number() {
+                return decimal_math::result_type(self.0, &a, &b);
+            }
         }
         let known = |t: &ColumnType| t.is_number() || *t == ColumnType::Bool;
-        if !known(a) || !known(b) {
+        // ClickHouse has no sums and products of these.
+        let mixes = a.is_wide_integer() && is_float(b) || is_float(a) && b.is_wide_integer();
+        let refuses = mixes && matches!(self.0, Operator::Plus | Operator::Minus | Operator::Multiply);
+        if !known(a) || !known(b) || refuses {
             let message = format!("illegal types {a} and {b} of arguments of function {}", self.0.name());
             return Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message));
         }
@@ -43,10 +50,10 @@ impl Arithmetic {
     }
 
     fn number_type(self, a: &ColumnType, b: &ColumnType) -> ColumnType {
-        let floats = integer_shape(a).is_none() || integer_shape(b).is_none();
+        let floats = any_integer_shape(a).is_none() || any_integer_shape(b).is_none();
         let float_bytes = |t: &ColumnType| if *t == ColumnType::Float32 { 4 } else { 8 };
-        let (a_bytes, a_signed) = integer_shape(a).unwrap_or((float_bytes(a), true));
-        let (b_bytes, b_signed) = integer_shape(b).unwrap_or((8, true));
+        let (a_bytes, a_signed) = any_integer_shape(a).unwrap_or((float_bytes(a), true));
+        let (b_bytes, b_signed) = any_integer_shape(b).unwrap_or((8, true));
         let next = next_size(a_bytes.max(b_bytes));
         match self.0 {
             Operator::Divide => ColumnType::Float64,
@@ -68,6 +75,9 @@ impl Arithmetic {
         }
         if let ColumnType::Decimal { .. } = call.result_type.value_type() {
             return decimal_math::evaluate(self.0, call);
+        }
+        if self.0 != Operator::Divide && wide_arithmetic::applies(a, b) {
+            return wide_arithmetic::binary(self.0, call);
         }
         match self.0 {
             Operator::Plus | Operator::Minus | Operator::Multiply => self.wrapping(call),
@@ -100,7 +110,8 @@ impl Arithmetic {
         if floats_in && modulo {
             let (a, b) = (floats(call, 0)?, floats(call, 1)?);
             let positive = self.0 == Operator::PositiveModulo;
-            let remainder = |x: f64, y: f64| if positive { x.rem_euclid(y) } else { x % y };
+            // A remainder of nothing has no sign.
+            let remainder = |x: f64, y: f64| if positive { x.rem_euclid(y) } else { x % y + 0.0 };
             return Ok(Arc::new(zip_with::<Float64Type, Float64Type>(call, &a, &b, remainder)?));
         }
         if floats_in {
@@ -111,6 +122,10 @@ impl Arithmetic {
         if unsigned(a) && unsigned(b) {
             let (a, b) = (call.converted(0, &ColumnType::UInt64)?, call.converted(1, &ColumnType::UInt64)?);
             return self.integers::<UInt64Type>(call, a.as_primitive(), b.as_primitive());
+        }
+        if matches!(self.0, Operator::IntDiv | Operator::IntDivOrZero) && unsigned(a) != unsigned(b) {
+            let (a, b) = (own_bits(call, 0)?, own_bits(call, 1)?);
+            return self.integers::<Int64Type>(call, &a, &b);
         }
         if wide(a) || wide(b) {
             return self.widest(call);
@@ -123,12 +138,15 @@ impl Arithmetic {
     fn quotients(self, call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let (a, b) = (call.floats(0)?, call.floats(1)?);
         let result = call.result_type.value_type();
+        let is = |index: usize, t: &ColumnType| call.args[index].column_type == *t;
+        let double = is(0, &ColumnType::Float64) || is(1, &ColumnType::Float64);
+        let single = !double && (is(0, &ColumnType::Float32) || is(1, &ColumnType::Float32));
         with_number!(result, R => call.each::<R>(|row| {
             let (x, y) = (a.get(row), b.get(row));
             if y == 0.0 {
                 return if self.0.or_zero() { Ok(Default::default()) } else { Err(division_by_zero()) };
             }
-            let quotient = x / y;
+            let quotient = if single { f64::from(wrap::<f64, f32>(x / y)) } else { x / y };
             if !quotient.is_finite() || quotient.abs() >= 9.3e18 {
                 let message = "cannot perform integer division on infinite or too large floating point numbers";
                 return Err(FunctionError::new(codes::ILLEGAL_DIVISION, message));
@@ -209,6 +227,13 @@ impl Arithmetic {
     }
 }
 
+/// The bits of an integer argument as a signed number of the same size: how an unsigned one is divided by a signed one.
+fn own_bits(call: &Call<'_>, index: usize) -> Result<PrimitiveArray<Int64Type>, FunctionError> {
+    let (bytes, _) = integer_shape(&call.arg(index)?.column_type).unwrap_or((8, true));
+    let signed = call.converted(index, &integer_of(bytes, true))?;
+    Ok(arrow::compute::cast(&signed, &arrow::datatypes::DataType::Int64)?.as_primitive::<Int64Type>().clone())
+}
+
 fn floats(call: &Call<'_>, index: usize) -> Result<PrimitiveArray<Float64Type>, FunctionError> {
     Ok(call.converted(index, &ColumnType::Float64)?.as_primitive::<Float64Type>().clone())
 }
@@ -241,8 +266,17 @@ fn operator(operator: Operator) -> ScalarFunction {
         operator.name(),
         2..=2,
         move |args| own.result_type(args),
-        move |call| own.evaluate(call),
+        move |call| {
+            let number = |arg: &Arg| Arg { column_type: numeral(&arg.column_type), ..arg.clone() };
+            let args: Vec<Arg> = call.args.iter().map(number).collect();
+            own.evaluate(&Call { args: &args, nulls: call.nulls.clone(), ..*call })
+        },
     )
+}
+
+/// An IPv4 address counts as its number, which is how it lies in memory.
+fn numeral(column_type: &ColumnType) -> ColumnType {
+    if *column_type == ColumnType::Ipv4 { ColumnType::UInt32 } else { column_type.clone() }
 }
 
 fn unary_type(negates: bool) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
@@ -251,7 +285,7 @@ fn unary_type(negates: bool) -> impl Fn(&[ArgType]) -> Result<ColumnType, Functi
             return Err(FunctionError::bad_argument("an argument is needed"));
         };
         let plain = &arg.column_type;
-        match integer_shape(plain) {
+        match any_integer_shape(plain) {
             Some((bytes, true)) => Ok(integer_of(bytes, negates)),
             Some((bytes, false)) if negates => Ok(integer_of(next_size(bytes), true)),
             Some((bytes, false)) => Ok(integer_of(bytes, false)),
@@ -266,6 +300,9 @@ fn negate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     if let ColumnType::Decimal { .. } = result {
         return decimal_math::unary(call, true);
     }
+    if result.is_wide_integer() {
+        return wide_arithmetic::unary(call, true);
+    }
     let array = call.converted(0, result)?;
     with_number!(result, T => {
         let negated = array.as_primitive::<T>().unary::<_, T>(|value| value.neg_wrapping());
@@ -277,6 +314,9 @@ fn abs(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let result = call.result_type.value_type();
     if let ColumnType::Decimal { .. } = result {
         return decimal_math::unary(call, false);
+    }
+    if result.is_wide_integer() {
+        return wide_arithmetic::unary(call, false);
     }
     let arg = call.arg(0)?;
     let source = if arg.column_type == ColumnType::Bool { &ColumnType::UInt8 } else { &arg.column_type };
@@ -294,9 +334,9 @@ fn abs(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 /// A computed column as if it were the first argument: one row if that was constant.
-pub(crate) fn result_arg(array: ArrayRef, call: &Call<'_>) -> Result<crate::call::Arg, FunctionError> {
+pub(crate) fn result_arg(array: ArrayRef, call: &Call<'_>) -> Result<Arg, FunctionError> {
     let is_constant = call.arg(0)?.is_constant;
-    Ok(crate::call::Arg { array, is_constant, column_type: call.result_type.clone() })
+    Ok(Arg { array, is_constant, column_type: call.result_type.clone() })
 }
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {

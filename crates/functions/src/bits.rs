@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{UInt8Type, UInt64Type};
+use arrow::datatypes::{UInt8Type, UInt64Type, i256};
 use model::ColumnType;
 
 use crate::arithmetic::{result_arg, zip_with};
@@ -14,10 +14,14 @@ use crate::error::{FunctionError, codes};
 use crate::number::{Number, with_number};
 use crate::registry::ScalarFunction;
 use crate::rows::expanded;
-use crate::types::{integer_of, integer_shape};
+use crate::types::{any_integer_shape, integer_of, integer_shape};
+use crate::wide::{column, numbers};
 
 fn shape(arg: &ArgType, name: &str) -> Result<(u8, bool), FunctionError> {
-    integer_shape(&arg.column_type).ok_or_else(|| FunctionError::illegal_type(&arg.column_type, name))
+    if arg.column_type == ColumnType::Ipv4 {
+        return Ok((4, false));
+    }
+    any_integer_shape(&arg.column_type).ok_or_else(|| FunctionError::illegal_type(&arg.column_type, name))
 }
 
 fn wider(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
@@ -31,9 +35,20 @@ fn own(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, Function
     move |args| shape(&args[0], name).map(|(bytes, signed)| integer_of(bytes, signed))
 }
 
-fn combine(name: &'static str, combine: fn(i128, i128) -> i128) -> ScalarFunction {
+fn combine(
+    name: &'static str,
+    combine: fn(i128, i128) -> i128,
+    combine_wide: fn(i256, i256) -> i256,
+) -> ScalarFunction {
     ScalarFunction::new(name, 2..=2, wider(name), move |call| {
         let result = call.result_type.value_type();
+        if result.is_wide_integer() {
+            let (a, b) = (call.arg(0)?, call.arg(1)?);
+            let (x, y) = (numbers(&a.array, &a.column_type)?, numbers(&b.array, &b.column_type)?);
+            let values: Vec<i256> =
+                (0..call.rows).map(|row| combine_wide(x[a.row(row)], y[b.row(row)])).collect();
+            return column(&values, result, None);
+        }
         let (a, b) = (call.converted(0, result)?, call.converted(1, result)?);
         with_number!(result, T => {
             let both = |x: <T as arrow::datatypes::ArrowPrimitiveType>::Native, y: <T as arrow::datatypes::ArrowPrimitiveType>::Native| {
@@ -71,6 +86,12 @@ fn shift(name: &'static str, left: bool) -> ScalarFunction {
 
 fn bit_not(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let result = call.result_type.value_type();
+    if result.is_wide_integer() {
+        let arg = call.arg(0)?;
+        let values = numbers(&arg.array, result)?;
+        let flipped: Vec<i256> = (0..call.rows).map(|row| !values[arg.row(row)]).collect();
+        return column(&flipped, result, None);
+    }
     let values = call.converted(0, result)?;
     with_number!(result, T => {
         let flipped = values.as_primitive::<T>().unary::<_, T>(|value| Number::wrap_int(!value.int()));
@@ -98,9 +119,21 @@ fn small(count: u32) -> u8 {
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let flag = |name: &'static str| move |args: &[ArgType]| shape(&args[0], name).map(|_| ColumnType::UInt8);
     vec![
-        combine("bitAnd", |x, y| x & y).doc("bitAnd(a, b)", "Bits set in both.", "bitAnd(12, 10) -> 8"),
-        combine("bitOr", |x, y| x | y).doc("bitOr(a, b)", "Bits set in either.", "bitOr(12, 10) -> 14"),
-        combine("bitXor", |x, y| x ^ y).doc("bitXor(a, b)", "Bits set in one only.", "bitXor(12, 10) -> 6"),
+        combine("bitAnd", |x, y| x & y, |x, y| x & y).doc(
+            "bitAnd(a, b)",
+            "Bits set in both.",
+            "bitAnd(12, 10) -> 8",
+        ),
+        combine("bitOr", |x, y| x | y, |x, y| x | y).doc(
+            "bitOr(a, b)",
+            "Bits set in either.",
+            "bitOr(12, 10) -> 14",
+        ),
+        combine("bitXor", |x, y| x ^ y, |x, y| x ^ y).doc(
+            "bitXor(a, b)",
+            "Bits set in one only.",
+            "bitXor(12, 10) -> 6",
+        ),
         shift("bitShiftLeft", true).doc("bitShiftLeft(a, n)", "Bits moved up.", "bitShiftLeft(1, 3) -> 8"),
         shift("bitShiftRight", false).doc(
             "bitShiftRight(a, n)",
@@ -125,7 +158,8 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         })
         .doc("bitCount(a)", "The number of bits set.", "bitCount(255) -> 8"),
         ScalarFunction::new("bitHammingDistance", 2..=2, flag("bitHammingDistance"), |call| {
-            let (a, b) = (bits_of(call, 0)?, bits_of(call, 1)?);
+            // Both as 64 bits: a negative number is all ones in front.
+            let (a, b) = (call.ints(0)?, call.ints(1)?);
             call.each::<UInt8Type>(|row| Ok(small((a.get(row) ^ b.get(row)).count_ones())))
         })
         .doc(

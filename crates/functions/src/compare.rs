@@ -10,7 +10,9 @@ use arrow::array::make_comparator;
 use arrow::array::{ArrayRef, AsArray, Int64Array, UInt8Array};
 use arrow::buffer::ScalarBuffer;
 use arrow::compute::{SortOptions, cast};
-use arrow::datatypes::{Date32Type, Decimal128Type, Decimal256Type, Int8Type, Int16Type, UInt8Type};
+use arrow::datatypes::{
+    Date32Type, Decimal128Type, Decimal256Type, Int8Type, Int16Type, UInt8Type, UInt32Type,
+};
 use model::ColumnType;
 use model::type_arrow::to_data_type;
 
@@ -22,6 +24,8 @@ use crate::registry::ScalarFunction;
 use crate::rows::repeated;
 use crate::temporal::ticks;
 use crate::types::{integer_shape, is_float, supertype};
+use crate::wide::{kind_of, numbers};
+use crate::wide_arithmetic;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
@@ -127,6 +131,11 @@ pub(crate) fn compare(
             b.as_primitive::<Int16Type>().values(),
             comparison,
         ),
+        ColumnType::Ipv4 => sides.natives(
+            a.as_primitive::<UInt32Type>().values(),
+            b.as_primitive::<UInt32Type>().values(),
+            comparison,
+        ),
         ColumnType::Bool => {
             let (a, b) = (a.as_boolean(), b.as_boolean());
             sides.each(|x, y| comparison.holds(a.value(x).cmp(&b.value(y))))
@@ -145,7 +154,7 @@ pub(crate) fn compare(
     })
 }
 
-/// UUIDs, arrays, tuples and maps by their elements.
+/// UUIDs, addresses, wide integers, arrays, tuples and maps by their bytes or elements.
 fn compare_nested(sides: &Sides<'_>, comparison: Comparison) -> Result<UInt8Array, FunctionError> {
     let wide = |array: &ArrayRef, constant: bool| {
         if constant { repeated(array, sides.rows) } else { Ok(Arc::clone(array)) }
@@ -163,10 +172,19 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
     if a == b {
         return Ok(Some(a.clone()));
     }
+    if wide_arithmetic::applies(a, b) {
+        return Ok(None);
+    }
     let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
     let is_number = |t: &ColumnType| t.is_number() || *t == ColumnType::Bool;
     if is_number(a) && is_number(b) {
-        if (is_float(a) || is_float(b)) && (is_decimal(a) || is_decimal(b)) {
+        let wide = a.is_wide_integer() || b.is_wide_integer();
+        if let (ColumnType::Decimal { scale, .. }, _) | (_, ColumnType::Decimal { scale, .. }) = (a, b)
+            && wide
+        {
+            return Ok(Some(ColumnType::Decimal { precision: 76, scale: *scale }));
+        }
+        if (is_float(a) || is_float(b)) && (wide || is_decimal(a) || is_decimal(b)) {
             return Ok(Some(ColumnType::Float64));
         }
         let shapes = (integer_shape(a), integer_shape(b));
@@ -184,6 +202,12 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
         (text, other) | (other, text) if text.is_string() => Ok(Some(other.clone())),
         (names, number) | (number, names) if names.enum_values().is_some() && number.is_number() => {
             supertype([&ColumnType::Int16, number]).map(Some)
+        }
+        (ColumnType::Ipv4, ColumnType::Ipv6) | (ColumnType::Ipv6, ColumnType::Ipv4) => {
+            Ok(Some(ColumnType::Ipv6))
+        }
+        (ColumnType::Ipv4, number) | (number, ColumnType::Ipv4) if number.is_integer() => {
+            Ok(Some(ColumnType::UInt64))
         }
         _ => supertype([a, b]).map(Some),
     }
@@ -233,6 +257,13 @@ fn in_type(call: &Call<'_>, index: usize, common: &ColumnType) -> Result<ArrayRe
 }
 
 fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionError> {
+    let (x, y) = (call.arg(0)?, call.arg(1)?);
+    let (x_type, y_type) = (x.column_type.value_type(), y.column_type.value_type());
+    if wide_arithmetic::applies(x_type, y_type) {
+        let (a, b) = (numbers(&x.array, x_type)?, numbers(&y.array, y_type)?);
+        let (x_kind, y_kind) = (kind_of(x_type), kind_of(y_type));
+        return call.each_flag(|row| comparison.holds(x_kind.order(a[x.row(row)], y_kind, b[y.row(row)])));
+    }
     let read = |index: usize| -> Result<Vec<i128>, FunctionError> {
         let arg = call.arg(index)?;
         let plain =

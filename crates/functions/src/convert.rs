@@ -12,6 +12,7 @@ use model::{ColumnType, type_name};
 use crate::call::{Arg, ArgType, Call, SessionValues, parse_zone};
 use crate::cast::{CastMode, default_array};
 use crate::error::{FunctionError, codes};
+use crate::plain_time;
 use crate::registry::{ScalarFunction, keeps_dictionary};
 use crate::rows::{constant_int, constant_text, expanded};
 
@@ -51,8 +52,27 @@ fn needs_text(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
     }
 }
 
+/// Refuses what converts to no single value, and decimals as days.
+fn takes_source(args: &[ArgType], target: &ColumnType, name: &str) -> Result<(), FunctionError> {
+    let Some(source) = args.first().map(|arg| arg.column_type.value_type()) else { return Ok(()) };
+    let nests = matches!(source, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
+    if nests && !source.is_interval() && !target.is_string() {
+        return Err(FunctionError::illegal_type(source, name));
+    }
+    let is_day = matches!(target, ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. });
+    if is_day && matches!(source, ColumnType::Decimal { .. }) {
+        let message = format!("function {name} does not take {source}");
+        return Err(FunctionError::new(codes::ILLEGAL_COLUMN, message));
+    }
+    Ok(())
+}
+
 fn plain(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| Ok(like_source(args, target(args)?));
+    let rule = move |args: &[ArgType]| {
+        let target = target(args)?;
+        takes_source(args, &target, name)?;
+        Ok(like_source(args, target))
+    };
     let is_day = matches!(name, "toDate" | "toDate32");
     ScalarFunction::new(name, arguments, rule, move |call| {
         if is_day && call.args.len() == 2 {
@@ -100,8 +120,13 @@ fn or_null(name: &'static str, arguments: std::ops::RangeInclusive<usize>, targe
         let made = like_source(args, target(args)?.nullable());
         Ok(made)
     };
-    ScalarFunction::new(name, arguments, rule, |call| convert(call, CastMode::OrNull, call.result_type))
-        .own_nulls()
+    ScalarFunction::new(name, arguments, rule, |call| {
+        if plain_time::is_read_plainly(call.result_type) {
+            return plain_time::read(call, false);
+        }
+        convert(call, CastMode::OrNull, call.result_type)
+    })
+    .own_nulls()
 }
 
 fn or_zero(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
@@ -111,6 +136,9 @@ fn or_zero(name: &'static str, arguments: std::ops::RangeInclusive<usize>, targe
     };
     let kernel = |call: &Call<'_>| {
         let arg = call.arg(0)?;
+        if plain_time::is_read_plainly(call.result_type) {
+            return plain_time::read(call, true);
+        }
         if !arg.array.is_nullable() {
             return convert(call, CastMode::OrDefault, call.result_type);
         }
@@ -214,14 +242,20 @@ fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let precision = precision.ok_or_else(|| {
         FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
     })?;
-    Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 2)? })
+    let time_zone = match args.len() {
+        ..=2 => zone_or_own(&args[..args.len().min(1)])?,
+        _ => zone_argument(args, 2)?,
+    };
+    Ok(ColumnType::DateTime64 { precision, time_zone })
 }
 
 fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let bytes = constant_int(args, 1).and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
-    bytes.map(ColumnType::FixedString).ok_or_else(|| {
-        FunctionError::new(codes::ILLEGAL_COLUMN, "toFixedString needs a constant positive length")
-    })
+    let code =
+        if constant_int(args, 1).is_some() { codes::ARGUMENT_OUT_OF_BOUND } else { codes::ILLEGAL_COLUMN };
+    bytes
+        .map(ColumnType::FixedString)
+        .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant positive length"))
 }
 
 fn number_families(out: &mut Vec<ScalarFunction>) {
@@ -233,9 +267,15 @@ fn number_families(out: &mut Vec<ScalarFunction>) {
     family!(out, "toInt16", 0, 0, |_| Ok(ColumnType::Int16), "", "Int16");
     family!(out, "toInt32", 0, 0, |_| Ok(ColumnType::Int32), "", "Int32");
     family!(out, "toInt64", 0, 0, |_| Ok(ColumnType::Int64), "", "Int64");
+    family!(out, "toInt128", 0, 0, |_| Ok(ColumnType::Int128), "", "Int128");
+    family!(out, "toUInt128", 0, 0, |_| Ok(ColumnType::UInt128), "", "UInt128");
+    family!(out, "toInt256", 0, 0, |_| Ok(ColumnType::Int256), "", "Int256");
+    family!(out, "toUInt256", 0, 0, |_| Ok(ColumnType::UInt256), "", "UInt256");
     family!(out, "toFloat32", 0, 0, |_| Ok(ColumnType::Float32), "", "Float32");
     family!(out, "toFloat64", 0, 0, |_| Ok(ColumnType::Float64), "", "Float64");
     family!(out, "toUUID", 0, 0, |_| Ok(ColumnType::Uuid), "", "UUID");
+    family!(out, "toIPv4", 0, 0, |_| Ok(ColumnType::Ipv4), "", "IPv4");
+    family!(out, "toIPv6", 0, 0, |_| Ok(ColumnType::Ipv6), "", "IPv6");
     family!(out, "toDecimal32", 1, 0, |args| decimal(args, 9), ", 2", "Decimal(9, S)");
     family!(out, "toDecimal64", 1, 0, |args| decimal(args, 18), ", 2", "Decimal(18, S)");
     family!(out, "toDecimal128", 1, 0, |args| decimal(args, 38), ", 2", "Decimal(38, S)");

@@ -11,7 +11,7 @@ use model::ColumnType;
 use crate::call::{ArgType, Call};
 use crate::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
-use crate::number::{Number, with_number};
+use crate::number::{Number, with_number, wrap};
 use crate::registry::ScalarFunction;
 use crate::types::{integer_of, integer_shape, next_size};
 
@@ -65,7 +65,9 @@ fn power(name: &'static str, base: u64) -> ScalarFunction {
     ScalarFunction::new(name, 1..=1, rule, move |call| {
         let exponents = call.ints(0)?;
         call.each::<UInt64Type>(|row| {
-            let exponent = exponents.get(row);
+            // Exponents of 10 are an Int32 in ClickHouse, into which wider ones wrap.
+            let given = exponents.get(row);
+            let exponent = if base == 10 { i64::from(wrap::<i64, i32>(given)) } else { given };
             Ok(if exponent < 0 {
                 0
             } else {
@@ -153,9 +155,14 @@ fn bit_lists() -> Vec<ScalarFunction> {
         ),
         ScalarFunction::new("bitmaskToList", 1..=1, whole("bitmaskToList", ColumnType::String), |call| {
             let bits = bits_of(call)?;
+            let shape = integer_shape(&call.arg(0)?.column_type);
+            let sign_place = shape.filter(|(_, signed)| *signed).map(|(bytes, _)| u64::from(bytes) * 8 - 1);
             call.each_text(|row, out| {
-                let shown: Vec<String> =
-                    places(bits(row)).map(|place| (1_u64 << place).to_string()).collect();
+                let power = |place: u64| match sign_place == Some(place) {
+                    true => format!("-{}", 1_u64 << place),
+                    false => (1_u64 << place).to_string(),
+                };
+                let shown: Vec<String> = places(bits(row)).map(power).collect();
                 out.push_str(&shown.join(","));
                 Ok(())
             })

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, PrimitiveArray};
 use arrow::datatypes::{Date32Type, Int64Type};
+use chrono_tz::Tz;
 use model::{ColumnType, TupleElement};
 
 use crate::calendar::{SECONDS_PER_DAY, add_months};
@@ -232,6 +233,41 @@ fn add_to_tick(tick: i64, amount: i64, unit: Unit, digits: u32, zone: &Zone) -> 
     let moved =
         i64::from(add_to_day(day, amount, unit)) * SECONDS_PER_DAY + local.rem_euclid(SECONDS_PER_DAY);
     zone.to_epoch(moved).checked_mul(per_second)?.checked_add(tick.rem_euclid(per_second))
+}
+
+/// A constant interval as a step from one time to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stride {
+    amount: i64,
+    unit: Unit,
+}
+
+impl Stride {
+    /// The interval of an array of one; `None` when it is none.
+    pub fn of(constant: &ArrayRef, column_type: &ColumnType) -> Option<Stride> {
+        let unit = Unit::of_interval(column_type)?;
+        Some(Stride { amount: constant_amount(constant)?, unit })
+    }
+
+    /// How many units it is; below zero it leads back.
+    pub fn amount(self) -> i64 {
+        self.amount
+    }
+
+    /// Whether a time of this type has the same type a step later.
+    pub fn fits(self, column_type: &ColumnType) -> bool {
+        added_type(column_type, self.unit).as_ref() == Some(column_type)
+    }
+
+    /// The days, or the ticks of its array's unit, of a time a step later; `None` when they do not fit.
+    pub fn after(self, value: i64, column_type: &ColumnType, session: Tz) -> Option<i64> {
+        if is_date(column_type) {
+            let day = i32::try_from(value).ok()?;
+            return Some(i64::from(add_to_day(day, self.amount, self.unit)));
+        }
+        let zone = Zone::new(zone_of(column_type, session));
+        add_to_tick(value, self.amount, self.unit, digits_of(column_type), &zone)
+    }
 }
 
 /// The numbers of an interval argument.

@@ -12,10 +12,10 @@ use crate::arithmetic::result_arg;
 use crate::call::{ArgType, Call};
 use crate::cast::typed;
 use crate::error::{FunctionError, codes};
-use crate::number::{Number, with_number};
+use crate::number::{Number, with_number, wrap};
 use crate::registry::ScalarFunction;
 use crate::rows::{Numbers, constant_int, expanded};
-use crate::types::is_float;
+use crate::types::{integer_shape, is_float};
 
 fn float_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
@@ -88,6 +88,26 @@ impl Rounding {
         if up { low + unit } else { low }
     }
 
+    /// As `integer` for numbers of a type that may not hold the result: half a unit is added in the type's own
+    /// bits, in 32 of them where it has fewer and the number is positive.
+    fn machine<N: Number>(self, value: N, unit: i128, short: bool) -> N {
+        let number = value.int();
+        let wrapped = |number: i128| N::wrap_int(number).int();
+        let up = |by: i128| if short { number + by } else { wrapped(number + by) };
+        let moved = match self {
+            Rounding::Round | Rounding::Bankers if number < 0 => wrapped(number - unit / 2),
+            Rounding::Round | Rounding::Bankers => up(unit / 2),
+            Rounding::Floor if number < 0 => wrapped(number - (unit - 1)),
+            Rounding::Ceiling if number >= 0 => wrapped(number + (unit - 1)),
+            _ => number,
+        };
+        let mut units = moved / unit;
+        if self == Rounding::Bankers && (number % unit).abs() * 2 == unit && units % 2 != 0 {
+            units -= number.signum();
+        }
+        N::wrap_int(units * unit)
+    }
+
     fn digits_of(call: &Call<'_>) -> Result<Option<Numbers<arrow::datatypes::Int64Type>>, FunctionError> {
         if call.args.len() < 2 { Ok(None) } else { call.ints(1).map(Some) }
     }
@@ -110,20 +130,35 @@ impl Rounding {
             return Ok(typed(made.as_primitive::<Decimal128Type>().clone(), result));
         }
         let source = call.converted(0, result)?;
+        if result.is_wide_integer() {
+            // Without digits there is nothing to round.
+            return expanded(&result_arg(source, call)?, call.rows);
+        }
         with_number!(result, T => {
             let values = source.as_primitive::<T>();
             let floats = is_float(result);
+            let short = integer_shape(result).is_some_and(|(bytes, _)| bytes < 4);
+            let single = *result == ColumnType::Float32;
             call.each::<T>(|row| {
                 let (value, digits) = (values.value(arg.row(row)), digits_at(row));
-                Ok(if floats {
+                Ok(if single && digits > 0 {
+                    Number::wrap_float(self.single_at(value.float(), digits))
+                } else if floats {
                     Number::wrap_float(self.float_at(value.float(), digits))
                 } else if digits >= 0 {
                     value
                 } else {
-                    Number::wrap_int(self.integer(value.int(), power(-digits)))
+                    self.machine(value, power(-digits), short)
                 })
             })
         }, else Err(FunctionError::illegal_type(result, "round")))
+    }
+
+    /// As `float_at` with the precision of a Float32, which decides what is exactly a digit.
+    fn single_at(self, value: f64, digits: i64) -> f64 {
+        let scale = f64::from(wrap::<f64, f32>(10_f64.powi(i32::try_from(digits.min(400)).unwrap_or(400))));
+        let scaled = f64::from(wrap::<f64, f32>(value * scale));
+        if scaled.is_finite() { self.float(scaled) / scale } else { value }
     }
 
     fn float_at(self, value: f64, digits: i64) -> f64 {
@@ -165,6 +200,9 @@ fn rounding(name: &'static str, way: Rounding) -> ScalarFunction {
         }
         match args.first().map(|arg| &arg.column_type) {
             Some(ColumnType::Bool) => Ok(ColumnType::UInt8),
+            Some(wide) if wide.is_wide_integer() && args.len() > 1 => {
+                Err(FunctionError::illegal_type(wide, name))
+            }
             Some(number) if number.is_number() => Ok(number.clone()),
             Some(other) => Err(FunctionError::illegal_type(other, name)),
             None => Err(FunctionError::bad_argument("an argument is needed")),
@@ -255,7 +293,10 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend([
         ScalarFunction::new("sign", 1..=1, sign_type, |call| {
             let values = call.floats(0)?;
-            call.each::<Int8Type>(|row| Ok(i8::from(values.get(row) > 0.0) - i8::from(values.get(row) < 0.0)))
+            call.each::<Int8Type>(|row| {
+                let value = values.get(row);
+                Ok(i8::from(value > 0.0 || value.is_nan()) - i8::from(value < 0.0))
+            })
         })
         .any_case()
         .doc("sign(x)", "-1, 0 or 1.", "sign(-5) -> -1"),

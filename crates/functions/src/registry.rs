@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, make_array, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, make_array, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use model::type_arrow::to_data_type;
@@ -15,6 +15,7 @@ use model::{ColumnType, Monotonicity};
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::default_array;
 use crate::error::{FunctionError, codes};
+use crate::fixed_text;
 
 /// For the generated reference and `system.functions`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,6 +152,7 @@ impl ScalarFunction {
         // Conversions to times are in order for times only; text sorts by its own rules.
         let fits = match self.name {
             "toDate" | "toDate32" | "toDateTime" => is_time,
+            _ if plain.is_wide_integer() => false,
             "negate" => plain.is_number() && *plain != ColumnType::UInt64,
             _ => is_time || plain.is_number(),
         };
@@ -162,6 +164,7 @@ impl ScalarFunction {
         if args.len() < self.arguments_min || args.len() > self.arguments_max {
             return Err(self.wrong_count(args.len()));
         }
+        fixed_text::check(self.name, args)?;
         if self.nulls == NullRule::Own {
             return (self.type_rule)(args);
         }
@@ -209,6 +212,12 @@ impl ScalarFunction {
         let plain = Call { args: &args, rows: call.rows, nulls, ..*call };
         let result = (self.kernel)(&plain)?;
         let result = if result.data_type() == &data_type { result } else { cast(&result, &data_type)? };
+        let result = match (call.result_type.value_type(), result.as_string_view_opt()) {
+            (ColumnType::FixedString(_), Some(texts)) => {
+                Arc::new(fixed_text::without_padding(texts)) as ArrayRef
+            }
+            _ => result,
+        };
         if result.len() != call.rows {
             let message = format!("function {} made {} rows of {}", self.name, result.len(), call.rows);
             return Err(FunctionError::new(codes::LOGICAL_ERROR, message));

@@ -17,29 +17,23 @@ use model::{ColumnType, raw_text};
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::{CastMode, Caster};
 use crate::error::FunctionError;
+use crate::fixed_text::with_padding;
 
 /// A text argument.
 pub(crate) struct Texts {
     pub(crate) array: StringViewArray,
     is_constant: bool,
-    /// Bytes of a FixedString, which has zero bytes at its end.
-    padded: usize,
 }
 
 impl Texts {
+    /// The text; a FixedString has its zero bytes.
     pub(crate) fn get(&self, row: usize) -> &str {
         self.array.value(if self.is_constant { 0 } else { row })
     }
 
-    /// The bytes that the text stands for, a fixed string with its padding.
+    /// The bytes that the text stands for.
     pub(crate) fn bytes(&self, row: usize) -> Cow<'_, [u8]> {
-        let bytes = raw_text::bytes(self.get(row));
-        if bytes.len() >= self.padded {
-            return bytes;
-        }
-        let mut padded = bytes.into_owned();
-        padded.resize(self.padded, 0);
-        Cow::Owned(padded)
+        raw_text::bytes(self.get(row))
     }
 
     /// The text, if it is the same in all rows.
@@ -95,11 +89,11 @@ impl Call<'_> {
             ColumnType::String | ColumnType::FixedString(_) => arg.array.as_string_view().clone(),
             plain => self.caster(CastMode::Strict).to_text(&arg.array, plain),
         };
-        let padded = match arg.column_type.value_type() {
-            ColumnType::FixedString(length) => usize::try_from(*length).unwrap_or(0),
-            _ => 0,
+        let array = match arg.column_type.value_type() {
+            ColumnType::FixedString(length) => with_padding(&array, usize::try_from(*length).unwrap_or(0)),
+            _ => array,
         };
-        Ok(Texts { array, is_constant: arg.is_constant, padded })
+        Ok(Texts { array, is_constant: arg.is_constant })
     }
 
     pub(crate) fn ints(&self, index: usize) -> Result<Numbers<Int64Type>, FunctionError> {

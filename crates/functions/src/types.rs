@@ -7,7 +7,7 @@ use model::{ColumnType, TupleElement};
 use crate::call::ArgType;
 use crate::error::{FunctionError, codes};
 
-/// Bytes and sign of an integer type, Bool counted as UInt8.
+/// Bytes and sign of an integer type of a machine, Bool counted as UInt8.
 pub(crate) fn integer_shape(column_type: &ColumnType) -> Option<(u8, bool)> {
     Some(match column_type {
         ColumnType::UInt8 | ColumnType::Bool => (1, false),
@@ -22,6 +22,17 @@ pub(crate) fn integer_shape(column_type: &ColumnType) -> Option<(u8, bool)> {
     })
 }
 
+/// Bytes and sign of any integer type, also of the wide ones.
+pub(crate) fn any_integer_shape(column_type: &ColumnType) -> Option<(u8, bool)> {
+    match column_type {
+        ColumnType::Int128 => Some((16, true)),
+        ColumnType::UInt128 => Some((16, false)),
+        ColumnType::Int256 => Some((32, true)),
+        ColumnType::UInt256 => Some((32, false)),
+        other => integer_shape(other),
+    }
+}
+
 pub(crate) fn is_float(column_type: &ColumnType) -> bool {
     matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
 }
@@ -34,23 +45,27 @@ pub(crate) fn is_date(column_type: &ColumnType) -> bool {
     matches!(column_type, ColumnType::Date | ColumnType::Date32)
 }
 
-/// The integer type of that many bytes, 8 at most.
+/// The integer type of that many bytes.
 pub(crate) fn integer_of(bytes: u8, signed: bool) -> ColumnType {
     match (bytes, signed) {
         (1, false) => ColumnType::UInt8,
         (2, false) => ColumnType::UInt16,
         (4, false) => ColumnType::UInt32,
+        (16, false) => ColumnType::UInt128,
+        (32, false) => ColumnType::UInt256,
         (_, false) => ColumnType::UInt64,
         (1, true) => ColumnType::Int8,
         (2, true) => ColumnType::Int16,
         (4, true) => ColumnType::Int32,
+        (16, true) => ColumnType::Int128,
+        (32, true) => ColumnType::Int256,
         (_, true) => ColumnType::Int64,
     }
 }
 
-/// Bytes of the next larger integer.
+/// Bytes of the next larger integer; from 64 bits on sizes stay as they are.
 pub(crate) fn next_size(bytes: u8) -> u8 {
-    (bytes * 2).min(8)
+    if bytes < 8 { bytes * 2 } else { bytes }
 }
 
 /// The first `texts` arguments must be text.
@@ -134,7 +149,7 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
         (C::Tuple(x), C::Tuple(y)) if x.len() == y.len() => tuple_supertype(x, y),
         (C::Decimal { .. }, _) | (_, C::Decimal { .. }) => decimal_supertype(a, b),
         _ if is_float(a) || is_float(b) => float_supertype(a, b),
-        _ if integer_shape(a).is_some() && integer_shape(b).is_some() => integer_supertype(a, b),
+        _ if any_integer_shape(a).is_some() && any_integer_shape(b).is_some() => integer_supertype(a, b),
         _ => time_supertype(a, b),
     }
 }
@@ -148,17 +163,20 @@ fn tuple_supertype(a: &[TupleElement], b: &[TupleElement]) -> Result<ColumnType,
 }
 
 fn integer_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
-    let (Some((a_bytes, a_signed)), Some((b_bytes, b_signed))) = (integer_shape(a), integer_shape(b)) else {
+    let (Some((a_bytes, a_signed)), Some((b_bytes, b_signed))) = (any_integer_shape(a), any_integer_shape(b))
+    else {
         return Err(no_common(a, b));
     };
     if a_signed == b_signed {
         return Ok(integer_of(a_bytes.max(b_bytes), a_signed));
     }
     let (signed, unsigned) = if a_signed { (a_bytes, b_bytes) } else { (b_bytes, a_bytes) };
-    if unsigned == 8 {
+    let bytes = signed.max(unsigned.saturating_mul(2));
+    // ClickHouse has no common type of UInt64 and a signed integer of 64 bits or less.
+    if unsigned == 8 && signed <= 8 || bytes > 32 {
         return Err(no_common(a, b));
     }
-    Ok(integer_of(signed.max(unsigned * 2), true))
+    Ok(integer_of(bytes, true))
 }
 
 /// Float32 holds integers of 16 bits. 64-bit integers become Float64, where ClickHouse has Variant or no type.
@@ -254,11 +272,14 @@ mod tests {
             ("Nothing", "UInt8", "Nullable(UInt8)"),
             ("LowCardinality(String)", "String", "String"),
             ("Bool", "UInt8", "Bool"),
+            ("Int128", "UInt64", "Int128"),
+            ("Int128", "UInt128", "Int256"),
+            ("UInt256", "UInt8", "UInt256"),
         ] {
             let found = supertype([&parse(a).unwrap(), &parse(b).unwrap()]).unwrap();
             assert_eq!(found.to_string(), common, "{a}, {b}");
         }
-        for (a, b) in [("UInt64", "Int8"), ("String", "UInt8"), ("Date", "UInt8")] {
+        for (a, b) in [("UInt64", "Int8"), ("String", "UInt8"), ("Date", "UInt8"), ("UInt256", "Int8")] {
             assert!(supertype([&parse(a).unwrap(), &parse(b).unwrap()]).is_err(), "{a}, {b}");
         }
     }

@@ -10,7 +10,6 @@ use model::ColumnType;
 use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
 use crate::error::FunctionError;
-use crate::interval::Unit;
 use crate::list::equality;
 use crate::registry::ScalarFunction;
 use crate::rows::expanded;
@@ -20,8 +19,7 @@ use crate::types::supertype;
 fn shown(column_type: &ColumnType) -> String {
     match column_type {
         ColumnType::Nothing => "Nullable(Nothing)".to_owned(),
-        other => Unit::of_interval(other)
-            .map_or_else(|| other.to_string(), |unit| format!("Interval{}", unit.name())),
+        other => other.to_string(),
     }
 }
 

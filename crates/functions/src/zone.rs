@@ -7,7 +7,7 @@ use std::cell::Cell;
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
 
-use crate::calendar::SECONDS_PER_DAY;
+use crate::calendar::{SECONDS_PER_DAY, date_of, days_of};
 
 /// A zone with a memory of the last day asked about; made per kernel call, not shared between threads.
 pub(crate) struct Zone {
@@ -43,7 +43,7 @@ impl Zone {
     }
 
     fn offset_found(&self, epoch: i64) -> i64 {
-        let Some(utc) = naive(epoch) else { return 0 };
+        let Some(utc) = naive(familiar(epoch)) else { return 0 };
         i64::from(self.tz.offset_from_utc_datetime(&utc).fix().local_minus_utc())
     }
 
@@ -56,6 +56,10 @@ impl Zone {
     pub(crate) fn to_epoch(&self, local: i64) -> i64 {
         if self.is_utc {
             return local;
+        }
+        let moved = familiar(local);
+        if moved != local {
+            return self.to_epoch(moved) - (moved - local);
         }
         let guess = local - self.offset_at(local);
         let exact = local - self.offset_at(guess);
@@ -84,10 +88,25 @@ impl Zone {
         }
         self.offset_found(epoch - REACH) == self.offset_found(epoch + REACH)
     }
+}
 
-    pub(crate) fn name(&self) -> &'static str {
-        self.tz.name()
-    }
+/// The last year whose changes of clocks the tables of zones list.
+const LAST_LISTED_YEAR: i32 = 2099;
+
+/// The same moment of the year in the last listed year that has the same days of the week: rules of summer time go on.
+fn familiar(epoch: i64) -> i64 {
+    let day = epoch.div_euclid(SECONDS_PER_DAY);
+    let Some(year) = i32::try_from(day).ok().map(|day| date_of(day).year).filter(|y| *y > LAST_LISTED_YEAR)
+    else {
+        return epoch;
+    };
+    let start = |year: i32| days_of(year, 1, 1);
+    let same = |other: &i32| {
+        (start(*other) - start(year)) % 7 == 0
+            && start(other + 1) - start(*other) == start(year + 1) - start(year)
+    };
+    let other = (LAST_LISTED_YEAR - 27..=LAST_LISTED_YEAR).rev().find(same).unwrap_or(LAST_LISTED_YEAR);
+    epoch + i64::from(start(other) - start(year)) * SECONDS_PER_DAY
 }
 
 fn naive(epoch: i64) -> Option<NaiveDateTime> {

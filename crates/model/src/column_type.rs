@@ -17,6 +17,11 @@ pub enum ColumnType {
     Int16,
     Int32,
     Int64,
+    /// The four wide integers: see `wide`.
+    Int128,
+    UInt128,
+    Int256,
+    UInt256,
     Float32,
     Float64,
     Bool,
@@ -43,6 +48,10 @@ pub enum ColumnType {
         time_zone: Option<Arc<str>>,
     },
     Uuid,
+    /// Ordered as the number it is.
+    Ipv4,
+    /// 16 bytes, the first of the address first; an IPv4 address is in it as `::ffff:a.b.c.d`.
+    Ipv6,
     Enum8(Arc<EnumValues>),
     Enum16(Arc<EnumValues>),
     Nullable(Box<ColumnType>),
@@ -102,6 +111,11 @@ impl ColumnType {
         }
     }
 
+    /// Whether this is how an interval is carried.
+    pub fn is_interval(&self) -> bool {
+        matches!(self, ColumnType::Tuple(elements) if interval_name(elements).is_some())
+    }
+
     pub fn is_nullable(&self) -> bool {
         match self {
             ColumnType::Nullable(_) | ColumnType::Nothing => true,
@@ -118,18 +132,32 @@ impl ColumnType {
         }
     }
 
+    /// Whether it is an integer of a machine, of at most 64 bits.
     pub fn is_integer(&self) -> bool {
         use ColumnType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         matches!(self.value_type(), UInt8 | UInt16 | UInt32 | UInt64 | Int8 | Int16 | Int32 | Int64)
     }
 
+    /// Whether it is an integer of 128 or 256 bits.
+    pub fn is_wide_integer(&self) -> bool {
+        use ColumnType::{Int128, Int256, UInt128, UInt256};
+        matches!(self.value_type(), Int128 | UInt128 | Int256 | UInt256)
+    }
+
     pub fn is_number(&self) -> bool {
         use ColumnType::{Decimal, Float32, Float64};
-        self.is_integer() || matches!(self.value_type(), Float32 | Float64 | Decimal { .. })
+        self.is_integer()
+            || self.is_wide_integer()
+            || matches!(self.value_type(), Float32 | Float64 | Decimal { .. })
     }
 
     pub fn is_string(&self) -> bool {
         matches!(self.value_type(), ColumnType::String | ColumnType::FixedString(_))
+    }
+
+    /// Whether it is an address of the internet protocol, also behind Nullable.
+    pub fn is_address(&self) -> bool {
+        matches!(self.value_type(), ColumnType::Ipv4 | ColumnType::Ipv6)
     }
 
     /// Names of an enum type, also behind Nullable.
@@ -155,6 +183,32 @@ fn quoted(text: &str) -> String {
     out
 }
 
+/// The units that intervals count, as the names of their types have them.
+const INTERVAL_UNITS: [&str; 11] = [
+    "Nanosecond",
+    "Microsecond",
+    "Millisecond",
+    "Second",
+    "Minute",
+    "Hour",
+    "Day",
+    "Week",
+    "Month",
+    "Quarter",
+    "Year",
+];
+
+/// Whether a word is the name of an interval's type, `IntervalDay` and its kind.
+pub(crate) fn is_interval_name(name: &str) -> bool {
+    name.strip_prefix("Interval").is_some_and(|unit| INTERVAL_UNITS.contains(&unit))
+}
+
+/// An interval is carried as a tuple of one number that has the name of its type.
+fn interval_name(elements: &[TupleElement]) -> Option<&str> {
+    let [TupleElement { name: Some(name), column_type }] = elements else { return None };
+    (*column_type == ColumnType::Int64 && is_interval_name(name)).then_some(name.as_ref())
+}
+
 impl fmt::Display for ColumnType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -167,6 +221,8 @@ impl fmt::Display for ColumnType {
                 write!(f, "DateTime64({precision}, {})", quoted(zone))
             }
             ColumnType::Uuid => f.write_str("UUID"),
+            ColumnType::Ipv4 => f.write_str("IPv4"),
+            ColumnType::Ipv6 => f.write_str("IPv6"),
             ColumnType::Enum8(values) => write!(f, "Enum8({values})"),
             ColumnType::Enum16(values) => write!(f, "Enum16({values})"),
             ColumnType::Nullable(inner) => write!(f, "Nullable({inner})"),
@@ -181,6 +237,9 @@ impl fmt::Display for ColumnType {
 }
 
 fn write_tuple(f: &mut fmt::Formatter<'_>, elements: &[TupleElement]) -> fmt::Result {
+    if let Some(name) = interval_name(elements) {
+        return f.write_str(name);
+    }
     f.write_str("Tuple(")?;
     for (i, element) in elements.iter().enumerate() {
         if i > 0 {

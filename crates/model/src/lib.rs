@@ -8,6 +8,8 @@ pub mod column_type;
 pub mod type_name;
 pub mod type_arrow;
 pub mod raw_text;
+pub mod address;
+pub mod wide;
 pub mod value;
 pub mod partition;
 pub mod part;
@@ -29,3 +31,4 @@ pub use table_def::{ColumnDef, DefaultKind, EngineArguments, KeptClause, TableDe
 pub use table_keys::{Conversion, Evolution, TableKeys};
 pub use units::{ByteSize, RowCount};
 pub use value::Value;
+pub use wide::WideInteger;

@@ -42,7 +42,10 @@ pub fn to_data_type(column_type: &ColumnType) -> DataType {
         ColumnType::DateTime64 { precision, time_zone } => {
             DataType::Timestamp(unit_of_precision(*precision), time_zone.clone())
         }
-        ColumnType::Uuid => DataType::FixedSizeBinary(16),
+        ColumnType::Uuid | ColumnType::Ipv6 => DataType::FixedSizeBinary(16),
+        ColumnType::Ipv4 => DataType::UInt32,
+        ColumnType::Int128 | ColumnType::UInt128 => DataType::FixedSizeBinary(16),
+        ColumnType::Int256 | ColumnType::UInt256 => DataType::FixedSizeBinary(32),
         ColumnType::Nullable(inner) | ColumnType::LowCardinality(inner) => to_data_type(inner),
         ColumnType::Array(inner) => DataType::List(Arc::new(to_field("item", inner))),
         ColumnType::Map(key, value) => map(key, value),
@@ -212,6 +215,13 @@ mod tests {
             "DateTime64(3, 'UTC')",
             "DateTime64(9)",
             "UUID",
+            "Int128",
+            "UInt128",
+            "Nullable(Int256)",
+            "Array(UInt256)",
+            "IPv4",
+            "IPv6",
+            "Array(Nullable(IPv6))",
             "Enum8('a' = 1)",
             "Enum16('a' = 500)",
             "Nullable(Date)",

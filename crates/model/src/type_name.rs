@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::column_type::{ColumnType, EnumValues, TupleElement};
+use crate::column_type::{ColumnType, EnumValues, TupleElement, is_interval_name};
 
 /// Deepest nesting of types accepted.
 const NESTING_MAX: usize = 64;
@@ -329,6 +329,8 @@ const ALIASES: &[(&str, ColumnType)] = &[
     ("boolean", ColumnType::Bool),
     ("bool", ColumnType::Bool),
     ("date", ColumnType::Date),
+    ("inet4", ColumnType::Ipv4),
+    ("inet6", ColumnType::Ipv6),
 ];
 
 fn plain(name: &str) -> Option<ColumnType> {
@@ -341,12 +343,22 @@ fn plain(name: &str) -> Option<ColumnType> {
         "Int16" => ColumnType::Int16,
         "Int32" => ColumnType::Int32,
         "Int64" => ColumnType::Int64,
+        "Int128" => ColumnType::Int128,
+        "UInt128" => ColumnType::UInt128,
+        "Int256" => ColumnType::Int256,
+        "UInt256" => ColumnType::UInt256,
         "Float32" => ColumnType::Float32,
         "Float64" => ColumnType::Float64,
         "String" => ColumnType::String,
         "Date32" => ColumnType::Date32,
         "UUID" => ColumnType::Uuid,
+        "IPv4" => ColumnType::Ipv4,
+        "IPv6" => ColumnType::Ipv6,
         "Nothing" => ColumnType::Nothing,
+        interval if is_interval_name(interval) => ColumnType::Tuple(vec![TupleElement {
+            name: Some(interval.into()),
+            column_type: ColumnType::Int64,
+        }]),
         _ => {
             return ALIASES
                 .iter()
@@ -370,6 +382,10 @@ mod tests {
             "Date",
             "Date32",
             "UUID",
+            "Int128",
+            "Nullable(UInt256)",
+            "IPv4",
+            "IPv6",
             "String",
             "FixedString(16)",
             "Decimal(18, 4)",
@@ -387,6 +403,7 @@ mod tests {
             "Tuple(a Int8, b Nullable(String))",
             "Tuple(`Content-Type` String, \"a`b\" Int8)",
             "Nothing",
+            "IntervalDay",
         ] {
             assert_eq!(parse(name).map(|t| t.to_string()), Ok(name.to_owned()));
         }

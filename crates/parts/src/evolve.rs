@@ -12,11 +12,11 @@ use arrow::array::{
     make_array, new_empty_array, new_null_array,
 };
 use arrow::buffer::Buffer;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, i256};
 use arrow::error::ArrowError;
 use model::table_def::column_id_of;
 use model::type_arrow::{FIELD_ID_KEY, from_field};
-use model::{ColumnId, Evolution};
+use model::{ColumnId, Evolution, WideInteger};
 
 /// Defaults that need defaults that need defaults: more than this is a definition that refers to itself.
 const DEPTH_MAX: usize = 32;
@@ -123,8 +123,12 @@ pub fn default_array(field: &Field, rows: usize) -> Result<ArrayRef, ArrowError>
         DataType::Boolean => Arc::new(BooleanArray::from(vec![false; rows])),
         DataType::Utf8View => Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows))),
         DataType::FixedSizeBinary(bytes) => {
-            let width = usize::try_from(*bytes).unwrap_or(0);
-            let zeros = Buffer::from(vec![0_u8; width * rows]);
+            let mut zero = vec![0_u8; usize::try_from(*bytes).unwrap_or(0)];
+            if let Some(kind) = WideInteger::of(&from_field(field)) {
+                zero.clear();
+                kind.encode(i256::ZERO, &mut zero);
+            }
+            let zeros = Buffer::from(zero.repeat(rows));
             Arc::new(FixedSizeBinaryArray::try_new(*bytes, zeros, None)?)
         }
         DataType::Struct(fields) => {
@@ -190,6 +194,8 @@ mod tests {
             "Nullable(Date)",
             "Array(String)",
             "UUID",
+            "IPv6",
+            "Int128",
             "Bool",
             "Tuple(a Int8)",
             "DateTime('UTC')",
@@ -203,7 +209,7 @@ mod tests {
         assert_eq!(now.column(0).as_ref(), batch.column(1).as_ref());
         assert_eq!(now.column(1).as_primitive::<UInt64Type>().values(), &[0, 0], "a new id starts empty");
         assert!(now.column(4).is_null(0));
-        assert_eq!(now.num_columns(), 12);
+        assert_eq!(now.num_columns(), 14);
         assert!(evolve(&now, &target, &Evolution::default()).is_ok());
         let _: ColumnType = from_field(target.field(0));
     }

@@ -20,6 +20,7 @@ use crate::body::{Body, Piece};
 use crate::door::Door;
 use crate::encoding::Encoding;
 use crate::failure::broken_off;
+use crate::guests::{Guest, invitations, seated};
 use crate::head::{Ended, Head};
 use crate::sessions::Lease;
 use crate::spool::Spool;
@@ -27,6 +28,11 @@ use crate::spool::Spool;
 /// A client that takes nothing for so long does not keep others from running their statements: short, so that a thousand
 /// of them who begin together do not hold a new statement up for a second.
 const SLOW: Duration = Duration::from_millis(50);
+
+/// Bytes that all statements together hold back in front of their heads, as far as each may hold any.
+const HELD_BY_ALL_MAX: usize = 64 << 20;
+/// So many bytes are held back however many statements run.
+const HELD_MIN: usize = 64 << 10;
 
 /// How an answer is wanted.
 pub(crate) struct Wanted {
@@ -43,6 +49,8 @@ pub(crate) struct Wanted {
 pub(crate) struct Job {
     pub(crate) door: Arc<Door>,
     pub(crate) lease: Lease,
+    /// Tables that the statement brings along.
+    pub(crate) guests: Vec<Guest>,
     pub(crate) request: Request,
     pub(crate) wanted: Wanted,
     pub(crate) place: OwnedSemaphorePermit,
@@ -55,10 +63,14 @@ pub(crate) struct Job {
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, lease, request, wanted, place, head, reads_only, .. } = job;
+    let Job { door, mut lease, guests, request, wanted, place, head, reads_only, .. } = job;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);
-    let executing = lease.session().execute(request);
+    let invited = invitations(guests, &request);
+    let executing = async {
+        seated(&mut lease, invited).await?;
+        lease.session().execute(request).await
+    };
     let outcome = tokio::select! {
         biased;
         outcome = executing => outcome,
@@ -216,7 +228,8 @@ impl Answer {
             }
             return Ok(());
         }
-        if held.in_memory() >= wanted.held_bytes {
+        let share = (HELD_BY_ALL_MAX / self.door.gate.busy().max(1)).max(HELD_MIN);
+        if held.in_memory() >= wanted.held_bytes.min(share) {
             let (pieces, body) = Body::coming(None);
             self.send_head(body);
             self.client = Client::Reads(pieces);
@@ -250,22 +263,22 @@ impl Answer {
         self.send(Piece::End).await
     }
 
-    /// The error behind rows that were sent already: a chunk by itself, as clients look for it.
+    /// The error behind rows that were sent already: a chunk by itself, as clients look for it, and no end, as ClickHouse
+    /// does for those who do not.
     async fn break_off(&mut self, error: &Error, making: &mut Making) {
         let mut out = Vec::new();
         // A client that left, or an encoder that broke, cannot be told anything.
         if making.encoding.push(&broken_off(error, self.head.tag()), &mut out).is_ok()
             && making.encoding.finish(&mut out).is_ok()
-            && self.send(Piece::Bytes(out.into())).await.is_ok()
         {
-            let _ = self.send(Piece::End).await;
+            let _ = self.send(Piece::Broken(out.into())).await;
         }
     }
 
     /// Sends a piece; a client that is slow to take it gives up its place among those who compute.
     async fn send(&mut self, piece: Piece) -> Result<(), Error> {
         let Client::Reads(pieces) = &self.client else { return Err(Error::cancelled()) };
-        if let Piece::Bytes(bytes) = &piece {
+        if let Piece::Bytes(bytes) | Piece::Broken(bytes) = &piece {
             self.door.metrics.response_bytes.add(bytes.len() as u64);
         }
         let taken = match tokio::time::timeout(SLOW, pieces.reserve()).await {
@@ -278,13 +291,24 @@ impl Answer {
                 taken
             }
         };
-        match taken {
-            Ok(place) => {
-                place.send(piece);
-                Ok(())
-            }
-            Err(_) => Err(Error::cancelled()),
+        taken.map_err(|_| Error::cancelled())?.send(piece);
+        self.take_turns().await
+    }
+
+    /// Who has sent something lets those go first who wait to begin: a new statement waits for one piece of each of the
+    /// others, and not for their ends.
+    async fn take_turns(&mut self) -> Result<(), Error> {
+        if self.place.is_none() || self.door.gate.waiting() == 0 {
+            return Ok(());
         }
+        self.place = None;
+        let door = Arc::clone(&self.door);
+        tokio::select! {
+            biased;
+            place = door.gate.again() => self.place = place,
+            () = self.client.gone() => return Err(Error::cancelled()),
+        }
+        Ok(())
     }
 
     fn send_head(&mut self, body: Body) {

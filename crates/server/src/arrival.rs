@@ -9,11 +9,12 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use engine::{Arrived, BodyStream, Error, ErrorKind, arrived};
 use futures::{StreamExt, stream};
 use host::Runtimes;
 use hyper::body::{Body as _, Frame, Incoming};
+use tokio::sync::mpsc;
 
 /// Rows of VALUES up to here are part of the text and may be expressions; more are read as they come, as constants.
 const VALUES_BYTES_MAX: usize = 1 << 20;
@@ -22,6 +23,11 @@ const VALUES_BYTES_MAX: usize = 1 << 20;
 /// they have sent everything.
 const DRAINED_BYTES_MAX: usize = 256 << 20;
 const DRAIN: Duration = Duration::from_secs(30);
+
+/// A body longer than this is read by a task of its own; shorter ones are not worth it.
+const HERE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a long body that wait to be parsed, beside those handed over.
+const AHEAD_BYTES_MAX: usize = 1 << 20;
 
 /// A body that is read to its end also after an error, or when it was dropped.
 struct Draining {
@@ -50,28 +56,92 @@ async fn next_frame(body: &mut Incoming) -> Option<Result<Frame<Bytes>, hyper::E
     std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
 }
 
+/// The next bytes of a body; after its end or an error there are none.
+async fn next_chunk(body: &mut Draining, silence: Duration) -> Option<Result<Bytes, Error>> {
+    loop {
+        let reading = body.body.as_mut()?;
+        let failed = match tokio::time::timeout(silence, next_frame(reading)).await {
+            Ok(Some(Ok(frame))) => match frame.into_data() {
+                Ok(chunk) => return Some(Ok(chunk)),
+                // Trailers say nothing we ask for.
+                Err(_) => continue,
+            },
+            Ok(None) => None,
+            Ok(Some(Err(error))) => Some((210, format!("the request's body broke off: {error}"))),
+            Err(_) => Some((209, format!("the request's body was silent for {} s", silence.as_secs()))),
+        };
+        body.body = None;
+        let (code, message) = failed?;
+        return Some(Err(Error::new(ErrorKind::Unavailable, code, message)));
+    }
+}
+
+/// How a body is read.
+enum Reading {
+    /// By whoever wants its bytes.
+    Here {
+        body: Draining,
+        bytes: usize,
+    },
+    /// By a task of its own, while what it has read is parsed. No bytes are the end; a task that is stopped says none, which
+    /// must not look like it.
+    Ahead(mpsc::Receiver<Result<Bytes, Error>>),
+    Ended,
+}
+
 /// The bytes of a body. Silence for longer than `silence` is an error.
 pub(crate) fn bytes_of(body: Incoming, silence: Duration, runtimes: &Runtimes) -> BodyStream {
-    let state = Draining { body: Some(body), runtimes: runtimes.clone() };
-    let chunks = stream::unfold(state, move |mut state| async move {
-        loop {
-            let body = state.body.as_mut()?;
-            let failed = match tokio::time::timeout(silence, next_frame(body)).await {
-                Ok(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(chunk) => return Some((Ok(chunk), state)),
-                    // Trailers say nothing we ask for.
-                    Err(_) => continue,
-                },
-                Ok(None) => None,
-                Ok(Some(Err(error))) => Some((210, format!("the request's body broke off: {error}"))),
-                Err(_) => Some((209, format!("the request's body was silent for {} s", silence.as_secs()))),
-            };
-            state.body = None;
-            let (code, message) = failed?;
-            return Some((Err(Error::new(ErrorKind::Unavailable, code, message)), state));
+    let body = Draining { body: Some(body), runtimes: runtimes.clone() };
+    let chunks = stream::unfold(Reading::Here { body, bytes: 0 }, move |reading| async move {
+        let mut ahead = match reading {
+            Reading::Here { mut body, bytes } if bytes < HERE_BYTES_MAX => {
+                let chunk = next_chunk(&mut body, silence).await?;
+                let more = chunk.as_ref().map_or(0, Bytes::len);
+                return Some((chunk, Reading::Here { body, bytes: bytes + more }));
+            }
+            Reading::Here { body, .. } => {
+                let (sender, receiver) = mpsc::channel(1);
+                let runtimes = body.runtimes.clone();
+                runtimes.spawn_io("http body", read_ahead(body, silence, sender));
+                receiver
+            }
+            Reading::Ahead(receiver) => receiver,
+            Reading::Ended => return None,
+        };
+        match ahead.recv().await {
+            Some(Ok(end)) if end.is_empty() => None,
+            Some(Ok(chunk)) => Some((Ok(chunk), Reading::Ahead(ahead))),
+            Some(Err(error)) => Some((Err(error), Reading::Ended)),
+            None => {
+                let message = "reading of the request's body was stopped";
+                Some((Err(Error::new(ErrorKind::Unavailable, 210, message)), Reading::Ended))
+            }
         }
     });
     chunks.boxed()
+}
+
+/// Reads a body while somebody parses what came before: the busier they are, the more they get at once.
+async fn read_ahead(mut body: Draining, silence: Duration, sender: mpsc::Sender<Result<Bytes, Error>>) {
+    let mut held = BytesMut::new();
+    let last = loop {
+        tokio::select! {
+            biased;
+            place = sender.reserve(), if !held.is_empty() => match place {
+                Ok(place) => place.send(Ok(held.split().freeze())),
+                Err(_) => return,
+            },
+            chunk = next_chunk(&mut body, silence), if held.len() < AHEAD_BYTES_MAX => match chunk {
+                Some(Ok(chunk)) => held.extend_from_slice(&chunk),
+                Some(Err(error)) => break Err(error),
+                None => break Ok(Bytes::new()),
+            },
+        }
+    };
+    // Whoever does not listen any more does not ask how it ended.
+    if held.is_empty() || sender.send(Ok(held.freeze())).await.is_ok() {
+        let _ = sender.send(last).await;
+    }
 }
 
 /// A statement and the data that goes with it.

@@ -1,14 +1,18 @@
 //! Bodies of answers: all there, or coming through a bounded channel.
 //!
-//! Invariant: an answer whose maker is gone before its end is an error on the wire, never a short answer.
+//! Invariant: an answer whose maker is gone before its end, or that ends with an error, is an error on the wire, never a
+//! short answer.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::mpsc;
+
+use crate::wire::Wire;
 
 /// Chunks computed ahead of a client that reads slowly.
 const CHUNKS_AHEAD: usize = 2;
@@ -17,6 +21,8 @@ const CHUNKS_AHEAD: usize = 2;
 pub(crate) enum Piece {
     /// Sent as one chunk.
     Bytes(Bytes),
+    /// Sent as one chunk; then the connection breaks, so that clients notice who do not look into the chunk.
+    Broken(Bytes),
     /// There is no more.
     End,
 }
@@ -24,12 +30,24 @@ pub(crate) enum Piece {
 /// See the module.
 pub(crate) enum Body {
     Whole(Option<Bytes>),
-    Coming {
-        pieces: mpsc::Receiver<Piece>,
-        /// Bytes still to come, where that is known.
-        left: Option<u64>,
-        ended: bool,
-    },
+    Coming(Coming),
+}
+
+/// A body that is being made.
+pub(crate) struct Coming {
+    pieces: mpsc::Receiver<Piece>,
+    /// Bytes still to come, where that is known.
+    left: Option<u64>,
+    stage: Stage,
+    /// The connection it is sent on.
+    wire: Option<Arc<Wire>>,
+}
+
+enum Stage {
+    Open,
+    Ended,
+    /// The last chunk was given when the connection had flushed so often.
+    Breaking(u64),
 }
 
 impl Body {
@@ -44,7 +62,51 @@ impl Body {
     /// A body and where its pieces are put in. `length` is sent ahead, if it is known.
     pub(crate) fn coming(length: Option<u64>) -> (mpsc::Sender<Piece>, Body) {
         let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
-        (sender, Body::Coming { pieces, left: length, ended: false })
+        (sender, Body::Coming(Coming { pieces, left: length, stage: Stage::Open, wire: None }))
+    }
+
+    /// The same, sent on a connection.
+    #[must_use]
+    pub(crate) fn on(self, wire: &Arc<Wire>) -> Body {
+        match self {
+            Body::Coming(coming) => Body::Coming(Coming { wire: Some(Arc::clone(wire)), ..coming }),
+            whole => whole,
+        }
+    }
+}
+
+impl Coming {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.stage {
+            Stage::Open => {}
+            Stage::Ended => return Poll::Ready(None),
+            Stage::Breaking(flushes) => {
+                let has_left = |wire: &Arc<Wire>| wire.has_flushed_since(flushes, context);
+                if !self.wire.as_ref().is_none_or(has_left) {
+                    return Poll::Pending;
+                }
+                return Poll::Ready(Some(Err(io::Error::other("the answer ended with an error"))));
+            }
+        }
+        let bytes = match ready!(self.pieces.poll_recv(context)) {
+            Some(Piece::Bytes(bytes)) => bytes,
+            Some(Piece::Broken(bytes)) => {
+                self.stage = Stage::Breaking(self.wire.as_ref().map_or(0, |wire| wire.flushes()));
+                bytes
+            }
+            Some(Piece::End) => {
+                self.stage = Stage::Ended;
+                return Poll::Ready(None);
+            }
+            None => {
+                let message = "the statement was stopped before its answer was complete";
+                return Poll::Ready(Some(Err(io::Error::other(message))));
+            }
+        };
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(bytes.len() as u64);
+        }
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }
 
@@ -56,40 +118,24 @@ impl hyper::body::Body for Body {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let next = match self.get_mut() {
-            Body::Whole(bytes) => bytes.take().map(|bytes| Ok(Frame::data(bytes))),
-            Body::Coming { ended: true, .. } => None,
-            Body::Coming { pieces, left, ended } => match ready!(pieces.poll_recv(context)) {
-                Some(Piece::Bytes(bytes)) => {
-                    if let Some(left) = left {
-                        *left = left.saturating_sub(bytes.len() as u64);
-                    }
-                    Some(Ok(Frame::data(bytes)))
-                }
-                Some(Piece::End) => {
-                    *ended = true;
-                    None
-                }
-                None => {
-                    Some(Err(io::Error::other("the statement was stopped before its answer was complete")))
-                }
-            },
-        };
-        Poll::Ready(next)
+        match self.get_mut() {
+            Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Body::Coming(coming) => coming.poll_next(context),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Body::Whole(bytes) => bytes.is_none(),
-            Body::Coming { left, ended, .. } => *ended || *left == Some(0),
+            Body::Coming(coming) => matches!(coming.stage, Stage::Ended) || coming.left == Some(0),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Body::Coming { left: Some(left), .. } => SizeHint::with_exact(*left),
-            Body::Coming { left: None, .. } => SizeHint::default(),
+            Body::Coming(Coming { left: Some(left), .. }) => SizeHint::with_exact(*left),
+            Body::Coming(_) => SizeHint::default(),
         }
     }
 }

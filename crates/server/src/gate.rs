@@ -60,6 +60,16 @@ impl Gate {
         }
     }
 
+    /// A place again, behind those who wait now, for one who let them go first. `None`: the server stops.
+    pub(crate) async fn again(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    /// Statements that compute or wait for that.
+    pub(crate) fn busy(&self) -> usize {
+        self.limits.statements.saturating_sub(self.places.available_permits()) + self.waiting()
+    }
+
     /// Statements that wait for a place.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -84,11 +94,16 @@ mod tests {
         let first = gate.enter().await.unwrap();
         let mut second = Box::pin(gate.enter());
         assert!(futures::poll!(&mut second).is_pending());
-        assert_eq!(gate.waiting(), 1);
+        assert_eq!((gate.waiting(), gate.busy()), (1, 2));
         assert_eq!(gate.enter().await.unwrap_err().code, 202);
         drop(first);
-        assert!(second.await.is_ok());
+        let mut again = Box::pin(gate.again());
+        assert!(futures::poll!(&mut again).is_pending(), "who waited goes first");
+        let second = second.await;
+        assert!(second.is_ok());
         assert_eq!(gate.waiting(), 0);
+        drop(second);
+        assert!(again.await.is_some());
     }
 
     #[tokio::test]

@@ -22,9 +22,13 @@ use crate::config::{Limits, ServerConfig};
 use crate::door::Door;
 use crate::routes::answer;
 use crate::tls::acceptor;
+use crate::wire::Watched;
 
 /// After an error of the machine, such as too many open files, there is a pause instead of a loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of an answer that wait in the machine beside those on their way: enough that a fast client never waits.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 128 << 10;
 /// How often sessions whose time is over are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
 
@@ -178,6 +182,7 @@ impl Connection {
         door.metrics.connections_open.enter();
         // Without it small answers wait for the client's acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
+        keep_little_unsent(&stream);
         match self.tls.take() {
             None => self.speak(stream).await,
             Some(tls) => {
@@ -193,9 +198,13 @@ impl Connection {
 
     async fn speak(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let (door, from) = (Arc::clone(&self.door), self.from.ip().to_canonical());
+        let (stream, wire) = Watched::new(stream);
         let service = service_fn(move |request| {
-            let door = Arc::clone(&door);
-            async move { Ok::<_, std::convert::Infallible>(answer(door, from, request).await) }
+            let (door, wire) = (Arc::clone(&door), Arc::clone(&wire));
+            async move {
+                let answered = answer(door, from, request).await;
+                Ok::<_, std::convert::Infallible>(answered.map(|body| body.on(&wire)))
+            }
         });
         let connection = protocol(&self.door.config.limits).serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -215,6 +224,15 @@ impl Connection {
             }
         }
     }
+}
+
+/// Without this the machine takes megabytes of an answer that its client does not read, and they had to be computed.
+fn keep_little_unsent(stream: &TcpStream) {
+    // Elsewhere the machine's own limit counts.
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
+    #[cfg(not(target_os = "linux"))]
+    let _ = stream;
 }
 
 fn protocol(limits: &Limits) -> http1::Builder {

@@ -28,6 +28,13 @@ impl Parameters {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The last value of a name, which is not among the others any more.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let value = self.get(name)?.to_owned();
+        self.0.retain(|(known, _)| known != name);
+        Some(value)
+    }
+
     /// Whether a name says yes.
     ///
     /// # Errors

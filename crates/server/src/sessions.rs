@@ -67,7 +67,11 @@ impl Sessions {
             }
             (entry.in_use, entry.timeout) = (true, wish.timeout);
             let session = Arc::clone(&entry.session);
-            return Ok(Lease { session, named: Some((Arc::clone(self), key, wish.close)) });
+            return Ok(Lease {
+                session,
+                named: Some((Arc::clone(self), key, wish.close)),
+                guests: Vec::new(),
+            });
         }
         if wish.check {
             let message = format!("session \"{}\" is not there, or its time is over", wish.id.escape_debug());
@@ -88,7 +92,7 @@ impl Sessions {
             expires: now + wish.timeout,
         };
         entries.insert(key.clone(), entry);
-        Ok(Lease { session, named: Some((Arc::clone(self), key, wish.close)) })
+        Ok(Lease { session, named: Some((Arc::clone(self), key, wish.close)), guests: Vec::new() })
     }
 
     /// Lets sessions go whose time is over.
@@ -115,21 +119,31 @@ impl Sessions {
 pub(crate) struct Lease {
     session: Arc<Session>,
     named: Option<(Arc<Sessions>, Key, bool)>,
+    /// Temporary tables that came with the request and go with it.
+    guests: Vec<String>,
 }
 
 impl Lease {
     /// A session of this request alone.
     pub(crate) fn unnamed(session: Session) -> Lease {
-        Lease { session: Arc::new(session), named: None }
+        Lease { session: Arc::new(session), named: None, guests: Vec::new() }
     }
 
     pub(crate) fn session(&self) -> &Session {
         &self.session
     }
+
+    /// A temporary table of the session belongs to the request alone.
+    pub(crate) fn entertain(&mut self, table: String) {
+        self.guests.push(table);
+    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        for table in &self.guests {
+            self.session.forget_temporary(table);
+        }
         let Some((sessions, key, close)) = self.named.take() else { return };
         let now = sessions.clock.monotonic();
         let mut entries = sessions.entries.lock();

@@ -21,6 +21,7 @@ use crate::config::User;
 use crate::door::Door;
 use crate::encoding::{accepted, decoded};
 use crate::form;
+use crate::guests::announced;
 use crate::head::{Head, checked_id};
 use crate::parameters::Parameters;
 use crate::sessions::{Lease, Wish, new_session};
@@ -159,13 +160,14 @@ impl Asked<'_> {
         });
         let body = decoded(sent.boxed(), &self.codings()?, blocks)?;
         let content_type = self.header("content-type").unwrap_or_default();
-        let body = match form::boundary_of(&content_type) {
-            None => body,
+        let (body, files) = match form::boundary_of(&content_type) {
+            None => (body, Vec::new()),
             Some(boundary) => {
-                form::read(body, &boundary, limits.form_bytes, &mut self.parameters).await?;
-                futures::stream::empty().boxed()
+                let files = form::read(body, &boundary, limits.form_bytes, &mut self.parameters).await?;
+                (futures::stream::empty().boxed(), files)
             }
         };
+        let guests = announced(files, &mut self.parameters)?;
         let lease = self.lease(&user)?;
         let wanted = self.wanted()?;
         let settings = self.settings(&user)?;
@@ -192,7 +194,7 @@ impl Asked<'_> {
         };
         let reads_only = self.is_reading() || reads(&request.sql);
         let (door, user) = (Arc::clone(self.door), user.name.clone());
-        Ok(Job { door, lease, request, wanted, place, head, user, reads_only })
+        Ok(Job { door, lease, guests, request, wanted, place, head, user, reads_only })
     }
 
     fn header(&self, name: &str) -> Option<String> {

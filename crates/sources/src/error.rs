@@ -156,6 +156,12 @@ impl SourceError {
         self
     }
 
+    /// A hint that fits better than the one there may be.
+    pub(crate) fn with_hint_instead(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
     /// What a store's answer said: HTTP status, S3 error code, request id, the region it wants.
     pub(crate) fn with_answer(mut self, answer: StoreAnswer) -> Self {
         self.0.http_status = answer.http_status;

@@ -190,7 +190,7 @@ async fn read_page_index(reader: &FileReader, footer: &ParquetMetaData) -> Resul
     }
 }
 
-async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> {
+pub(crate) async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> {
     let (path, bytes) = (reader.file.path.as_str(), reader.file.bytes);
     let tail_start = bytes.saturating_sub(TAIL_BYTES);
     let tail = reader.get(tail_start..bytes).await?;
@@ -281,6 +281,10 @@ async fn not_parquet(reader: &FileReader, tail: &Bytes) -> SourceError {
     let head = if bytes <= TAIL_BYTES { Ok(tail.clone()) } else { reader.get(0..4).await };
     match head {
         Err(error) => error,
+        Ok(_) if bytes == 0 => {
+            SourceError::corrupt(path, format!("\"{path}\" is empty, and no Parquet file is"))
+                .with_hint("s3_skip_empty_files = 1 passes over empty files")
+        }
         Ok(head) if head.starts_with(MAGIC) => SourceError::corrupt(
             path,
             format!("\"{path}\" is cut: it starts as Parquet and does not end as Parquet"),

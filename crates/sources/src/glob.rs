@@ -34,6 +34,7 @@ pub fn nesting(pattern: &str) -> usize {
 /// A parsed pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
+    pattern: String,
     tokens: Vec<Token>,
 }
 
@@ -59,7 +60,12 @@ enum Token {
 impl Glob {
     /// Every text is a pattern: a brace without its partner stands for itself.
     pub fn parse(pattern: &str) -> Glob {
-        Glob { tokens: parse_tokens(pattern, 0) }
+        Glob { pattern: pattern.to_owned(), tokens: parse_tokens(pattern, 0) }
+    }
+
+    /// As it was written.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
     }
 
     /// A pattern without any special character.

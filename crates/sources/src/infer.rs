@@ -135,7 +135,7 @@ impl Inference<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(first_error.unwrap_or_else(no_files))
+        Err(first_error.unwrap_or_else(|| no_files(files.first().map_or("", |file| &file.path))))
     }
 
     async fn file_schema(&self, file: &Arc<SourceFile>) -> Result<FileSchema> {
@@ -252,10 +252,10 @@ pub(crate) async fn beginning(
     Ok((sample, whole))
 }
 
-pub(crate) fn no_files() -> SourceError {
+pub(crate) fn no_files(pattern: &str) -> SourceError {
     SourceError::new(
         SourceErrorKind::NoStructure,
-        "cannot extract the table structure: no file with content matches the pattern",
+        format!("cannot extract the table structure: no file with content matches \"{pattern}\""),
     )
     .with_hint("give the structure as an argument to read an empty source")
 }

@@ -38,6 +38,7 @@ mod web_store;
 mod verdict;
 mod lane;
 mod pace;
+mod odd_keys;
 mod wire;
 mod attempts;
 mod download;
@@ -66,6 +67,7 @@ mod late_columns;
 mod prune;
 mod live_filters;
 mod parquet_stream;
+mod sent_parquet;
 mod shared_text;
 mod text_stream;
 mod row_counts;
@@ -99,6 +101,7 @@ pub use progress::{ReadCounts, ReadProgress};
 pub use rate::Rate;
 pub use resolve::resolve;
 pub use schema_key::{SchemaEntry, SchemaKey};
+pub use sent_parquet::SentParquet;
 pub use settings::{
     AzureRules, InferenceMode, InferenceSettings, Nullability, ReadMethod, SourceSettings, WantedTypes,
     WebPolicy,

@@ -154,7 +154,9 @@ pub async fn list(
     }
     let is_nothing = listing.files.is_empty() && listing.empty_files == 0 && !listing.is_narrowed;
     if is_nothing && settings.throw_on_zero_files {
-        return Err(SourceError::new(SourceErrorKind::NotFound, "the pattern matches no file"));
+        let message = format!("\"{}\" matches no file", store.shown(glob.pattern()));
+        return Err(SourceError::new(SourceErrorKind::NotFound, message)
+            .with_hint("s3_throw_on_zero_files_match = 0 makes that no rows"));
     }
     Ok(listing)
 }

@@ -72,6 +72,8 @@ pub fn location(
     settings: &SourceSettings,
     files: &UserFiles,
 ) -> Result<Location> {
+    refuse_members(&arguments.url)?;
+    refuse_members(&arguments.blob_path)?;
     match arguments.family {
         Family::File => file_location(&arguments.url, files),
         Family::Azure => azure_location(arguments),
@@ -89,6 +91,25 @@ pub fn location(
                 Ok(Location::Web { pages: vec![page], written: arguments.url.clone() })
             }
         },
+    }
+}
+
+/// What names of archives end with that ClickHouse looks into.
+const ARCHIVES: &[&str] = &[
+    ".zip", ".zipx", ".7z", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz", ".tar.bz2",
+    ".tbz",
+];
+
+/// `archive :: member` would be looked for as a key of that name.
+fn refuse_members(written: &str) -> Result<()> {
+    let Some((archive, _)) = written.split_once("::") else { return Ok(()) };
+    let name = archive.trim_end().rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    match ARCHIVES.iter().any(|suffix| name.ends_with(suffix)) {
+        false => Ok(()),
+        true => Err(SourceError::unsupported(format!(
+            "reading a member of the archive \"{name}\" is not supported"
+        ))
+        .with_hint("unpack it first, or name the file itself")),
     }
 }
 
@@ -168,5 +189,19 @@ mod tests {
         let anywhere = UserFiles { anywhere: true, ..inside };
         assert_eq!(pattern("/tmp/x.csv", &anywhere), "tmp/x.csv");
         assert_eq!(pattern("./x.csv", &anywhere), "data/files/x.csv");
+    }
+
+    #[test]
+    fn members_of_archives_are_refused_by_name() {
+        for (written, is_refused) in [
+            ("http://h/b/a.zip :: x/*.csv", true),
+            ("data/A.TAR.GZ::x.csv", true),
+            ("a.7z :: x", true),
+            ("http://h/b/a::b.csv", false),
+            ("http://[::1]/b/a.zip", false),
+            ("a.zip", false),
+        ] {
+            assert_eq!(refuse_members(written).is_err(), is_refused, "{written}");
+        }
     }
 }

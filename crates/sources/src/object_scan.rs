@@ -91,7 +91,10 @@ impl ObjectScanExec {
             Some(positions) => Arc::new(table.schema().project(positions)?),
             None => table.schema(),
         };
-        let streams = table.streams(&files, partitions);
+        let streams = match table.counts_rows(projection.as_deref()) {
+            true => table.streams(&files, partitions).min(files.len()),
+            false => table.streams(&files, partitions),
+        };
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(streams.max(1)),
@@ -203,7 +206,10 @@ impl Scan {
                 let row_groups = self.table.units_of(&self.files, 1, &self.filters).await?;
                 self.in_order(order, row_groups).await?
             }
-            None => self.table.shared(self.table.units_of(&self.files, target, &self.filters).await?),
+            None => {
+                let units = self.table.units_of(&self.files, target, &self.filters).await?;
+                self.table.shared(units, self.projection.as_deref())
+            }
         };
         self.table.expect(&units, self.projection.as_deref()).await?;
         Ok(Mutex::new(units.into()))

@@ -275,12 +275,15 @@ impl ObjectTable {
 
     /// Units of about `target_bytes`, in order, for one statement: large text files come in shares.
     pub async fn shared_units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
-        Ok(self.shared(self.units(target_bytes).await?))
+        Ok(self.shared(self.units(target_bytes).await?, None))
     }
 
     /// The same units with large text files in shares, which are good for one reading.
-    pub(crate) fn shared(&self, units: Vec<SourceUnit>) -> Vec<SourceUnit> {
-        share(units, self.source.format, &self.source.env.settings)
+    pub(crate) fn shared(&self, units: Vec<SourceUnit>, projection: Option<&[usize]>) -> Vec<SourceUnit> {
+        match self.counts_rows(projection) {
+            true => units,
+            false => share(units, self.source.format, &self.source.env.settings),
+        }
     }
 
     /// Units of about `target_bytes`, in order. They mean the same rows whenever they are read.
@@ -387,7 +390,8 @@ impl ObjectTable {
                 false => None,
             };
             let known = key.as_ref().and_then(|key| source.env.schema_cache.get(key)?.rows);
-            let only_constants = output.fields().iter().all(|field| self.constant(field.name()).is_some());
+            let only_constants =
+                output.fields().iter().all(|field| self.file_constant(field.name()).is_some());
             if let (Some(rows), true) = (known, only_constants) {
                 return row_counts::constant_rows(&constants, &output, file, rows, batch_rows);
             }
@@ -428,12 +432,17 @@ impl ObjectTable {
         row_groups.retain(|row_group| live.is_none_or(|live| live.keeps(&footer, &file.path, *row_group)));
         let mut selections = HashMap::new();
         let mut late = None;
+        let counts_rows = self.counts_rows_in(&output);
         if !filters.is_empty() && source.env.settings.parquet_skip_row_groups {
             let prunable = self.row_group_filters(filters);
             row_groups =
                 prunable.iter().fold(row_groups, |kept, filter| filter.keep(&footer, &file.path, kept));
             let decoded = parquet_types::decoded_schema(&footer, &file.path)?;
-            let usable = pages::usable(&self.about_stored_columns(filters), &self.schema, &decoded);
+            // Rows are counted by reading them: then row groups are left out, and no rows inside them.
+            let usable = match counts_rows {
+                true => Vec::new(),
+                false => pages::usable(&self.about_stored_columns(filters), &self.schema, &decoded),
+            };
             if !prunable.is_empty() && !usable.is_empty() && !row_groups.is_empty() {
                 footer = footers.load_with_pages(&reader).await?;
                 selections = pages::selections(&footer, &decoded, &usable, &row_groups);
@@ -462,6 +471,7 @@ impl ObjectTable {
             .of_rows(settings, &source.columns.stored)
     }
 
+    /// A column that is not stored in the files.
     pub(crate) fn constant(&self, name: &str) -> Option<&FileColumn> {
         self.constants.iter().find(|column| column.name() == name)
     }

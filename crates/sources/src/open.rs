@@ -61,6 +61,7 @@ pub fn target(arguments: &ObjectArguments, env: &SourceEnv) -> Result<Target> {
         }
         Location::Azure { container, key, pattern } => {
             let credentials = Credentials::choose(&key, &S3Environment::default(), "");
+            let policy = RetryPolicy::from(&env.settings.for_azure());
             Ok(Target { store: env.stores.container(&container, &credentials, policy)?, key: pattern })
         }
         Location::Web { .. } => {
@@ -113,10 +114,10 @@ pub(crate) async fn open_and_list(
         }
         Location::Azure { container, key, pattern } => {
             let glob = keys_of(&pattern, &container.container)?;
-            let policy = RetryPolicy::from(env.settings.as_ref());
+            let settings = env.settings.for_azure();
+            let policy = RetryPolicy::from(&settings);
             let credentials = Credentials::choose(&key, &S3Environment::default(), "");
             let store = env.stores.container(&container, &credentials, policy)?;
-            let settings = env.settings.for_azure();
             let listing = list(&store, &glob, &settings, &env.progress).await?;
             note_braces(&glob, &listing, notes);
             Ok(Opened { store, listing })
@@ -126,7 +127,9 @@ pub(crate) async fn open_and_list(
                 return Err(SourceError::unsupported(format!("reading a page by {method} is not supported"))
                     .with_hint("leave the method out; POST and PUT are for INSERT INTO FUNCTION url()"));
             }
-            let store = env.stores.pages(pages.clone(), &arguments.headers, env.settings.web)?;
+            let addresses = pages.iter().flat_map(|page| std::iter::once(page).chain(&page.instead));
+            let store =
+                env.stores.pages(addresses.cloned().collect(), &arguments.headers, env.settings.web)?;
             let listing = look(&store, pages, &env.settings, env).await?;
             Ok(Opened { store, listing })
         }
@@ -210,8 +213,15 @@ async fn open_bucket(
         Ok(opened) => return Ok(opened),
         Err(error) => error,
     };
-    if error.kind() != SourceErrorKind::Denied || !matches!(credentials, Credentials::Ambient(_)) {
-        return Err(error);
+    match &credentials {
+        _ if error.kind() != SourceErrorKind::Denied => return Err(error),
+        Credentials::Explicit(_) => return Err(error),
+        Credentials::Ambient(_) => {}
+        Credentials::Anonymous => {
+            return Err(error.with_hint_instead(
+                "the request was not signed: give an access key id and a secret key as arguments, or a named collection",
+            ));
+        }
     }
     match attempt(&bucket, &Credentials::Anonymous).await {
         Ok(opened) => {
@@ -221,7 +231,7 @@ async fn open_bucket(
             );
             Ok(opened)
         }
-        Err(_) => Err(error.with_hint(
+        Err(_) => Err(error.with_hint_instead(
             "the credentials of the environment were refused, and so was a request without a signature",
         )),
     }
@@ -248,19 +258,14 @@ async fn look(
 ) -> Result<Listing> {
     let are_several = pages.len() > 1;
     let keys_seen = pages.len();
-    let heads = pages.into_iter().enumerate().map(|(at, page)| async move {
-        env.progress.add_request();
-        let key = at.to_string();
-        match store.head(&key).await {
-            Ok(found) => Ok(Some(SourceFile {
-                key,
-                path: page.path,
-                file: page.file,
-                bytes: found.bytes,
-                modified: found.modified,
-                etag: found.etag,
-                unwrapped: None,
-            })),
+    let firsts = pages.iter().scan(0, |next, page| {
+        let first = *next;
+        *next += 1 + page.instead.len();
+        Some(first)
+    });
+    let firsts: Vec<usize> = firsts.collect();
+    let heads = firsts.into_iter().zip(pages).map(|(first, page)| async move {
+        match look_at(store, first, page, env).await {
             Err(error)
                 if error.kind() == SourceErrorKind::NotFound
                     && are_several
@@ -268,7 +273,7 @@ async fn look(
             {
                 Ok(None)
             }
-            Err(error) => Err(error),
+            other => other.map(Some),
         }
     });
     let found: Vec<Option<SourceFile>> = stream::iter(heads).buffered(PAGES_IN_FLIGHT).try_collect().await?;
@@ -280,4 +285,33 @@ async fn look(
         }
     }
     Ok(listing)
+}
+
+/// Looks at a page at the first of its addresses that answers; `first` is the number of the first.
+async fn look_at(store: &Arc<Store>, first: usize, page: WebPage, env: &SourceEnv) -> Result<SourceFile> {
+    let others = page.instead.len();
+    let WebPage { path, file, instead, .. } = page;
+    let addresses =
+        std::iter::once((path, file)).chain(instead.into_iter().map(|page| (page.path, page.file)));
+    let mut failed: Option<SourceError> = None;
+    for (at, (path, file)) in addresses.enumerate() {
+        env.progress.add_request();
+        let key = (first + at).to_string();
+        match store.head(&key).await {
+            Ok(found) => {
+                let (bytes, modified, etag) = (found.bytes, found.modified, found.etag);
+                return Ok(SourceFile { key, path, file, bytes, modified, etag, unwrapped: None });
+            }
+            // Which hosts may be asked is not for a choice to find out.
+            Err(error) if error.code() == code::UNACCEPTABLE_URL => return Err(error),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    let failed = failed.unwrap_or_else(|| SourceError::bad_arguments("url() was given no address"));
+    Err(match others {
+        0 => failed,
+        _ => {
+            failed.with_hint_instead(format!("and none of the {others} other addresses of the page answered"))
+        }
+    })
 }

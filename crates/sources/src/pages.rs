@@ -14,6 +14,7 @@ use datafusion::datasource::physical_plan::parquet::{
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use model::type_arrow::from_field;
 use parquet::arrow::arrow_reader::RowSelection;
 use parquet::file::metadata::ParquetMetaData;
 
@@ -36,7 +37,9 @@ pub(crate) fn usable(
         let (Ok(wanted), Ok(stored)) = (table.field_with_name(name), decoded.field_with_name(name)) else {
             return false;
         };
-        wanted.data_type() == stored.data_type() && (wanted.is_nullable() || !stored.is_nullable())
+        // Wide integers lie in files with their lowest byte first, and so do the bounds.
+        let turned = from_field(wanted).is_wide_integer();
+        !turned && wanted.data_type() == stored.data_type() && (wanted.is_nullable() || !stored.is_nullable())
     };
     filters
         .iter()

@@ -84,6 +84,8 @@ struct Stream {
     waiting: VecDeque<usize>,
     fetched: VecDeque<Fetched>,
     current: Option<(ParquetRecordBatchReader, MemoryGrant)>,
+    /// Number in the file of the next row of the current row group, if all of its rows are read.
+    next_row: u64,
     /// A row group is about to be the current one: no other is needed now.
     is_opening: bool,
     /// A batch has been given out, which live filters may have learnt from.
@@ -138,6 +140,7 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
         waiting,
         fetched: VecDeque::new(),
         current: None,
+        next_row: 0,
         is_opening: false,
         has_output: false,
         held: false,
@@ -201,7 +204,9 @@ impl Stream {
                 match decoded {
                     Some(Ok(batch)) => {
                         self.read.reader.progress.add_rows(batch.num_rows());
+                        let rows = u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
                         let batch = self.output(&batch)?;
+                        self.next_row = self.next_row.saturating_add(rows);
                         self.has_output = true;
                         return Ok(Some((batch, self)));
                     }
@@ -228,6 +233,8 @@ impl Stream {
         if !self.keeps(row_group) {
             return Ok(true);
         }
+        let before = self.read.footer.row_groups().iter().take(row_group);
+        self.next_row = before.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum();
         self.grant_decoding(row_group, &mut grant)?;
         if self.holds_back() {
             self.held = true;
@@ -389,7 +396,7 @@ impl Stream {
                         _ => conform(column, field, place)?,
                     }
                 }
-                Origin::Constant(column) => column.values(file, rows)?,
+                Origin::Constant(column) => column.values(file, self.next_row, rows)?,
                 Origin::Missing => missing(field, rows, place)?,
             });
         }

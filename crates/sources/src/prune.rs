@@ -95,6 +95,10 @@ impl GroupStatistics<'_> {
             return None;
         }
         let (from, to) = (bounds.data_type(), wanted.data_type());
+        if from_field(wanted).is_wide_integer() {
+            // The file orders them by their lowest byte.
+            return None;
+        }
         if from == to {
             return Some(bounds);
         }

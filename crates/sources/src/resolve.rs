@@ -47,7 +47,7 @@ pub async fn resolve(
             settings.wanted_files = FileFilter::default();
             let env = SourceEnv { settings: Arc::new(settings), ..env.clone() };
             let table = resolve_wanted(call, &env, structure_hint).await?;
-            table.ok_or_else(no_files)
+            table.ok_or_else(|| no_files(&call.function))
         }
         Err(error) => Err(error),
     }
@@ -71,6 +71,7 @@ async fn resolve_wanted(
     let location = locate(&arguments, env)?;
     let pattern = location.pattern().to_owned();
     let Opened { store, listing } = open_and_list(location, &arguments, env, &mut notes).await?;
+    let nothing = || no_files(&store.shown(if store.pages.is_some() { "0" } else { &pattern }));
     let is_narrowed = listing.is_narrowed;
     let files: Vec<Arc<SourceFile>> = listing.files.into_iter().map(Arc::new).collect();
     let has_format = || Ok::<_, SourceError>(said_format.is_some() || format::by_suffix(&pattern)?.is_some());
@@ -81,7 +82,7 @@ async fn resolve_wanted(
     let format = match (said_format, files.first()) {
         (Some(format), _) => format,
         (None, Some(first)) => found.format(first).await?,
-        (None, None) => format::by_suffix(&pattern)?.ok_or_else(no_files)?,
+        (None, None) => format::by_suffix(&pattern)?.ok_or_else(nothing)?,
     };
     let files = match format {
         FormatKind::Parquet => {
@@ -94,7 +95,7 @@ async fn resolve_wanted(
     let partitions = if env.settings.hive_partitioning { hive::columns(&paths)? } else { Vec::new() };
     let columns = match given {
         Some(columns) => SourceColumns::given(columns, partitions)?,
-        None if files.is_empty() => return Err(no_files()),
+        None if files.is_empty() => return Err(nothing()),
         None => {
             let Some(Inferred { columns, notes: found }) = found.columns(&files, format, is_narrowed).await?
             else {

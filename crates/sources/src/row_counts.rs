@@ -53,7 +53,7 @@ pub(crate) fn constant_rows(
     let found = |name: &str| constants.iter().find(|column| column.name() == name);
     let columns = output.fields().iter().filter_map(|field| found(field.name()));
     let broken = |error: String| SourceError::corrupt(&file.path, error);
-    let whole = columns.map(|column| column.values(file, batch_rows)).collect::<Result<Vec<_>>>()?;
+    let whole = columns.map(|column| column.values(file, 0, batch_rows)).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch_rows));
     let batch = RecordBatch::try_new_with_options(Arc::clone(output), whole, &options)
         .map_err(|error| broken(error.to_string()))?;

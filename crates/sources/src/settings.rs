@@ -68,6 +68,14 @@ pub struct AzureRules {
     pub ignore_missing: bool,
     pub throw_on_zero_files: bool,
     pub skip_empty_files: bool,
+    /// `None`: as for S3.
+    pub retry_attempts: Option<usize>,
+    pub body_retries: usize,
+    pub connect_timeout: Duration,
+    pub request_timeout: Duration,
+    pub redirects_max: usize,
+    pub get_rate: Rate,
+    pub put_rate: Rate,
 }
 
 impl Default for AzureRules {
@@ -77,6 +85,13 @@ impl Default for AzureRules {
             ignore_missing: false,
             throw_on_zero_files: false,
             skip_empty_files: false,
+            retry_attempts: None,
+            body_retries: 4,
+            connect_timeout: Duration::from_secs(1),
+            request_timeout: Duration::from_secs(30),
+            redirects_max: 10,
+            get_rate: Rate::default(),
+            put_rate: Rate::default(),
         }
     }
 }
@@ -275,15 +290,21 @@ impl SourceSettings {
         self
     }
 
-    /// The same settings with Azure's rules of listing.
+    /// The same settings with Azure's rules of listing and of requests.
     pub(crate) fn for_azure(&self) -> Self {
-        let AzureRules { list_page_keys, ignore_missing, throw_on_zero_files, skip_empty_files } = self.azure;
-        let list_page_keys = list_page_keys.clamp(1, 5000);
+        let azure = self.azure;
         SourceSettings {
-            list_page_keys,
-            ignore_missing,
-            throw_on_zero_files,
-            skip_empty_files,
+            list_page_keys: azure.list_page_keys.clamp(1, 5000),
+            ignore_missing: azure.ignore_missing,
+            throw_on_zero_files: azure.throw_on_zero_files,
+            skip_empty_files: azure.skip_empty_files,
+            retry_attempts: azure.retry_attempts.unwrap_or(self.retry_attempts),
+            body_retries: azure.body_retries,
+            connect_timeout: azure.connect_timeout,
+            request_timeout: azure.request_timeout,
+            redirects_max: azure.redirects_max,
+            get_rate: azure.get_rate,
+            put_rate: azure.put_rate,
             ..self.clone()
         }
     }

@@ -22,6 +22,7 @@ use crate::attempts::{Attempts, Failure};
 use crate::download::{Arrived, Download};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::lane::RequestKind;
+use crate::odd_keys::{OddKeys, split, unmarked};
 use crate::store_errors::{read_error, store_error};
 use crate::verdict::Verdict;
 use crate::web_store::WebPages;
@@ -49,6 +50,8 @@ pub struct Store {
     pub(crate) bucket: Option<Arc<dyn PaginatedListStore>>,
     /// The same client for uploads in parts; `None` where there are none.
     pub(crate) uploads: Option<Arc<dyn MultipartStore>>,
+    /// Of a bucket: for keys that a path cannot spell.
+    pub(crate) odd_keys: Option<OddKeys>,
     /// Of `url()`: keys are numbers of pages.
     pub(crate) pages: Option<Arc<WebPages>>,
     /// `?versionId=`.
@@ -62,6 +65,13 @@ pub struct Store {
     pub(crate) runtimes: Runtimes,
     /// How requests to a bucket are made; local files are asked once.
     pub(crate) attempts: Attempts,
+}
+
+/// Whom to ask for a key, and by which path.
+pub(crate) struct Addressed {
+    pub objects: Arc<dyn ObjectStore>,
+    pub uploads: Option<Arc<dyn MultipartStore>>,
+    pub path: Path,
 }
 
 impl std::fmt::Debug for Store {
@@ -97,10 +107,11 @@ impl Store {
 
     /// Size, time and ETag of one key.
     pub async fn head(&self, key: &str) -> Result<ListedObject> {
-        let (objects, path) = (Arc::clone(&self.objects), self.path(key)?);
+        let Addressed { objects, path, .. } = self.addressed(key)?;
+        let of_key = |meta: ObjectMeta| ListedObject { key: key.to_owned(), ..info(meta) };
         if self.bucket.is_none() {
             let answer = self.on_io("source head", async move { objects.head(&path).await }).await?;
-            return answer.map(info).map_err(|error| self.missing_file(&error, key));
+            return answer.map(of_key).map_err(|error| self.missing_file(&error, key));
         }
         let (attempts, shown, version) = (self.attempts.clone(), self.shown(key), self.version.clone());
         let head = async move {
@@ -108,7 +119,7 @@ impl Store {
             let options = GetOptions { head: true, version: version.clone(), ..GetOptions::default() };
             let ask = || async { Ok(objects.get_opts(&path, options.clone()).await?) };
             let error = match attempts.run(RequestKind::List, show, ask).await {
-                Ok(answer) => return Ok(info(answer.meta)),
+                Ok(answer) => return Ok(answer.meta),
                 Err(error) => error,
             };
             if !matches!(error.http_status(), Some(300..=499)) {
@@ -120,7 +131,7 @@ impl Store {
             let ask = || async { Ok(objects.get_opts(&path, options.clone()).await?) };
             Err(attempts.run(RequestKind::Get, show, ask).await.err().unwrap_or(error))
         };
-        self.on_io("source head", head).await?
+        self.on_io("source head", head).await?.map(of_key)
     }
 
     fn missing_file(&self, error: &object_store::Error, key: &str) -> SourceError {
@@ -140,7 +151,7 @@ impl Store {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
-        let (objects, path) = (Arc::clone(&self.objects), self.path(key)?);
+        let Addressed { objects, path, .. } = self.addressed(key)?;
         if self.bucket.is_none() {
             return self.get_once(key, &path, range, etag).await;
         }
@@ -207,7 +218,8 @@ impl Store {
             attempts.run(RequestKind::List, show, ask).await
         };
         let answer = self.on_io("source list", list).await??;
-        let objects = answer.result.objects.into_iter().map(info).collect();
+        let of_page = |meta: ObjectMeta| ListedObject { key: unmarked(meta.location.as_ref()), ..info(meta) };
+        let objects = answer.result.objects.into_iter().map(of_page).collect();
         Ok(Page { objects, next: answer.page_token })
     }
 
@@ -231,14 +243,27 @@ impl Store {
         };
         let answer = self.on_io("source folders", list).await??;
         let whole = answer.page_token.is_none() && answer.result.objects.is_empty();
-        let folders = answer.result.common_prefixes.into_iter().map(|folder| format!("{folder}/"));
+        let folders =
+            answer.result.common_prefixes.into_iter().map(|folder| format!("{}/", unmarked(folder.as_ref())));
         Ok(whole.then(|| folders.collect()))
     }
 
-    /// The same, addressed exactly: keys are not escaped here, the client does it.
-    pub(crate) fn path(&self, key: &str) -> Result<Path> {
-        Path::parse(key).map_err(|error| {
+    /// Addressed exactly: keys are not escaped here, the client does it.
+    pub(crate) fn addressed(&self, key: &str) -> Result<Addressed> {
+        let (front, rest) = match (&self.odd_keys, split(key)) {
+            (Some(odd), Some((front, rest))) => (Some(odd.client(front)?), rest),
+            _ => (None, key),
+        };
+        let path = Path::parse(rest).map_err(|error| {
             SourceError::bad_arguments(format!("key \"{}\" cannot be addressed: {error}", self.shown(key)))
+        })?;
+        Ok(match front {
+            Some(client) => Addressed {
+                objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
+                uploads: Some(client),
+                path,
+            },
+            None => Addressed { objects: Arc::clone(&self.objects), uploads: self.uploads.clone(), path },
         })
     }
 

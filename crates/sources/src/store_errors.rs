@@ -20,6 +20,7 @@ pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option
     let bucket = shown.split('/').next().unwrap_or(shown);
     let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
         (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (_, Some(code), _) if refusal(code).is_some() => refused(shown, code),
         (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
             SourceError::new(SourceErrorKind::NotFound, format!("key \"{shown}\" does not exist"))
         }
@@ -27,7 +28,6 @@ pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option
             SourceErrorKind::Changed,
             format!("\"{shown}\" was replaced while it was being read: its ETag changed"),
         ),
-        (_, Some(code), _) if stale(code).is_some() => stale_access(shown, code),
         _ if denied(error, &answer) => no_access(shown),
         _ => unavailable(error, &answer, &format!("reading \"{shown}\"")),
     };
@@ -46,7 +46,7 @@ pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &st
     let answer = answer_of(error);
     let built = match (answer.s3_code.as_deref(), answer.http_status) {
         (Some("NoSuchBucket"), _) | (None, Some(404)) => no_bucket(bucket),
-        (Some(code), _) if stale(code).is_some() => stale_access(&format!("{bucket}/{prefix}"), code),
+        (Some(code), _) if refusal(code).is_some() => refused(&format!("{bucket}/{prefix}"), code),
         _ if denied(error, &answer) => no_access(&format!("{bucket}/{prefix}")),
         _ => unavailable(error, &answer, &format!("listing \"{bucket}/{prefix}\"")),
     };
@@ -59,6 +59,7 @@ pub(crate) fn write_error(error: &object_store::Error, shown: &str) -> SourceErr
     let bucket = shown.split('/').next().unwrap_or(shown);
     let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
         (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (_, Some(code), _) if refusal(code).is_some() => refused(shown, code),
         (_, Some("NoSuchUpload"), _) | (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
             SourceError::new(SourceErrorKind::NotFound, format!("the upload of \"{shown}\" does not exist"))
         }
@@ -86,8 +87,8 @@ fn no_access(shown: &str) -> SourceError {
         .with_hint("give other credentials, or NOSIGN for a public bucket")
 }
 
-/// What to do about credentials that were right once.
-fn stale(s3_code: &str) -> Option<&'static str> {
+/// What to do about credentials that a store names as the trouble, whatever status it says so with.
+fn refusal(s3_code: &str) -> Option<&'static str> {
     match s3_code {
         "RequestTimeTooSkewed" | "RequestExpired" => Some(
             "the clock of this machine and the store's differ by more than the store bears: set the clock",
@@ -95,27 +96,33 @@ fn stale(s3_code: &str) -> Option<&'static str> {
         "ExpiredToken" | "TokenRefreshRequired" => {
             Some("the session token has expired: give new credentials and run the statement again")
         }
+        "InvalidToken" => {
+            Some("the store does not know the session token: give the one of these credentials")
+        }
+        "InvalidAccessKeyId" | "XAdminUserNotFound" => Some(
+            "the store does not know the access key id: give other credentials, or NOSIGN for a public bucket",
+        ),
+        "SignatureDoesNotMatch" => Some(
+            "the secret key is not the one of this access key id: give other credentials, or NOSIGN for a public bucket",
+        ),
         _ => None,
     }
 }
 
-fn stale_access(shown: &str, s3_code: &str) -> SourceError {
+fn refused(shown: &str, s3_code: &str) -> SourceError {
     SourceError::new(SourceErrorKind::Denied, format!("access to \"{shown}\" was denied"))
-        .with_hint(stale(s3_code).unwrap_or_default())
+        .with_hint(refusal(s3_code).unwrap_or_default())
 }
 
 fn denied(error: &object_store::Error, answer: &StoreAnswer) -> bool {
     use object_store::Error::{PermissionDenied, Unauthenticated};
     matches!(error, PermissionDenied { .. } | Unauthenticated { .. })
         || matches!(answer.http_status, Some(401 | 403))
-        || matches!(
-            answer.s3_code.as_deref(),
-            Some("InvalidAccessKeyId" | "SignatureDoesNotMatch" | "AccessDenied")
-        )
+        || answer.s3_code.as_deref() == Some("AccessDenied")
 }
 
 fn unavailable(error: &object_store::Error, answer: &StoreAnswer, doing: &str) -> SourceError {
-    let text = answer.message.clone().unwrap_or_else(|| text_of(error));
+    let text = answer.message.clone().unwrap_or_else(|| without_client(&text_of(error)));
     let cut: String = text.chars().take(FOREIGN_TEXT_MAX).collect();
     let message = format!("{doing} failed: {cut}");
     SourceError::new(SourceErrorKind::Unavailable, message)
@@ -141,6 +148,30 @@ fn text_of(error: &object_store::Error) -> String {
         }
     }
     text
+}
+
+/// What kept a request from arriving, in our words: libraries name neither the host nor what to do.
+///
+/// `text` is everything they say, `host` whom they should have reached, with its port.
+pub(crate) fn no_connection(text: &str, host: &str) -> Option<String> {
+    let says = |words: &str| text.contains(words);
+    if says("dns error") || says("failed to lookup address") {
+        return Some(format!("the host of \"{host}\" is not known to the name server"));
+    }
+    if says("InvalidContentType") || says("wrong version number") {
+        return Some(format!("\"{host}\" does not speak TLS: write http:// instead of https://"));
+    }
+    if says("Connection refused") {
+        return Some(format!("\"{host}\" refuses connections: nobody listens there"));
+    }
+    None
+}
+
+/// The text of an error without what the client wraps around it.
+fn without_client(text: &str) -> String {
+    let Some((asked, said)) = text.split_once(" - HTTP error: ") else { return text.to_owned() };
+    let host = between(asked, "://", "/").unwrap_or_default();
+    no_connection(said, host).unwrap_or_else(|| said.trim_start_matches("error sending request: ").to_owned())
 }
 
 fn answer_of(error: &object_store::Error) -> StoreAnswer {
@@ -191,6 +222,33 @@ mod tests {
     }
 
     #[test]
+    fn who_was_not_reached_is_named() {
+        let trouble = "HTTP error: error sending request: client error (Connect): ";
+        for (url, said, expected) in [
+            (
+                "http://nowhere.invalid/b/k",
+                "dns error: failed to lookup address information: Name or service not known",
+                "the host of \"nowhere.invalid\" is not known to the name server",
+            ),
+            (
+                "http://127.0.0.1:1/b/k",
+                "tcp connect error: Connection refused (os error 111)",
+                "\"127.0.0.1:1\" refuses connections: nobody listens there",
+            ),
+            (
+                "https://h:9000/b/k",
+                "received corrupt message of type InvalidContentType",
+                "\"h:9000\" does not speak TLS: write http:// instead of https://",
+            ),
+            ("http://h/b/k", "reset by peer", "client error (Connect): reset by peer"),
+        ] {
+            let told = error(&format!("Error performing HEAD {url} in 1.1ms - {trouble}{said}"));
+            let read = read_error(&told, "b/k", None);
+            assert_eq!(read.to_string(), format!("reading \"b/k\" failed: {expected}"));
+        }
+    }
+
+    #[test]
     fn kinds_follow_what_the_server_said() {
         let with = |code: &str, status: u16| {
             error(&format!("non-2xx status code: {status} X: <Error><Code>{code}</Code></Error>"))
@@ -199,7 +257,11 @@ mod tests {
             ("NoSuchBucket", 404, SourceErrorKind::NotFound, "bucket \"b\""),
             ("NoSuchKey", 404, SourceErrorKind::NotFound, "key \"b/k\""),
             ("AccessDenied", 403, SourceErrorKind::Denied, "denied"),
-            ("SignatureDoesNotMatch", 403, SourceErrorKind::Denied, "NOSIGN"),
+            ("SignatureDoesNotMatch", 403, SourceErrorKind::Denied, "secret key"),
+            ("InvalidAccessKeyId", 403, SourceErrorKind::Denied, "NOSIGN"),
+            ("XAdminUserNotFound", 404, SourceErrorKind::Denied, "access key id"),
+            ("ExpiredToken", 400, SourceErrorKind::Denied, "has expired"),
+            ("InvalidToken", 400, SourceErrorKind::Denied, "session token"),
             ("PreconditionFailed", 412, SourceErrorKind::Changed, "ETag changed"),
             ("InternalError", 500, SourceErrorKind::Unavailable, "failed"),
         ] {
@@ -207,6 +269,8 @@ mod tests {
             assert_eq!(read.kind(), kind, "{code}");
             assert!(read.to_string().contains(words), "{read}");
             assert_eq!((read.http_status(), read.s3_code()), (Some(status), Some(code)));
+            let written = write_error(&with(code, status), "b/k");
+            assert!(kind != SourceErrorKind::Denied || written.kind() == kind, "{written}");
         }
         assert!(
             store_error(&with("NoSuchBucket", 404), "b", "p").to_string().contains("bucket \"b\" does not")

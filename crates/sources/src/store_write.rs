@@ -9,12 +9,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::ExportObject;
 use object_store::multipart::{MultipartStore, PartId};
+use object_store::path::Path;
 use object_store::{PutMode, PutOptions};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::lane::RequestKind;
-use crate::store::Store;
+use crate::store::{Addressed, Store};
 use crate::store_errors::write_error;
 
 /// A part on its way; dropping it gives the request up.
@@ -63,7 +64,7 @@ impl Store {
 
     /// Also tells how many requests it took.
     async fn put_as(&self, key: &str, content: Bytes, mode: PutMode) -> Result<(Result<()>, usize)> {
-        let (objects, path, shown) = (Arc::clone(&self.objects), self.path(key)?, self.shown(key));
+        let (Addressed { objects, path, .. }, shown) = (self.addressed(key)?, self.shown(key));
         let attempts = self.attempts.clone();
         let put = async move {
             let mut requests = 0;
@@ -83,7 +84,7 @@ impl Store {
     /// Begins an upload; its id is all that finishing or aborting it needs. When an answer is lost, an upload nobody knows
     /// of stays behind; it shows nothing, and a bucket's lifecycle rule removes it.
     pub(crate) async fn create_upload(&self, key: &str) -> Result<String> {
-        let (uploads, path, shown) = (self.uploads()?, self.path(key)?, self.shown(key));
+        let (uploads, path, shown) = self.uploads_to(key)?;
         let attempts = self.attempts.clone();
         let create = async move {
             let show = |error: &object_store::Error| write_error(error, &shown);
@@ -101,7 +102,7 @@ impl Store {
         index: usize,
         content: Bytes,
     ) -> Result<PartRequest> {
-        let (uploads, path, shown) = (self.uploads()?, self.path(key)?, self.shown(key));
+        let (uploads, path, shown) = self.uploads_to(key)?;
         let (attempts, upload) = (self.attempts.clone(), upload.to_owned());
         let request = async move {
             let show = |error: &object_store::Error| write_error(error, &shown);
@@ -122,7 +123,7 @@ impl Store {
     /// it any more.
     pub(crate) async fn complete_upload(&self, object: &ExportObject) -> Result<()> {
         let key = &*object.key;
-        let (uploads, path, shown) = (self.uploads()?, self.path(key)?, self.shown(key));
+        let (uploads, path, shown) = self.uploads_to(key)?;
         let (attempts, id) = (self.attempts.clone(), object.upload.to_string());
         let named = |part: &Arc<str>| PartId { content_id: part.to_string() };
         let parts: Vec<PartId> = object.parts.iter().map(named).collect();
@@ -156,7 +157,7 @@ impl Store {
 
     /// Gives an upload up; one that is gone already is given up.
     pub(crate) async fn abort_upload(&self, key: &str, upload: &str) -> Result<()> {
-        let (uploads, path, shown) = (self.uploads()?, self.path(key)?, self.shown(key));
+        let (uploads, path, shown) = self.uploads_to(key)?;
         let (attempts, id) = (self.attempts.clone(), upload.to_owned());
         let abort = async move {
             let show = |error: &object_store::Error| write_error(error, &shown);
@@ -178,10 +179,13 @@ impl Store {
         }
     }
 
-    fn uploads(&self) -> Result<Arc<dyn MultipartStore>> {
-        self.uploads.clone().ok_or_else(|| {
+    /// Who takes the parts of a key, by which path, and how it is shown.
+    fn uploads_to(&self, key: &str) -> Result<(Arc<dyn MultipartStore>, Path, String)> {
+        let Addressed { uploads, path, .. } = self.addressed(key)?;
+        let uploads = uploads.ok_or_else(|| {
             SourceError::unsupported(format!("\"{}\" takes no uploads in parts", self.identity()))
-        })
+        })?;
+        Ok((uploads, path, self.shown(key)))
     }
 }
 

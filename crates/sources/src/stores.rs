@@ -23,6 +23,7 @@ use crate::error::{Result, SourceError};
 use crate::hosts::HostFilter;
 use crate::lane::Lane;
 use crate::location::{BucketLocation, ContainerLocation};
+use crate::odd_keys::{OddKeys, in_url};
 use crate::settings::{SourceSettings, WebPolicy};
 use crate::store::Store;
 use crate::web_location::WebPage;
@@ -78,6 +79,7 @@ impl StoreCache {
             objects: Arc::new(LocalFileSystem::new()),
             bucket: None,
             uploads: None,
+            odd_keys: None,
             pages: None,
             version: None,
             storage: "File",
@@ -112,11 +114,16 @@ impl StoreCache {
             let identity = format!("{}/{}", bucket.endpoint, bucket.bucket);
             let has_token = credentials.key().is_some_and(|key| key.session_token.is_some());
             let connector = self.connector(policy, has_token || !bucket.headers.is_empty());
-            let client = Arc::new(s3_client(bucket, credentials, &connector)?);
+            let client = Arc::new(s3_client(bucket, None, credentials, &connector)?);
+            let (of_odd, secret) = (bucket.clone(), credentials.clone());
+            let odd_keys = OddKeys::new(move |front| {
+                Ok(Arc::new(s3_client(&of_odd, Some(front), &secret, &connector)?))
+            });
             Ok(Store {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
                 uploads: Some(client),
+                odd_keys: Some(odd_keys),
                 pages: None,
                 version: bucket.version.clone(),
                 storage: "S3",
@@ -144,6 +151,7 @@ impl StoreCache {
                 objects: Arc::clone(&client) as Arc<dyn ObjectStore>,
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
                 uploads: Some(client),
+                odd_keys: None,
                 pages: None,
                 version: None,
                 storage: "Azure",
@@ -178,6 +186,7 @@ impl StoreCache {
             objects: Arc::clone(&pages) as Arc<dyn ObjectStore>,
             bucket: None,
             uploads: None,
+            odd_keys: None,
             pages: Some(pages),
             version: None,
             storage: "URL",
@@ -269,17 +278,25 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
+/// With a `front`, the client of keys that begin with it and a `/`.
 fn s3_client(
     bucket: &BucketLocation,
+    front: Option<&str>,
     credentials: &Credentials,
     connector: &WatchedConnector,
 ) -> Result<AmazonS3> {
     let options =
         ClientOptions::new().with_allow_http(true).with_default_headers(header_map(&bucket.headers)?);
+    let address = match (front, bucket.virtual_host) {
+        (None, _) => bucket.endpoint.clone(),
+        (Some(front), true) => format!("{}/{}", bucket.endpoint, in_url(front)),
+        (Some(front), false) => format!("{}/{}/{}", bucket.endpoint, bucket.bucket, in_url(front)),
+    };
     let mut builder = AmazonS3Builder::new()
-        .with_endpoint(&bucket.endpoint)
+        .with_endpoint(address)
         .with_bucket_name(&bucket.bucket)
-        .with_virtual_hosted_style_request(bucket.virtual_host)
+        // Then the endpoint is all that stands in front of the path.
+        .with_virtual_hosted_style_request(bucket.virtual_host || front.is_some())
         .with_region(bucket.region.as_deref().unwrap_or("us-east-1"))
         .with_http_connector(connector.clone())
         .with_client_options(options)

@@ -117,6 +117,8 @@ struct Parsing {
     /// Of `rest`: what a binary file declares it needs is held until it is there.
     rest_grant: MemoryGrant,
     parsed: VecDeque<RecordBatch>,
+    /// Number in the file of the next row given out, where one stream reads it alone.
+    next_row: u64,
     /// Rows skipped so far that the statement knows of.
     rejected: u64,
     ended: bool,
@@ -140,6 +142,12 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
     let read = Arc::new(read);
     let (input, counts_file) = match share {
         Some(share) => {
+            if read.output.fields().iter().any(|field| {
+                read.constants.iter().any(|column| column.counts_rows() && column.name() == field.name())
+            }) {
+                let message = "rows of a part of a text file have no numbers";
+                return Err(SourceError::corrupt(&read.reader.file.path, message));
+            }
             share.open(|| cut_plan(&read, &parsed_schema))?;
             (Input::Shared(share, parsed_schema), false)
         }
@@ -150,8 +158,18 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
     };
     let (rest, parsed) = (BytesMut::new(), VecDeque::new());
     let rest_grant = read.memory.empty_grant("source rows");
-    let parsing =
-        Parsing { read, places, input, rest, rest_grant, parsed, rejected: 0, ended: false, counts_file };
+    let parsing = Parsing {
+        read,
+        places,
+        input,
+        rest,
+        rest_grant,
+        parsed,
+        next_row: 0,
+        rejected: 0,
+        ended: false,
+        counts_file,
+    };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
 }
 
@@ -234,7 +252,9 @@ impl Parsing {
         loop {
             if let Some(batch) = self.parsed.pop_front() {
                 self.read.reader.progress.add_rows(batch.num_rows());
+                let rows = u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
                 let batch = self.output(&batch)?;
+                self.next_row = self.next_row.saturating_add(rows);
                 return Ok(Some((batch, self)));
             }
             if self.ended {
@@ -360,7 +380,7 @@ impl Parsing {
             let constant = |column: &&FileColumn| column.name() == field.name();
             columns.push(match (place, self.read.constants.iter().find(constant)) {
                 (Some(place), _) => Arc::clone(parsed.column(*place)),
-                (None, Some(column)) => column.values(file, parsed.num_rows())?,
+                (None, Some(column)) => column.values(file, self.next_row, parsed.num_rows())?,
                 (None, None) => {
                     return Err(broken(format!("column \"{}\" is not in the file", field.name())));
                 }

@@ -52,7 +52,7 @@ pub(crate) fn verdict(error: &object_store::Error, status: Option<u16>, s3_code:
     }
     let told = causes(error).find_map(|cause| cause.downcast_ref::<HttpError>().map(HttpError::kind));
     match told {
-        Some(_) if says_no_such_host(error) => Verdict::AFew,
+        Some(_) if says_wrong_address(error) => Verdict::AFew,
         Some(HttpErrorKind::Decode) => Verdict::AFew,
         Some(_) => Verdict::Again,
         // An answer arrived and the client could not read it: garbage in a listing, a range nobody asked for.
@@ -61,11 +61,14 @@ pub(crate) fn verdict(error: &object_store::Error, status: Option<u16>, s3_code:
     }
 }
 
-/// A name that is written wrong never resolves; a resolver that is restarted does, soon.
-fn says_no_such_host(error: &object_store::Error) -> bool {
+/// A name that is written wrong never resolves; a resolver that is restarted does, soon. Whoever answers TLS with plain
+/// text will do so again, unless it is a proxy that starts.
+fn says_wrong_address(error: &object_store::Error) -> bool {
     causes(error).any(|cause| {
         let text = cause.to_string();
-        text.contains("dns error") || text.contains("failed to lookup address")
+        ["dns error", "failed to lookup address", "InvalidContentType"]
+            .iter()
+            .any(|words| text.contains(words))
     })
 }
 
@@ -125,6 +128,7 @@ mod tests {
             (HttpErrorKind::Timeout, "silent", Verdict::Again),
             (HttpErrorKind::Interrupted, "reset by peer", Verdict::Again),
             (HttpErrorKind::Connect, "dns error: failed to lookup address information", Verdict::AFew),
+            (HttpErrorKind::Connect, "received corrupt message of type InvalidContentType", Verdict::AFew),
             (HttpErrorKind::Decode, "not XML", Verdict::AFew),
         ] {
             assert_eq!(verdict(&http(kind, text), None, None), expected, "{text}");

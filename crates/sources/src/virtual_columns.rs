@@ -1,12 +1,12 @@
 //! `_path`, `_file`, `_size`, `_time`, `_etag`, and partitions in paths: what is known of a row without reading its
-//! file.
+//! file. `_row_number` is the one that whoever reads the file has to count.
 //!
 //! Invariant: a column of the file with the same name hides the virtual one; virtual columns are no part of `*`.
 //! Must not know: how rows are read.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, StringViewArray};
+use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use datafusion::common::ScalarValue;
 use model::ColumnType;
 use model::type_arrow::to_field;
@@ -23,15 +23,18 @@ pub enum VirtualColumn {
     Size,
     Time,
     Etag,
+    /// Of the row in its file, the first being 0.
+    RowNumber,
 }
 
 impl VirtualColumn {
-    pub const ALL: [VirtualColumn; 5] = [
+    pub const ALL: [VirtualColumn; 6] = [
         VirtualColumn::Path,
         VirtualColumn::File,
         VirtualColumn::Size,
         VirtualColumn::Time,
         VirtualColumn::Etag,
+        VirtualColumn::RowNumber,
     ];
 
     pub fn name(self) -> &'static str {
@@ -41,6 +44,7 @@ impl VirtualColumn {
             VirtualColumn::Size => "_size",
             VirtualColumn::Time => "_time",
             VirtualColumn::Etag => "_etag",
+            VirtualColumn::RowNumber => "_row_number",
         }
     }
 
@@ -54,11 +58,12 @@ impl VirtualColumn {
                 ColumnType::LowCardinality(Box::new(ColumnType::String))
             }
             VirtualColumn::Size => ColumnType::UInt64.nullable(),
+            VirtualColumn::RowNumber => ColumnType::Int64.nullable(),
             VirtualColumn::Time => ColumnType::DateTime { time_zone: None }.nullable(),
         }
     }
 
-    /// The value in every row of a file.
+    /// The value in every row of a file; NULL where rows differ.
     pub(crate) fn value(self, file: &SourceFile) -> ScalarValue {
         match self {
             VirtualColumn::Path => ScalarValue::Utf8View(Some(file.path.clone())),
@@ -68,11 +73,12 @@ impl VirtualColumn {
                 ScalarValue::TimestampSecond(file.modified.map(|modified| modified.timestamp()), None)
             }
             VirtualColumn::Etag => ScalarValue::Utf8View(Some(file.etag.clone().unwrap_or_default())),
+            VirtualColumn::RowNumber => ScalarValue::Int64(None),
         }
     }
 }
 
-/// A column that has one value in all rows of a file.
+/// A column that is not stored in files; but for row numbers it has one value in all rows of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FileColumn {
     Virtual(VirtualColumn),
@@ -94,6 +100,11 @@ impl FileColumn {
         }
     }
 
+    /// Whether rows of one file differ in it.
+    pub(crate) fn counts_rows(&self) -> bool {
+        *self == FileColumn::Virtual(VirtualColumn::RowNumber)
+    }
+
     /// # Errors
     /// The path's text does not fit the type the column was given.
     pub(crate) fn value(&self, file: &SourceFile) -> Result<ScalarValue> {
@@ -109,8 +120,12 @@ impl FileColumn {
             .map_err(|error| SourceError::bad_arguments(format!("partition \"{}\": {error}", column.name)))
     }
 
-    /// The value in each of `rows` rows.
-    pub(crate) fn values(&self, file: &SourceFile, rows: usize) -> Result<ArrayRef> {
+    /// The value in each of `rows` rows, of which the first has the number `first` in its file.
+    pub(crate) fn values(&self, file: &SourceFile, first: u64, rows: usize) -> Result<ArrayRef> {
+        if self.counts_rows() {
+            let numbers = (first..).map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+            return Ok(Arc::new(Int64Array::from_iter_values(numbers.take(rows))));
+        }
         let value = self.value(file)?;
         value
             .to_array_of_size(rows)

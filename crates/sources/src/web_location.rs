@@ -1,7 +1,9 @@
-//! URLs of `url()`: braces expanded into pages.
+//! URLs of `url()`: braces expanded into pages, `{a|b}` into addresses of one page.
 //!
 //! Pure. Invariant: a page is shown without its query string and without a password. Nothing is listed, so `*` in a
 //! path is an error. Must not know: clients.
+
+use std::collections::HashSet;
 
 use url::Url;
 
@@ -20,6 +22,8 @@ pub struct WebPage {
     pub path: String,
     /// The column `_file`.
     pub file: String,
+    /// `{a|b}`: what is asked if this address has no answer, in this order.
+    pub instead: Vec<WebPage>,
 }
 
 impl std::fmt::Debug for WebPage {
@@ -48,7 +52,7 @@ impl WebPage {
         }
         let path = url.path().to_owned();
         let file = path.rsplit('/').next().unwrap_or(&path).to_owned();
-        Ok(WebPage { url, shown, path, file })
+        Ok(WebPage { url, shown, path, file, instead: Vec::new() })
     }
 
     /// The page of a presigned URL of a bucket: `_path` is `bucket/key`.
@@ -78,24 +82,32 @@ pub fn web_pages(text: &str, pages_max: u64) -> Result<Vec<WebPage>> {
         ))
         .with_hint("raise the setting, or read fewer pages in one statement"));
     }
-    if let Some(choice) = pieces.iter().find_map(Piece::failover) {
-        return Err(SourceError::unsupported(format!(
-            "{{{choice}}} in URL \"{shown}\": a choice between addresses of one page is not supported; write one of them"
-        )));
-    }
-    let mut texts = vec![String::new()];
+    let mut pages = vec![vec![String::new()]];
     for piece in &pieces {
         if let Piece::Literal(more) = piece {
             // In place: a URL of many pieces would otherwise be copied once for each.
-            texts.iter_mut().for_each(|text| text.push_str(more));
+            pages.iter_mut().flatten().for_each(|text| text.push_str(more));
             continue;
         }
         let more = piece.texts();
-        texts = texts.iter().flat_map(|text| more.iter().map(move |more| format!("{text}{more}"))).collect();
+        pages =
+            pages.iter().flat_map(|page| more.iter().map(move |choices| with_each(page, choices))).collect();
     }
-    let mut seen = std::collections::HashSet::new();
-    texts.retain(|text| seen.insert(text.clone()));
-    texts.iter().map(|text| WebPage::new(text)).collect()
+    let mut seen = HashSet::new();
+    pages.retain(|addresses| seen.insert(addresses.clone()));
+    pages.iter().map(|addresses| page_of(addresses)).collect()
+}
+
+/// Every address of a page with every choice behind it.
+fn with_each(addresses: &[String], choices: &[String]) -> Vec<String> {
+    addresses.iter().flat_map(|text| choices.iter().map(move |more| format!("{text}{more}"))).collect()
+}
+
+/// A page that may be had from any of these addresses.
+fn page_of(addresses: &[String]) -> Result<WebPage> {
+    let mut pages = addresses.iter().map(|text| WebPage::new(text)).collect::<Result<Vec<_>>>()?.into_iter();
+    let first = pages.next().ok_or_else(|| SourceError::bad_arguments("url() was given no address"))?;
+    Ok(WebPage { instead: pages.collect(), ..first })
 }
 
 enum Piece<'a> {
@@ -108,24 +120,23 @@ impl Piece<'_> {
     fn count(&self) -> u64 {
         match self {
             Piece::Literal(_) => 1,
-            Piece::Alternatives(all) => u64::try_from(all.len()).unwrap_or(u64::MAX),
+            Piece::Alternatives(all) => {
+                let choices = all.iter().map(|text| text.split('|').count()).sum::<usize>();
+                u64::try_from(choices).unwrap_or(u64::MAX)
+            }
             Piece::Numbers { first, last, .. } => first.abs_diff(*last).saturating_add(1),
         }
     }
 
-    fn failover(&self) -> Option<&str> {
+    /// Of each page the choices between its addresses.
+    fn texts(&self) -> Vec<Vec<String>> {
         match self {
-            Piece::Alternatives(all) => all.iter().copied().find(|text| text.contains('|')),
-            _ => None,
-        }
-    }
-
-    fn texts(&self) -> Vec<String> {
-        match self {
-            Piece::Literal(text) => vec![(*text).to_owned()],
-            Piece::Alternatives(all) => all.iter().map(|text| (*text).to_owned()).collect(),
+            Piece::Literal(text) => vec![vec![(*text).to_owned()]],
+            Piece::Alternatives(all) => {
+                all.iter().map(|text| text.split('|').map(str::to_owned).collect()).collect()
+            }
             Piece::Numbers { first, last, width } => {
-                let numbers = (*first.min(last)..=*first.max(last)).map(|n| format!("{n:0width$}"));
+                let numbers = (*first.min(last)..=*first.max(last)).map(|n| vec![format!("{n:0width$}")]);
                 if first > last { numbers.rev().collect() } else { numbers.collect() }
             }
         }
@@ -166,9 +177,14 @@ fn numbers(body: &str) -> Option<Piece<'_>> {
 mod tests {
     use super::*;
 
+    fn addresses(page: &WebPage) -> String {
+        let instead = page.instead.iter().map(|other| format!("|{}", other.url));
+        std::iter::once(page.url.to_string()).chain(instead).collect()
+    }
+
     fn shown(text: &str) -> String {
         match web_pages(text, 1000) {
-            Ok(pages) => pages.iter().map(|page| page.url.to_string()).collect::<Vec<_>>().join(" "),
+            Ok(pages) => pages.iter().map(addresses).collect::<Vec<_>>().join(" "),
             Err(error) => format!("{} {error}", error.code()),
         }
     }
@@ -186,6 +202,10 @@ mod tests {
                 "http://x:81/1?q=* http://x:81/2?q=* http://y:81/1?q=* http://y:81/2?q=*",
             ),
             ("http://h/?a=1&b=2", "http://h/?a=1&b=2"),
+            ("http://{x|y}/a", "http://x/a|http://y/a"),
+            ("http://{x|y}/{a|b,c}", "http://x/a|http://x/b|http://y/a|http://y/b http://x/c|http://y/c"),
+            ("http://h:{81|82}/{1..2}", "http://h:81/1|http://h:82/1 http://h:81/2|http://h:82/2"),
+            ("http://h/a|b", "http://h/a|b"),
         ] {
             assert_eq!(shown(text), expected);
         }
@@ -203,7 +223,8 @@ mod tests {
             ("http://h/{a", "partner"),
             ("http://h/a}", "partner"),
             ("http://h/{a,{b,c}}", "partner"),
-            ("http://h/{a|b}", "48"),
+            ("http://h/{a|*}", "not listed"),
+            ("http://h/{1..600}{a|b}", "stand for 1200"),
             ("http://h/*.csv", "not listed"),
             ("ftp://h/x", "ftp"),
             ("h/x", "cannot be read"),
@@ -218,6 +239,6 @@ mod tests {
         let page = WebPage::new("https://u:s3cr3t@h/a/b%20c.csv?sig=s3cr3t").unwrap();
         assert_eq!(format!("{page:?}"), "https://[HIDDEN]@h/a/b%20c.csv");
         assert_eq!((page.path.as_str(), page.file.as_str()), ("/a/b%20c.csv", "b%20c.csv"));
-        assert!(!shown("https://u:s3cr3t@h/{a|b}?sig=s3cr3t").contains("s3cr3t"));
+        assert!(!shown("https://u:s3cr3t@h/{1..2000}{a|b}?sig=s3cr3t").contains("s3cr3t"));
     }
 }

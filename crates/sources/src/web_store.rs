@@ -26,6 +26,7 @@ use crate::compression::{Compression, opened};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::hosts::HostFilter;
 use crate::settings::WebPolicy;
+use crate::store_errors::no_connection;
 use crate::web_location::WebPage;
 use crate::web_spool::Spool;
 
@@ -305,6 +306,8 @@ fn broken(shown: &str, error: &reqwest::Error) -> SourceError {
         text = format!("{text}: {inner}");
         source = inner.source();
     }
+    let host = shown.split_once("://").map_or(shown, |(_, rest)| rest.split('/').next().unwrap_or(rest));
+    let text = no_connection(&text, host).unwrap_or(text);
     SourceError::new(SourceErrorKind::Unavailable, format!("reading \"{shown}\" failed: {text}"))
         .with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
 }

@@ -25,6 +25,7 @@ use object_store::client::{
 use parking_lot::Mutex;
 
 use crate::connector::GuardedConnector;
+use crate::odd_keys::marked;
 use crate::pace::Pace;
 
 /// Error answers are a few hundred bytes.
@@ -222,7 +223,7 @@ impl HttpService for Watched {
         let (parts, body) = answer.into_parts();
         let whole = match expected {
             _ if !status.is_success() => collect(body.bytes_stream(), ERROR_BYTES_MAX).await?,
-            Expected::Listing => collect(body.bytes_stream(), LISTING_BYTES_MAX).await?,
+            Expected::Listing => marked(&collect(body.bytes_stream(), LISTING_BYTES_MAX).await?),
             Expected::Range if status != StatusCode::PARTIAL_CONTENT => peek(body).await?,
             _ => return Ok(HttpResponse::from_parts(parts, body)),
         };

@@ -23,6 +23,8 @@ mod fault_kinds;
 mod inference;
 #[path = "reading/exports.rs"]
 mod exports;
+#[path = "reading/sending.rs"]
+mod sending;
 #[path = "reading/posts.rs"]
 mod posts;
 #[path = "reading/files.rs"]

@@ -12,6 +12,13 @@ use crate::tokens::is_word;
 pub(crate) const LIMIT_BY: &str = "_limitBy";
 /// Stands there for `LIMIT n WITH TIES`: takes n and the rows to skip.
 pub(crate) const WITH_TIES: &str = "_withTies";
+/// Stands there for WITH FILL of a key: takes the key's place among the keys, FROM, TO and STEP, each maybe NULL.
+pub(crate) const FILL: &str = "_fill";
+/// Stands there for INTERPOLATE of a column: takes the column and its value; without them it means all columns.
+pub(crate) const INTERPOLATE: &str = "_interpolate";
+
+/// Stands for the condition of an ASOF JOIN: takes its inequality, and what only the left side is asked.
+pub(crate) const ASOF: &str = "_asof";
 
 /// Carries the clauses of all queries in these tokens, which have no space among them.
 pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -137,7 +144,8 @@ fn array_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Words that may stand before JOIN.
-const BEFORE_JOIN: &[&str] = &["GLOBAL", "ANY", "ALL", "SEMI", "ANTI", "LEFT", "RIGHT", "INNER", "OUTER"];
+const BEFORE_JOIN: &[&str] =
+    &["GLOBAL", "ANY", "ALL", "ASOF", "SEMI", "ANTI", "LEFT", "RIGHT", "INNER", "OUTER"];
 
 fn strict_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut out = Vec::with_capacity(tokens.len());
@@ -185,12 +193,12 @@ fn strictness(tokens: &[TokenWithSpan], at: usize, words: usize) -> Option<Stric
     }
     let said = |word: &'static str| tokens[at..at + words].iter().any(|token| is_word(&token.token, word));
     let one = |words: &[&'static str]| words.iter().copied().find(|word| said(word));
-    let strict = one(&["ANY", "SEMI", "ANTI", "ALL"])?;
+    let strict = one(&["ASOF", "ANY", "SEMI", "ANTI", "ALL"])?;
     let side = one(&["LEFT", "RIGHT", "INNER"]);
     if strict == "ALL" {
         return Some(Strict::All(side));
     }
-    let side = side.unwrap_or(if strict == "ANY" { "INNER" } else { "LEFT" });
+    let side = side.unwrap_or(if ["ANY", "ASOF"].contains(&strict) { "INNER" } else { "LEFT" });
     let from = at + words + 1;
     let condition = end_of(tokens, from, |at| is_any(tokens.get(at), &["ON", "USING"]));
     is_any(tokens.get(condition), &["ON", "USING"])

@@ -400,6 +400,10 @@ fn membership(negated: bool, parser: &mut Parser<'_>, left: &Expr) -> Option<Par
             Expr::Function(function) if is_call_of(&function, &["tuple", "array"]) => {
                 Ok(Expr::InList { expr, list: plain_args(&function), negated })
             }
+            Expr::Function(function) if makes_array(&name_of(&function)) => {
+                let found = call("has", vec![Expr::Function(function), *expr]);
+                Ok(if negated { call("not", vec![found]) } else { found })
+            }
             Expr::Identifier(name) => {
                 Ok(Expr::InSubquery { expr, subquery: whole_table(vec![name]), negated })
             }
@@ -411,6 +415,12 @@ fn membership(negated: bool, parser: &mut Parser<'_>, left: &Expr) -> Option<Par
                 .expected_ref("a list, an array, a table or a subquery after IN", parser.peek_token_ref()),
         }
     }))
+}
+
+/// Functions whose result is an array, whatever they are given.
+fn makes_array(function: &str) -> bool {
+    let starts = ["splitBy", "arrayMap", "arrayFilter", "arraySort", "arrayDistinct", "arrayConcat"];
+    function == "range" || starts.iter().any(|start| function.starts_with(start))
 }
 
 fn is_call_of(function: &Function, names: &[&str]) -> bool {

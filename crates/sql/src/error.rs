@@ -34,6 +34,10 @@ pub enum ErrorCode {
     BadDatabaseForTemporaryTable,
     SupportIsDisabled,
     UnknownQueryParameter,
+    ExpectedAllOrDistinct,
+    ColumnCount,
+    IllegalFinal,
+    SamplingNotSupported,
 }
 
 impl ErrorCode {
@@ -72,6 +76,10 @@ impl ErrorCode {
             Self::TooDeepRecursion => (306, "TOO_DEEP_RECURSION"),
             Self::BadDatabaseForTemporaryTable => (442, "BAD_DATABASE_FOR_TEMPORARY_TABLE"),
             Self::SupportIsDisabled => (344, "SUPPORT_IS_DISABLED"),
+            Self::ColumnCount => (20, "NUMBER_OF_COLUMNS_DOESNT_MATCH"),
+            Self::ExpectedAllOrDistinct => (558, "EXPECTED_ALL_OR_DISTINCT"),
+            Self::IllegalFinal => (181, "ILLEGAL_FINAL"),
+            Self::SamplingNotSupported => (141, "SAMPLING_NOT_SUPPORTED"),
             Self::UnknownQueryParameter => (456, "UNKNOWN_QUERY_PARAMETER"),
         }
     }

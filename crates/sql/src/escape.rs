@@ -2,6 +2,8 @@
 //!
 //! Invariant: `unescape(&escape(s), quote) == s`.
 
+use model::raw_text;
+
 /// Reads the inside of a quoted literal: backslash sequences and doubled quotes.
 ///
 /// An unknown sequence keeps its backslash, as ClickHouse does, so that `'\%'` still means a literal `%` to LIKE.
@@ -21,7 +23,8 @@ pub(crate) fn unescape(raw: &str, quote: char) -> String {
             out.push(c);
         }
     }
-    out
+    // Bytes that are characters together were read one by one.
+    if raw.contains("\\x") { raw_text::text(&raw_text::bytes(&out)) } else { out }
 }
 
 fn escaped(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
@@ -46,7 +49,7 @@ fn escaped(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut Strin
                 Ok(byte) if digits.len() == 2 => {
                     chars.next();
                     chars.next();
-                    out.push(char::from(byte));
+                    raw_text::push(&[byte], out);
                 }
                 _ => out.push_str("\\x"),
             }

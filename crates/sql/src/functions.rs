@@ -26,6 +26,7 @@ mod marked;
 mod ordered;
 mod lift;
 mod filled;
+mod widened;
 mod rules;
 mod documentation;
 
@@ -37,13 +38,15 @@ use datafusion::logical_expr::planner::ExprPlanner;
 
 use crate::relations::Relations;
 
+pub(crate) use aggregate::combined::COMBINED;
 pub(crate) use aggregate::own::PARAMETER_END;
 pub use documentation::{DocumentedFunction, documented_functions};
 pub(crate) use filled::FILLED;
 pub(crate) use lambda::{BODY, planned_name};
 pub(crate) use marks::DISTINCT_BY;
 pub use rules::typed_expression;
-pub use session::{QueryRules, with_query_rules, with_session_values};
+pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};
+pub(crate) use widened::WIDENED;
 
 /// Installs functions, operators and rules in a session that is being built.
 pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
@@ -52,6 +55,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let mut scalars = scalar::all();
     scalars.push(Arc::new(ScalarUDF::from(truth::Truth::default())));
     scalars.push(Arc::new(ScalarUDF::from(filled::Filled::default())));
+    scalars.push(Arc::new(ScalarUDF::from(widened::Widened::default())));
     scalars.extend(marks::all());
     scalars.push(Arc::new(ScalarUDF::from(lambda::Body::default())));
     builder

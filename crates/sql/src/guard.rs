@@ -8,9 +8,10 @@ mod expression;
 mod source;
 
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, GroupByWithModifier, LimitClause, NamedWindowExpr, OrderBy, OrderByExpr,
-    OrderByKind, OrderByOptions, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, SetOperator, SetQuantifier, Values, WildcardAdditionalOptions, With,
+    Distinct, Expr, Fetch, GroupByExpr, GroupByWithModifier, Interpolate, InterpolateExpr, LimitClause,
+    NamedWindowExpr, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectFlavor,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Top, TopQuantity,
+    Values, WildcardAdditionalOptions, With, WithFill,
 };
 
 use crate::error::{ErrorCode, Result, SqlError};
@@ -61,13 +62,16 @@ pub(crate) fn query(checked: &Query, depth: Depth) -> Result<()> {
         format_clause,
         pipe_operators,
     } = checked;
-    refuse_if(fetch.is_some(), "FETCH")?;
+    if let Some(Fetch { with_ties: _, percent: _, quantity }) = fetch {
+        some(quantity.as_ref(), depth)?;
+    }
     refuse_if(!locks.is_empty() || for_clause.is_some(), "FOR")?;
     refuse_if(settings.is_some(), "SETTINGS inside a subquery")?;
     refuse_if(format_clause.is_some(), "FORMAT inside a subquery")?;
     refuse_if(!pipe_operators.is_empty(), "a pipe operator")?;
     if let Some(With { with_token: _, recursive, cte_tables }) = with {
-        refuse_if(*recursive, "WITH RECURSIVE")?;
+        // The planner has recursive queries of its own.
+        let _ = recursive;
         for table in cte_tables {
             source::common_table(table, depth)?;
         }
@@ -81,17 +85,30 @@ pub(crate) fn query(checked: &Query, depth: Depth) -> Result<()> {
 
 fn order(checked: &OrderBy, depth: Depth) -> Result<()> {
     let OrderBy { kind, interpolate } = checked;
-    refuse_if(interpolate.is_some(), "INTERPOLATE")?;
+    if let Some(Interpolate { exprs: Some(items) }) = interpolate {
+        for InterpolateExpr { column: _, expr } in items {
+            some(expr.as_ref(), depth)?;
+        }
+    }
     match kind {
         OrderByKind::All(OrderByOptions { asc: _, nulls_first: _ }) => Ok(()),
-        OrderByKind::Expressions(items) => items.iter().try_for_each(|item| order_item(item, depth)),
+        OrderByKind::Expressions(items) => items.iter().try_for_each(|item| {
+            if let Some(WithFill { from, to, step }) = &item.with_fill {
+                some(from.as_ref(), depth)?;
+                some(to.as_ref(), depth)?;
+                some(step.as_ref(), depth)?;
+            }
+            let OrderByExpr { expr, options: OrderByOptions { asc: _, nulls_first: _ }, with_fill: _ } = item;
+            expression(expr, depth)
+        }),
     }
 }
 
+/// A key of a window's order.
 pub(crate) fn order_item(checked: &OrderByExpr, depth: Depth) -> Result<()> {
     let OrderByExpr { expr, options, with_fill } = checked;
     let OrderByOptions { asc: _, nulls_first: _ } = options;
-    refuse_if(with_fill.is_some(), "WITH FILL")?;
+    refuse_if(with_fill.is_some(), "WITH FILL of a window's key")?;
     expression(expr, depth)
 }
 
@@ -182,7 +199,9 @@ fn select(checked: &Select, depth: Depth) -> Result<()> {
         Some(Distinct::On(keys)) => all(keys, depth)?,
     }
     refuse_if(select_modifiers.is_some(), "a modifier of SELECT")?;
-    refuse_if(top.is_some(), "TOP")?;
+    if let Some(Top { with_ties: _, percent: _, quantity: Some(TopQuantity::Expr(rows)) }) = top {
+        expression(rows, depth)?;
+    }
     refuse_if(exclude.is_some(), "EXCLUDE")?;
     refuse_if(into.is_some(), "SELECT INTO")?;
     refuse_if(!lateral_views.is_empty(), "LATERAL VIEW")?;
@@ -202,7 +221,7 @@ fn select(checked: &Select, depth: Depth) -> Result<()> {
     some(qualify.as_ref(), depth)?;
     self::group_by(group_by, depth)?;
     named_window.iter().try_for_each(|window| match &window.1 {
-        NamedWindowExpr::NamedWindow(_) => Err(SqlError::not_implemented("a window that names another")),
+        NamedWindowExpr::NamedWindow(_) => Ok(()),
         NamedWindowExpr::WindowSpec(spec) => call::window(spec, depth),
     })
 }
@@ -217,8 +236,13 @@ fn group_by(checked: &GroupByExpr, depth: Depth) -> Result<()> {
     };
     match modifiers.first() {
         None => Ok(()),
-        // Outside of the outermost SELECT the rewrite refuses them.
+        // Inside of a subquery nobody sees them.
         Some(GroupByWithModifier::Totals) if modifiers.len() == 1 => Ok(()),
+        Some(GroupByWithModifier::Rollup | GroupByWithModifier::Cube)
+            if modifiers.len() == 2 && modifiers[1] == GroupByWithModifier::Totals =>
+        {
+            Ok(())
+        }
         Some(GroupByWithModifier::Rollup | GroupByWithModifier::Cube) if modifiers.len() == 1 => Ok(()),
         Some(GroupByWithModifier::GroupingSets(sets)) if modifiers.len() == 1 => group_key(sets, depth),
         Some(_) => Err(SqlError::not_implemented("several modifiers of GROUP BY")),

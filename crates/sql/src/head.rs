@@ -91,7 +91,7 @@ impl<'a> Head<'a> {
         let at = self.base + self.offset();
         let found = match &token.token {
             Token::EOF => "end of query".to_owned(),
-            other => other.to_string(),
+            other => format!("\"{other}\""),
         };
         let start = token.span.start;
         let where_ = if start.line == 0 { String::new() } else { format!(" {}", place(start)) };
@@ -109,7 +109,7 @@ impl<'a> Head<'a> {
 
     /// Refuses the next token's clause by its name.
     pub(crate) fn refuse(&self, clause: &str) -> SqlError {
-        SqlError::not_implemented(clause).at(self.base + self.offset())
+        refusal(clause).at(self.base + self.offset())
     }
 
     /// Turns sqlparser's error into ours.
@@ -134,12 +134,13 @@ impl<'a> Head<'a> {
         let location = Location::new(line, column);
         let at = self.base + if line == 0 { self.text.len() } else { offset_of(self.text, location) };
         if let Some(clause) = refused_clause(what) {
-            return SqlError::not_implemented(clause).at(at);
+            return refusal(clause).at(at);
         }
         let what = what.strip_prefix("Expected: ").unwrap_or(what);
         let message = match what.rsplit_once(", found: ") {
             Some((expected, found)) => {
-                let found = if found == "EOF" { "end of query" } else { found };
+                // In quotes: clients take the first bare word in brackets for the error's name.
+                let found = if found == "EOF" { "end of query".to_owned() } else { format!("\"{found}\"") };
                 let place = if line == 0 { String::new() } else { format!(" {}", place(location)) };
                 format!("syntax error: failed at position {} ({found}){place}: expected {expected}", at + 1)
             }
@@ -345,6 +346,24 @@ fn split_place(message: &str) -> (&str, u64, u64) {
     place.unwrap_or((message, 0, 0))
 }
 
+/// Why a clause is refused, with ClickHouse's code.
+fn refusal(clause: &str) -> SqlError {
+    match clause {
+        "FINAL" => {
+            let message = "no table engine here supports FINAL: rows of a MergeTree table are never replaced";
+            SqlError::new(ErrorCode::IllegalFinal, message)
+        }
+        "SAMPLE" => sampling(),
+        other => SqlError::not_implemented(other),
+    }
+}
+
+/// Why SAMPLE is refused.
+pub(crate) fn sampling() -> SqlError {
+    let message = "no table here supports sampling: there is no SAMPLE BY";
+    SqlError::new(ErrorCode::SamplingNotSupported, message)
+}
+
 /// A clause we name when the grammar stumbles over its first word.
 fn refused_clause(message: &str) -> Option<&'static str> {
     refused_word(message.rsplit_once(", found: ")?.1)
@@ -360,11 +379,9 @@ fn refused_word(word: &str) -> Option<&'static str> {
         ("TIES", "WITH TIES"),
         ("ASOF", "ASOF JOIN"),
         ("ANY", "ANY JOIN"),
-        ("FILL", "WITH FILL"),
+        ("STALENESS", "STALENESS of WITH FILL"),
         ("APPLY", "APPLY"),
         ("PASTE", "PASTE JOIN"),
-        ("FETCH", "FETCH"),
-        ("INTERPOLATE", "INTERPOLATE"),
     ];
     refused.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case(word)).map(|(_, clause)| *clause)
 }

@@ -33,6 +33,9 @@ pub(crate) fn label(expr: &Expr) -> String {
         Expr::Named { name, .. } => name.value.clone(),
         Expr::BinaryOp { left, op, right } => binary(left, op, right),
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => label(expr),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_not_finite(expr) => {
+            format!("-{}", label(expr))
+        }
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => call("negate", &[expr]),
         Expr::UnaryOp { op: _, expr } => call("not", &[expr]),
         Expr::IsNull(inner) => call("isNull", &[inner]),
@@ -43,7 +46,10 @@ pub(crate) fn label(expr: &Expr) -> String {
         Expr::IsDistinctFrom(left, right) => call("isDistinctFrom", &[left, right]),
         Expr::InList { expr, list, negated } => {
             let name = if *negated { "notIn" } else { "in" };
-            format!("{name}({}, ({}))", label(expr), joined(list))
+            match list.as_slice() {
+                [one] => format!("{name}({}, {})", label(expr), label(one)),
+                _ => format!("{name}({}, ({}))", label(expr), joined(list)),
+            }
         }
         Expr::InSubquery { expr, negated, .. } => {
             format!("{}({}, _subquery)", if *negated { "notIn" } else { "in" }, label(expr))
@@ -63,13 +69,42 @@ pub(crate) fn label(expr: &Expr) -> String {
         Expr::RLike { expr, pattern, .. } => call("match", &[expr, pattern]),
         Expr::Function(function) => function_label(function),
         Expr::Tuple(parts) => format!("({})", joined(parts)),
-        Expr::Array(Array { elem, .. }) => format!("[{}]", joined(elem)),
+        Expr::Array(Array { elem, .. }) => array(elem),
         Expr::Subquery(_) => "_subquery".to_owned(),
         Expr::Exists { .. } => "exists(_subquery)".to_owned(),
         Expr::CompoundFieldAccess { root, access_chain } => access_chain.iter().fold(label(root), accessed),
         Expr::Lambda(lambda) => lambda_label(lambda),
         other => worded(other),
     }
+}
+
+/// The words that are numbers without digits.
+fn is_not_finite(expr: &Expr) -> bool {
+    let is_word = |word: &str| ["inf", "infinity", "nan"].contains(&word.to_ascii_lowercase().as_str());
+    match expr {
+        Expr::Identifier(name) => name.quote_style.is_none() && is_word(&name.value),
+        Expr::Value(value) => matches!(&value.value, Value::Number(digits, _) if is_word(digits)),
+        _ => false,
+    }
+}
+
+/// Literals of an array have one type: beside a float whole numbers have a point, booleans are numbers.
+fn array(elements: &[Expr]) -> String {
+    let of = |expr: &Expr| match expr {
+        Expr::Value(value) => Some(value.value.clone()),
+        _ => None,
+    };
+    let is_float = |expr: &Expr| match of(expr) {
+        Some(Value::Number(digits, _)) if !is_not_finite(expr) => number(&digits).contains(['.', 'e']),
+        _ => is_not_finite(expr) || matches!(expr, Expr::UnaryOp { expr, .. } if is_not_finite(expr)),
+    };
+    let floats = elements.iter().any(is_float);
+    let shown = |expr: &Expr| match of(expr) {
+        Some(Value::Number(digits, _)) if floats && !is_float(expr) => format!("{}.", number(&digits)),
+        Some(Value::Boolean(flag)) => u8::from(flag).to_string(),
+        _ => label(expr),
+    };
+    format!("[{}]", elements.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// SQL's forms with words between the arguments.
@@ -84,11 +119,11 @@ fn worded(expr: &Expr) -> String {
         Expr::Ceil { expr, field } => rounded("ceil", expr, field),
         Expr::Floor { expr, field } => rounded("floor", expr, field),
         Expr::Position { expr, r#in } => call("position", &[r#in, expr]),
-        Expr::Substring { expr, substring_from, substring_for, .. } => {
+        Expr::Substring { expr, substring_from, substring_for, shorthand, .. } => {
             let mut args = vec![expr.as_ref()];
             args.extend(substring_from.as_deref());
             args.extend(substring_for.as_deref());
-            call("substring", &args)
+            call(if *shorthand { "substr" } else { "substring" }, &args)
         }
         Expr::Trim { trim_where, trim_what, expr, .. } => {
             let mut args = vec![expr.as_ref()];
@@ -152,11 +187,11 @@ pub(crate) fn literal(value: &Value) -> String {
 /// Floats keep a point: `1.0` is `1.`, `.5` is `0.5`.
 fn number(digits: &str) -> String {
     let digits = digits.replace('_', "");
-    if !digits.contains(['.', 'e', 'E']) {
+    if !digits.contains(['.', 'e', 'E']) && (digits.parse::<u64>().is_ok() || digits.parse::<i64>().is_ok()) {
         return digits;
     }
     match digits.parse::<f64>() {
-        Ok(n) if n.fract() == 0.0 && n.abs() < 1e16 => format!("{n}."),
+        Ok(n) if n.fract() == 0.0 && n.abs() < 1e21 => format!("{n}."),
         Ok(n) if n.abs() >= 1e21 || (n != 0.0 && n.abs() < 1e-6) => format!("{n:e}"),
         Ok(n) => n.to_string(),
         Err(_) => digits,
@@ -225,7 +260,6 @@ fn case(operand: Option<&Expr>, conditions: &[CaseWhen], otherwise: Option<&Expr
     args.push(otherwise.map_or("NULL".to_owned(), label));
     let name = match (operand, conditions.len()) {
         (Some(_), _) => "caseWithExpression",
-        (None, 1) => "if",
         (None, _) => "multiIf",
     };
     format!("{name}({})", args.join(", "))
@@ -243,16 +277,9 @@ fn lambda_label(lambda: &LambdaFunction) -> String {
 
 /// Other spellings under which ClickHouse shows a function.
 const CANONICAL: &[(&str, &str)] = &[
-    ("count", "count"),
-    ("sum", "sum"),
-    ("min", "min"),
-    ("max", "max"),
-    ("avg", "avg"),
     ("ltrim", "trimLeft"),
     ("rtrim", "trimRight"),
     ("trim", "trimBoth"),
-    ("substr", "substring"),
-    ("mid", "substring"),
     ("date_diff", "dateDiff"),
     ("datediff", "dateDiff"),
     ("timestamp_diff", "dateDiff"),
@@ -265,7 +292,7 @@ fn function_label(function: &Function) -> String {
     let mut name =
         CANONICAL.iter().find(|(other, _)| *other == lower).map_or(written, |(_, name)| (*name).to_owned());
     let mut args = arguments(&function.args);
-    if name == "count" && args == ["*"] {
+    if lower == "count" && args == ["*"] {
         args.clear();
     }
     if name == "tuple" || name == "array" {
@@ -321,7 +348,9 @@ fn window(spec: &WindowSpec) -> String {
 }
 
 fn order_key(key: &OrderByExpr) -> String {
-    format!("{} {}", label(&key.expr), if key.options.asc == Some(false) { "DESC" } else { "ASC" })
+    let way = if key.options.asc == Some(false) { "DESC" } else { "ASC" };
+    let nulls = if key.options.nulls_first == Some(true) { " NULLS FIRST" } else { "" };
+    format!("{} {way}{nulls}", label(&key.expr))
 }
 
 fn bound(bound: &WindowFrameBound) -> String {
@@ -350,7 +379,13 @@ mod tests {
         check("1+2", "plus(1, 2)");
         check("-number", "negate(number)");
         check("count(*)", "count()");
-        check("COUNT()", "count()");
+        check("COUNT()", "COUNT()");
+        check("Sum(x)", "Sum(x)");
+        check("x in (1)", "in(x, 1)");
+        check("-inf", "-inf");
+        check("[1, 2.5]", "[1., 2.5]");
+        check("1e20", "100000000000000000000.");
+        check("case when a then 1 end", "multiIf(a, 1, NULL)");
         check("count(distinct number)", "countDistinct(number)");
         check("number::String", "CAST(number, 'String')");
         check("1::UInt8", "CAST('1', 'UInt8')");

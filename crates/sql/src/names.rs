@@ -40,6 +40,12 @@ const REFUSED_COMBINATORS: &[&str] = &[
     "ArgMax",
 ];
 
+/// Combinators that change what an aggregate is given; one of them may stand behind it, in front of all others.
+const COMBINATORS: &[&str] = &["Array", "ForEach", "ArgMin", "ArgMax", "Resample"];
+
+/// Aggregates that the planner replaces by others, which take no combinator of [`COMBINATORS`].
+const REPLACED: &[&str] = &["argMin", "argMax", "avgWeighted"];
+
 /// Aggregates of ClickHouse that may not be done.
 const KNOWN_AGGREGATES: &[&str] = &[
     "uniqUpTo",
@@ -83,6 +89,8 @@ pub(crate) struct Aggregate {
     pub(crate) distinct: bool,
     /// `-OrNull`, `-OrDefault`.
     pub(crate) over_nothing: OverNothing,
+    /// `-Array` and its kind.
+    pub(crate) combinator: Option<&'static str>,
 }
 
 /// What an aggregate gives when there was nothing to aggregate.
@@ -105,9 +113,16 @@ pub(crate) fn aggregate(name: &str) -> Option<Aggregate> {
     let mut over_nothing = OverNothing::Own;
     loop {
         if let Some(found) = find(rest) {
-            return Some(Aggregate { name: found.clone(), filtered, distinct, over_nothing });
+            let name = found.clone();
+            return Some(Aggregate { name, filtered, distinct, over_nothing, combinator: None });
         }
         let plain = over_nothing == OverNothing::Own;
+        if plain
+            && !distinct
+            && let Some((name, combinator)) = combined(rest)
+        {
+            return Some(Aggregate { name, filtered, distinct, over_nothing, combinator: Some(combinator) });
+        }
         if let Some(base) = rest.strip_suffix("OrNull").filter(|_| plain) {
             (rest, over_nothing) = (base, OverNothing::Null);
             continue;
@@ -124,6 +139,16 @@ pub(crate) fn aggregate(name: &str) -> Option<Aggregate> {
             return None;
         }
     }
+}
+
+/// An aggregate and the one combinator behind it.
+fn combined(name: &str) -> Option<(String, &'static str)> {
+    let ending = |suffix: &&&'static str| name.strip_suffix(**suffix).and_then(find).is_some();
+    let suffix = COMBINATORS.iter().find(ending)?;
+    let found = find(name.strip_suffix(*suffix)?)?;
+    // The approximate count reads texts only; the exact one counts the same, and better.
+    let found = if found == "uniq" { "uniqExact" } else { found.as_str() };
+    (!REPLACED.contains(&found)).then(|| (found.to_owned(), *suffix))
 }
 
 /// Whether an aggregate's parameters travel in front of its arguments, as one text.
@@ -160,6 +185,9 @@ pub(crate) fn unknown(name: &str) -> SqlError {
         let base = plain.strip_suffix(suffix).unwrap_or("");
         known_aggregate(base) || known_aggregate(base.trim_end_matches("If"))
     });
+    if name.starts_with("dictGet") || name == "dictHas" {
+        return SqlError::not_implemented(format!("function {name}: there are no dictionaries, and it"));
+    }
     if KNOWN_AGGREGATES.contains(&plain) || combined {
         return SqlError::not_implemented(format!("aggregate function {name}"));
     }
@@ -183,7 +211,8 @@ mod tests {
     fn combinators_are_taken_off() {
         let check = |name: &str, planned: &str, filtered: bool, distinct: bool| {
             let over_nothing = OverNothing::Own;
-            let expected = Aggregate { name: planned.to_owned(), filtered, distinct, over_nothing };
+            let name_of = planned.to_owned();
+            let expected = Aggregate { name: name_of, filtered, distinct, over_nothing, combinator: None };
             assert_eq!(aggregate(name), Some(expected), "{name}");
         };
         check("COUNT", "count", false, false);
@@ -192,6 +221,12 @@ mod tests {
         check("sumDistinctIf", "sum", true, true);
         check("anyLastIf", "anyLast", true, false);
         assert_eq!(aggregate("ARGMAX"), None);
+        let combined = |name| aggregate(name).map(|found| (found.name, found.combinator, found.filtered));
+        assert_eq!(combined("sumArrayIf"), Some(("sum".to_owned(), Some("Array"), true)));
+        assert_eq!(combined("uniqForEach"), Some(("uniqExact".to_owned(), Some("ForEach"), false)));
+        assert_eq!(combined("groupArray"), Some(("groupArray".to_owned(), None, false)));
+        assert_eq!(combined("sumIfArray"), None);
+        assert_eq!(combined("argMinArray"), None);
         let over_nothing = |name| aggregate(name).map(|found| (found.filtered, found.over_nothing));
         assert_eq!(over_nothing("sumOrNull"), Some((false, OverNothing::Null)));
         assert_eq!(over_nothing("avgOrDefaultIf"), Some((true, OverNothing::Default)));

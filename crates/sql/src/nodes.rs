@@ -1,10 +1,12 @@
-//! Steps of a plan that ClickHouse has and DataFusion has not: ARRAY JOIN, LIMIT BY, WITH TIES.
+//! Steps of a plan that ClickHouse has and DataFusion has not: ARRAY JOIN, LIMIT BY, WITH TIES, WITH FILL, ASOF JOIN.
 //!
-//! Invariant: a node says what is to be done, never how; the engine plans how. A node's columns are its input's, one
+//! Invariant: a node says what is to be done, never how; the engine plans how. A node's columns are its inputs', one
 //! for one, so that projections and filters move through it. Must not know: SQL text, storage.
 
 mod array_join;
+mod asof;
 mod cut;
+mod fill;
 
 use std::collections::BTreeSet;
 
@@ -12,7 +14,9 @@ use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::Expr;
 
 pub use array_join::{ArrayJoin, element_field};
+pub use asof::Asof;
 pub use cut::{Cut, CutKind};
+pub use fill::{Fill, FillKey, Interpolated};
 
 /// What a node needs of its input when these of its columns are wanted: those, and what its expressions name.
 fn needed(output: &[usize], expressions: &[Expr], input: &DFSchema) -> Vec<Vec<usize>> {

@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::{Head, whole_expression};
 use crate::parse as grammar;
 use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
-use crate::statement::{Outfile, Output, ParsedStatement, Statement};
+use crate::statement::{Outfile, Output, ParsedStatement, SettingChange, Statement};
 use crate::tokens::{is_word, tokenize};
 
 /// Reads all statements of a text.
@@ -86,9 +86,23 @@ fn from_tokens(source: &str, base: usize) -> Result<(Statement, Output, Vec<Stri
     Ok((statement, output, head.warnings))
 }
 
-/// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order.
+/// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order. SETTINGS of the SELECTs inside are
+/// the whole statement's, where those at its end win.
 fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Result<Output> {
     let mut output = Output::default();
+    while let Some(clause) = inner_settings(tokens) {
+        let clause = tokens.splice(clause, []).collect();
+        read_clause(source, base, clause, &mut output)?;
+    }
+    let mut names: Vec<&SettingChange> = vec![];
+    for change in &output.settings {
+        if names.iter().any(|known| known.name == change.name && known.value != change.value) {
+            let message =
+                format!("setting {} with several values in the SELECTs of one statement", change.name);
+            return Err(SqlError::not_implemented(message));
+        }
+        names.push(change);
+    }
     let creates = starts_with(tokens, &["CREATE"]);
     let sets = starts_with(tokens, &["SET"]);
     while let Some(start) = last_clause(tokens) {
@@ -134,6 +148,44 @@ fn last_clause(tokens: &[TokenWithSpan]) -> Option<usize> {
         before = Some(&token.token);
     }
     found
+}
+
+/// The SETTINGS of the first SELECT in parentheses that has them.
+fn inner_settings(tokens: &[TokenWithSpan]) -> Option<Range<usize>> {
+    let significant = |from: usize| {
+        let rest = tokens.iter().enumerate().skip(from);
+        rest.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
+    };
+    // Of each open parenthesis whether a SELECT stands in it.
+    let mut selects: Vec<bool> = vec![];
+    let (mut found, mut depth): (Option<usize>, usize) = (None, 0);
+    let mut before: Option<&Token> = None;
+    for (at, token) in significant(0) {
+        match &token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => selects.push(false),
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                if let Some(start) = found.filter(|_| selects.len() == depth) {
+                    return Some(start..at);
+                }
+                selects.pop();
+            }
+            word if is_word(word, "SELECT") => {
+                if let Some(last) = selects.last_mut() {
+                    *last = true;
+                }
+            }
+            word if found.is_none() && selects.last() == Some(&true) && before.is_some_and(ends_clause) => {
+                let mut next = significant(at + 1).map(|(_, token)| &token.token);
+                let (first, second) = (next.next(), next.next());
+                if is_word(word, "SETTINGS") && opens_clause(word, first, second) {
+                    (found, depth) = (Some(at), selects.len());
+                }
+            }
+            _ => {}
+        }
+        before = Some(&token.token);
+    }
+    None
 }
 
 /// A token after which FORMAT or SETTINGS can not be a name.

@@ -8,10 +8,12 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinOperator, ObjectName, Query, Select, SetExpr, TableFactor, TableWithJoins, Value,
-    ValueWithSpan, VisitMut, VisitorMut,
+    Expr, Ident, Join, JoinOperator, LimitClause, ObjectName, OrderBy, OrderByKind, Query, Select, SetExpr,
+    TableFactor, TableWithJoins, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 
+use crate::clauses::{LIMIT_BY, WITH_TIES};
+use crate::dialect::{name_of, plain_args};
 use crate::escape::{always_quote_name, quote_text};
 
 /// Text of a query or an expression, for whoever parses or compares it later.
@@ -32,7 +34,7 @@ pub fn printed_query(query: &Query) -> String {
     written.to_string()
 }
 
-/// Puts the text of ARRAY JOIN and of strict joins where they stand.
+/// Puts the text of ARRAY JOIN, of strict joins, of LIMIT BY and WITH TIES where they stand.
 struct Uncarrying;
 
 impl VisitorMut for Uncarrying {
@@ -43,12 +45,53 @@ impl VisitorMut for Uncarrying {
         ControlFlow::Continue(())
     }
 
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        with_limits(query);
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         if let TableFactor::NestedJoin { table_with_joins, .. } = factor {
             as_written(table_with_joins);
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Puts the marks behind the keys of ORDER BY where LIMIT stands.
+fn with_limits(query: &mut Query) {
+    let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = &mut query.order_by else { return };
+    let limits: Vec<String> = keys.iter().filter_map(|key| limit(&key.expr)).collect();
+    if limits.is_empty() {
+        return;
+    }
+    keys.retain(|key| limit(&key.expr).is_none());
+    if keys.is_empty() {
+        query.order_by = None;
+    }
+    let mut text = limits.join(" LIMIT ");
+    if let Some(rest) = query.limit_clause.take() {
+        text.push_str(&rest.to_string());
+    }
+    // A name without quotes is printed as it is.
+    let limit = Some(Expr::Identifier(Ident::new(text)));
+    query.limit_clause = Some(LimitClause::LimitOffset { limit, offset: None, limit_by: vec![] });
+}
+
+/// What stands behind LIMIT for a mark.
+fn limit(key: &Expr) -> Option<String> {
+    let Expr::Function(function) = key else { return None };
+    let name = name_of(function);
+    if ![LIMIT_BY, WITH_TIES].contains(&name.as_str()) {
+        return None;
+    }
+    let args: Vec<String> = plain_args(function).iter().map(ToString::to_string).collect();
+    let [rows, skip, keys @ ..] = args.as_slice() else { return None };
+    let skip = if skip == "0" { String::new() } else { format!(" OFFSET {skip}") };
+    Some(match name == LIMIT_BY {
+        true => format!("{rows}{skip} BY {}", keys.join(", ")),
+        false => format!("{rows}{skip} WITH TIES"),
+    })
 }
 
 fn as_written(tables: &mut TableWithJoins) {
@@ -158,6 +201,10 @@ mod tests {
             "SELECT a, x FROM t ARRAY JOIN b AS x, c",
             "SELECT a FROM t LEFT ARRAY JOIN [1, 2] AS x WHERE x > 1",
             "SELECT t.a FROM t ANY LEFT JOIN u ON t.a = u.a",
+            "SELECT t.a FROM t ASOF LEFT JOIN u ON t.a = u.a AND t.b >= u.b",
+            "SELECT a FROM t LIMIT 1 BY a",
+            "SELECT a FROM t ORDER BY a, b LIMIT 2 OFFSET 1 BY a, b LIMIT 5",
+            "SELECT a FROM (SELECT a FROM t ORDER BY a LIMIT 2 WITH TIES) LIMIT 3",
             "SELECT a FROM (SELECT a FROM t SEMI LEFT JOIN u USING(a)) AS s JOIN v ON s.a = v.a ARRAY JOIN v.b AS `c d`",
             "SELECT a FROM t WHERE a IN (SELECT a FROM t ANTI LEFT JOIN u ON t.a = u.a AND u.b = '\\\\')",
         ] {

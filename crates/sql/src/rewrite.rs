@@ -11,13 +11,21 @@ mod array_join;
 mod aliases;
 mod calls;
 mod distinct;
+mod fill;
 mod grouping_sets;
 mod lambdas;
 mod lower;
+mod order;
+mod paging;
+mod qualifiers;
+mod recursive;
 mod select;
 mod source;
 mod totals;
+mod tuple_set;
 mod unions;
+mod using_star;
+mod windows;
 
 use sqlparser::ast::{self, Expr, SetQuantifier};
 
@@ -61,7 +69,9 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
     let mut rewriter =
         Rewriter { group_by_use_nulls: context.group_by_use_nulls, union_default, ..Rewriter::default() };
     let labels = select::labels(&query.ast.body);
-    let ast = rewriter.query(query.ast.as_ref().clone(), true)?;
+    let mut ast = query.ast.as_ref().clone();
+    qualifiers::by_alias(&mut ast, context.current_database);
+    let ast = rewriter.query(ast, true)?;
     Ok(Prepared { ast, calls: rewriter.calls, totals: rewriter.totals, labels })
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: a value in [`Settings`] was checked against its type; an unknown name is an error that names the
 //! nearest one. Must not know: who obeys a setting.
 
+mod foreign;
 mod formats;
 mod insert;
 mod query;
@@ -106,10 +107,11 @@ struct SettingRow {
     default: SettingValue,
 }
 
-static SESSION: LazyLock<SettingTable> = LazyLock::new(|| {
-    let rows = [query::QUERY, insert::INSERT, sources::SOURCES, formats::FORMATS].concat();
-    SettingTable::new("setting", rows)
-});
+static SESSION: LazyLock<SettingTable> = LazyLock::new(|| SettingTable::new("setting", session_rows()));
+
+fn session_rows() -> Vec<SettingDef> {
+    [query::QUERY, insert::INSERT, sources::SOURCES, formats::FORMATS, foreign::FOREIGN].concat()
+}
 
 static TABLE: LazyLock<SettingTable> =
     LazyLock::new(|| SettingTable::new("table setting", table::TABLE.to_vec()));
@@ -376,6 +378,16 @@ mod tests {
         match settings.apply(&change) {
             Ok(_) => Ok(settings.get(name).to_string()),
             Err(e) => Err(format!("{} {}", e.code.number(), e.message)),
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_setting() {
+        for rows in [session_rows(), table::TABLE.to_vec()] {
+            let mut names: Vec<&str> = rows.iter().map(|setting| setting.name).collect();
+            names.sort_unstable();
+            let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+            assert!(twice.is_empty(), "{twice:?}");
         }
     }
 

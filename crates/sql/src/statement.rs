@@ -199,6 +199,8 @@ pub struct Insert {
     pub partition_by: Option<Box<ast::Expr>>,
     /// `None`: all columns that take values.
     pub columns: Option<Vec<String>>,
+    /// Of `(* EXCEPT (a))`: all columns that take values but these.
+    pub except: Vec<String>,
     /// WITH LABEL, as written.
     pub label: Option<String>,
     pub source: InsertSource,

@@ -216,7 +216,7 @@ const OPERATORS: &[&str] = &[
 pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Location)> {
     let mut significant = tokens.iter().filter(|token| !is_space(&token.token)).peekable();
     while let Some(token) = significant.next() {
-        let refused = [("ASOF", "ASOF JOIN"), ("PASTE", "PASTE JOIN")];
+        let refused = [("PASTE", "PASTE JOIN")];
         let Some((_, join)) = refused.iter().find(|(word, _)| is_word(&token.token, word)) else { continue };
         let next = significant.peek().map(|next| &next.token);
         if next.is_some_and(|next| ["JOIN", "LEFT", "INNER"].iter().any(|word| is_word(next, word))) {
@@ -463,7 +463,7 @@ fn mark_inner_aliases(tokens: &mut [TokenWithSpan]) {
 }
 
 /// Words before a parenthesis behind which `AS` keeps its meaning.
-const NOT_EXPRESSIONS: &[&str] = &["CAST", "FROM", "JOIN", "REPLACE", "EXCEPT", "AS", "USING"];
+const NOT_EXPRESSIONS: &[&str] = &["CAST", "FROM", "JOIN", "REPLACE", "EXCEPT", "AS", "USING", "INTERPOLATE"];
 
 fn parens_at(tokens: &[TokenWithSpan], at: usize) -> Parens {
     let queries = ["SELECT", "WITH", "FROM"];

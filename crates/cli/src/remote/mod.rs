@@ -253,7 +253,15 @@ fn body_of(response: Response, running: Running) -> BodyStream {
                     rest => Ok(Some((rest, (chunks, tail, running)))),
                 };
             };
-            let ready = tail.push(&chunk.inspect_err(|_| running.is_over = true)?);
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                // Behind an error of the statement the server breaks the connection: the error says more.
+                Err(broken) => {
+                    running.end();
+                    return Err(tail.finish().err().unwrap_or(broken));
+                }
+            };
+            let ready = tail.push(&chunk);
             if !ready.is_empty() {
                 return Ok(Some((ready, (chunks, tail, running))));
             }
@@ -270,6 +278,11 @@ struct Running {
 }
 
 impl Running {
+    /// Nothing is left there to kill.
+    fn end(mut self) {
+        self.is_over = true;
+    }
+
     async fn kill(&mut self) {
         self.is_over = true;
         let sql = format!("KILL QUERY WHERE query_id = '{}'", self.query_id);

@@ -15,7 +15,7 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Config, Context, Editor, Helper, Hinter};
+use rustyline::{CompletionType, Config, Context, Editor, Helper, Hinter};
 
 use crate::failure::Failure;
 use crate::runner::{Runner, Stop};
@@ -29,7 +29,12 @@ const HISTORY_LINES_MAX: usize = 10_000;
 
 /// Reads and runs until the end of the input. Call from outside the runtimes.
 pub(crate) fn run(runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
-    let config = Config::builder().max_history_size(HISTORY_LINES_MAX)?.auto_add_history(false).build();
+    // What all offers have in common is typed, then they are listed: the first of a hundred is seldom meant.
+    let config = Config::builder()
+        .max_history_size(HISTORY_LINES_MAX)?
+        .auto_add_history(false)
+        .completion_type(CompletionType::List)
+        .build();
     let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(config)?;
     editor.set_helper(Some(Assistant { words: runtimes.block_on(words::load(runner)) }));
     let history = history_path();

@@ -23,7 +23,7 @@ const NAMES: [&str; 6] = [
     "SELECT name FROM system.databases",
     "SELECT name FROM system.tables",
     "SELECT 'system.' || name FROM system.tables WHERE database = 'system'",
-    "SELECT DISTINCT name FROM system.columns WHERE database != 'system'",
+    "SELECT DISTINCT name FROM system.columns WHERE lower(database) NOT IN ('system', 'information_schema')",
     "SELECT name FROM system.functions",
     "SELECT name FROM system.settings",
 ];

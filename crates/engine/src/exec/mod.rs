@@ -4,8 +4,11 @@
 //! unless the statement itself asks for it.
 
 pub(crate) mod array_join;
+pub(crate) mod cells;
+pub(crate) mod asof;
 pub(crate) mod commit;
 pub(crate) mod cut;
+pub(crate) mod fill;
 pub(crate) mod sink;
 pub(crate) mod steps;
 pub(crate) mod unit_ends;

@@ -14,6 +14,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use model::ColumnType;
 use model::type_arrow::to_field;
+use sources::ReadProgress;
 
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +34,17 @@ pub(crate) const ZERO: &str = "zero";
 struct Counting {
     range: NumberRange,
     schema: SchemaRef,
+    progress: Arc<ReadProgress>,
 }
 
-/// A table that counts.
-pub(crate) fn numbers_table(range: NumberRange) -> Result<Arc<dyn TableProvider>> {
+/// A table that counts; its rows are read as those of a file are.
+pub(crate) fn numbers_table(
+    range: NumberRange,
+    progress: &Arc<ReadProgress>,
+) -> Result<Arc<dyn TableProvider>> {
     let column_type = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
     let schema = Arc::new(Schema::new(vec![to_field(range.column, &column_type)]));
-    let stream = Counting { range, schema: Arc::clone(&schema) };
+    let stream = Counting { range, schema: Arc::clone(&schema), progress: Arc::clone(progress) };
     // Not called infinite without a count: DataFusion would refuse to aggregate what a LIMIT below takes of it.
     Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(stream)])?))
 }
@@ -52,7 +57,7 @@ impl PartitionStream for Counting {
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let rows_max = context.session_config().batch_size() as u64;
         let (range, schema) = (self.range, Arc::clone(&self.schema));
-        let mut given = 0;
+        let (mut given, progress) = (0, Arc::clone(&self.progress));
         let batches = std::iter::from_fn(move || {
             let left = range.count.map_or(rows_max, |count| count - given).min(rows_max);
             if left == 0 {
@@ -60,10 +65,18 @@ impl PartitionStream for Counting {
             }
             let batch = batch_of(range, given, left, &schema);
             given += left;
+            if let Ok(batch) = &batch {
+                progress.add_rows(batch.num_rows());
+                progress.add_bytes(left * value_bytes(range));
+            }
             Some(batch)
         });
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(batches)))
     }
+}
+
+fn value_bytes(range: NumberRange) -> u64 {
+    if range.column == ZERO { 1 } else { 8 }
 }
 
 fn batch_of(range: NumberRange, given: u64, rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {

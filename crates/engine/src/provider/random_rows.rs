@@ -111,9 +111,10 @@ fn values(
         }
         ColumnType::String => texts(dice, count, |dice| dice.length(rows.text_bytes_max)),
         ColumnType::FixedString(bytes) => texts(dice, count, |_| usize::try_from(*bytes).unwrap_or(0)),
-        ColumnType::Uuid => {
-            let bytes: Vec<u8> = (0..count * 2).flat_map(|_| dice.next().to_le_bytes()).collect();
-            Arc::new(FixedSizeBinaryArray::try_new(16, Buffer::from(bytes), None)?)
+        ColumnType::Uuid | ColumnType::Ipv6 => Arc::new(random_bytes(dice, 16, count)?),
+        wide if wide.is_wide_integer() => {
+            let DataType::FixedSizeBinary(width) = data_type else { return Err(unknown(column_type)) };
+            Arc::new(random_bytes(dice, width, count)?)
         }
         ColumnType::Array(inner) => {
             let lengths: Vec<usize> = (0..count).map(|_| dice.length(rows.array_length_max)).collect();
@@ -141,6 +142,17 @@ fn values(
         ColumnType::Nothing => Arc::new(NullArray::new(count)),
         fixed => numbers(dice, fixed, count)?,
     })
+}
+
+/// Values of which all bits may be set.
+fn random_bytes(
+    dice: &mut Dice,
+    width: i32,
+    count: usize,
+) -> std::result::Result<FixedSizeBinaryArray, ArrowError> {
+    let words = usize::try_from(width).unwrap_or(0) / 8;
+    let bytes: Vec<u8> = (0..count * words).flat_map(|_| dice.next().to_le_bytes()).collect();
+    FixedSizeBinaryArray::try_new(width, Buffer::from(bytes), None)
 }
 
 fn texts(dice: &mut Dice, count: usize, length: impl Fn(&mut Dice) -> usize) -> ArrayRef {

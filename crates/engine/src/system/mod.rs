@@ -161,7 +161,8 @@ pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
 /// The table behind `system.<name>`.
 pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     if name == "numbers" {
-        return Ok(Some(numbers_table(NumberRange { start: 0, count: None, step: 1, column: "number" })?));
+        let all = NumberRange { start: 0, count: None, step: 1, column: "number" };
+        return Ok(Some(numbers_table(all, &context.progress.source)?));
     }
     let Some(table) = definition(name) else { return Ok(None) };
     let batch = table.batch(context)?;

@@ -190,9 +190,10 @@ pub(crate) fn width(value_type: &ColumnType) -> usize {
     match value_type {
         T::UInt8 | T::Int8 | T::Bool | T::Enum8(_) => 1,
         T::UInt16 | T::Int16 | T::Date | T::Enum16(_) => 2,
-        T::UInt32 | T::Int32 | T::Float32 | T::Date32 | T::DateTime { .. } => 4,
+        T::UInt32 | T::Int32 | T::Ipv4 | T::Float32 | T::Date32 | T::DateTime { .. } => 4,
         T::UInt64 | T::Int64 | T::Float64 | T::DateTime64 { .. } => 8,
-        T::Uuid => 16,
+        T::Uuid | T::Ipv6 | T::Int128 | T::UInt128 => 16,
+        T::Int256 | T::UInt256 => 32,
         // ClickHouse keeps decimals in the least integer that holds their digits.
         T::Decimal { precision: ..=9, .. } => 4,
         T::Decimal { precision: ..=18, .. } => 8,

@@ -13,8 +13,8 @@ use arrow::datatypes::{
     Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, WideInteger, raw_text};
 
 use super::column::{Column, Layout, Values};
 use super::to_array::ticks_per_tick;
@@ -40,7 +40,9 @@ pub(crate) fn from_array(
     }
     let mut column = Column::new(column_type, layout);
     if let Some(nulls) = &mut column.nulls {
-        nulls.extend((0..array.len()).map(|row| u8::from(array.is_null(row))));
+        // An array of nothing but NULLs has no bitmap to ask.
+        let all = array.data_type() == &DataType::Null;
+        nulls.extend((0..array.len()).map(|row| u8::from(all || array.is_null(row))));
     }
     fill(&mut column.values, &array, column_type.value_type(), layout)?;
     Ok(column)
@@ -64,7 +66,7 @@ fn fill(
         }
         Values::Text { ends, bytes } => {
             for text in array.as_string_view() {
-                bytes.extend_from_slice(text.unwrap_or_default().as_bytes());
+                bytes.extend_from_slice(&raw_text::bytes(text.unwrap_or_default()));
                 ends.push(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
             }
         }
@@ -119,7 +121,7 @@ fn wire_bytes(array: &ArrayRef, value_type: &ColumnType, width: usize) -> Result
     Ok(match value_type {
         T::UInt8 => raw!(array, UInt8Type),
         T::UInt16 => raw!(array, UInt16Type),
-        T::UInt32 => raw!(array, UInt32Type),
+        T::UInt32 | T::Ipv4 => raw!(array, UInt32Type),
         T::UInt64 => raw!(array, UInt64Type),
         T::Int8 | T::Enum8(_) => raw!(array, Int8Type),
         T::Int16 | T::Enum16(_) => raw!(array, Int16Type),
@@ -147,6 +149,10 @@ fn wire_bytes(array: &ArrayRef, value_type: &ColumnType, width: usize) -> Result
             let halves = (0..uuids.len()).flat_map(|row| uuids.value(row).chunks(8));
             halves.flat_map(|half| half.iter().rev().copied()).collect()
         }
+        T::Ipv6 => {
+            let octets = array.as_fixed_size_binary();
+            (0..octets.len()).flat_map(|row| octets.value(row).iter().copied()).collect()
+        }
         T::Decimal { .. } => match array.data_type() {
             DataType::Decimal256(..) => {
                 let values = array.as_primitive::<Decimal256Type>().values().iter();
@@ -158,7 +164,12 @@ fn wire_bytes(array: &ArrayRef, value_type: &ColumnType, width: usize) -> Result
                 values.flat_map(|value| value.to_le_bytes().into_iter().take(width)).collect()
             }
         },
-        other => return Err(no_layout(other)),
+        wide => {
+            let kind = WideInteger::of(wide).ok_or_else(|| no_layout(wide))?;
+            let stored = array.as_fixed_size_binary();
+            let values: Vec<u8> = (0..stored.len()).flat_map(|row| stored.value(row)).copied().collect();
+            kind.turn(&values, false)
+        }
     })
 }
 

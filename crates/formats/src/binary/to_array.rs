@@ -1,7 +1,7 @@
 //! Columns off the wire as arrays.
 //!
 //! Invariant: the array has the layout of `type_arrow::to_data_type`; a value the type does not know (an enum's number
-//! without a name, bytes that are not UTF-8, digits beyond a decimal's precision) is an error with its place.
+//! without a name, digits beyond a decimal's precision) is an error with its place.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use arrow::datatypes::{
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type, i256,
 };
 use arrow::error::ArrowError;
-use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
+use model::{ColumnType, WideInteger, raw_text};
 
 use super::column::{Column, Values, offset, width};
 use crate::calendar::DATE32_DAYS;
@@ -47,7 +47,7 @@ pub(crate) fn to_array(column: Column, column_type: &ColumnType) -> Result<Array
     let value_type = column_type.value_type();
     match column.values {
         Values::Fixed { bytes, .. } => fixed(bytes, value_type, nulls),
-        Values::Text { ends, bytes } => text(ends, bytes, value_type, nulls),
+        Values::Text { ends, bytes } => Ok(text(ends, bytes, nulls)),
         Values::List { ends, item } => list(&ends, *item, value_type, nulls),
         Values::Tuple { rows, children } => {
             let DataType::Struct(fields) = to_data_type(value_type) else {
@@ -90,7 +90,7 @@ fn fixed(
     Ok(match value_type {
         T::UInt8 => Arc::new(numbers::<UInt8Type>(bytes, nulls)),
         T::UInt16 => Arc::new(numbers::<UInt16Type>(bytes, nulls)),
-        T::UInt32 => Arc::new(numbers::<UInt32Type>(bytes, nulls)),
+        T::UInt32 | T::Ipv4 => Arc::new(numbers::<UInt32Type>(bytes, nulls)),
         T::UInt64 => Arc::new(numbers::<UInt64Type>(bytes, nulls)),
         T::Int8 => Arc::new(numbers::<Int8Type>(bytes, nulls)),
         T::Int16 => Arc::new(numbers::<Int16Type>(bytes, nulls)),
@@ -135,8 +135,14 @@ fn fixed(
                 bytes.as_slice().chunks(8).flat_map(|half| half.iter().rev().copied()).collect();
             Arc::new(FixedSizeBinaryArray::try_new(16, Buffer::from_vec(swapped), nulls)?)
         }
+        T::Ipv6 => Arc::new(FixedSizeBinaryArray::try_new(16, Buffer::from(bytes), nulls)?),
         T::Decimal { precision, scale } => decimals(bytes, *precision, *scale, nulls)?,
-        other => return Err(no_layout(other)),
+        wide => {
+            let kind = WideInteger::of(wide).ok_or_else(|| no_layout(wide))?;
+            let stored = Buffer::from_vec(kind.turn(bytes.as_slice(), true));
+            let width = i32::try_from(kind.bytes).unwrap_or(0);
+            Arc::new(FixedSizeBinaryArray::try_new(width, stored, nulls)?)
+        }
     })
 }
 
@@ -226,23 +232,19 @@ fn decimals(
     Ok(Arc::new(array))
 }
 
-fn text(
-    ends: Vec<i64>,
-    bytes: Vec<u8>,
-    value_type: &ColumnType,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef, Unfit> {
+fn text(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> ArrayRef {
     let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
     let values = Buffer::from_vec(bytes);
-    let texts = LargeStringArray::try_new(OffsetBuffer::new(offsets.clone().into()), values.clone(), nulls);
-    let texts = texts.map_err(|_| {
-        let row = offsets
-            .windows(2)
-            .position(|pair| std::str::from_utf8(&values[offset(pair[0])..offset(pair[1])]).is_err());
-        let message = format!("bytes of {value_type} are not UTF-8: other bytes are not supported yet");
-        Unfit { row, error: ValueError::new(code::INCORRECT_DATA, message) }
-    })?;
-    Ok(Arc::new(StringViewArray::from(&texts)))
+    let whole = OffsetBuffer::new(offsets.clone().into());
+    if let Ok(texts) = LargeStringArray::try_new(whole, values.clone(), nulls.clone()) {
+        return Arc::new(StringViewArray::from(&texts));
+    }
+    // Bytes that are no UTF-8 are carried in text.
+    let carried = offsets.windows(2).enumerate().map(|(row, pair)| {
+        let valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        valid.then(|| raw_text::text(&values[offset(pair[0])..offset(pair[1])]))
+    });
+    Arc::new(carried.collect::<StringViewArray>())
 }
 
 fn list(

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
-use arrow::datatypes::TimeUnit;
+use arrow::datatypes::{TimeUnit, i256};
 use model::ColumnType;
+use model::address::{parse_v4, parse_v6};
 
 use super::store::{Store, TimeColumn};
 use super::{BuilderOptions, CellError, nested, unreadable};
@@ -94,8 +95,7 @@ pub(super) fn append<'a>(
         }
         Store::Decimal256(values, precision, scale) => {
             let (precision, scale) = (*precision, *scale);
-            let zero = arrow::datatypes::i256::ZERO;
-            scalars(column, values, zero, cells, |text| number::decimal256(text, precision, scale))
+            scalars(column, values, i256::ZERO, cells, |text| number::decimal256(text, precision, scale))
         }
         Store::Date(values, range) => {
             let (first, last) = *range;
@@ -108,9 +108,7 @@ pub(super) fn append<'a>(
             let input = column.options.time_input;
             scalars(column, values, 0, cells, |text| ticks(text, time, input))
         }
-        Store::Uuid(values) => {
-            scalars(column, values, 0, cells, |text| uuid(text).ok_or(NumberError::NotANumber))
-        }
+        Store::Uuid(_) | Store::Wide(..) | Store::Ipv4(_) | Store::Ipv6(_) => words(column, store, cells),
         Store::Enum8(values, lookup) => {
             let least = i8::try_from(lookup.least()).unwrap_or(0);
             let numbers = column.options.enums_as_numbers;
@@ -141,6 +139,34 @@ pub(super) fn append<'a>(
             }
             Ok(())
         }
+    }
+}
+
+/// Values that are read from one word and are no numbers of the machine.
+fn words<'a>(
+    column: &mut Column<'_>,
+    store: &mut Store,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Result<(), CellError> {
+    match store {
+        Store::Uuid(values) => {
+            scalars(column, values, 0, cells, |text| uuid(text).ok_or(NumberError::NotANumber))
+        }
+        Store::Wide(values, kind) => {
+            let kind = *kind;
+            scalars(column, values, i256::ZERO, cells, |text| match kind.parse(text) {
+                Some((value, true)) => Ok(value),
+                Some(_) => Err(NumberError::OutOfRange),
+                None => Err(NumberError::NotANumber),
+            })
+        }
+        Store::Ipv4(values) => {
+            scalars(column, values, 0, cells, |text| parse_v4(text).ok_or(NumberError::NotANumber))
+        }
+        Store::Ipv6(values) => scalars(column, values, 0, cells, |text| {
+            parse_v6(text).map(u128::from_be_bytes).ok_or(NumberError::NotANumber)
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -18,7 +18,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use model::type_arrow::{to_data_type, to_field};
-use model::{ColumnType, Value};
+use model::{ColumnType, Value, WideInteger};
 
 use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
@@ -57,7 +57,11 @@ pub(super) enum Store {
     Decimal256(Vec<i256>, u8, u8),
     Date(Vec<i32>, (i64, i64)),
     Time(Vec<i64>, Box<TimeColumn>),
+    Wide(Vec<i256>, WideInteger),
+    Ipv4(Vec<u32>),
+    /// Values of 16 bytes by their bits, the first byte on top: UUIDs, IPv6 addresses.
     Uuid(Vec<u128>),
+    Ipv6(Vec<u128>),
     Enum8(Vec<i8>, Box<EnumLookup>),
     Enum16(Vec<i16>, Box<EnumLookup>),
     List {
@@ -112,6 +116,12 @@ impl Store {
             ColumnType::DateTime { time_zone } => time(time_zone.as_ref(), None)?,
             ColumnType::DateTime64 { precision, time_zone } => time(time_zone.as_ref(), Some(*precision))?,
             ColumnType::Uuid => Store::Uuid(Vec::new()),
+            ColumnType::Ipv4 => Store::Ipv4(Vec::new()),
+            ColumnType::Int128 | ColumnType::UInt128 | ColumnType::Int256 | ColumnType::UInt256 => {
+                let kind = WideInteger::of(value_type).unwrap_or(WideInteger { bytes: 32, signed: true });
+                Store::Wide(Vec::new(), kind)
+            }
+            ColumnType::Ipv6 => Store::Ipv6(Vec::new()),
             ColumnType::Enum8(values) => Store::Enum8(Vec::new(), Box::new(EnumLookup::new(values))),
             ColumnType::Enum16(values) => Store::Enum16(Vec::new(), Box::new(EnumLookup::new(values))),
             ColumnType::Array(item) => Store::List { offsets: Vec::new(), item: Box::new(child(item)?) },
@@ -142,7 +152,7 @@ impl Store {
         match self {
             Store::UInt8(values) => values.len(),
             Store::UInt16(values) => values.len(),
-            Store::UInt32(values) => values.len(),
+            Store::UInt32(values) | Store::Ipv4(values) => values.len(),
             Store::UInt64(values) => values.len(),
             Store::Int8(values) | Store::Enum8(values, _) => values.len(),
             Store::Int16(values) | Store::Enum16(values, _) => values.len(),
@@ -153,8 +163,8 @@ impl Store {
             Store::Bool(values) => values.len(),
             Store::Text { rows, .. } | Store::Nothing(rows) | Store::Tuple { rows, .. } => *rows,
             Store::Decimal128(values, ..) => values.len(),
-            Store::Decimal256(values, ..) => values.len(),
-            Store::Uuid(values) => values.len(),
+            Store::Decimal256(values, ..) | Store::Wide(values, _) => values.len(),
+            Store::Uuid(values) | Store::Ipv6(values) => values.len(),
             Store::List { offsets, .. } | Store::Map { offsets, .. } => offsets.len(),
         }
     }
@@ -164,7 +174,7 @@ impl Store {
         match self {
             Store::UInt8(values) => values.truncate(len),
             Store::UInt16(values) => values.truncate(len),
-            Store::UInt32(values) => values.truncate(len),
+            Store::UInt32(values) | Store::Ipv4(values) => values.truncate(len),
             Store::UInt64(values) => values.truncate(len),
             Store::Int8(values) | Store::Enum8(values, _) => values.truncate(len),
             Store::Int16(values) | Store::Enum16(values, _) => values.truncate(len),
@@ -181,8 +191,8 @@ impl Store {
             }
             Store::Text { .. } => {}
             Store::Decimal128(values, ..) => values.truncate(len),
-            Store::Decimal256(values, ..) => values.truncate(len),
-            Store::Uuid(values) => values.truncate(len),
+            Store::Decimal256(values, ..) | Store::Wide(values, _) => values.truncate(len),
+            Store::Uuid(values) | Store::Ipv6(values) => values.truncate(len),
             Store::List { offsets, item } => {
                 offsets.truncate(len);
                 item.truncate(last(offsets));
@@ -204,7 +214,7 @@ impl Store {
         match self {
             Store::UInt8(values) => values.push(0),
             Store::UInt16(values) => values.push(0),
-            Store::UInt32(values) => values.push(0),
+            Store::UInt32(values) | Store::Ipv4(values) => values.push(0),
             Store::UInt64(values) => values.push(0),
             Store::Int8(values) => values.push(0),
             Store::Int16(values) => values.push(0),
@@ -218,10 +228,10 @@ impl Store {
                 *rows += 1;
             }
             Store::Decimal128(values, ..) => values.push(0),
-            Store::Decimal256(values, ..) => values.push(i256::ZERO),
+            Store::Decimal256(values, ..) | Store::Wide(values, _) => values.push(i256::ZERO),
             // 1970-01-01 is the default of Date32, too.
             Store::Date(values, _) => values.push(0),
-            Store::Uuid(values) => values.push(0),
+            Store::Uuid(values) | Store::Ipv6(values) => values.push(0),
             Store::Enum8(values, lookup) => values.push(i8::try_from(lookup.least()).unwrap_or(0)),
             Store::Enum16(values, lookup) => values.push(lookup.least()),
             Store::List { offsets, item } => offsets.push(length(item)),
@@ -252,7 +262,7 @@ impl Store {
         match self {
             Store::UInt8(values) => put(values, int.and_then(|v| v.try_into().ok())),
             Store::UInt16(values) => put(values, int.and_then(|v| v.try_into().ok())),
-            Store::UInt32(values) => put(values, int.and_then(|v| v.try_into().ok())),
+            Store::UInt32(values) | Store::Ipv4(values) => put(values, int.and_then(|v| v.try_into().ok())),
             Store::UInt64(values) => put(values, int.and_then(|v| v.try_into().ok())),
             Store::Int8(values) | Store::Enum8(values, _) => put(values, int.and_then(|v| v.try_into().ok())),
             Store::Int16(values) | Store::Enum16(values, _) => {
@@ -267,7 +277,11 @@ impl Store {
             Store::Float32(values) => {
                 put(values, if let Value::Float(v) = value { Some(narrow(*v)) } else { None })
             }
-            Store::Uuid(values) => match value {
+            Store::Wide(values, kind) => match value {
+                Value::Bytes(bytes) => put(values, Some(kind.decode(bytes))),
+                _ => put(values, int.map(i256::from_i128)),
+            },
+            Store::Uuid(values) | Store::Ipv6(values) => match value {
                 Value::Bytes(bytes) => put(values, bytes.as_ref().try_into().ok().map(u128::from_be_bytes)),
                 _ => false,
             },
@@ -285,7 +299,7 @@ impl Store {
         Ok(match self {
             Store::UInt8(values) => primitive::<UInt8Type>(values, nulls),
             Store::UInt16(values) => primitive::<UInt16Type>(values, nulls),
-            Store::UInt32(values) => primitive::<UInt32Type>(values, nulls),
+            Store::UInt32(values) | Store::Ipv4(values) => primitive::<UInt32Type>(values, nulls),
             Store::UInt64(values) => primitive::<UInt64Type>(values, nulls),
             Store::Int8(values) | Store::Enum8(values, _) => primitive::<Int8Type>(values, nulls),
             Store::Int16(values) | Store::Enum16(values, _) => primitive::<Int16Type>(values, nulls),
@@ -312,13 +326,14 @@ impl Store {
                 let array = Decimal256Array::new(std::mem::take(values).into(), nulls);
                 Arc::new(array.with_precision_and_scale(*precision, i8::try_from(*scale).unwrap_or(0))?)
             }
+            Store::Wide(values, kind) => wide(values, *kind, nulls)?,
             Store::Time(values, column) => match column.unit {
                 TimeUnit::Second => stamps::<TimestampSecondType>(values, nulls, column),
                 TimeUnit::Millisecond => stamps::<TimestampMillisecondType>(values, nulls, column),
                 TimeUnit::Microsecond => stamps::<TimestampMicrosecondType>(values, nulls, column),
                 TimeUnit::Nanosecond => stamps::<TimestampNanosecondType>(values, nulls, column),
             },
-            Store::Uuid(values) => {
+            Store::Uuid(values) | Store::Ipv6(values) => {
                 let bytes: Vec<u8> = std::mem::take(values).iter().flat_map(|v| v.to_be_bytes()).collect();
                 Arc::new(FixedSizeBinaryArray::try_new(16, Buffer::from_vec(bytes), nulls)?)
             }
@@ -386,6 +401,17 @@ fn packed(values: &mut Vec<bool>) -> arrow::buffer::BooleanBuffer {
 
 fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(std::mem::take(values).into(), nulls))
+}
+
+fn wide(
+    values: &mut Vec<i256>,
+    kind: WideInteger,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, ArrowError> {
+    let mut stored = Vec::with_capacity(values.len() * kind.bytes);
+    std::mem::take(values).into_iter().for_each(|value| kind.encode(value, &mut stored));
+    let width = i32::try_from(kind.bytes).unwrap_or(0);
+    Ok(Arc::new(FixedSizeBinaryArray::try_new(width, Buffer::from_vec(stored), nulls)?))
 }
 
 fn stamps<T: ArrowPrimitiveType<Native = i64>>(

@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::FormatError;
@@ -68,10 +68,12 @@ impl DelimitedWriter {
     }
 
     fn header_text(&self, text: &str, out: &mut Vec<u8>) {
+        // The name of a column may quote a literal of any bytes.
+        let bytes = raw_text::bytes(text);
         match self.syntax {
-            Syntax::Csv => print::csv_quoted(text.as_bytes(), out),
-            Syntax::Tsv => print::escaped(text.as_bytes(), b'\'', out),
-            Syntax::Raw => out.extend_from_slice(text.as_bytes()),
+            Syntax::Csv => print::csv_quoted(&bytes, out),
+            Syntax::Tsv => print::escaped(&bytes, b'\'', out),
+            Syntax::Raw => out.extend_from_slice(&bytes),
         }
     }
 }

@@ -8,7 +8,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
-use super::foreign::{self, Texts};
+use super::foreign::{self, Layout};
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::{FormatError, code};
 use crate::kind::FormatKind;
@@ -21,7 +21,7 @@ enum Sink {
 
 pub(super) struct ArrowWriter {
     kind: FormatKind,
-    texts: Texts,
+    layout: Layout,
     compression: Option<CompressionType>,
     columns: Columns,
     schema: Option<SchemaRef>,
@@ -50,9 +50,12 @@ impl ArrowWriter {
                 return Err(FormatError::new(code::BAD_ARGUMENTS, message));
             }
         };
-        let texts =
-            Texts { marked: settings.arrow_string_as_string, fixed: settings.arrow_fixed_string_as_bytes };
-        Ok(Self { kind, texts, compression, columns: Columns::default(), schema: None, sink: None })
+        let layout = Layout {
+            marked: settings.arrow_string_as_string,
+            fixed: settings.arrow_fixed_string_as_bytes,
+            parquet: false,
+        };
+        Ok(Self { kind, layout, compression, columns: Columns::default(), schema: None, sink: None })
     }
 
     fn drain(&mut self, out: &mut Vec<u8>) {
@@ -67,7 +70,7 @@ impl ArrowWriter {
 impl RowWriter for ArrowWriter {
     fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
         self.columns = Columns::of(schema);
-        let schema = foreign::schema(&self.columns.names, &self.columns.types, self.texts);
+        let schema = foreign::schema(&self.columns.names, &self.columns.types, self.layout);
         let options = IpcWriteOptions::default().try_with_compression(self.compression);
         let options = options.map_err(|error| failed(&error))?;
         let sink = match self.kind {
@@ -85,7 +88,7 @@ impl RowWriter for ArrowWriter {
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         self.columns.fits(batch)?;
         let schema = self.schema.as_ref().ok_or_else(not_started)?;
-        let batch = foreign::batch(batch, schema, &self.columns.types, self.texts)?;
+        let batch = foreign::batch(batch, schema, &self.columns.types, self.layout)?;
         let written = match self.sink.as_mut().ok_or_else(not_started)? {
             Sink::File(writer) => writer.write(&batch),
             Sink::Stream(writer) => writer.write(&batch),

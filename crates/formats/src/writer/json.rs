@@ -5,6 +5,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use model::ColumnType;
 
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::FormatError;
@@ -21,7 +22,7 @@ pub(super) enum Layout {
     Lists,
 }
 
-fn string(text: &str, settings: &FormatSettings) -> Vec<u8> {
+pub(super) fn string(text: &str, settings: &FormatSettings) -> Vec<u8> {
     let mut out = Vec::new();
     print::json_string(text.as_bytes(), settings.json_escape_forward_slashes, &mut out);
     out
@@ -43,9 +44,62 @@ fn list_row(
     out.push(b']');
 }
 
-/// JSON and JSONCompact: metadata, rows, statistics.
+/// The head of a document: names and types of the columns.
+pub(super) fn write_meta(
+    keys: &[Vec<u8>],
+    types: &[ColumnType],
+    settings: &FormatSettings,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"{\n\t\"meta\":\n\t[\n");
+    for (at, (key, column_type)) in keys.iter().zip(types).enumerate() {
+        out.extend_from_slice(if at > 0 {
+            b",\n\t\t{\n\t\t\t\"name\": "
+        } else {
+            b"\t\t{\n\t\t\t\"name\": "
+        });
+        out.extend_from_slice(key);
+        out.extend_from_slice(b",\n\t\t\t\"type\": ");
+        out.extend_from_slice(&string(&column_type.to_string(), settings));
+        out.extend_from_slice(b"\n\t\t}");
+    }
+    out.extend_from_slice(b"\n\t],\n\n");
+}
+
+/// The end of a document behind its data: the number of rows and statistics.
+pub(super) fn write_end(rows: u64, stats: &OutputStats, settings: &FormatSettings, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\n\n\t\"rows\": ");
+    print::integer(rows, out);
+    if let Some(rows) = stats.rows_before_limit {
+        out.extend_from_slice(b",\n\n\t\"rows_before_limit_at_least\": ");
+        print::integer(rows, out);
+    }
+    if !settings.write_statistics {
+        out.extend_from_slice(b"\n}\n");
+        return;
+    }
+    out.extend_from_slice(b",\n\n\t\"statistics\":\n\t{\n\t\t\"elapsed\": ");
+    let seconds = stats.elapsed.as_secs_f64();
+    print::float(seconds, seconds, out);
+    out.extend_from_slice(b",\n\t\t\"rows_read\": ");
+    print::integer(stats.rows_read, out);
+    out.extend_from_slice(b",\n\t\t\"bytes_read\": ");
+    print::integer(stats.bytes_read, out);
+    out.extend_from_slice(b"\n\t}\n}\n");
+}
+
+/// A value as its text in a string.
+fn quoted(column: &mut ColumnText, row: usize, slashes: bool, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    scratch.clear();
+    column.write(row, Style::Plain, scratch);
+    print::json_string(scratch, slashes, out);
+}
+
+/// JSON and JSONCompact, and both with every value in a string: metadata, rows, statistics.
 pub(super) struct JsonWriter {
     layout: Layout,
+    strings: bool,
+    scratch: Vec<u8>,
     settings: FormatSettings,
     columns: Columns,
     /// Names as JSON strings.
@@ -58,16 +112,34 @@ const VALUE_DEPTH: usize = 3;
 
 impl JsonWriter {
     pub(super) fn new(layout: Layout, settings: &FormatSettings) -> Self {
-        Self { layout, settings: settings.clone(), columns: Columns::default(), keys: Vec::new(), rows: 0 }
+        Self {
+            layout,
+            strings: false,
+            scratch: Vec::new(),
+            settings: settings.clone(),
+            columns: Columns::default(),
+            keys: Vec::new(),
+            rows: 0,
+        }
     }
 
-    fn object_row(&self, columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
+    /// The same with every value in a string.
+    pub(super) fn of_strings(self) -> Self {
+        Self { strings: true, ..self }
+    }
+
+    fn object_row(&mut self, columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\t\t{");
         for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
             out.extend_from_slice(if at > 0 { b",\n\t\t\t" } else { b"\n\t\t\t" });
             out.extend_from_slice(key);
             out.extend_from_slice(b": ");
-            column.write_indented(row, VALUE_DEPTH, TABS, out);
+            match self.strings {
+                true => {
+                    quoted(column, row, self.settings.json_escape_forward_slashes, &mut self.scratch, out);
+                }
+                false => column.write_indented(row, VALUE_DEPTH, TABS, out),
+            }
         }
         out.extend_from_slice(b"\n\t\t}");
     }
@@ -77,19 +149,8 @@ impl RowWriter for JsonWriter {
     fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
         self.columns = Columns::of(schema);
         self.keys = self.columns.names.iter().map(|name| string(name, &self.settings)).collect();
-        out.extend_from_slice(b"{\n\t\"meta\":\n\t[\n");
-        for (at, (key, column_type)) in self.keys.iter().zip(&self.columns.types).enumerate() {
-            out.extend_from_slice(if at > 0 {
-                b",\n\t\t{\n\t\t\t\"name\": "
-            } else {
-                b"\t\t{\n\t\t\t\"name\": "
-            });
-            out.extend_from_slice(key);
-            out.extend_from_slice(b",\n\t\t\t\"type\": ");
-            out.extend_from_slice(&string(&column_type.to_string(), &self.settings));
-            out.extend_from_slice(b"\n\t\t}");
-        }
-        out.extend_from_slice(b"\n\t],\n\n\t\"data\":\n\t[\n");
+        write_meta(&self.keys, &self.columns.types, &self.settings, out);
+        out.extend_from_slice(b"\t\"data\":\n\t[\n");
         Ok(())
     }
 
@@ -104,7 +165,12 @@ impl RowWriter for JsonWriter {
                 Layout::Objects => self.object_row(&mut columns, row, out),
                 Layout::Lists => {
                     out.extend_from_slice(b"\t\t");
-                    list_row(&mut columns, out, |column, out| column.write(row, Style::Json, out));
+                    let (strings, slashes) = (self.strings, self.settings.json_escape_forward_slashes);
+                    let scratch = &mut self.scratch;
+                    list_row(&mut columns, out, |column, out| match strings {
+                        true => quoted(column, row, slashes, scratch, out),
+                        false => column.write(row, Style::Json, out),
+                    });
                 }
             }
         }
@@ -112,24 +178,8 @@ impl RowWriter for JsonWriter {
     }
 
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
-        out.extend_from_slice(b"\n\t],\n\n\t\"rows\": ");
-        print::integer(self.rows, out);
-        if let Some(rows) = stats.rows_before_limit {
-            out.extend_from_slice(b",\n\n\t\"rows_before_limit_at_least\": ");
-            print::integer(rows, out);
-        }
-        if !self.settings.write_statistics {
-            out.extend_from_slice(b"\n}\n");
-            return Ok(());
-        }
-        out.extend_from_slice(b",\n\n\t\"statistics\":\n\t{\n\t\t\"elapsed\": ");
-        let seconds = stats.elapsed.as_secs_f64();
-        print::float(seconds, seconds, out);
-        out.extend_from_slice(b",\n\t\t\"rows_read\": ");
-        print::integer(stats.rows_read, out);
-        out.extend_from_slice(b",\n\t\t\"bytes_read\": ");
-        print::integer(stats.bytes_read, out);
-        out.extend_from_slice(b"\n\t}\n}\n");
+        out.extend_from_slice(b"\n\t]");
+        write_end(self.rows, stats, &self.settings, out);
         Ok(())
     }
 }
@@ -202,13 +252,9 @@ impl RowWriter for JsonRowsWriter {
         let mut columns = self.columns.open(batch, &self.settings)?;
         let mut scratch = std::mem::take(&mut self.scratch);
         let (strings, slashes) = (self.strings, self.settings.json_escape_forward_slashes);
-        let mut value = |column: &mut ColumnText, row: usize, out: &mut Vec<u8>| {
-            if !strings {
-                return column.write(row, Style::Json, out);
-            }
-            scratch.clear();
-            column.write(row, Style::Plain, &mut scratch);
-            print::json_string(&scratch, slashes, out);
+        let mut value = |column: &mut ColumnText, row: usize, out: &mut Vec<u8>| match strings {
+            true => quoted(column, row, slashes, &mut scratch, out),
+            false => column.write(row, Style::Json, out),
         };
         for row in 0..batch.num_rows() {
             self.separator(out);

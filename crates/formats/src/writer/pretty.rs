@@ -84,7 +84,7 @@ impl RowWriter for PrettyWriter {
         }
         table.measure();
         if table.is_too_wide() {
-            let mut vertical = VerticalWriter::new(&self.settings);
+            let mut vertical = VerticalWriter::instead_of_table(&self.settings);
             vertical.start(&schema, out)?;
             for batch in &shown {
                 vertical.write(batch, out)?;
@@ -210,7 +210,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Few rows with many wide columns are shown one value per line instead.
+    /// Few rows with many columns that are wide, or have values of several lines, are shown one value per line instead.
     fn is_too_wide(&self) -> bool {
         const ROWS_MAX: usize = 10;
         const COLUMNS_MIN: usize = 5;
@@ -219,7 +219,7 @@ impl<'t> Table<'t> {
         self.settings.pretty_fallback_to_vertical
             && self.rows_total <= ROWS_MAX
             && self.widths.len() >= COLUMNS_MIN
-            && width >= WIDTH_MIN
+            && (width >= WIDTH_MIN || self.rows.iter().flatten().any(|cell| cell.lines.len() > 1))
     }
 
     fn draw(&self, out: &mut Vec<u8>) {

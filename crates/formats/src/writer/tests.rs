@@ -89,6 +89,41 @@ fn statistics_are_left_out_on_request() {
     assert!(document.ends_with("\n\t],\n\n\t\"rows\": 1\n}\n"), "{document}");
 }
 
+/// What ClickHouse prints.
+#[test]
+fn json_of_strings_and_of_columns_is_written() {
+    let settings = FormatSettings { write_statistics: false, ..FormatSettings::default() };
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a\"b"), None]));
+    let ids: ArrayRef = Arc::new(arrow::array::Int32Array::from(vec![1, 2]));
+    let batch = RecordBatch::try_from_iter_with_nullable([("a", ids, false), ("s", texts, true)]).unwrap();
+    let check = |kind, expected: &str| {
+        assert_eq!(written(kind, std::slice::from_ref(&batch), &settings), expected, "{kind:?}");
+    };
+    let meta = "{\n\t\"meta\":\n\t[\n\t\t{\n\t\t\t\"name\": \"a\",\n\t\t\t\"type\": \"Int32\"\n\t\t},\n\t\t{\n\t\t\t\"name\": \"s\",\n\t\t\t\"type\": \"Nullable(String)\"\n\t\t}\n\t],\n\n\t\"data\":\n";
+    check(
+        FormatKind::JsonStrings,
+        &format!(
+            "{meta}\t[\n\t\t{{\n\t\t\t\"a\": \"1\",\n\t\t\t\"s\": \"a\\\"b\"\n\t\t}},\n\t\t{{\n\t\t\t\"a\": \"2\",\n\t\t\t\"s\": \"ᴺᵁᴸᴸ\"\n\t\t}}\n\t],\n\n\t\"rows\": 2\n}}\n"
+        ),
+    );
+    check(
+        FormatKind::JsonCompactStrings,
+        &format!("{meta}\t[\n\t\t[\"1\", \"a\\\"b\"],\n\t\t[\"2\", \"ᴺᵁᴸᴸ\"]\n\t],\n\n\t\"rows\": 2\n}}\n"),
+    );
+    check(FormatKind::JsonColumns, "{\n\t\"a\": [1, 2],\n\t\"s\": [\"a\\\"b\", null]\n}\n");
+    check(FormatKind::JsonCompactColumns, "[\n\t[1, 2],\n\t[\"a\\\"b\", null]\n]\n");
+    check(
+        FormatKind::JsonColumnsWithMetadata,
+        &format!(
+            "{meta}\t{{\n\t\t\"a\": [1, 2],\n\t\t\"s\": [\"a\\\"b\", null]\n\t}},\n\n\t\"rows\": 2\n}}\n"
+        ),
+    );
+    check(
+        FormatKind::JsonObjectEachRow,
+        "{\n\t\"row_1\": {\"a\":1,\"s\":\"a\\\"b\"},\n\t\"row_2\": {\"a\":2,\"s\":null}\n}\n",
+    );
+}
+
 #[test]
 fn floats_of_64_bits_are_quoted_on_request() {
     let array: ArrayRef = Arc::new(arrow::array::Float64Array::from(vec![1.5, f64::NAN]));

@@ -2,7 +2,7 @@
 
 use model::ColumnType;
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 21] = [
     "",
     "thousand",
     "million",
@@ -16,8 +16,16 @@ const NAMES: [&str; 13] = [
     "nonillion",
     "decillion",
     "undecillion",
+    "duodecillion",
+    "tredecillion",
+    "quattuordecillion",
+    "quindecillion",
+    "sexdecillion",
+    "septendecillion",
+    "octodecillion",
+    "novemdecillion",
 ];
-const LAST_NAME: &str = "duodecillion";
+const LAST_NAME: &str = "vigintillion";
 
 /// Numbers in this range fill 64 bits: hashes and ids, which nobody reads as quantities.
 const HASHES: std::ops::RangeInclusive<f64> = 1e18..=18_446_744_073_709_551_616.0;

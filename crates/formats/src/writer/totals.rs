@@ -79,7 +79,7 @@ impl RowWriter for TotalsWriter {
                 self.rows.write(&totals, out)?;
                 self.rows.finish(stats, out)
             }
-            F::Json | F::JsonCompact => {
+            F::Json | F::JsonCompact | F::JsonStrings | F::JsonCompactStrings => {
                 let mut end = vec![];
                 self.rows.finish(stats, &mut end)?;
                 with_totals(&end, &self.alone(&totals)?[1], out);

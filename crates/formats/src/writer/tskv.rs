@@ -25,7 +25,8 @@ impl TskvWriter {
 /// A name whose `=` cannot be taken for the end of the name.
 fn escaped_name(name: &str) -> Vec<u8> {
     let mut text = Vec::new();
-    print::escaped(name.as_bytes(), b'\'', &mut text);
+    // Quotes stand in names as they are.
+    print::escaped(name.as_bytes(), b'\\', &mut text);
     let mut escaped: Vec<u8> = Vec::with_capacity(text.len() + 1);
     for byte in text {
         if byte == b'=' {

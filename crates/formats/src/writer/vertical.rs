@@ -17,11 +17,19 @@ pub(super) struct VerticalWriter {
     /// Display widths of the names, the widest last.
     widths: Vec<usize>,
     rows: usize,
+    /// Named tuples are indented JSON, as in tables.
+    as_table: bool,
 }
 
 impl VerticalWriter {
     pub(super) fn new(settings: &FormatSettings) -> Self {
-        Self { settings: settings.clone(), columns: Columns::default(), widths: Vec::new(), rows: 0 }
+        let settings = settings.clone();
+        Self { settings, columns: Columns::default(), widths: Vec::new(), rows: 0, as_table: false }
+    }
+
+    /// For rows that Pretty does not draw as a table, with values as it has them.
+    pub(super) fn instead_of_table(settings: &FormatSettings) -> Self {
+        Self { as_table: true, ..Self::new(settings) }
     }
 
     fn name(&self, column: usize, out: &mut Vec<u8>) {
@@ -56,7 +64,10 @@ impl RowWriter for VerticalWriter {
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let left = self.settings.pretty_rows_max.saturating_sub(self.rows);
-        let mut columns = self.columns.open(batch, &self.settings)?;
+        let mut columns = match self.as_table {
+            true => self.columns.open_for_table(batch, &self.settings)?,
+            false => self.columns.open(batch, &self.settings)?,
+        };
         for row in 0..batch.num_rows().min(left) {
             if self.rows > 0 {
                 out.push(b'\n');

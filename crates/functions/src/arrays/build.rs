@@ -2,6 +2,8 @@
 //!
 //! Invariant: elements take the smallest common type.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use model::ColumnType;
@@ -124,7 +126,7 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let wide = arrow::array::Int64Array::from(numbers);
     let values: ArrayRef = with_number!(&**element, T => {
-        std::sync::Arc::new(wide.unary::<_, T>(crate::number::wrap))
+        Arc::new(wide.unary::<_, T>(crate::number::wrap))
     }, else return Err(FunctionError::illegal_type(element, "range")));
     Ok(list_of(element, offsets_of(lengths), values, None)?)
 }
@@ -173,28 +175,41 @@ fn zip(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(list_of(&pair, offsets_of(lengths), tuples, None)?)
 }
 
-/// Array of arrays -> one array.
+/// What stands innermost in nested arrays.
+fn innermost(column_type: &ColumnType) -> &ColumnType {
+    match column_type {
+        ColumnType::Array(inner) => innermost(inner),
+        plain => plain,
+    }
+}
+
+/// Arrays in arrays, however deep -> one array.
 fn flatten(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let outer = call.lists(0)?;
-    let ColumnType::Array(inner) = &outer.element else {
+    if !matches!(outer.element, ColumnType::Array(_)) {
         return expanded(call.arg(0)?, call.rows);
-    };
-    let nested = outer.values().as_list::<i32>();
-    crate::list::gather(call, inner, nested.values(), |row, out| {
-        for at in outer.range(row) {
-            let own = crate::container::range(nested.value_offsets(), at);
-            out.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
+    }
+    let mut levels = vec![outer.values().as_list::<i32>().clone()];
+    let mut values = Arc::clone(levels[0].values());
+    while let Some(nested) = values.as_list_opt::<i32>().cloned() {
+        values = Arc::clone(nested.values());
+        levels.push(nested);
+    }
+    crate::list::gather(call, innermost(&outer.element), &values, |row, out| {
+        let mut own = outer.range(row);
+        for level in &levels {
+            // Items of neighbours are neighbours.
+            let place = |at: usize| usize::try_from(level.value_offsets()[at]).unwrap_or(0);
+            own = place(own.start)..place(own.end);
         }
+        out.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
         Ok(())
     })
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let flatten_type = |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
-        Some(ColumnType::Array(inner)) => Ok(match &**inner {
-            nested @ ColumnType::Array(_) => nested.clone(),
-            plain => ColumnType::Array(Box::new(plain.clone())),
-        }),
+        Some(ColumnType::Array(inner)) => Ok(ColumnType::Array(Box::new(innermost(inner).clone()))),
         _ => Err(FunctionError::bad_argument("arrayFlatten takes an array")),
     };
     vec![
@@ -223,7 +238,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ),
         ScalarFunction::new("arrayFlatten", 1..=1, flatten_type, flatten).aliases(&["flatten"]).doc(
             "arrayFlatten(arrays)",
-            "An array of arrays as one array.",
+            "Arrays in arrays, however deep, as one array.",
             "arrayFlatten([[1], [2]]) -> [1,2]",
         ),
     ]

@@ -1,6 +1,6 @@
 //! Arrays into one value: sums, extremes, averages.
 //!
-//! Invariant: NULL elements are left out; an empty array gives the default.
+//! Invariant: NULL elements have no least and no greatest, and are added by nothing; an empty array gives the default.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::{
     ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Decimal32Type, Decimal64Type, Decimal128Type,
-    Decimal256Type, Float64Type, Int64Type, UInt64Type,
+    Decimal256Type, Float64Type, Int64Type, UInt64Type, i256,
 };
 use model::ColumnType;
 
@@ -21,6 +21,7 @@ use crate::list::{element_order, nan_flags};
 use crate::number::with_number;
 use crate::registry::ScalarFunction;
 use crate::types::{integer_shape, is_float};
+use crate::wide;
 
 fn element_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
@@ -30,10 +31,29 @@ fn element_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionErro
     }
 }
 
+/// The type of elements that are added, none of which may be NULL.
+fn addend_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(element)) if !element.is_number() || element.is_nullable() => {
+            Err(FunctionError::illegal_type(element, name))
+        }
+        _ => element_type(args, name),
+    }
+}
+
+/// What a condition gives for each element.
+fn flag_type(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
+    match element_type(args, name)? {
+        ColumnType::UInt8 | ColumnType::Bool | ColumnType::Nothing => Ok(()),
+        other => Err(FunctionError::illegal_type(&other, name)),
+    }
+}
+
 fn sum_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let element = element_type(args, "arraySum")?;
+    let element = addend_type(args, "arraySum")?;
     match (&element, integer_shape(&element)) {
         (ColumnType::Decimal { scale, .. }, _) => Ok(ColumnType::Decimal { precision: 38, scale: *scale }),
+        (wide, _) if wide.is_wide_integer() => Ok(element),
         (_, Some((_, true))) => Ok(ColumnType::Int64),
         (_, Some((_, false))) => Ok(ColumnType::UInt64),
         (other, None) if is_float(other) => Ok(ColumnType::Float64),
@@ -52,6 +72,12 @@ fn sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let result = call.result_type.value_type();
     let values = elements_as(call, result)?;
+    if result.is_wide_integer() {
+        let numbers = wide::numbers(&values, result)?;
+        let total = |row: usize| lists.range(row).fold(i256::ZERO, |sum, at| sum.wrapping_add(numbers[at]));
+        let totals: Vec<i256> = (0..call.rows).map(total).collect();
+        return wide::column(&totals, result, None);
+    }
     macro_rules! total {
         ($t:ty) => {{
             let values = values.as_primitive::<$t>();
@@ -84,7 +110,7 @@ fn average(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             sum += values.value(at);
             count += 1.0;
         }
-        Ok(sum / count)
+        Ok(if count == 0.0 { 0.0 } else { sum / count })
     })
 }
 
@@ -93,7 +119,8 @@ fn product(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let values = elements_as(call, &ColumnType::Float64)?;
     let values = values.as_primitive::<Float64Type>();
     call.each::<Float64Type>(|row| {
-        Ok(lists.range(row).filter(|at| values.is_valid(*at)).map(|at| values.value(at)).product())
+        let own = lists.range(row);
+        Ok(if own.is_empty() { 0.0 } else { own.map(|at| values.value(at)).product() })
     })
 }
 
@@ -103,7 +130,7 @@ fn extreme(call: &Call<'_>, wanted: Ordering) -> Result<ArrayRef, FunctionError>
     let values = lists.values();
     let order = element_order(values)?;
     let nan = nan_flags(values);
-    let fallback = default_array(call.result_type.value_type(), 1);
+    let fallback = default_array(call.result_type, 1);
     let all = concat(&[values.as_ref(), fallback.as_ref()])?;
     let missing = values.len();
     let places: Vec<u64> = (0..call.rows)
@@ -270,9 +297,12 @@ fn running_positive(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    let extreme_type = |args: &[ArgType]| element_type(args, "arrayMin");
-    let float = |args: &[ArgType]| element_type(args, "arrayAvg").map(|_| ColumnType::Float64);
-    let flag = |args: &[ArgType]| element_type(args, "arrayExists").map(|_| ColumnType::UInt8);
+    let extreme_type = |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Array(element)) => Ok(element.as_ref().clone()),
+        _ => element_type(args, "arrayMin"),
+    };
+    let float = |args: &[ArgType]| addend_type(args, "arrayAvg").map(|_| ColumnType::Float64);
+    let flag = |args: &[ArgType]| flag_type(args, "arrayExists").map(|()| ColumnType::UInt8);
     vec![
         ScalarFunction::new("arraySum", 1..=1, sum_type, sum).doc(
             "arraySum(array)",
@@ -302,7 +332,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "arrayCount",
             1..=1,
-            |args| element_type(args, "arrayCount").map(|_| ColumnType::UInt32),
+            |args| flag_type(args, "arrayCount").map(|()| ColumnType::UInt32),
             count,
         )
         .doc("arrayCount(array)", "Elements that are not 0.", "arrayCount([0, 1, 2]) -> 2"),

@@ -55,10 +55,11 @@ impl Question {
 
     /// The same over the elements of arrays.
     fn of_numbers(self, a: &[f64], b: &[f64], power: f64) -> f64 {
+        // The sum of no numbers is -0.
         let length = |norm: Norm, values: &mut dyn Iterator<Item = f64>| match norm {
-            Norm::L1 => values.map(f64::abs).sum(),
-            Norm::L2 => values.map(|x| x * x).sum::<f64>().sqrt(),
-            Norm::L2Squared => values.map(|x| x * x).sum(),
+            Norm::L1 => values.map(f64::abs).sum::<f64>() + 0.0,
+            Norm::L2 => (values.map(|x| x * x).sum::<f64>() + 0.0).sqrt(),
+            Norm::L2Squared => values.map(|x| x * x).sum::<f64>() + 0.0,
             Norm::Linf => values.map(f64::abs).fold(0.0, f64::max),
             Norm::Lp => values.map(|x| x.abs().powf(power)).sum::<f64>().powf(1.0 / power),
         };

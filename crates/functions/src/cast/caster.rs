@@ -95,6 +95,11 @@ impl Column<'_> {
         let (value, to) = (String::new(), self.to.clone());
         CastError { code: codes::TYPE_MISMATCH, row: 0, value, to, message }
     }
+
+    /// As [`Self::unsupported`], with the code ClickHouse has for addresses.
+    pub(crate) fn not_implemented(&self) -> CastError {
+        CastError { code: codes::NOT_IMPLEMENTED, ..self.unsupported() }
+    }
 }
 
 impl Caster {
@@ -123,7 +128,12 @@ impl Caster {
         match self.mode {
             CastMode::Strict => {
                 let row = (0..converted.len()).find(|row| converted.is_null(*row)).unwrap_or(0);
-                Err(Problem::Null.into_error(row, "NULL", to))
+                let mut error = Problem::Null.into_error(row, "NULL", to);
+                // A written NULL is refused by its type, one among values as a value.
+                if *column.from != ColumnType::Nothing {
+                    error.code = codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN;
+                }
+                Err(error)
             }
             _ => filled(&converted, &default_array(column.to, 1), &column),
         }
@@ -143,6 +153,7 @@ impl Caster {
     fn value(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         use ColumnType as C;
         match (column.from, column.to) {
+            (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
             (C::Array(_) | C::Map(..) | C::Tuple(_), C::Array(_) | C::Map(..) | C::Tuple(_)) => {
                 self.nested(column)
@@ -163,9 +174,13 @@ impl Caster {
             (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. }, _) => {
                 self.time_to_number(column)
             }
+            (_, wide) if wide.is_wide_integer() => self.to_wide(column),
+            (from, C::Decimal { .. }) if from.is_wide_integer() => self.wide_to_decimal(column),
             (_, C::Decimal { .. }) => self.to_decimal(column),
             (_, C::Bool) => self.to_bool(column),
             (C::String | C::FixedString(_), C::Uuid) => self.to_uuid(column),
+            (_, C::Ipv4 | C::Ipv6) => self.to_address(column),
+            (from, _) if from.is_wide_integer() => self.wide_to_number(column),
             _ => self.to_number(column),
         }
     }

@@ -10,9 +10,9 @@ use arrow::array::{
 };
 use arrow::buffer::{BooleanBuffer, OffsetBuffer};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Fields};
-use model::ColumnType;
+use arrow::datatypes::{DataType, Fields, i256};
 use model::type_arrow::{to_data_type, to_field};
+use model::{ColumnType, WideInteger};
 
 /// 1900-01-01.
 pub(super) const DATE32_DEFAULT: i32 = -25_567;
@@ -27,9 +27,10 @@ pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
         ColumnType::String | ColumnType::FixedString(_) => {
             Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows)))
         }
-        ColumnType::Uuid => {
+        ColumnType::Uuid | ColumnType::Ipv6 => {
             Arc::new(FixedSizeBinaryArray::new(16, arrow::buffer::Buffer::from(vec![0_u8; rows * 16]), None))
         }
+        wide if wide.is_wide_integer() => wide_zeros(wide, rows),
         ColumnType::Enum8(values) => {
             let first = values.iter().next().map_or(0, |(number, _)| i8::try_from(number).unwrap_or(0));
             Arc::new(Int8Array::from_value(first, rows))
@@ -77,6 +78,16 @@ fn empty_maps(data_type: &DataType, rows: usize) -> ArrayRef {
     Arc::new(MapArray::new(Arc::clone(entries), OffsetBuffer::new_zeroed(rows), entry_array, None, *ordered))
 }
 
+fn wide_zeros(column_type: &ColumnType, rows: usize) -> ArrayRef {
+    let zero = WideInteger::of(column_type).map(|kind| {
+        let mut stored = Vec::with_capacity(kind.bytes);
+        kind.encode(i256::ZERO, &mut stored);
+        (i32::try_from(kind.bytes).unwrap_or(0), stored.repeat(rows))
+    });
+    let (width, bytes) = zero.unwrap_or_default();
+    Arc::new(FixedSizeBinaryArray::new(width, arrow::buffer::Buffer::from(bytes), None))
+}
+
 /// Types whose default is the number 0.
 fn zeros(data_type: &DataType, rows: usize) -> ArrayRef {
     let zeros: ArrayRef = match data_type {
@@ -111,6 +122,10 @@ mod tests {
             "DateTime",
             "DateTime64(3, 'UTC')",
             "UUID",
+            "Int128",
+            "UInt256",
+            "IPv4",
+            "IPv6",
             "Enum8('a' = 5)",
             "Enum16('b' = 500)",
             "Array(Nullable(UInt8))",

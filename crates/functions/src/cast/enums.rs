@@ -24,6 +24,7 @@ impl Caster {
                 let by_name: HashMap<&str, i16> = values.iter().map(|(n, name)| (name.as_ref(), n)).collect();
                 self.try_map(column, column.array.as_string_view(), |text| element(text, &by_name, values))?
             }
+            wide if wide.is_wide_integer() => return Err(broken(&column.unsupported().message, column.to)),
             from if from.is_number() || from.enum_values().is_some() || *from == ColumnType::Bool => {
                 let wide = self.column(column.array, from, &ColumnType::Int64)?;
                 let wide = wide.as_primitive::<arrow::datatypes::Int64Type>();

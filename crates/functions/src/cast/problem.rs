@@ -43,6 +43,10 @@ pub(crate) enum Problem {
     Date,
     DateTime(&'static str),
     Uuid,
+    Ipv4,
+    Ipv6,
+    /// An IPv6 address that stands for no IPv4 one.
+    NotMapped,
     Bool,
     BoolEmpty,
     EnumName,
@@ -66,10 +70,12 @@ impl Problem {
                 codes::CANNOT_PARSE_NUMBER
             }
             Problem::OutOfRange => codes::VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
-            Problem::NotFinite | Problem::Null => codes::CANNOT_CONVERT_TYPE,
+            Problem::NotFinite | Problem::Null | Problem::NotMapped => codes::CANNOT_CONVERT_TYPE,
             Problem::Date => codes::CANNOT_PARSE_DATE,
             Problem::DateTime(_) => codes::CANNOT_PARSE_DATETIME,
             Problem::Uuid => codes::CANNOT_PARSE_UUID,
+            Problem::Ipv4 => codes::CANNOT_PARSE_IPV4,
+            Problem::Ipv6 => codes::CANNOT_PARSE_IPV6,
             Problem::Bool | Problem::BoolEmpty => codes::CANNOT_PARSE_BOOL,
             Problem::EnumName | Problem::EnumNumber => codes::UNKNOWN_ELEMENT_OF_ENUM,
             Problem::DecimalOverflow => codes::DECIMAL_OVERFLOW,
@@ -119,6 +125,9 @@ impl Problem {
             ),
             Problem::DateTime(what) => format!("cannot read {to} from '{value}': {what}"),
             Problem::Uuid => format!("cannot parse uuid {value}"),
+            Problem::Ipv4 => format!("cannot parse IPv4 {value}"),
+            Problem::Ipv6 => format!("cannot parse IPv6 {value}"),
+            Problem::NotMapped => format!("IPv6 {value} is not in the IPv4 mapping block"),
             Problem::Bool => format!(
                 "cannot parse boolean value here: '{value}', should be one of True/False/T/F/Y/N/Yes/No/On/Off/\
                  Enable/Disable/Enabled/Disabled/1/0"

@@ -3,7 +3,8 @@
 //! Invariant: pure functions over one value; they accept exactly what ClickHouse's CAST accepts, and say at which
 //! byte reading stopped. Must not know: arrays, NULLs.
 
-use arrow::datatypes::{ArrowNativeTypeOp, DecimalType};
+use arrow::datatypes::{ArrowNativeTypeOp, DecimalType, i256};
+use model::WideInteger;
 
 use super::problem::Problem;
 use crate::number::Number;
@@ -45,6 +46,16 @@ pub(crate) fn integer<T: Number>(text: &str, wrapping: bool) -> Result<T, Proble
         return Ok(T::wrap_int(value));
     }
     T::exact_int(value).filter(|_| !overflowed).ok_or(Problem::OutOfRange)
+}
+
+/// Reads a whole integer of 128 or 256 bits; digits beyond its range wrap.
+pub(crate) fn wide(text: &str, kind: WideInteger) -> Result<i256, Problem> {
+    if let Some((value, _)) = kind.parse(text.as_bytes()).filter(|_| kind.signed || !text.starts_with('-')) {
+        return Ok(value);
+    }
+    // What is wrong is the same for all integers.
+    let wrong = if kind.signed { integer::<i64>(text, true).err() } else { integer::<u64>(text, true).err() };
+    Err(wrong.unwrap_or(Problem::Syntax(0)))
 }
 
 /// Reads a whole float; `inf`, `nan` and their spellings in any case.

@@ -157,6 +157,7 @@ impl Caster {
         }
         let wide = match column.from {
             ColumnType::Decimal { .. } => self.column(column.array, column.from, &ColumnType::Int64)?,
+            wide if wide.is_wide_integer() => self.saturated_wide(column),
             from => saturated(column.array, from),
         };
         let wide = wide.as_primitive::<Int64Type>();

@@ -7,9 +7,10 @@ use std::fmt::Display;
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
-    Int16Type,
+    Int16Type, UInt32Type,
 };
-use model::{ColumnType, EnumValues};
+use model::address::{V4, V6};
+use model::{ColumnType, EnumValues, WideInteger};
 
 use super::caster::Caster;
 use super::write;
@@ -44,6 +45,14 @@ impl Caster {
                 let array = array.as_fixed_size_binary();
                 each(array, |row, out| write::uuid(array.value(row), out))
             }
+            ColumnType::Ipv4 => {
+                let array = array.as_primitive::<UInt32Type>();
+                each(array, |row, out| write::shown(V4(array.value(row)), out))
+            }
+            ColumnType::Ipv6 => {
+                let array = array.as_fixed_size_binary();
+                each(array, |row, out| write::shown(V6(array.value(row)), out))
+            }
             ColumnType::Enum8(values) => enum_text(array.as_primitive::<Int8Type>(), values),
             ColumnType::Enum16(values) => enum_text(array.as_primitive::<Int16Type>(), values),
             ColumnType::Array(inner) => self.list_text(array, inner),
@@ -51,6 +60,7 @@ impl Caster {
             ColumnType::Tuple(_) => self.tuple_text(array, from),
             ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => self.to_text(array, from.value_type()),
             ColumnType::Nothing => StringViewArray::new_null(array.len()),
+            wide if wide.is_wide_integer() => wide_text(array, wide),
             integer => {
                 with_number!(integer, T => integer_text(array.as_primitive::<T>()), else array.as_string_view().clone())
             }
@@ -177,6 +187,12 @@ fn integer_text<T: ArrowPrimitiveType<Native: Display>>(array: &PrimitiveArray<T
     each(array, |row, out| {
         let _infallible = write!(out, "{}", array.value(row));
     })
+}
+
+fn wide_text(array: &ArrayRef, column_type: &ColumnType) -> StringViewArray {
+    let Some(kind) = WideInteger::of(column_type) else { return StringViewArray::new_null(array.len()) };
+    let stored = array.as_fixed_size_binary();
+    each(array, |row, out| write::shown(kind.shown(kind.decode(stored.value(row))), out))
 }
 
 fn enum_text<T: ArrowPrimitiveType<Native: Into<i16>>>(

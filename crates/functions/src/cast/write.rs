@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is written here is read back by `read` and `read_time` to the same value. Must not know: arrays.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::calendar::{SECONDS_PER_DAY, date_of};
 
@@ -149,6 +149,12 @@ pub(crate) fn uuid(bytes: &[u8], out: &mut String) {
         let mut buffer = uuid::Uuid::encode_buffer();
         out.push_str(uuid.hyphenated().encode_lower(&mut buffer));
     }
+}
+
+/// What prints itself: addresses, wide integers.
+pub(crate) fn shown(value: impl Display, out: &mut String) {
+    // Writing to a String cannot fail.
+    let _infallible = write!(out, "{value}");
 }
 
 /// Text in single quotes with escapes, as inside arrays.

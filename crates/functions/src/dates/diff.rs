@@ -5,7 +5,7 @@
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{date_of, monday, month_index};
+use crate::calendar::{date_of, month_index};
 use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
 use crate::interval::Unit;
@@ -18,13 +18,10 @@ fn boundary(locals: &Locals, row: usize, unit: Unit) -> i64 {
         Unit::Year => month_index(locals.day(row)).div_euclid(12),
         Unit::Quarter => month_index(locals.day(row)).div_euclid(3),
         Unit::Month => month_index(locals.day(row)),
-        Unit::Week => i64::from(monday(locals.day(row))) / 7,
+        // Days are counted from a Monday, and cut towards it on both sides, as in ClickHouse.
+        Unit::Week => (i64::from(locals.day(row)) + 3) / 7,
         Unit::Day => i64::from(locals.day(row)),
-        Unit::Hour => {
-            let epoch = locals.epoch(row);
-            // Hours of zones half an hour off start half an hour off.
-            (epoch + locals.zone.offset_at(epoch).rem_euclid(3600)).div_euclid(3600)
-        }
+        Unit::Hour => locals.hour_number(row),
         Unit::Minute => locals.epoch(row).div_euclid(60),
         Unit::Second => locals.epoch(row),
         below => locals.ticks_at(row, below.digits()),
@@ -41,7 +38,7 @@ fn whole_units(a: (&Locals, usize), b: (&Locals, usize), unit: Unit) -> i64 {
         let (from, to) = (a.0.day(a.1), b.0.day(b.1));
         let crossed = month_index(to) - month_index(from);
         // The 31st is not reached in a shorter month.
-        let reached = (date_of(from).day, a.0.time(a.1)) <= (date_of(to).day, b.0.time(b.1));
+        let reached = (date_of(from).day, a.0.time(a.1), start.1) <= (date_of(to).day, b.0.time(b.1), end.1);
         let whole = if reached { crossed } else { crossed - 1 };
         return whole / months;
     }

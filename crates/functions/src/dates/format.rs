@@ -9,7 +9,7 @@ use model::ColumnType;
 use super::local::{Locals, check};
 use crate::calendar::{date_of, day_of_week, day_of_year, iso_week};
 use crate::call::{ArgType, Call};
-use crate::error::FunctionError;
+use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
 
 const MONTHS: [&str; 12] = [
@@ -74,10 +74,13 @@ fn specifier(letter: char, locals: &Locals, row: usize, out: &mut String) -> Res
         'T' => write!(out, "{hour:02}:{minute:02}:{second:02}"),
         'f' => write!(out, "{:06}", locals.fraction(row) * 1_000_000 / locals.per_second),
         'z' => return offset(locals, row, out),
-        'Z' => write!(out, "{}", locals.zone.name()),
         'n' => writeln!(out),
         't' => write!(out, "\t"),
         '%' => write!(out, "%"),
+        later @ ('U' | 'v' | 'x' | 'X') => {
+            let message = format!("'%{later}' in a format of times is not supported");
+            return Err(FunctionError::new(codes::NOT_IMPLEMENTED, message));
+        }
         other => {
             return Err(FunctionError::bad_argument(format!("wrong syntax '%{other}' in a format of times")));
         }

@@ -104,9 +104,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
                 let arg = call.arg(0)?;
                 let uuids = arrow::array::AsArray::as_fixed_size_binary(&arg.array);
                 let millis = |row: usize| {
-                    uuids.value(arg.row(row))[..6]
-                        .iter()
-                        .fold(0_i64, |time, byte| time << 8 | i64::from(*byte))
+                    let uuid = uuids.value(arg.row(row));
+                    // Other versions have no time at their start.
+                    if uuid[6] >> 4 != 7 {
+                        return 0;
+                    }
+                    uuid[..6].iter().fold(0_i64, |time, byte| time << 8 | i64::from(*byte))
                 };
                 let ticks: Vec<i64> = (0..call.rows)
                     .map(|row| if uuids.is_null(arg.row(row)) { 0 } else { millis(row) })

@@ -84,6 +84,12 @@ impl Locals {
         self.zone.to_local(epoch)
     }
 
+    /// Hours since the epoch; those of zones half an hour off start half an hour off.
+    pub(super) fn hour_number(&self, row: usize) -> i64 {
+        let epoch = self.epoch(row);
+        (epoch + self.zone.offset_at(epoch).rem_euclid(3600)).div_euclid(3600)
+    }
+
     /// Wall-clock day.
     pub(super) fn day(&self, row: usize) -> i32 {
         if self.is_date {

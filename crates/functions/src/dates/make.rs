@@ -370,7 +370,7 @@ fn days() -> Vec<ScalarFunction> {
                 let days = |row: usize| {
                     let day = locals.day(row);
                     let ahead = if mode & 1 == 1 { 7 - day_of_week(day) } else { 6 - day_of_week(day) % 7 };
-                    if call.is_null(row) { 0 } else { wrap_days(day + ahead) }
+                    if call.is_null(row) { 0 } else { (day + ahead).clamp(0, i32::from(u16::MAX)) }
                 };
                 Ok(Arc::new(Date32Array::from_iter_values((0..call.rows).map(days))))
             },

@@ -11,6 +11,7 @@ use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
 use crate::number::{Number, with_number};
 use crate::registry::ScalarFunction;
+use crate::types::is_date;
 
 /// Computes a part of one row.
 type Part = fn(&Locals, usize) -> i64;
@@ -25,6 +26,18 @@ fn evaluate(call: &Call<'_>, part: Part) -> Result<ArrayRef, FunctionError> {
 
 fn part(name: &'static str, result: ColumnType, part: Part) -> ScalarFunction {
     let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| result.clone());
+    ScalarFunction::new(name, 1..=2, rule, move |call| evaluate(call, part))
+}
+
+/// A part of the time of day, which a date has none of.
+fn clock_part(name: &'static str, result: ColumnType, part: Part) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| {
+        check(args, 0, name)?;
+        match args.first().map(|arg| &arg.column_type) {
+            Some(date) if is_date(date) => Err(FunctionError::illegal_type(date, name)),
+            _ => Ok(result.clone()),
+        }
+    };
     ScalarFunction::new(name, 1..=2, rule, move |call| evaluate(call, part))
 }
 
@@ -50,7 +63,9 @@ fn digits_of_time(locals: &Locals, row: usize) -> i64 {
 /// its first day rather than four days.
 fn week(day: i32, mode: i64) -> (i32, i32) {
     let monday_first = mode & 1 != 0;
-    let week_year = mode & 2 != 0;
+    // Bit 3: the first week has January 1st.
+    let any_first = mode & 8 != 0;
+    let week_year = mode & 2 != 0 || any_first;
     let first_weekday = (mode & 4 != 0) ^ !monday_first;
     let year = date_of(day).year;
     let week_in = |year: i32| {
@@ -58,7 +73,7 @@ fn week(day: i32, mode: i64) -> (i32, i32) {
         // Days from the week's first weekday to January 1st.
         let offset = if monday_first { day_of_week(start) - 1 } else { day_of_week(start) % 7 };
         let first = start - offset;
-        let counts = if first_weekday { offset == 0 } else { offset < 4 };
+        let counts = any_first || if first_weekday { offset == 0 } else { offset < 4 };
         if counts { first } else { first + 7 }
     };
     let first = week_in(year);
@@ -108,21 +123,21 @@ fn weekday(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn clock_parts() -> Vec<ScalarFunction> {
     let u8_type = ColumnType::UInt8;
     vec![
-        part("toHour", u8_type.clone(), |l, row| l.time(row) / 3600).any_case().aliases(&["HOUR"]).doc(
+        clock_part("toHour", u8_type.clone(), |l, row| l.time(row) / 3600).any_case().aliases(&["HOUR"]).doc(
             "toHour(t[, zone])",
             "The hour, 0 to 23.",
             "toHour(toDateTime('2020-01-02 03:04:05')) -> 3",
         ),
-        part("toMinute", u8_type.clone(), |l, row| l.time(row) / 60 % 60)
+        clock_part("toMinute", u8_type.clone(), |l, row| l.time(row) / 60 % 60)
             .any_case()
             .aliases(&["MINUTE"])
             .doc("toMinute(t[, zone])", "The minute.", "toMinute(toDateTime('2020-01-02 03:04:05')) -> 4"),
-        part("toSecond", u8_type, |l, row| l.time(row) % 60).any_case().aliases(&["SECOND"]).doc(
+        clock_part("toSecond", u8_type, |l, row| l.time(row) % 60).any_case().aliases(&["SECOND"]).doc(
             "toSecond(t[, zone])",
             "The second.",
             "toSecond(toDateTime('2020-01-02 03:04:05')) -> 5",
         ),
-        part("toMillisecond", ColumnType::UInt16, |l, row| l.fraction(row) * 1000 / l.per_second)
+        clock_part("toMillisecond", ColumnType::UInt16, |l, row| l.fraction(row) * 1000 / l.per_second)
             .any_case()
             .aliases(&["MILLISECOND"])
             .doc(
@@ -138,7 +153,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
             "Date and time as one number.",
             "toYYYYMMDDhhmmss(toDateTime('2020-01-02 03:04:05')) -> 20200102030405",
         ),
-        part("toMicrosecond", ColumnType::UInt32, |l, row| {
+        clock_part("toMicrosecond", ColumnType::UInt32, |l, row| {
             l.fraction(row) * (1_000_000_000 / l.per_second) / 1000
         })
         .doc(
@@ -146,12 +161,14 @@ fn clock_parts() -> Vec<ScalarFunction> {
             "The microseconds after the second.",
             "toMicrosecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678000",
         ),
-        part("toNanosecond", ColumnType::UInt32, |l, row| l.fraction(row) * (1_000_000_000 / l.per_second))
-            .doc(
-                "toNanosecond(t[, zone])",
-                "The nanoseconds after the second.",
-                "toNanosecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678000000",
-            ),
+        clock_part("toNanosecond", ColumnType::UInt32, |l, row| {
+            l.fraction(row) * (1_000_000_000 / l.per_second)
+        })
+        .doc(
+            "toNanosecond(t[, zone])",
+            "The nanoseconds after the second.",
+            "toNanosecond(toDateTime64('2020-01-02 03:04:05.678', 3)) -> 678000000",
+        ),
         part("toRelativeYearNum", ColumnType::UInt16, year).increasing_by(0).doc(
             "toRelativeYearNum(t[, zone])",
             "The year.",
@@ -197,7 +214,7 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "Minutes since 1970.",
             "toRelativeMinuteNum(toDateTime('1970-01-01 05:00:00')) -> 300",
         ),
-        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row)).doc(
+        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row).min(i64::from(u32::MAX))).doc(
             "toRelativeSecondNum(t[, zone])",
             "Seconds since 1970.",
             "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
@@ -207,7 +224,7 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "Days since 1970.",
             "toRelativeDayNum(toDate('1970-01-03')) -> 2",
         ),
-        part("toRelativeHourNum", ColumnType::UInt32, |l, row| l.seconds(row).div_euclid(3600)).doc(
+        part("toRelativeHourNum", ColumnType::UInt32, Locals::hour_number).doc(
             "toRelativeHourNum(t[, zone])",
             "Hours since 1970.",
             "toRelativeHourNum(toDateTime('1970-01-01 05:00:00')) -> 5",

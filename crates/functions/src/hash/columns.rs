@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Decimal256Type, ToByteSlice};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, WideInteger, raw_text};
 
 use crate::call::Call;
 use crate::cast::{CastMode, Caster};
@@ -123,6 +123,7 @@ fn in_memory(column_type: &ColumnType) -> ColumnType {
         ColumnType::Date32 => ColumnType::Int32,
         ColumnType::DateTime { .. } => ColumnType::UInt32,
         ColumnType::Bool => ColumnType::UInt8,
+        ColumnType::Ipv4 => ColumnType::UInt32,
         ColumnType::Enum8(_) => ColumnType::Int8,
         ColumnType::Enum16(_) => ColumnType::Int16,
         other => other.clone(),
@@ -144,7 +145,7 @@ fn words(
     caster: &Caster,
 ) -> Result<Option<Words>, FunctionError> {
     let plain = in_memory(column_type);
-    if !plain.is_number() || matches!(plain, ColumnType::Decimal { .. }) {
+    if !plain.is_number() || plain.is_wide_integer() || matches!(plain, ColumnType::Decimal { .. }) {
         return Ok(None);
     }
     let memory = memory(array, column_type, caster)?;
@@ -178,6 +179,18 @@ fn memory(array: &ArrayRef, column_type: &ColumnType, caster: &Caster) -> Result
                 let (high, low) = uuids.value(row).split_at(8);
                 out.extend(high.iter().rev().chain(low.iter().rev()));
             }))
+        }
+        wide if wide.is_wide_integer() => {
+            let stored = array.as_fixed_size_binary();
+            let width = usize::try_from(stored.value_length()).unwrap_or(0);
+            let values: Vec<u8> =
+                stored.iter().flat_map(|value| value.map_or(vec![0; width], <[u8]>::to_vec)).collect();
+            let wire = WideInteger::of(wide).map(|kind| kind.turn(&values, false)).unwrap_or_default();
+            Ok(Box::new(move |row, out| out.extend_from_slice(&wire[row * width..(row + 1) * width])))
+        }
+        ColumnType::Ipv6 => {
+            let octets = array.as_fixed_size_binary().clone();
+            Ok(Box::new(move |row, out| out.extend_from_slice(octets.value(row))))
         }
         ColumnType::DateTime64 { .. } => {
             let down = power_of_ten(digits_of(&plain) - precision_of(&plain));

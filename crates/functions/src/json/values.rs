@@ -80,7 +80,13 @@ impl Builder {
             | ColumnType::Date32
             | ColumnType::DateTime { .. }
             | ColumnType::DateTime64 { .. }
-            | ColumnType::Uuid => self.read(items, to),
+            | ColumnType::Uuid
+            | ColumnType::Ipv4
+            | ColumnType::Ipv6
+            | ColumnType::Int128
+            | ColumnType::UInt128
+            | ColumnType::Int256
+            | ColumnType::UInt256 => self.read(items, to),
             number => with_number!(number, T => {
                 Ok(Arc::new(self.numbers::<T>(items)))
             }, else Err(FunctionError::illegal_type(number, "JSONExtract"))),
@@ -115,7 +121,7 @@ impl Builder {
         let numbers = matches!(
             to,
             ColumnType::Decimal { .. } | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
-        );
+        ) || to.is_wide_integer();
         let words: ArrayRef = Arc::new(texts(items, |item, out| {
             write::plain(item, out);
             match item.kind() {

@@ -26,7 +26,7 @@ fn countable(
         Some(
             ColumnType::String | ColumnType::FixedString(_) | ColumnType::Array(_) | ColumnType::Map(..),
         ) => Ok(result.clone()),
-        Some(ColumnType::Uuid) if name != "length" => Ok(result.clone()),
+        Some(ColumnType::Uuid | ColumnType::Ipv6) if name != "length" => Ok(result.clone()),
         Some(other) => Err(FunctionError::illegal_type(other, name)),
         None => Err(FunctionError::bad_argument("an argument is needed")),
     }
@@ -50,14 +50,17 @@ fn lengths(call: &Call<'_>) -> Result<Box<dyn Fn(usize) -> usize>, FunctionError
             let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
             Box::new(move |_| bytes)
         }
-        ColumnType::Uuid => {
+        ColumnType::Uuid | ColumnType::Ipv6 => {
             let array = arg.array.as_fixed_size_binary().clone();
             Box::new(move |row| usize::from(array.value(at(row)).iter().any(|byte| *byte != 0)))
         }
         _ => {
             let array = arg.array.as_string_view().clone();
-            // The length is in the low half of a view: the text itself is not touched.
-            Box::new(move |row| usize::try_from(array.views()[at(row)] & 0xFFFF_FFFF).unwrap_or(0))
+            // The length is in the low half of a view; a byte that is no UTF-8 is carried in four.
+            Box::new(move |row| match usize::try_from(array.views()[at(row)] & 0xFFFF_FFFF).unwrap_or(0) {
+                0 => 0,
+                _ => raw_text::bytes(array.value(at(row))).len(),
+            })
         }
     })
 }
@@ -65,7 +68,7 @@ fn lengths(call: &Call<'_>) -> Result<Box<dyn Fn(usize) -> usize>, FunctionError
 fn emptiness(call: &Call<'_>, wants_empty: bool) -> Result<ArrayRef, FunctionError> {
     if let ColumnType::FixedString(_) = call.arg(0)?.column_type {
         let texts = call.texts(0)?;
-        return call.each_flag(|row| texts.get(row).is_empty() == wants_empty);
+        return call.each_flag(|row| texts.get(row).bytes().all(|byte| byte == 0) == wants_empty);
     }
     let lengths = lengths(call)?;
     call.each_flag(|row| (lengths(row) == 0) == wants_empty)
@@ -98,8 +101,8 @@ fn reverse_bytes(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(text.bytes().rev().map(char::from));
     } else {
-        let bytes: Vec<u8> = text.bytes().rev().collect();
-        out.push_str(&String::from_utf8_lossy(&bytes));
+        let bytes: Vec<u8> = raw_text::bytes(text).iter().rev().copied().collect();
+        raw_text::push(&bytes, out);
     }
 }
 
@@ -138,7 +141,7 @@ fn sizes() -> Vec<ScalarFunction> {
         ScalarFunction::new("ascii", 1..=1, takes_text("ascii", 1, ColumnType::Int32), |call| {
             let texts = call.texts(0)?;
             call.each::<arrow::datatypes::Int32Type>(|row| {
-                Ok(texts.get(row).bytes().next().map_or(0, i32::from))
+                Ok(texts.bytes(row).first().copied().map_or(0, i32::from))
             })
         })
         .any_case()
@@ -197,6 +200,7 @@ fn cases() -> Vec<ScalarFunction> {
             1..=1,
             |args| match args.first().map(|arg| &arg.column_type) {
                 Some(list @ ColumnType::Array(_)) => Ok(list.clone()),
+                Some(fixed @ ColumnType::FixedString(_)) => Ok(fixed.clone()),
                 _ => takes_text("reverse", 1, ColumnType::String)(args),
             },
             |call| {

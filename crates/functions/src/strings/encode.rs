@@ -9,7 +9,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use model::{ColumnType, raw_text};
 
-use crate::call::Call;
+use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
 use crate::number::with_number;
 use crate::registry::ScalarFunction;
@@ -23,20 +23,54 @@ fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
     }
 }
 
+/// The type of the digits of one value, which is no array or other nest.
+fn of_single(name: &str, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(nest @ (ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))) => {
+            Err(FunctionError::illegal_type(nest, name))
+        }
+        _ => Ok(ColumnType::String),
+    }
+}
+
 /// Integers without their leading zero bytes, floats as they lie in memory, all else as bytes of text.
 fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
     let plain = match &arg.column_type {
         ColumnType::Date => ColumnType::UInt16,
         ColumnType::Date32 => ColumnType::Int32,
-        ColumnType::DateTime { .. } => ColumnType::UInt32,
+        ColumnType::DateTime { .. } | ColumnType::Ipv4 => ColumnType::UInt32,
         ColumnType::Bool => ColumnType::UInt8,
         other => other.clone(),
     };
-    if let ColumnType::Uuid = plain {
+    if let Some(kind) = model::WideInteger::of(&plain) {
+        let array = arg.array.as_fixed_size_binary();
+        return call.each_text(|row, out| {
+            let mut bytes = kind.turn(array.value(arg.row(row)), false);
+            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+            bytes.truncate(used);
+            push_hex(bytes.into_iter().rev(), out);
+            Ok(())
+        });
+    }
+    if let ColumnType::Uuid | ColumnType::Ipv6 = plain {
         let array = arg.array.as_fixed_size_binary();
         return call.each_text(|row, out| {
             push_hex(array.value(arg.row(row)).iter().copied(), out);
+            Ok(())
+        });
+    }
+    if let ColumnType::Decimal { precision, .. } = plain
+        && let Some(numbers) = arg.array.as_primitive_opt::<arrow::datatypes::Decimal128Type>()
+    {
+        // As it lies in memory, like a float.
+        let width = match precision {
+            ..=9 => 4,
+            10..=18 => 8,
+            _ => 16,
+        };
+        return call.each_text(|row, out| {
+            push_hex(numbers.value(arg.row(row)).to_le_bytes().into_iter().take(width), out);
             Ok(())
         });
     }
@@ -64,12 +98,16 @@ fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
+/// What is no digit stands for all bits.
+fn nibble(byte: u8) -> u8 {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or(0xFF)
+}
+
 fn unhex(text: &str) -> String {
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()).unwrap_or(0)).collect();
+    let digits: Vec<u8> = raw_text::bytes(text).iter().map(|byte| nibble(*byte)).collect();
     // An odd number of digits has a zero before it.
     let padded: Vec<u8> = if digits.len() % 2 == 1 { [vec![0], digits].concat() } else { digits };
-    let bytes: Vec<u8> = padded.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    let bytes: Vec<u8> = padded.chunks_exact(2).map(|pair| (pair[0] << 4).wrapping_add(pair[1])).collect();
     raw_text::text(&bytes)
 }
 
@@ -155,7 +193,7 @@ fn mapped(name: &'static str, map: fn(&str, &mut String)) -> ScalarFunction {
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("hex", 1..=1, |_| Ok(ColumnType::String), hex).any_case().doc(
+        ScalarFunction::new("hex", 1..=1, |args| of_single("hex", args), hex).any_case().doc(
             "hex(x)",
             "Bytes as hexadecimal digits; an integer without leading zeros.",
             "hex('ab') -> '6162'",

@@ -183,8 +183,7 @@ fn counts() -> Vec<ScalarFunction> {
                 call.each_text(|row, out| {
                     for c in subjects.get(row).chars() {
                         match c {
-                            '\0' => out.push_str("\\0"),
-                            '\\' | '(' | ')' | '^' | '$' | '.' | '[' | ']' | '?' | '*' | '+' | '{' | '}'
+                            '\0' | '\\' | '(' | ')' | '^' | '$' | '.' | '[' | ']' | '?' | '*' | '+' | '{'
                             | ':' | '-' | '|' => {
                                 out.push('\\');
                                 out.push(c);

@@ -1,7 +1,7 @@
 //! Functions over text, by what they are about.
 //!
 //! Invariant: functions named UTF8 count characters, all others bytes; a result is always valid UTF-8: bytes that
-//! are none are carried as `model::raw_text` does, or become U+FFFD where a character is cut.
+//! are none are carried as `model::raw_text` does.
 
 mod basic;
 mod encode;
@@ -19,6 +19,7 @@ mod groups;
 mod similar;
 mod bases;
 mod network;
+mod address_ranges;
 mod shape;
 mod printf;
 
@@ -40,6 +41,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(similar::functions());
     out.extend(bases::functions());
     out.extend(network::functions());
+    out.extend(address_ranges::functions());
     out.extend(shape::functions());
     out.extend(printf::functions());
     out

@@ -1,11 +1,13 @@
 //! Addresses as text and as numbers.
 //!
-//! Invariant: an IPv6 address as bytes is a FixedString(16), an IPv4 one a UInt32.
+//! Invariant: an IPv6 address as bytes is a FixedString(16), an IPv4 one a UInt32; where one of them is taken, so is the
+//! type IPv6 or IPv4.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use arrow::array::{ArrayRef, UInt32Array};
+use arrow::array::{ArrayRef, AsArray, StringViewArray, UInt32Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
+use model::address::{V6, V6_BYTES, parse_v6};
 use model::{ColumnType, raw_text};
 
 use crate::call::{ArgType, Call};
@@ -18,10 +20,34 @@ fn number(
     result: ColumnType,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match args.first() {
-        Some(arg) if arg.column_type.is_integer() => Ok(result.clone()),
+        Some(arg) if arg.column_type.is_integer() || arg.column_type == ColumnType::Ipv4 => {
+            Ok(result.clone())
+        }
         Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, name)),
         None => Err(FunctionError::bad_argument("a number is needed")),
     }
+}
+
+/// The 16 bytes of an IPv6 address.
+pub(super) fn octets(
+    name: &'static str,
+    result: ColumnType,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Ipv6 | ColumnType::FixedString(16)) => Ok(result.clone()),
+        Some(other) => Err(FunctionError::illegal_type(other, name)),
+        None => Err(FunctionError::bad_argument("an address is needed")),
+    }
+}
+
+/// The address of each row, of an IPv6 or of its bytes as text.
+pub(super) fn addresses_v6(
+    call: &Call<'_>,
+    index: usize,
+) -> Result<impl Fn(usize) -> [u8; V6_BYTES], FunctionError> {
+    let array = call.converted(index, &ColumnType::Ipv6)?.as_fixed_size_binary().clone();
+    let constant = call.arg(index)?.is_constant;
+    Ok(move |row: usize| array.value(if constant { 0 } else { row }).try_into().unwrap_or_default())
 }
 
 fn bad_v4(text: &str) -> FunctionError {
@@ -33,16 +59,13 @@ fn bad_v6(text: &str) -> FunctionError {
 }
 
 fn address_v4(call: &Call<'_>, write: fn([u8; 4], &mut String)) -> Result<ArrayRef, FunctionError> {
-    let numbers = call.ints(0)?;
+    let array = call.converted(0, &ColumnType::UInt64)?;
+    let (numbers, arg) = (array.as_primitive::<UInt64Type>(), call.arg(0)?);
     call.each_text(|row, out| {
-        let bits = u32::try_from(numbers.get(row) & 0xFFFF_FFFF).unwrap_or(0);
+        let bits = u32::try_from(numbers.value(arg.row(row)) & 0xFFFF_FFFF).unwrap_or(0);
         write(bits.to_be_bytes(), out);
         Ok(())
     })
-}
-
-fn v6_of(text: &str) -> Option<Ipv6Addr> {
-    text.parse::<Ipv6Addr>().ok().or_else(|| text.parse::<Ipv4Addr>().ok().map(|v4| v4.to_ipv6_mapped()))
 }
 
 fn to_bytes(name: &'static str, missing: Option<[u8; 16]>) -> ScalarFunction {
@@ -50,11 +73,24 @@ fn to_bytes(name: &'static str, missing: Option<[u8; 16]>) -> ScalarFunction {
         let texts = call.texts(0)?;
         call.each_text(|row, out| {
             let text = texts.get(row);
-            let bytes =
-                v6_of(text).map(|address| address.octets()).or(missing).ok_or_else(|| bad_v6(text))?;
+            let bytes = parse_v6(text.as_bytes()).or(missing).ok_or_else(|| bad_v6(text))?;
             raw_text::push_fixed(&bytes, out);
             Ok(())
         })
+    })
+}
+
+fn or_null() -> ScalarFunction {
+    let name = "IPv6StringToNumOrNull";
+    let result = ColumnType::FixedString(16).nullable();
+    ScalarFunction::new(name, 1..=1, takes_text(name, 1, result), |call| {
+        let texts = call.texts(0)?;
+        let bytes = |row: usize| {
+            let mut out = String::new();
+            raw_text::push_fixed(&parse_v6(texts.get(row).as_bytes())?, &mut out);
+            Some(out)
+        };
+        Ok(std::sync::Arc::new((0..call.rows).map(bytes).collect::<StringViewArray>()))
     })
 }
 
@@ -202,6 +238,11 @@ fn v6_functions() -> Vec<ScalarFunction> {
             "An address as the 16 bytes of IPv6.",
             "hex(IPv6StringToNum('::1')) -> '00000000000000000000000000000001'",
         ),
+        or_null().doc(
+            "IPv6StringToNumOrNull(text)",
+            "As IPv6StringToNum; NULL where that fails.",
+            "IPv6StringToNumOrNull('?') -> NULL",
+        ),
         to_bytes("IPv6StringToNumOrDefault", Some([0; 16])).doc(
             "IPv6StringToNumOrDefault(text)",
             "As IPv6StringToNum; zero bytes where that fails.",
@@ -210,16 +251,11 @@ fn v6_functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "IPv6NumToString",
             1..=1,
-            takes_text("IPv6NumToString", 1, ColumnType::String),
+            octets("IPv6NumToString", ColumnType::String),
             |call| {
-                let texts = call.texts(0)?;
+                let octets = addresses_v6(call, 0)?;
                 call.each_text(|row, out| {
-                    let bytes = texts.bytes(row);
-                    let octets: [u8; 16] = bytes.as_ref().try_into().map_err(|_| {
-                        let message = format!("IPv6NumToString takes 16 bytes, {} given", bytes.len());
-                        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)
-                    })?;
-                    out.push_str(&Ipv6Addr::from(octets).to_string());
+                    out.push_str(&V6(&octets(row)).to_string());
                     Ok(())
                 })
             },
@@ -233,7 +269,12 @@ fn v6_functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "isIPAddressInRange",
             2..=2,
-            takes_text("isIPAddressInRange", 2, ColumnType::UInt8),
+            |args| match args {
+                [address, network] if address.column_type.is_address() => {
+                    takes_text("isIPAddressInRange", 1, ColumnType::UInt8)(std::slice::from_ref(network))
+                }
+                _ => takes_text("isIPAddressInRange", 2, ColumnType::UInt8)(args),
+            },
             |call| {
                 let (addresses, networks) = (call.texts(0)?, call.texts(1)?);
                 call.each::<arrow::datatypes::UInt8Type>(|row| {

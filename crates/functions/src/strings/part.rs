@@ -4,17 +4,17 @@
 
 use std::borrow::Cow;
 
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use super::join::check_size;
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
 
-/// A byte range as text; cut characters are replaced.
-fn bytes_of(text: &str, range: std::ops::Range<usize>) -> Cow<'_, str> {
+/// A byte range as text; cut characters are carried as bytes.
+fn bytes_of<'t>(text: &'t str, bytes: &[u8], range: std::ops::Range<usize>) -> Cow<'t, str> {
     match text.get(range.clone()) {
-        Some(part) => Cow::Borrowed(part),
-        None => Cow::Owned(String::from_utf8_lossy(&text.as_bytes()[range]).into_owned()),
+        Some(part) if bytes.len() == text.len() => Cow::Borrowed(part),
+        _ => Cow::Owned(raw_text::text(&bytes[range])),
     }
 }
 
@@ -35,6 +35,11 @@ fn slice_range(count: usize, offset: i64, length: Option<i64>) -> std::ops::Rang
     clamp(start)..clamp(end).max(clamp(start))
 }
 
+/// Characters or bytes of text.
+fn units(text: &str, utf8: bool) -> usize {
+    if utf8 { text.chars().count() } else { raw_text::bytes(text).len() }
+}
+
 fn char_range(text: &str, range: std::ops::Range<usize>) -> &str {
     let mut ends = text.char_indices().map(|(at, _)| at).chain(std::iter::once(text.len()));
     let start = ends.clone().nth(range.start).unwrap_or(text.len());
@@ -47,7 +52,8 @@ fn part(text: &str, utf8: bool, offset: i64, length: Option<i64>) -> Cow<'_, str
         let range = slice_range(text.chars().count(), offset, length);
         return Cow::Borrowed(char_range(text, range));
     }
-    bytes_of(text, slice_range(text.len(), offset, length))
+    let bytes = raw_text::bytes(text);
+    bytes_of(text, &bytes, slice_range(bytes.len(), offset, length))
 }
 
 fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
@@ -72,7 +78,7 @@ fn end_part(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
                 (false, 0) => Cow::Borrowed(""),
                 (false, count) if count < 0 => part(text, utf8, 1 - count, None),
                 (false, count) => {
-                    let units = if utf8 { text.chars().count() } else { text.len() };
+                    let units = units(text, utf8);
                     let count = count.min(i64::try_from(units).unwrap_or(i64::MAX));
                     if count == 0 { Cow::Borrowed("") } else { part(text, utf8, -count, None) }
                 }
@@ -131,13 +137,13 @@ fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
             check_size(width)?;
             let fill =
                 fills.as_ref().map(|fills| fills.get(row)).filter(|fill| !fill.is_empty()).unwrap_or(" ");
-            let have = if utf8 { text.chars().count() } else { text.len() };
+            let have = units(text, utf8);
             let missing = width.saturating_sub(have);
             let padding: String = if utf8 {
                 fill.chars().cycle().take(missing).collect()
             } else {
-                let bytes: Vec<u8> = fill.bytes().cycle().take(missing).collect();
-                String::from_utf8_lossy(&bytes).into_owned()
+                let bytes: Vec<u8> = raw_text::bytes(fill).iter().copied().cycle().take(missing).collect();
+                raw_text::text(&bytes)
             };
             if left {
                 out.push_str(&padding);

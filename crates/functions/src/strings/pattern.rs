@@ -70,13 +70,84 @@ fn push_literal(c: char, out: &mut String) {
     out.push_str(&regex::escape(c.encode_utf8(&mut buffer)));
 }
 
+/// The members of a class that a letter behind a backslash stands for, as RE2 has them: ASCII only.
+fn members(letter: char) -> Option<(&'static str, bool)> {
+    Some(match letter {
+        'w' => ("0-9A-Za-z_", true),
+        'W' => ("0-9A-Za-z_", false),
+        'd' => ("0-9", true),
+        'D' => ("0-9", false),
+        's' => ("\\t\\n\\f\\r ", true),
+        'S' => ("\\t\\n\\f\\r ", false),
+        _ => return None,
+    })
+}
+
+/// Whether a brace begins a count: `{2}`, `{2,}`, `{2,3}`.
+fn is_count(rest: &str) -> bool {
+    let Some((inside, _)) = rest.split_once('}') else { return false };
+    let (low, high) = inside.split_once(',').unwrap_or((inside, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !low.is_empty() && digits(low) && digits(high)
+}
+
+/// An expression of RE2 as one that means the same here: classes are of ASCII, a brace that counts nothing and brackets
+/// in classes are themselves.
+fn as_re2(expression: &str) -> String {
+    let mut out = String::with_capacity(expression.len() + 16);
+    let mut in_class = false;
+    let mut chars = expression.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                let Some((_, letter)) = chars.next() else {
+                    out.push('\\');
+                    break;
+                };
+                match (members(letter), in_class) {
+                    (Some((inside, true)), true) => out.push_str(inside),
+                    (Some((inside, true)), false) => out.extend(["[", inside, "]"]),
+                    (Some((inside, false)), _) => out.extend(["[^", inside, "]"]),
+                    (None, false) if letter == 'b' => out.push_str("(?-u:\\b)"),
+                    (None, _) => out.extend(['\\', letter]),
+                }
+            }
+            '[' if !in_class => {
+                in_class = true;
+                out.push('[');
+                if chars.next_if(|(_, next)| *next == '^').is_some() {
+                    out.push('^');
+                }
+                // First in a class it is a member.
+                if chars.next_if(|(_, next)| *next == ']').is_some() {
+                    out.push_str("\\]");
+                }
+            }
+            '[' if !expression[at + 1..].starts_with(':') => out.push_str("\\["),
+            '[' => {
+                let end = expression[at..].find(":]").map_or(at + 1, |end| at + end + 2);
+                out.push_str(&expression[at..end]);
+                while chars.next_if(|(next, _)| *next < end).is_some() {}
+            }
+            ']' => {
+                in_class = false;
+                out.push(']');
+            }
+            '&' | '~' if in_class => out.extend(['\\', c]),
+            '{' if !in_class && !is_count(&expression[at + 1..]) => out.push_str("\\{"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
 /// Compiles a regular expression; error 427 names it.
 pub(super) fn build(
     expression: &str,
     any_case: bool,
     dot_matches_line_end: bool,
 ) -> Result<Regex, FunctionError> {
-    RegexBuilder::new(expression)
+    RegexBuilder::new(&as_re2(expression))
         .case_insensitive(any_case)
         .dot_matches_new_line(dot_matches_line_end)
         .build()
@@ -113,6 +184,34 @@ impl<T> Compiled<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expressions_mean_what_they_mean_in_re2() {
+        for (expression, text, expected) in [
+            ("\\w", "é", false),
+            ("^\\W$", "é", true),
+            ("[\\w-]+", "a-b", true),
+            ("^[^\\d]$", "x", true),
+            ("\\d", "٣", false),
+            ("^[\\s]$", " ", true),
+            ("a{2}", "aa", true),
+            ("^{}$", "{}", true),
+            ("^{\"a", "{\"a\":1", true),
+            ("^[[]$", "[", true),
+            ("^[]a]+$", "a]", true),
+            ("^[[:alpha:]]$", "b", true),
+            ("\\bb\\b", "a b", true),
+            ("a\\.b", "a.b", true),
+            ("^[a&&b]$", "&", true),
+        ] {
+            assert_eq!(
+                build(expression, false, true).unwrap().is_match(text),
+                expected,
+                "{expression} {text}"
+            );
+        }
+        assert!(build("(", false, true).is_err());
+    }
 
     #[test]
     fn like_patterns() {

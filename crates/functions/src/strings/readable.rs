@@ -12,7 +12,7 @@ use crate::registry::ScalarFunction;
 
 const BINARY: [&str; 9] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
 const DECIMAL: [&str; 9] = [" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
-const COUNT: [&str; 9] = [
+const COUNT: [&str; 22] = [
     "",
     " thousand",
     " million",
@@ -22,6 +22,19 @@ const COUNT: [&str; 9] = [
     " quintillion",
     " sextillion",
     " septillion",
+    " octillion",
+    " nonillion",
+    " decillion",
+    " undecillion",
+    " duodecillion",
+    " tredecillion",
+    " quattuordecillion",
+    " quindecillion",
+    " sexdecillion",
+    " septendecillion",
+    " octodecillion",
+    " novemdecillion",
+    " vigintillion",
 ];
 
 fn scaled(value: f64, base: f64, units: &[&str], out: &mut String) {

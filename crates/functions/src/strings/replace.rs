@@ -78,7 +78,7 @@ fn fill(found: &Captures<'_>, pieces: &[Piece<'_>], out: &mut String) {
 
 fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, replacements) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-    let compiled = Compiled::new(|pattern| build(pattern, false, false));
+    let compiled = Compiled::new(|pattern| build(pattern, false, true));
     call.each_text(|row, out| {
         let pattern = compiled.get(patterns.get(row))?;
         let pieces = pieces(replacements.get(row));

@@ -227,7 +227,9 @@ fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0.0_f64; 256];
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1.0);
     let total: f64 = counts.iter().sum();
-    counts.iter().filter(|count| **count > 0.0).map(|count| -(count / total) * (count / total).log2()).sum()
+    let parts = counts.iter().filter(|count| **count > 0.0);
+    // The sum of nothing, and of a sure thing, is -0.
+    parts.map(|count| -(count / total) * (count / total).log2()).sum::<f64>() + 0.0
 }
 
 fn starts_and_sequences() -> Vec<ScalarFunction> {

@@ -3,7 +3,7 @@
 //! Invariant: results are Array(String); an empty separator splits into characters.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 
 use super::pattern::{Compiled, build};
 use crate::call::{ArgType, Call};
@@ -17,16 +17,22 @@ fn text_list() -> ColumnType {
     ColumnType::Array(Box::new(ColumnType::String))
 }
 
-/// One list of texts per row, written by `split`.
+/// One list of texts per row, written by `split`. A NULL gives what an empty text does: nothing, or one empty text.
 fn each_list(
     call: &Call<'_>,
+    of_empty: bool,
     mut split: impl FnMut(usize, &mut dyn FnMut(&str)) -> Result<(), FunctionError>,
 ) -> Result<ArrayRef, FunctionError> {
     let mut builder = StringViewBuilder::new();
     let mut lengths = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let mut count = 0_usize;
-        if !call.is_null(row) {
+        if call.is_null(row) {
+            if of_empty {
+                builder.append_value("");
+                count = 1;
+            }
+        } else {
             split(row, &mut |piece| {
                 builder.append_value(piece);
                 count += 1;
@@ -48,13 +54,19 @@ fn limit_of(call: &Call<'_>, index: usize) -> Result<usize, FunctionError> {
 }
 
 fn split_by_text(name: &'static str) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=3, takes_text(name, 2, text_list()), |call| {
+    ScalarFunction::new(name, 2..=3, takes_text(name, 2, text_list()), move |call| {
         let (separators, texts) = (call.texts(0)?, call.texts(1)?);
         let most = limit_of(call, 2)?;
-        each_list(call, |row, push| {
+        let single = name == "splitByChar";
+        each_list(call, true, |row, push| {
             let (text, separator) = (texts.get(row), separators.get(row));
+            if single && separator.len() != 1 {
+                let message =
+                    format!("illegal separator '{separator}' of splitByChar: it is exactly one byte");
+                return Err(FunctionError::bad_argument(message));
+            }
             if separator.is_empty() {
-                text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
+                texts.bytes(row).iter().take(most).for_each(|byte| push(&raw_text::text(&[*byte])));
             } else if !text.is_empty() || most > 0 {
                 text.split(separator).take(most).for_each(push);
             }
@@ -67,7 +79,7 @@ fn split_by(name: &'static str, is_separator: fn(char) -> bool) -> ScalarFunctio
     ScalarFunction::new(name, 1..=2, takes_text(name, 1, text_list()), move |call| {
         let texts = call.texts(0)?;
         let most = limit_of(call, 1)?;
-        each_list(call, |row, push| {
+        each_list(call, false, |row, push| {
             texts.get(row).split(is_separator).filter(|piece| !piece.is_empty()).take(most).for_each(push);
             Ok(())
         })
@@ -78,7 +90,7 @@ fn split_by_expression(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (patterns, texts) = (call.texts(0)?, call.texts(1)?);
     let most = limit_of(call, 2)?;
     let compiled = Compiled::new(|pattern| build(pattern, false, true));
-    each_list(call, |row, push| {
+    each_list(call, true, |row, push| {
         let text = texts.get(row);
         if patterns.get(row).is_empty() {
             text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
@@ -92,10 +104,14 @@ fn split_by_expression(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn extract_all(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
     let compiled = Compiled::new(|pattern| build(pattern, false, true));
-    each_list(call, |row, push| {
+    each_list(call, false, |row, push| {
         let pattern = compiled.get(patterns.get(row))?;
         let group = usize::from(pattern.captures_len() > 1);
         for found in pattern.captures_iter(texts.get(row)) {
+            // A match of nothing ends the search.
+            if found.get(0).is_none_or(|whole| whole.is_empty()) {
+                break;
+            }
             push(found.get(group).map_or("", |part| part.as_str()));
         }
         Ok(())

@@ -89,8 +89,11 @@ fn query_and_fragment(url: &str) -> &str {
 }
 
 fn cut_query(url: &str, out: &mut String) {
-    let fragment = url.find('#').unwrap_or(url.len());
-    let query = url[..fragment].find('?').unwrap_or(fragment);
+    let Some(query) = url.find('?') else {
+        out.push_str(url);
+        return;
+    };
+    let fragment = url[query..].find('#').map_or(url.len(), |at| query + at);
     out.push_str(&url[..query]);
     out.push_str(&url[fragment..]);
 }
@@ -235,7 +238,10 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The URL without its fragment.",
             "cutFragment('https://a.b/#d') -> 'https://a.b/'",
         ),
-        part("cutQueryStringAndFragment", |url| &url[..url.find(['?', '#']).unwrap_or(url.len())]).doc(
+        part("cutQueryStringAndFragment", |url| {
+            &url[..url.find('?').or_else(|| url.find('#')).unwrap_or(url.len())]
+        })
+        .doc(
             "cutQueryStringAndFragment(url)",
             "The URL up to its query.",
             "cutQueryStringAndFragment('https://a.b/?c#d') -> 'https://a.b/'",

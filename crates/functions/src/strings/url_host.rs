@@ -125,25 +125,20 @@ fn listed(name: &'static str, list: fn(&str) -> Vec<&str>) -> ScalarFunction {
     )
 }
 
-/// The URL without the parameters of a name, in the query and in the fragment.
+/// The URL without the first parameter of a name, in the query or in the fragment.
 fn without_parameter(url: &str, name: &str) -> String {
-    let mut out = url.to_owned();
-    let mut from = out.find(['?', '#']).map_or(out.len(), |at| at + 1);
-    while from < out.len() {
-        let end = out[from..].find(['&', '?', '#']).map_or(out.len(), |at| from + at);
-        let is_it = out[from..end].split('=').next() == Some(name) && out[from..end].contains('=');
-        if !is_it {
-            from = end + 1;
-        } else if out[end..].starts_with('&') {
-            out.replace_range(from..=end, "");
-        } else {
+    let mut from = url.find(['?', '#']).map_or(url.len(), |at| at + 1);
+    while from < url.len() {
+        let end = url[from..].find(['&', '?', '#']).map_or(url.len(), |at| from + at);
+        if url[from..end].split('=').next() == Some(name) && url[from..end].contains('=') {
             // The last one takes the & before it along.
-            let start = if out[..from].ends_with('&') { from - 1 } else { from };
-            out.replace_range(start..end, "");
-            from = start + 1;
+            let before = if url[..from].ends_with('&') { from - 1 } else { from };
+            let (start, end) = if url[end..].starts_with('&') { (from, end + 1) } else { (before, end) };
+            return format!("{}{}", &url[..start], &url[end..]);
         }
+        from = end + 1;
     }
-    out
+    url.to_owned()
 }
 
 fn cut_parameter_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {

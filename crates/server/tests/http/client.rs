@@ -24,10 +24,21 @@ pub(crate) fn start() -> Running {
 }
 
 pub(crate) fn start_with(users: Vec<User>, limits: Limits) -> Running {
+    start_on(Config { faces_users: true, ..Config::default() }, users, limits)
+}
+
+/// A server as `gristmill server` makes it: files of users are in a folder of their own.
+pub(crate) fn start_confined(users: Vec<User>, allowed_hosts: Option<Vec<String>>) -> Running {
+    let config =
+        Config { faces_users: true, allow_any_local_path: false, allowed_hosts, ..Config::default() };
+    start_on(config, users, Limits::default())
+}
+
+fn start_on(config: Config, users: Vec<User>, limits: Limits) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let root = Some(folder.path().join("db"));
-    let database =
-        Database::open(Config { root, threads: Some(2), faces_users: true, ..Config::default() }).unwrap();
+    let user_files = Some(folder.path().join("user_files"));
+    let database = Database::open(Config { root, threads: Some(2), user_files, ..config }).unwrap();
     let runtimes = Runtimes::new(2, 2).unwrap();
     let config = ServerConfig {
         listen: vec!["127.0.0.1:0".parse().unwrap()],

@@ -86,6 +86,27 @@ fn time_ends_it_before_a_wait_that_is_too_long() {
     assert!(done.unwrap_err().to_string().contains("when the store is back"));
 }
 
+/// Whether a request waits that begins when another of the bucket has been told to slow down.
+fn waits_behind_a_refusal(slow_all: bool) -> bool {
+    let runtimes = Runtimes::new(1, 1).unwrap();
+    let policy = RetryPolicy { slow_all, ..policy() };
+    let attempts = Attempts::new(Lane::new(Arc::new(SystemClock::new())), policy);
+    let show = |error: &object_store::Error| crate::store_errors::read_error(error, "b/k", None);
+    runtimes.block_on(async {
+        let refused = || async { Err::<(), _>(status(503, "SlowDown")) };
+        let mut first = std::pin::pin!(attempts.run(RequestKind::Get, show, refused));
+        assert!(futures::poll!(first.as_mut()).is_pending(), "it waits before it asks again");
+        let mut second = std::pin::pin!(attempts.run(RequestKind::Get, show, || async { Ok(()) }));
+        futures::poll!(second.as_mut()).is_pending()
+    })
+}
+
+#[test]
+fn one_refusal_slows_everybody_if_told_so() {
+    assert!(waits_behind_a_refusal(true));
+    assert!(!waits_behind_a_refusal(false));
+}
+
 #[test]
 fn dropping_it_ends_its_wait() {
     let runtimes = Runtimes::new(1, 1).unwrap();

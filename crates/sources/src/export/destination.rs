@@ -354,10 +354,13 @@ impl Destination {
     }
 
     pub(super) fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
-        let (policy, credentials) = (RetryPolicy::from(self.env.settings.as_ref()), self.credentials(bucket));
+        let (settings, credentials) = (self.env.settings.as_ref(), self.credentials(bucket));
         match bucket {
-            Bucket::S3(bucket) => self.env.stores.bucket(bucket, &credentials, policy),
-            Bucket::Azure(container, _) => self.env.stores.container(container, &credentials, policy),
+            Bucket::S3(bucket) => self.env.stores.bucket(bucket, &credentials, RetryPolicy::from(settings)),
+            Bucket::Azure(container, _) => {
+                let policy = RetryPolicy::from(&settings.for_azure());
+                self.env.stores.container(container, &credentials, policy)
+            }
         }
     }
 

@@ -22,6 +22,9 @@ pub struct ExportSettings {
     pub part_sizes: PartSizes,
     /// Parts of one object on their way at one time.
     pub inflight_parts_max: usize,
+    /// Of blobs.
+    pub azure_part_sizes: PartSizes,
+    pub azure_inflight_parts_max: usize,
     /// Objects whose last parts are on their way at one time.
     pub delayed_objects_max: usize,
     /// Objects of one statement; 0 means any number.
@@ -41,6 +44,8 @@ impl Default for ExportSettings {
             file_create_new: false,
             part_sizes: PartSizes::default(),
             inflight_parts_max: 20,
+            azure_part_sizes: PartSizes::default(),
+            azure_inflight_parts_max: 20,
             delayed_objects_max: 100,
             partitions_max: 100,
             effort: Effort::default(),

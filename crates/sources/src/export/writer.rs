@@ -169,8 +169,6 @@ impl Export {
                 "raise max_partitions_per_insert_block (0 means any number), or write fewer at once",
             ));
         }
-        let limits =
-            UploadLimits { sizes: settings.part_sizes, inflight_parts_max: settings.inflight_parts_max };
         let format = &self.destination.env().settings.format;
         let mut rows = new_writer(self.destination.format, format).map_err(|error| format_error(&error))?;
         let mut encoder = Encoder::new(self.destination.compression, settings.effort)?;
@@ -185,6 +183,12 @@ impl Export {
             }
             (Some(store), None) => {
                 let memory = &self.destination.env().memory;
+                let settings = self.destination.settings();
+                let (sizes, inflight_parts_max) = match store.storage() {
+                    "Azure" => (settings.azure_part_sizes, settings.azure_inflight_parts_max),
+                    _ => (settings.part_sizes, settings.inflight_parts_max),
+                };
+                let limits = UploadLimits { sizes, inflight_parts_max };
                 Body::Upload(Box::new(Upload::new(store, Arc::clone(&place), key, limits, memory)))
             }
             (None, None) => {

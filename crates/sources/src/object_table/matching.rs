@@ -12,6 +12,7 @@ use datafusion::physical_expr::utils::collect_columns;
 
 use super::ObjectTable;
 use crate::error::{Result, SourceError};
+use crate::virtual_columns::FileColumn;
 
 impl ObjectTable {
     /// Files for which the filters that use virtual columns alone are true; no request is made.
@@ -21,7 +22,8 @@ impl ObjectTable {
             .iter()
             .filter(|filter| {
                 let columns = collect_columns(filter);
-                !columns.is_empty() && columns.iter().all(|column| self.constant(column.name()).is_some())
+                !columns.is_empty()
+                    && columns.iter().all(|column| self.file_constant(column.name()).is_some())
             })
             .collect();
         if about_files.is_empty() || files.is_empty() {
@@ -50,7 +52,7 @@ impl ObjectTable {
         let mut fields = Vec::new();
         for field in self.schema.fields() {
             fields.push(Arc::new(field.as_ref().clone().with_nullable(true)));
-            let Some(column) = self.constant(field.name()) else {
+            let Some(column) = self.file_constant(field.name()) else {
                 columns.push(arrow::array::new_null_array(field.data_type(), rows));
                 continue;
             };
@@ -61,5 +63,25 @@ impl ObjectTable {
         }
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
             .map_err(|error| broken(error.to_string()))
+    }
+
+    /// A column that has one value in all rows of a file.
+    pub(super) fn file_constant(&self, name: &str) -> Option<&FileColumn> {
+        self.constant(name).filter(|column| !column.counts_rows())
+    }
+
+    /// Whether the numbers of rows are among these columns: then a file is read from its beginning, in order.
+    pub(crate) fn counts_rows(&self, projection: Option<&[usize]>) -> bool {
+        let counts = |name: &str| self.constant(name).is_some_and(FileColumn::counts_rows);
+        match projection {
+            Some(positions) => positions.iter().any(|at| counts(self.schema.field(*at).name())),
+            None => self.constants.iter().any(FileColumn::counts_rows),
+        }
+    }
+
+    /// [`Self::counts_rows`] of batches of this schema.
+    pub(super) fn counts_rows_in(&self, output: &Schema) -> bool {
+        let counts = |name: &str| self.constant(name).is_some_and(FileColumn::counts_rows);
+        output.fields().iter().any(|field| counts(field.name()))
     }
 }

@@ -49,16 +49,16 @@ impl ExportJournal for Noted {
     }
 }
 
-struct Writing<'a> {
+pub(crate) struct Writing<'a> {
     fixture: &'a Fixture,
-    settings: ExportSettings,
-    partitioned: bool,
+    pub(crate) settings: ExportSettings,
+    pub(crate) partitioned: bool,
     named: bool,
     journal: Arc<Noted>,
 }
 
 impl<'a> Writing<'a> {
-    fn new(fixture: &'a Fixture) -> Writing<'a> {
+    pub(crate) fn new(fixture: &'a Fixture) -> Writing<'a> {
         fixture.server.put("b", "there.csv", "old");
         Writing {
             fixture,
@@ -69,7 +69,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    fn begin(&self, function: &str, path: &str) -> Result<Export, SourceError> {
+    pub(crate) fn begin(&self, function: &str, path: &str) -> Result<Export, SourceError> {
         let url = if function == "file" { path.to_owned() } else { self.fixture.server.url(path) };
         let arguments = vec![Argument { name: None, value: ArgumentValue::Text(url) }];
         let call = SourceCall { function: function.to_owned(), arguments };
@@ -83,7 +83,11 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes batches into one object, up to the commit.
-    fn sealed(&self, path: &str, batches: &[RecordBatch]) -> Result<(Export, Sealed), SourceError> {
+    pub(crate) fn sealed(
+        &self,
+        path: &str,
+        batches: &[RecordBatch],
+    ) -> Result<(Export, Sealed), SourceError> {
         let mut export = self.begin("s3", path)?;
         let sealed = self.fixture.run(async {
             for batch in batches {
@@ -102,7 +106,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Makes it visible; with that the statement is over.
-    fn commit(&self, sealed: Sealed) -> Result<(), SourceError> {
+    pub(crate) fn commit(&self, sealed: Sealed) -> Result<(), SourceError> {
         self.journal.reserved.lock().unwrap().clear();
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         self.fixture.run(async {
@@ -126,7 +130,7 @@ pub(crate) fn rows(count: i64) -> RecordBatch {
 }
 
 /// Text of about as many MiB.
-fn wide(mib: usize) -> RecordBatch {
+pub(crate) fn wide(mib: usize) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("n", Arc::new(Int64Array::from_iter_values(0..i64::try_from(mib).unwrap()))),
         ("t", Arc::new(StringArray::from_iter_values((0..mib).map(|_| "x".repeat(1 << 20))))),

@@ -98,9 +98,12 @@ impl World {
     }
 }
 
+fn is_soak() -> bool {
+    std::env::var("GRISTMILL_SOAK").is_ok_and(|value| value == "1")
+}
+
 fn seeds() -> std::ops::RangeInclusive<u64> {
-    let soak = std::env::var("GRISTMILL_SOAK").is_ok_and(|value| value == "1");
-    1..=if soak { 20 } else { 2 }
+    1..=if is_soak() { 20 } else { 2 }
 }
 
 /// A tenth of the requests have one of these faults; rows are exact and requests at most three times as many.
@@ -145,6 +148,7 @@ fn each_broken_listing_is_borne() {
             world.set(seed, 500, &[kind]);
             // A few attempts at a page that is no listing; five broken ones in a row are an error.
             let requests = world.read_all(Some("listing"));
+            println!("{kind:?}, seed {seed}: {clean} requests became {requests}");
             assert!(requests <= 3 * clean, "{kind:?}: {requests} instead of {clean}");
         }
         assert!(world.proxy.counts().1 > 0, "{kind:?}");
@@ -212,10 +216,30 @@ fn what_never_ends_ends() {
     }
 }
 
+/// Begins a reading under such faults, gives it up after a while, and answers how long anything of it went on.
+fn cancelled(world: &World, kind: FaultKind, path: &str, after_ms: u64) -> Duration {
+    let runtimes = &world.fixture.runtimes;
+    world.set(1, 1000, &[kind]);
+    let (call, env) = (world.call(path), world.fixture.env.clone());
+    let reading = runtimes.spawn_cpu("reading", async move { resolve(&call, &env, None).await.is_ok() });
+    let clock = SystemClock::new();
+    clock.sleep(Duration::from_millis(after_ms));
+    let began = clock.monotonic();
+    reading.abort();
+    assert!(runtimes.block_on(reading).is_err_and(|ended| ended.is_cancelled()), "{kind:?}");
+    loop {
+        let waited = clock.monotonic() - began;
+        if runtimes.running().iter().all(|task| !task.starts_with("source")) {
+            return waited;
+        }
+        assert!(waited < Duration::from_secs(2), "{kind:?} at {after_ms} ms: {:?}", runtimes.running());
+        clock.sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn cancelling_ends_every_request_at_once() {
     let world = World::new();
-    let runtimes = &world.fixture.runtimes;
     for (kind, after_ms) in [
         (FaultKind::Stall, 0),
         (FaultKind::Stall, 30),
@@ -226,20 +250,20 @@ fn cancelling_ends_every_request_at_once() {
         (FaultKind::Dribble, 60),
         (FaultKind::ResetBeforeHead, 90),
     ] {
-        world.set(1, 1000, &[kind]);
-        let (call, env) = (world.call("b/p/*.parquet"), world.fixture.env.clone());
-        let reading = runtimes.spawn_cpu("reading", async move { resolve(&call, &env, None).await.is_ok() });
-        let clock = SystemClock::new();
-        clock.sleep(Duration::from_millis(after_ms));
-        let began = clock.monotonic();
-        reading.abort();
-        assert!(runtimes.block_on(reading).is_err_and(|ended| ended.is_cancelled()), "{kind:?}");
-        while runtimes.running().iter().any(|task| task.starts_with("source")) {
-            let waited = clock.monotonic() - began;
-            assert!(waited < Duration::from_secs(2), "{kind:?} at {after_ms} ms: {:?}", runtimes.running());
-            clock.sleep(Duration::from_millis(1));
+        cancelled(&world, kind, "b/p/*.parquet", after_ms);
+    }
+    if !is_soak() {
+        return;
+    }
+    // Moments that follow from a number: densely at first, up to two seconds.
+    let mut longest = Duration::ZERO;
+    for moment in 0..100_u64 {
+        for kind in [FaultKind::Stall, FaultKind::SlowDown503, FaultKind::Dribble, FaultKind::ResetBeforeHead]
+        {
+            longest = longest.max(cancelled(&world, kind, "b/p/*.parquet", moment * moment / 5));
         }
     }
+    println!("cancelled at 400 moments: {longest:?} at most");
 }
 
 #[test]

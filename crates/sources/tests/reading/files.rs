@@ -258,3 +258,16 @@ fn the_largest_window_of_zstd_is_a_setting() {
     let error = read(&fixture).unwrap_err();
     assert!(error.contains("zstd_window_log_max = 32"), "{error}");
 }
+
+#[test]
+fn rows_of_a_large_text_file_have_numbers() {
+    let fixture = Fixture::new();
+    let text: String = (0..1_000_000).map(|n| format!("{n},some text\n")).collect();
+    fixture.server.put("numbers", "a.csv", text);
+    let table = fixture.s3("numbers/a.csv", &["CSV", "n Int64, s String"]).unwrap();
+    let found = fixture
+        .query(&table, "select count(*), sum(_row_number), max(_row_number) from t where _row_number = n");
+    assert_eq!(found.unwrap(), ["1000000|499999500000|999999"]);
+    // Who does not ask for them reads with several streams as before.
+    assert_eq!(fixture.query(&table, "select count(*) from t where n % 2 = 0").unwrap(), ["500000"]);
+}

@@ -116,3 +116,42 @@ fn keys_are_literal_after_decoding() {
         assert_eq!(fixture.keys(pattern).unwrap(), [key], "{pattern}");
     }
 }
+
+#[test]
+fn keys_with_folders_without_a_name_are_listed_and_read() {
+    let fixture = Fixture::new();
+    for (key, content) in [
+        ("x.csv", "1\n"),
+        ("/x.csv", "2\n"),
+        ("a//x.csv", "3\n"),
+        ("a/x.csv", "4\n"),
+        ("a///deep/x.csv", "5\n"),
+        ("//", ""),
+        ("a/./x.csv", "6\n"),
+    ] {
+        fixture.server.put("odd", key, content);
+    }
+    let read = |path: &str| {
+        let table = fixture.s3(&format!("odd/{path}"), &["CSV", "n Int64"]).unwrap();
+        fixture.query(&table, "select n, _path from t order by n").unwrap().join(" ")
+    };
+    for (path, expected) in [
+        ("x.csv", "1|odd/x.csv"),
+        ("/x.csv", "2|odd//x.csv"),
+        ("a//x.csv", "3|odd/a//x.csv"),
+        ("*.csv", "1|odd/x.csv"),
+        ("/*.csv", "2|odd//x.csv"),
+        ("a//*", "3|odd/a//x.csv"),
+        ("a/*", "4|odd/a/x.csv"),
+        ("a///**", "5|odd/a///deep/x.csv"),
+        ("{,/}x.csv", "1|odd/x.csv 2|odd//x.csv"),
+        ("a{/,//}*.csv", "3|odd/a//x.csv 4|odd/a/x.csv"),
+    ] {
+        assert_eq!(read(path), expected, "{path}");
+    }
+    // One key that no URL can hold spoils no listing: only reading it is an error that names it.
+    let table = fixture.s3("odd/a/**", &["CSV", "n Int64"]).unwrap();
+    assert_eq!(table.files().len(), 4);
+    let error = fixture.query(&table, "select sum(n) from t where n > 0").unwrap_err();
+    assert!(error.contains("\"odd/a/./x.csv\" cannot be addressed"), "{error}");
+}

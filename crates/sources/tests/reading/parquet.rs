@@ -347,3 +347,33 @@ fn a_file_compressed_as_a_whole_is_decompressed_first_and_one_that_is_only_named
     assert!(error.to_string().contains("\"b/c/1.parquet.gz\" is cut"), "{error}");
     assert_eq!(fixture.env.memory.used(), 0);
 }
+
+#[test]
+fn rows_have_numbers_whatever_is_left_out() {
+    let fixture = Fixture::new();
+    for (key, first) in [("a", 0_i64), ("b", 100_000)] {
+        let numbers = (0..50_000).map(|at| first + at);
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("n", Arc::new(Int64Array::from_iter_values(numbers.clone()))),
+            (
+                "t",
+                Arc::new(StringArray::from_iter_values(
+                    numbers.map(|n| format!("a text that is read late {n:060}")),
+                )),
+            ),
+        ];
+        fixture.server.put("numbers", &format!("{key}.parquet"), parquet(columns, 10_000));
+    }
+    let table = fixture.s3("numbers/*.parquet", &[]).unwrap();
+    for (sql, expected) in [
+        ("select _row_number from t where n = 43210", &["43210"][..]),
+        ("select _file, _row_number, length(t) from t where n = 143210", &["b.parquet|43210|85"]),
+        ("select count(*), sum(_row_number) from t where _file = 'b.parquet'", &["50000|1249975000"]),
+        ("select count(*) from t where _row_number <> n % 100000", &["0"]),
+        ("select n from t where _row_number = 10000 order by n", &["10000", "110000"]),
+        ("select min(_row_number), max(_row_number) from t", &["0|49999"]),
+        ("select n from t order by _row_number desc, n desc limit 1", &["149999"]),
+    ] {
+        assert_eq!(fixture.query(&table, sql).unwrap(), expected, "{sql}");
+    }
+}

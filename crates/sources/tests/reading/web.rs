@@ -233,6 +233,35 @@ fn braces_are_pages_and_missing_ones_are_passed_over() {
 }
 
 #[test]
+fn a_choice_between_addresses_is_the_first_that_answers() {
+    let (mut fixture, server) = fixture();
+    fixture.settings(|settings| settings.web.tries = 1);
+    server.put("/here.csv", csv(1..3));
+    server.put("/other.csv", csv(7..8));
+    server.put("/down.csv", Page { failures: 100, ..csv(1..2) });
+    for (path, expected) in [
+        ("/{here|other}.csv", &["/here.csv", "/here.csv"][..]),
+        ("/{missing|other|here}.csv", &["/other.csv"]),
+        ("/{down|other}.csv", &["/other.csv"]),
+        ("/{missing|here,down|other}.csv", &["/here.csv", "/here.csv", "/other.csv"]),
+        ("/{missing|gone,other}.csv", &["/other.csv"]),
+    ] {
+        let rows = read(&fixture, &server.url(path)).unwrap();
+        let paths: Vec<&str> = rows.iter().filter_map(|row| row.split('|').nth(2)).collect();
+        assert_eq!(paths, expected, "{path}: {rows:?}");
+    }
+    let error = read(&fixture, &server.url("/{missing|gone}.csv")).unwrap_err();
+    assert!(
+        error.contains("/missing.csv\" does not exist") && error.contains("none of the 1 other"),
+        "{error}"
+    );
+    // Nobody listens on the first port.
+    let host = server.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let rows = read(&fixture, &format!("http://{{127.0.0.1:1|{host}}}/here.csv")).unwrap();
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
 fn passing_trouble_is_tried_again_and_the_rest_is_not() {
     let (fixture, server) = fixture();
     server.put("/slow.csv", Page { failures: 2, ..csv(1..2) });

@@ -73,6 +73,16 @@ struct State {
     arrived: Vec<Arrived>,
     faults: Vec<(String, Fault, usize)>,
     refuse_signed: bool,
+    puts: Puts,
+}
+
+/// PUTs that have arrived and are not answered.
+#[derive(Default)]
+struct Puts {
+    now: usize,
+    most: usize,
+    /// None is answered before so many were there together.
+    wanted: usize,
 }
 
 /// A running endpoint; its tasks end with the runtimes.
@@ -134,6 +144,16 @@ impl S3Server {
 
     pub(crate) fn refuse_signed(&self) {
         self.state.lock().unwrap().refuse_signed = true;
+    }
+
+    /// Answers no PUT before so many are under way together; those that come later are answered at once.
+    pub(crate) fn wait_for_puts(&self, together: usize) {
+        self.state.lock().unwrap().puts = Puts { wanted: together, ..Puts::default() };
+    }
+
+    /// The most PUTs that were under way together since the last `wait_for_puts`.
+    pub(crate) fn most_puts(&self) -> usize {
+        self.state.lock().unwrap().puts.most
     }
 
     /// Keys of a bucket.
@@ -224,6 +244,20 @@ async fn answer(
             });
             let cut = StreamingBlob::wrap(Box::pin(cut));
             Ok(Response::from_parts(parts, Body::from(cut)))
+        }
+        _ if kind == Kind::Put => {
+            let is_wanted = |puts: &Puts| puts.most < puts.wanted;
+            {
+                let puts = &mut state.lock().unwrap().puts;
+                puts.now += 1;
+                puts.most = puts.most.max(puts.now);
+            }
+            while is_wanted(&state.lock().unwrap().puts) {
+                tokio::task::yield_now().await;
+            }
+            let answer = service.call(request.map(Body::from)).await;
+            state.lock().unwrap().puts.now -= 1;
+            answer
         }
         _ => service.call(request.map(Body::from)).await,
     }

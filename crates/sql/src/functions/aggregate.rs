@@ -7,7 +7,9 @@ mod finish;
 mod float_extreme;
 pub(crate) mod own;
 mod quantile;
+pub(crate) mod combined;
 mod table;
+mod wide_sum;
 mod wrapped;
 
 use std::collections::HashMap;
@@ -19,7 +21,10 @@ use datafusion::logical_expr::expr::{AggregateFunction, Sort};
 use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion::logical_expr::{AggregateUDF, Expr, WindowFunctionDefinition};
 
+use model::ColumnType;
+
 use super::scalar::call;
+use combined::Combined;
 use own::Own;
 use quantile::Quantile;
 use table::TABLE;
@@ -44,6 +49,7 @@ pub(super) fn all() -> Vec<Arc<AggregateUDF>> {
     // GROUPING SETS need it; it is resolved before anything runs.
     all.push(functions_aggregate::grouping::grouping_udaf());
     all.push(functions_aggregate::nth_value::nth_value_udaf());
+    all.push(Arc::new(AggregateUDF::from(Combined::default())));
     all
 }
 
@@ -99,6 +105,9 @@ pub(super) struct AggregateDoc {
 
 /// Replaces calls that are other aggregates in disguise.
 pub(super) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+    if let Some(func) = combined::bound(&expr.func, &mut expr.args)? {
+        return Ok(PlannerResult::Original(RawAggregateExpr { func, ..expr }));
+    }
     if let Some(func) = own::bound(&expr.func, &mut expr.args) {
         return Ok(PlannerResult::Original(RawAggregateExpr { func, ..expr }));
     }
@@ -122,12 +131,27 @@ pub(super) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggreg
 
 /// The same over a window: only the parameters of our own functions are taken off.
 pub(super) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
-    if let WindowFunctionDefinition::AggregateUDF(func) = &expr.func_def
-        && let Some(func) = own::bound(func, &mut expr.args)
-    {
-        expr.func_def = WindowFunctionDefinition::AggregateUDF(func);
+    if let WindowFunctionDefinition::AggregateUDF(func) = &expr.func_def {
+        let bound = match combined::bound(func, &mut expr.args)? {
+            Some(func) => Some(func),
+            None => own::bound(func, &mut expr.args),
+        };
+        if let Some(func) = bound {
+            expr.func_def = WindowFunctionDefinition::AggregateUDF(func);
+        }
     }
     Ok(PlannerResult::Original(expr))
+}
+
+/// Refuses arguments of types that are no numbers, although their layout is one's.
+pub(super) fn check_arguments(func: &AggregateUDF, types: &[ColumnType]) -> Result<()> {
+    func.inner().downcast_ref::<Wrapped>().map_or(Ok(()), |wrapped| wrapped.check_numbers(types))
+}
+
+/// Whether its arguments are numbers that it takes as Float64.
+pub(super) fn takes_floats(func: &AggregateUDF) -> bool {
+    let inner = func.inner();
+    inner.downcast_ref::<Wrapped>().is_some_and(Wrapped::takes_floats) || inner.is::<Quantile>()
 }
 
 /// DataFusion turns a distinct count into two steps of grouping, which is its fastest way.

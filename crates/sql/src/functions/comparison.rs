@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::{conjunction, disjunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
-use model::ColumnType;
+use model::{ColumnType, WideInteger};
 
 use super::literals::{Purpose, literal_as};
 use super::scalar::{CAST, call};
@@ -89,6 +89,9 @@ pub(super) fn compare(
     if nests(&left_type) || nests(&right_type) {
         return nested(left, op, right, schema, session);
     }
+    if is_apart(&left_type, &right_type) {
+        return by_function(left, op, right);
+    }
     let (left, right) = align((left, &left_type), (right, &right_type), schema, session)?;
     // With a session it is the last time that the comparison is looked at.
     if session.is_some() { without_nan(left, op, right, schema) } else { Ok(binary(left, op, right)) }
@@ -161,10 +164,60 @@ fn nested(
         let equal = elements(a, b, schema, session)?;
         return Ok(if op == Operator::Eq { equal } else { Expr::Not(Box::new(equal)) });
     }
+    by_function(left, op, right)
+}
+
+fn by_function(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
     let name = function_of(op).unwrap_or("equals");
     let made = call(name, vec![left, right])?;
     let zero = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
     Ok(binary(made, Operator::NotEq, zero))
+}
+
+/// Whether no type holds both: UInt256 and numbers below zero.
+fn is_apart(a: &ColumnType, b: &ColumnType) -> bool {
+    use ColumnType::{Int8, Int16, Int32, Int64, Int128, Int256, UInt256};
+    let signed = |t: &ColumnType| matches!(t, Int8 | Int16 | Int32 | Int64 | Int128 | Int256);
+    match (a.value_type(), b.value_type()) {
+        (UInt256, other) | (other, UInt256) => signed(other),
+        _ => false,
+    }
+}
+
+/// Sides of which one is a wide integer, or two kinds of addresses: both in a type that holds both.
+fn common(left: Side, right: Side) -> Result<(Expr, Expr)> {
+    let (a, b) = (left.1.value_type(), right.1.value_type());
+    let common = match (a, b) {
+        _ if a.is_string() || b.is_string() => return Err(no_common_type(a, b)),
+        _ if a.is_address() && b.is_address() => ColumnType::Ipv6,
+        (ColumnType::Decimal { scale, .. }, _) | (_, ColumnType::Decimal { scale, .. }) => {
+            ColumnType::Decimal { precision: 76, scale: *scale }
+        }
+        _ if is_float(a) || is_float(b) => ColumnType::Float64,
+        _ if holds(a, b) => a.clone(),
+        _ if holds(b, a) => b.clone(),
+        _ if a.is_number() && b.is_number() => ColumnType::Int256,
+        _ => return Err(illegal_types(a, b)),
+    };
+    let side = |(expr, own): Side| match own.is_nullable() {
+        _ if *own.value_type() == common => Ok(expr),
+        true => cast_to(expr, &common.clone().nullable()),
+        false => cast_to(expr, &common),
+    };
+    Ok((side(left)?, side(right)?))
+}
+
+/// Whether a wide type has all numbers of an integer type.
+fn holds(wide: &ColumnType, other: &ColumnType) -> bool {
+    use ColumnType::{Bool, UInt8, UInt16, UInt32, UInt64};
+    let unsigned = |t: &ColumnType| matches!(t, Bool | UInt8 | UInt16 | UInt32 | UInt64);
+    match (WideInteger::of(wide), WideInteger::of(other)) {
+        (Some(wide), Some(other)) => {
+            wide.bytes > other.bytes && (wide.signed || !other.signed) || wide == other
+        }
+        (Some(wide), None) => unsigned(other) || other.is_integer() && wide.signed,
+        _ => false,
+    }
 }
 
 type Side<'a> = (Expr, &'a ColumnType);
@@ -200,6 +253,9 @@ fn align(
     if session.is_none() && (is_moment(a) && b.is_string() || is_moment(b) && a.is_string()) {
         return Ok((left, right));
     }
+    if a.is_wide_integer() || b.is_wide_integer() || a.is_address() && b.is_address() {
+        return common((left, left_type), (right, right_type));
+    }
     columns((left, a), (right, b))
 }
 
@@ -209,7 +265,7 @@ fn is_moment(column_type: &ColumnType) -> bool {
 
 /// Two sides neither of which is a literal that fits the other.
 fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
-    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Uuid};
+    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Ipv4, Ipv6, UInt32, UInt64, Uuid};
     let ((left, a), (right, b)) = (left, right);
     match (a, b) {
         _ if a.is_string() && b.is_string() => Ok((left, right)),
@@ -236,7 +292,11 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
         (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => {
             Ok((left, cast_to(right, &ColumnType::Int64)?))
         }
-        (Date | Date32 | Uuid, _) | (_, Date | Date32 | Uuid) => Err(illegal_types(a, b)),
+        // The layout of an IPv4 address is its number.
+        (Ipv4, UInt32 | UInt64) | (UInt32 | UInt64, Ipv4) => Ok((left, right)),
+        (Date | Date32 | Uuid | Ipv4 | Ipv6, _) | (_, Date | Date32 | Uuid | Ipv4 | Ipv6) => {
+            Err(illegal_types(a, b))
+        }
         _ => Ok((left, right)),
     }
 }

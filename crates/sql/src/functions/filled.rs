@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::nodes::Asof;
 use arrow::array::{Array, ArrayRef, new_empty_array};
 use arrow::compute::{interleave, is_not_null};
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -11,8 +12,8 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, JoinConstraint, JoinType, Result, TableReference, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Join, LogicalPlan, Projection, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, Extension, Join, LogicalPlan, Projection, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use model::ColumnType;
 use model::type_arrow::{EXTENSION_METADATA_KEY, EXTENSION_NAME_KEY, from_field, to_field};
@@ -135,7 +136,11 @@ fn call(args: Vec<Expr>) -> Expr {
 
 /// Puts defaults into the rows of an outer join that have no partner, and what either side has into the columns of USING.
 pub(super) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Join(join) = plan else { return Ok(Transformed::no(plan)) };
+    let join = match plan {
+        LogicalPlan::Join(join) => join,
+        LogicalPlan::Extension(step) => return asof_join(step, use_nulls),
+        other => return Ok(Transformed::no(other)),
+    };
     let (left_empty, right_empty) = match join.join_type {
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
@@ -161,6 +166,25 @@ pub(super) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transform
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let projection = Projection::try_new(columns, Arc::new(LogicalPlan::Join(join)))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+}
+
+/// The same for ASOF LEFT JOIN.
+fn asof_join(step: Extension, use_nulls: bool) -> Result<Transformed<LogicalPlan>> {
+    let of_left = match step.node.as_any().downcast_ref::<Asof>() {
+        Some(join) if join.keeps_left => join.left_columns(),
+        _ => return Ok(Transformed::no(LogicalPlan::Extension(step))),
+    };
+    let columns = step.node.schema().iter().enumerate().map(|(at, (qualifier, field))| {
+        let own = Expr::Column(Column::from((qualifier, field)));
+        let nests = matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
+        match at >= of_left && !is_nothing(field) && (!use_nulls || nests) {
+            true => named(call(vec![own]), qualifier, field.name()),
+            false => own,
+        }
+    });
+    let columns = columns.collect();
+    let projection = Projection::try_new(columns, Arc::new(LogicalPlan::Extension(step)))?;
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{Column, JoinConstraint, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
@@ -14,10 +14,10 @@ use functions::FunctionError;
 use functions::error::codes;
 
 use super::marked::marked;
-use super::marks::{DISTINCT_BY, LIMIT_BY, WITH_TIES};
+use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, WITH_TIES};
 use super::ordered::ordered;
 use super::typing::external;
-use crate::nodes::{Cut, CutKind};
+use crate::nodes::{Asof, Cut, CutKind, Fill, FillKey, Interpolated};
 
 /// See the module.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl AnalyzerRule for Lift {
 }
 
 fn steps(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    lifted(plan)?.transform_data(marked)?.transform_data(ordered)
+    lifted(plan)?.transform_data(nearest)?.transform_data(marked)?.transform_data(ordered)
 }
 
 fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -50,6 +50,7 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         input = cut(CutKind::By, mark.args.clone(), (0, 1), input);
     }
     let order: Vec<Expr> = keys.iter().map(|key| key.expr.clone()).collect();
+    let sorted_by = keys.clone();
     if !keys.is_empty() {
         input = LogicalPlan::Sort(Sort { expr: keys, input: Arc::new(input), fetch: sort.fetch });
     }
@@ -57,7 +58,17 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let (bounds, keys) = bounds(mark)?;
         input = cut(CutKind::By, keys.to_vec(), bounds, input);
     }
+    let all: Vec<&ScalarFunction> = marks.iter().filter_map(|key| mark_of(&key.expr)).collect();
+    if of(FILL).is_some() {
+        input = filled(&sorted_by, &all, input)?;
+    } else if of(INTERPOLATE).is_some() {
+        return Err(invalid_fill("INTERPOLATE needs a key of ORDER BY WITH FILL"));
+    }
     if let Some(mark) = of(WITH_TIES) {
+        if of(FILL).is_some() {
+            let message = "LIMIT WITH TIES together with WITH FILL is not supported";
+            return Err(external(FunctionError::new(codes::NOT_IMPLEMENTED, message)));
+        }
         if order.is_empty() {
             let message = "LIMIT WITH TIES needs ORDER BY: without an order nothing is tied";
             return Err(external(FunctionError::new(codes::BAD_ARGUMENTS, message)));
@@ -67,15 +78,89 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(input))
 }
 
+/// A join whose condition is the mark of ASOF. The last column of USING is the one that is compared.
+fn nearest(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
+    let mark = join.filter.as_ref().and_then(mark_of).filter(|mark| mark.name() == ASOF);
+    let Some([inequality, looks @ ..]) = mark.map(|mark| mark.args.as_slice()) else {
+        return Ok(Transformed::no(LogicalPlan::Join(join)));
+    };
+    let (inequality, looks) = (inequality.clone(), looks.to_vec());
+    if join.join_constraint == JoinConstraint::Using {
+        join.on.pop();
+    }
+    let equal = join.on.into_iter().map(|(left, right)| left.eq(right)).collect();
+    let sides = (Arc::unwrap_or_clone(join.left), Arc::unwrap_or_clone(join.right));
+    let node = Asof::try_new(sides, (equal, inequality, looks), join.join_type == JoinType::Left)?;
+    Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(node) })))
+}
+
 fn cut(kind: CutKind, keys: Vec<Expr>, bounds: (u64, u64), input: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Extension(Extension { node: Arc::new(Cut::new(kind, keys, bounds, input)) })
 }
 
+/// Rows between those of the sorted input, as the marks of WITH FILL and INTERPOLATE say.
+fn filled(keys: &[SortExpr], marks: &[&ScalarFunction], input: LogicalPlan) -> Result<LogicalPlan> {
+    let mut places = vec![];
+    let mut fill_keys = vec![];
+    for mark in marks.iter().filter(|mark| mark.name() == FILL) {
+        let [place, from, to, step] = mark.args.as_slice() else { return Err(not_a_count("nothing")) };
+        let place = usize::try_from(count(place)?).unwrap_or(usize::MAX);
+        let Some(key) = keys.get(place) else { return Err(not_a_count("a key that is not there")) };
+        let given =
+            |arg: &Expr| (!matches!(arg, Expr::Literal(value, _) if value.is_null())).then(|| arg.clone());
+        let (from, to, step) = (given(from), given(to), given(step));
+        fill_keys.push(FillKey { expr: bare(&key.expr), descending: !key.asc, from, to, step });
+        places.push(place);
+    }
+    let first = places.iter().copied().min().unwrap_or(0);
+    let prefix = keys[..first].iter().map(|key| bare(&key.expr)).collect();
+    let interpolated = interpolated(keys, marks, &input)?;
+    let node = Fill::try_new(fill_keys, prefix, interpolated, input)?;
+    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
+}
+
+fn bare(expr: &Expr) -> Expr {
+    match expr {
+        Expr::Alias(alias) => bare(&alias.expr),
+        other => other.clone(),
+    }
+}
+
+fn interpolated(
+    keys: &[SortExpr],
+    marks: &[&ScalarFunction],
+    input: &LogicalPlan,
+) -> Result<Vec<Interpolated>> {
+    let is_key = |column: &Column| keys.iter().any(|key| bare(&key.expr) == Expr::Column(column.clone()));
+    let mut found = vec![];
+    for mark in marks.iter().filter(|mark| mark.name() == INTERPOLATE) {
+        let (column, value) = match mark.args.as_slice() {
+            [] => {
+                let all = input.schema().columns().into_iter().filter(|column| !is_key(column));
+                found.extend(all.map(|column| Interpolated { column, value: None }));
+                continue;
+            }
+            [Expr::Column(column)] => (column, None),
+            [Expr::Column(column), value] => (column, Some(value.clone())),
+            _ => return Err(invalid_fill("INTERPOLATE takes names of columns")),
+        };
+        if is_key(column) {
+            let message = format!("column {} is a key of ORDER BY and cannot be interpolated", column.name);
+            return Err(invalid_fill(&message));
+        }
+        found.push(Interpolated { column: column.clone(), value });
+    }
+    Ok(found)
+}
+
+fn invalid_fill(message: &str) -> datafusion::common::DataFusionError {
+    external(FunctionError::new(codes::INVALID_WITH_FILL_EXPRESSION, message))
+}
+
 fn mark_of(expr: &Expr) -> Option<&ScalarFunction> {
     match expr {
-        Expr::ScalarFunction(function) if [LIMIT_BY, DISTINCT_BY, WITH_TIES].contains(&function.name()) => {
-            Some(function)
-        }
+        Expr::ScalarFunction(function) if MARKS.contains(&function.name()) => Some(function),
         Expr::Alias(alias) => mark_of(&alias.expr),
         _ => None,
     }

@@ -56,10 +56,11 @@ pub(super) fn literal_as(
     made.map(|array| bare(&array, to)).transpose()
 }
 
-/// A literal that carries no type: in a comparison only its value counts. A bare UUID would read as text.
+/// A literal that carries no type: in a comparison only its value counts. A bare UUID or IPv6 address would read as text.
 fn bare(array: &ArrayRef, column_type: &ColumnType) -> Result<Expr> {
     match column_type {
-        ColumnType::Uuid => literal(array, column_type),
+        ColumnType::Uuid | ColumnType::Ipv6 => literal(array, column_type),
+        wide if wide.is_wide_integer() => literal(array, column_type),
         _ => Ok(Expr::Literal(scalar_at(array, 0)?, None)),
     }
 }
@@ -88,6 +89,7 @@ fn text_as(
         }
         _ => match convert(value, from, to, CastMode::Strict, session) {
             Ok(array) => Ok(Some(array)),
+            Err(error) if to.is_address() => Err(error),
             Err(error) => {
                 let message = format!("cannot convert string '{text}' to type {to}: {}", error.find_root());
                 Err(external(FunctionError::new(codes::TYPE_MISMATCH, message)))
@@ -108,6 +110,7 @@ fn number_as(
     session: &SessionValues,
 ) -> Result<Option<ArrayRef>> {
     match to {
+        _ if from.is_wide_integer() && !to.is_number() && !to.is_string() => Ok(None),
         _ if to.is_string() && purpose == Purpose::Member => {
             Ok(Some(convert(value, from, &ColumnType::String, CastMode::Strict, session)?))
         }
@@ -125,6 +128,12 @@ fn number_as(
         }
         _ if is_time(to) && from.is_integer() => {
             Ok(Some(convert(value, from, to, CastMode::Strict, session)?))
+        }
+        // The layout of an IPv4 address is its number.
+        ColumnType::Ipv4 if from.is_integer() => exact(value, from, &ColumnType::UInt32, session),
+        _ if to.is_wide_integer() || from.is_wide_integer() && to.is_number() => {
+            let tried = convert(value, from, &to.clone().nullable(), CastMode::OrNull, session)?;
+            Ok((tried.null_count() == 0).then_some(tried))
         }
         _ if to.is_number() => exact(value, from, to, session),
         _ => Ok(None),

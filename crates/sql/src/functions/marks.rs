@@ -13,11 +13,14 @@ use datafusion::logical_expr::{
 /// Behind the keys of a sort: of each value of the arguments, pass one row, ahead of the sort.
 pub(crate) const DISTINCT_BY: &str = "_distinctBy";
 
-pub(super) use crate::clauses::{LIMIT_BY, WITH_TIES};
+pub(super) use crate::clauses::{ASOF, FILL, INTERPOLATE, LIMIT_BY, WITH_TIES};
+
+/// The names of all marks.
+pub(super) const MARKS: &[&str] = &[LIMIT_BY, DISTINCT_BY, WITH_TIES, FILL, INTERPOLATE, ASOF];
 
 /// Every mark to register.
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
-    [LIMIT_BY, DISTINCT_BY, WITH_TIES].map(|name| Arc::new(ScalarUDF::from(Mark::new(name)))).into()
+    MARKS.iter().map(|name| Arc::new(ScalarUDF::from(Mark::new(name)))).collect()
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

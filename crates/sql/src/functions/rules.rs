@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
@@ -15,7 +16,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Sort, SortExpr,
-    Subquery, Union,
+    Subquery, Union, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 use functions::error::codes;
@@ -23,6 +24,7 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
+use super::aggregate::{check_arguments, takes_floats};
 use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
 use super::filled::{self, FILLED};
@@ -224,6 +226,11 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         {
             Ok(function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None)))
         }
+        Expr::ScalarFunction(mut function) if is_parsed_in_the_session_zone(&function) => {
+            let zone = ScalarValue::Utf8View(Some(session.time_zone.name().to_owned()));
+            function.args.push(Expr::Literal(zone, None));
+            Ok(Expr::ScalarFunction(function))
+        }
         Expr::Not(inner) => Ok(Expr::Not(Box::new(as_predicate(*inner, schema)?))),
         Expr::Negative(inner) => call("negate", vec![*inner]),
         Expr::Between(between) => self::between(between, schema, session),
@@ -235,24 +242,46 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         }
         Expr::ScalarSubquery(subquery) => Ok(Expr::ScalarSubquery(maybe_empty(subquery)?)),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-            Ok(Expr::InSubquery(InSubquery { expr, subquery: without_nulls(subquery)?, negated }))
+            let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
+            Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
-        Expr::AggregateFunction(function) => {
-            let mut function: AggregateFunction = function;
-            function.params.args = values(function.params.args, schema)?;
-            function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
-            if function.func.name() == "uniq" {
-                function.params.args = texts(function.params.args, schema)?;
-            }
-            Ok(Expr::AggregateFunction(function))
-        }
+        Expr::AggregateFunction(function) => typed_aggregate(function, schema),
         Expr::WindowFunction(function) => {
             let mut function: WindowFunction = *function;
             function.params.args = values(function.params.args, schema)?;
+            if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
+                check_arguments(func, &types_of(&function.params.args, schema)?)?;
+                if takes_floats(func) {
+                    function.params.args = floats(function.params.args, schema)?;
+                }
+            }
+            let window = &mut function.params;
+            window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
             Ok(Expr::from(function))
         }
         other => Ok(other),
     }
+}
+
+fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
+    function.params.args = values(function.params.args, schema)?;
+    function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
+    check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
+    if takes_floats(&function.func) {
+        function.params.args = floats(function.params.args, schema)?;
+    }
+    match function.func.name() {
+        "uniq" => function.params.args = texts(function.params.args, schema)?,
+        "groupConcat" => function.params.args = joined(function.params.args, schema)?,
+        _ => {}
+    }
+    Ok(Expr::AggregateFunction(function))
+}
+
+/// `parseDateTime(text, format)` and its kin: the type of the result names the zone that they read in.
+fn is_parsed_in_the_session_zone(function: &datafusion::logical_expr::expr::ScalarFunction) -> bool {
+    let name = function.func.name();
+    name.starts_with("parseDateTime") && !name.contains("BestEffort") && function.args.len() == 2
 }
 
 fn is_null(args: &[Expr], schema: &DFSchema) -> Result<bool> {
@@ -269,6 +298,23 @@ fn maybe_empty(subquery: Subquery) -> Result<Subquery> {
         return Ok(subquery);
     }
     let column = cast_to(Expr::Column(Column::from((qualifier, field))), &column_type.nullable())?;
+    let column = column.alias_qualified(qualifier.cloned(), field.name());
+    let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
+}
+
+/// The set of IN for values whose layout DataFusion cannot make of others: what does not fit is NULL.
+fn in_type(subquery: Subquery, column_type: &ColumnType) -> Result<Subquery> {
+    let plain = column_type.value_type();
+    let schema = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
+    let own = type_of_field(field);
+    let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
+    if own.value_type() == plain || !(bytes(plain) || bytes(&own)) || own == ColumnType::Nothing {
+        return Ok(subquery);
+    }
+    let to = Expr::Literal(ScalarValue::Utf8View(Some(plain.to_string())), None);
+    let column = call("accurateCastOrNull", vec![Expr::Column(Column::from((qualifier, field))), to])?;
     let column = column.alias_qualified(qualifier.cloned(), field.name());
     let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
     Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
@@ -292,8 +338,34 @@ fn is_plain(value: &ScalarValue) -> bool {
     matches!(value, Int64(_) | UInt64(_) | Float64(_) | Utf8(_) | Utf8View(_))
 }
 
+fn types_of(args: &[Expr], schema: &DFSchema) -> Result<Vec<ColumnType>> {
+    args.iter().map(|arg| type_of(arg, schema)).collect()
+}
+
 fn values(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     args.into_iter().map(|arg| as_value(arg, schema)).collect()
+}
+
+/// A frame from peers to peers: DataFusion has none by RANGE where the first key is bytes, and the same by GROUPS.
+fn framed(frame: WindowFrame, order: &[SortExpr], schema: &DFSchema) -> Result<WindowFrame> {
+    let Some(first) = order.first().filter(|_| frame.units == WindowFrameUnits::Range) else {
+        return Ok(frame);
+    };
+    let plain = |bound: &WindowFrameBound| bound.is_unbounded() || *bound == WindowFrameBound::CurrentRow;
+    let bytes = matches!(first.expr.get_type(schema)?, DataType::FixedSizeBinary(_));
+    Ok(match bytes && plain(&frame.start_bound) && plain(&frame.end_bound) {
+        true => WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound),
+        false => frame,
+    })
+}
+
+/// Wide integers as Float64, which DataFusion's accumulators cannot make of them.
+fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let float = |arg: Expr| {
+        let is_wide = type_of(&arg, schema)?.is_wide_integer();
+        if is_wide { call("toFloat64", vec![arg]) } else { Ok(arg) }
+    };
+    args.into_iter().map(float).collect()
 }
 
 /// What DataFusion's sketch does not take is counted by its text.
@@ -304,6 +376,16 @@ fn texts(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
         if plain { Ok(arg) } else { call("toString", vec![arg]) }
     };
     args.into_iter().map(text).collect()
+}
+
+/// What is joined to one text is text, and stays NULL.
+fn joined(mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    if let Some(value) = args.first_mut()
+        && !type_of(value, schema)?.is_string()
+    {
+        *value = call("toString", vec![value.clone()])?;
+    }
+    Ok(args)
 }
 
 fn between(between: Between, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {

@@ -94,6 +94,11 @@ pub(super) fn query_rules(options: &ConfigOptions) -> QueryRules {
     options.extensions.get::<RulesExtension>().map_or_else(QueryRules::default, |extension| extension.0)
 }
 
+/// The zone in which times without one are shown and moved.
+pub fn session_time_zone(options: &ConfigOptions) -> chrono_tz::Tz {
+    session_values(options).time_zone
+}
+
 /// The values put there by [`with_session_values`].
 pub(super) fn session_values(options: &ConfigOptions) -> Arc<SessionValues> {
     if let Some(extension) = options.extensions.get::<SessionExtension>() {

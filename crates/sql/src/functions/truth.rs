@@ -34,10 +34,13 @@ impl Default for Truth {
 
 /// Refuses what cannot be a condition.
 pub(super) fn check(column_type: &ColumnType) -> Result<()> {
-    if column_type.is_number() || matches!(column_type.value_type(), ColumnType::Bool | ColumnType::Nothing) {
+    let is_number = column_type.is_number() && !column_type.is_wide_integer();
+    if is_number || matches!(column_type.value_type(), ColumnType::Bool | ColumnType::Nothing) {
         return Ok(());
     }
-    let message = format!("illegal type {column_type} of a condition: it must be a number or a Bool");
+    let message = format!(
+        "illegal type {column_type} of a condition: it must be a number of at most 64 bits or a Bool"
+    );
     Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
 }
 

@@ -97,12 +97,21 @@ fn laid_out(array: ArrayRef, column_type: &ColumnType) -> Result<ArrayRef> {
     if *array.data_type() == data_type { Ok(array) } else { Ok(cast(&array, &data_type)?) }
 }
 
+/// Whether these are bytes of a UUID, an address or a wide integer whose type DataFusion forgot, as CASE does: no column
+/// and no function of ours has bytes without a type.
+pub(super) fn lost_its_type(field: &Field) -> bool {
+    matches!(field.data_type(), DataType::FixedSizeBinary(_)) && !is_attached(field)
+}
+
 /// What a function's type rule sees of an argument.
 pub(super) fn argument_type(field: &Field, constant: Option<&ScalarValue>) -> Result<ArgType> {
     let Some(value) = constant else {
         return Ok(ArgType { column_type: type_of_field(field), constant: None });
     };
     let column_type = type_of_literal(value, field);
+    if lost_its_type(field) {
+        return Ok(ArgType { column_type, constant: None });
+    }
     let constant = Some(literal_array(value, &column_type)?);
     Ok(ArgType { column_type, constant })
 }

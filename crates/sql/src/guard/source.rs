@@ -7,6 +7,7 @@ use sqlparser::ast::{
 use crate::error::{Result, SqlError};
 use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
+use crate::head::sampling;
 use crate::relations::{Strictness, word_of};
 
 pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
@@ -72,8 +73,7 @@ fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
 fn constraint(checked: &JoinConstraint, depth: Depth) -> Result<()> {
     match checked {
         JoinConstraint::On(condition) => expression(condition, depth),
-        JoinConstraint::Using(_) | JoinConstraint::None => Ok(()),
-        JoinConstraint::Natural => Err(SqlError::not_implemented("NATURAL JOIN")),
+        JoinConstraint::Using(_) | JoinConstraint::Natural | JoinConstraint::None => Ok(()),
     }
 }
 
@@ -97,7 +97,9 @@ fn factor(checked: &TableFactor, depth: Depth) -> Result<()> {
             refuse_if(*with_ordinality, "WITH ORDINALITY")?;
             refuse_if(!partitions.is_empty(), "PARTITION of a table")?;
             refuse_if(json_path.is_some(), "a path into a table")?;
-            refuse_if(sample.is_some(), "SAMPLE")?;
+            if sample.is_some() {
+                return Err(sampling());
+            }
             refuse_if(!index_hints.is_empty(), "an index hint")?;
             self::alias(alias.as_ref())?;
             match args {

@@ -15,6 +15,7 @@ pub(crate) struct InsertHead {
     target: InsertTarget,
     partition_by: Option<Box<Expr>>,
     columns: Option<Vec<String>>,
+    except: Vec<String>,
     label: Option<String>,
     infile: Option<(String, Option<String>)>,
 }
@@ -50,6 +51,11 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     if label.is_some() && listed.is_none() {
         listed = columns_if_any(head)?;
     }
+    let (columns, except) = match listed {
+        Some(Listed::Names(names)) => (Some(names), vec![]),
+        Some(Listed::AllBut(names)) => (None, names),
+        None => (None, vec![]),
+    };
     let mut settings = vec![];
     if head.word("SETTINGS") {
         settings = head.settings()?;
@@ -64,7 +70,7 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
             settings.extend(head.settings()?);
         }
     }
-    Ok((InsertHead { target, partition_by, columns: listed, label, infile }, settings))
+    Ok((InsertHead { target, partition_by, columns, except, label, infile }, settings))
 }
 
 /// `WITH LABEL name`. A CTE may be called `label`, too; the scanner tells them apart by what follows.
@@ -86,22 +92,43 @@ fn label(head: &mut Head<'_>) -> Result<Option<String>> {
     Ok(Some(name))
 }
 
-fn columns_if_any(head: &mut Head<'_>) -> Result<Option<Vec<String>>> {
+/// A list of columns as written.
+enum Listed {
+    Names(Vec<String>),
+    /// `(* EXCEPT (a, b))`; `(*)` is all but none.
+    AllBut(Vec<String>),
+}
+
+fn columns_if_any(head: &mut Head<'_>) -> Result<Option<Listed>> {
     let listed = *head.token() == Token::LParen && !crate::parse::query::starts(head);
     listed.then(|| columns(head)).transpose()
 }
 
-/// `(a, b)`; `(*)` means all.
-fn columns(head: &mut Head<'_>) -> Result<Vec<String>> {
+fn columns(head: &mut Head<'_>) -> Result<Listed> {
     if *head.token_after(1) == Token::Mul {
-        return Err(head.refuse("* in the column list of INSERT"));
+        return all_but(head).map(Listed::AllBut);
     }
     let names = head.names()?;
     if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         let message = format!("column \"{}\" is listed twice", twice.1);
         return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
     }
-    if names.is_empty() { Err(head.expected("a column name")) } else { Ok(names) }
+    if names.is_empty() { Err(head.expected("a column name")) } else { Ok(Listed::Names(names)) }
+}
+
+/// Behind the parenthesis: `*`, and maybe EXCEPT with one name or several.
+fn all_but(head: &mut Head<'_>) -> Result<Vec<String>> {
+    head.advance();
+    head.advance();
+    let mut names = vec![];
+    if head.word("EXCEPT") {
+        names = match head.token() {
+            Token::LParen => head.names()?,
+            _ => vec![head.name("a column name")?],
+        };
+    }
+    head.expect_symbol(&Token::RParen)?;
+    Ok(names)
 }
 
 fn finish(head: InsertHead, source: InsertSource) -> Statement {
@@ -109,6 +136,7 @@ fn finish(head: InsertHead, source: InsertSource) -> Statement {
         target: head.target,
         partition_by: head.partition_by,
         columns: head.columns,
+        except: head.except,
         label: head.label,
         source,
         settings: vec![],

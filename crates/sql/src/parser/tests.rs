@@ -215,8 +215,11 @@ fn engines_outside_keep_their_arguments() {
 fn what_is_not_understood_is_an_error_with_its_code() {
     let check =
         |text: &str, expected: &str| assert!(debug(text).starts_with(expected), "{text}: {}", debug(text));
-    check("SELEC 1", "62 syntax error: failed at position 1 (SELEC) (line 1, col 1): expected a statement");
-    check("SELECT * FROM t FINAL", "48 FINAL is not supported");
+    check(
+        "SELEC 1",
+        "62 syntax error: failed at position 1 (\"SELEC\") (line 1, col 1): expected a statement",
+    );
+    check("SELECT * FROM t FINAL", "181 no table engine here supports FINAL");
     check("SELECT 1 +", "62 syntax error: failed at position 11 (end of query): expected an expression");
     check("SYSTEM RELOAD CONFIG", "48 SYSTEM RELOAD CONFIG is not supported");
     check("ALTER TABLE t ADD INDEX a b TYPE minmax", "48 ALTER TABLE .. ADD INDEX is not supported");
@@ -228,7 +231,7 @@ fn what_is_not_understood_is_an_error_with_its_code() {
         "48 SAMPLE BY is not supported",
     );
     check("CREATE TABLE t (a UInt8, a UInt8) ENGINE = Memory", "15 column \"a\" is defined twice");
-    check("DROP TABLE t garbage", "62 syntax error: failed at position 14 (garbage)");
+    check("DROP TABLE t garbage", "62 syntax error: failed at position 14 (\"garbage\")");
     check("OPTIMIZE TABLE t DEDUPLICATE", "48 OPTIMIZE .. DEDUPLICATE is not supported");
     check("SELECT 'abc", "62 syntax error");
 }

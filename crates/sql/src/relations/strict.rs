@@ -1,22 +1,29 @@
-//! Joins that find at most one partner: ANY, SEMI and ANTI.
+//! Joins that find at most one partner: ANY, SEMI, ANTI and ASOF.
 //!
 //! Invariant: the side a partner is looked up in is cut to one row for each key before the join, so every join is an
-//! ordinary one. Columns of both sides can be selected, as in ClickHouse.
+//! ordinary one; that of ASOF carries a mark until `lift` makes it a step of its own. Columns of both sides can be
+//! selected, as in ClickHouse.
+
+use std::sync::Arc;
 
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinType, Result, plan_err};
 use datafusion::logical_expr::planner::RelationPlannerContext;
 use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Operator, lit};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, lit,
+};
 use functions::FunctionError;
 use functions::error::codes;
 use sqlparser::ast::JoinConstraint;
 
 use super::extended;
+use crate::clauses::ASOF;
 use crate::nodes::{Cut, CutKind};
 
 /// How many partners a row finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Strictness {
+    Asof,
     Any,
     Semi,
     Anti,
@@ -35,6 +42,7 @@ impl Strictness {
     pub(crate) fn parse(text: &str) -> Option<(Strictness, Side)> {
         let (strictness, side) = text.split_once(' ')?;
         let strictness = match strictness {
+            "ASOF" => Strictness::Asof,
             "ANY" => Strictness::Any,
             "SEMI" => Strictness::Semi,
             "ANTI" => Strictness::Anti,
@@ -58,6 +66,8 @@ struct Condition {
     using: Option<Vec<Column>>,
     left_only: Vec<Expr>,
     right_only: Vec<Expr>,
+    /// Comparisons of one side with the other that are no equality.
+    between: Vec<Expr>,
 }
 
 /// Says of a partner that it is one; never shown.
@@ -70,6 +80,19 @@ pub(super) fn plan(
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let condition = condition(&left, &right, constraint, context)?;
+    if strictness == Strictness::Asof {
+        let Some(mark) = context.context_provider().get_function_meta(ASOF) else {
+            return plan_err!("there is no function {ASOF}");
+        };
+        return nearest((left, right), side, condition, &mark);
+    }
+    if condition.left_keys.is_empty() {
+        return Err(refused("a condition without an equality in an ANY, SEMI or ANTI JOIN"));
+    }
+    if !condition.between.is_empty() {
+        let what = "a condition other than equality between the sides of an ANY, SEMI or ANTI JOIN";
+        return Err(refused(what));
+    }
     // Conditions on the side that is looked up in say what it has; on the other side, which rows look.
     let (mut left, mut right) = (left, right);
     let mut rest = vec![];
@@ -96,6 +119,45 @@ pub(super) fn plan(
         _ => JoinType::Inner,
     };
     joined(left, right, join_type, condition, rest)
+}
+
+/// ASOF JOIN, as a join whose condition is the mark around its inequality. Of USING the last column is compared.
+fn nearest(
+    (left, right): (LogicalPlan, LogicalPlan),
+    side: Side,
+    condition: Condition,
+    mark: &Arc<ScalarUDF>,
+) -> Result<LogicalPlan> {
+    let join_type = match side {
+        Side::Left => JoinType::Left,
+        Side::Inner => JoinType::Inner,
+        Side::Right => return Err(refused("ASOF RIGHT JOIN: only ASOF JOIN and ASOF LEFT JOIN are, and it")),
+    };
+    // What only the right side is asked says what it has; what only the left side is asked, which rows look.
+    let right = filtered(right, &condition.right_only)?;
+    let inequality = match (condition.using.as_ref(), condition.between.as_slice()) {
+        (Some(_), []) => {
+            let last = (condition.left_keys.last().cloned(), condition.right_keys.last().cloned());
+            let (Some(one), Some(other)) = last else { return plan_err!("USING needs names of columns") };
+            Expr::BinaryExpr(BinaryExpr::new(Box::new(one), Operator::GtEq, Box::new(other)))
+        }
+        (None, [one]) => one.clone(),
+        _ => {
+            let message =
+                "ASOF JOIN needs one inequality (<, <=, > or >=) between its sides beside the equalities";
+            return Err(external(codes::INVALID_JOIN_ON_EXPRESSION, message));
+        }
+    };
+    let equalities = condition.left_keys.len() - usize::from(condition.using.is_some());
+    if equalities == 0 {
+        return Err(refused("ASOF JOIN without an equality between its sides"));
+    }
+    let mark = mark.call(std::iter::once(inequality).chain(condition.left_only.clone()).collect());
+    let joined = joined(left, right, join_type, condition, vec![])?;
+    match joined {
+        LogicalPlan::Join(join) => Ok(LogicalPlan::Join(Join { filter: Some(mark), ..join })),
+        other => plan_err!("ASOF JOIN was planned as {}", other.display()),
+    }
 }
 
 /// The rows of one side that have no partner, with defaults for the other side's columns.
@@ -162,6 +224,7 @@ fn condition(
         using: None,
         left_only: vec![],
         right_only: vec![],
+        between: vec![],
     };
     match constraint {
         JoinConstraint::Using(names) => {
@@ -183,9 +246,6 @@ fn condition(
         }
         JoinConstraint::Natural | JoinConstraint::None => {}
     }
-    if found.left_keys.is_empty() {
-        return Err(refused("a condition without an equality in an ANY, SEMI or ANTI JOIN"));
-    }
     Ok(found)
 }
 
@@ -202,13 +262,19 @@ impl Condition {
         match (within(left), within(right)) {
             (_, true) => self.right_only.push(part),
             (true, _) => self.left_only.push(part),
-            _ => {
-                return Err(refused(
-                    "a condition other than equality between the sides of an ANY, SEMI or ANTI JOIN",
-                ));
-            }
+            _ => self.between.push(turned(part, left)),
         }
         Ok(())
+    }
+}
+
+/// A comparison with the left side's expression on its left.
+fn turned(part: Expr, left: &DFSchema) -> Expr {
+    let Expr::BinaryExpr(BinaryExpr { left: one, op, right: other }) = &part else { return part };
+    let is_left = one.column_refs().iter().all(|column| left.has_column(column));
+    match op.swap() {
+        Some(op) if !is_left => Expr::BinaryExpr(BinaryExpr::new(other.clone(), op, one.clone())),
+        _ => part,
     }
 }
 
@@ -217,6 +283,9 @@ fn column_of(schema: &DFSchema, name: &str) -> Result<Expr> {
 }
 
 fn refused(what: &str) -> DataFusionError {
-    let message = format!("{what} is not supported");
-    DataFusionError::External(Box::new(FunctionError::new(codes::NOT_IMPLEMENTED, message)))
+    external(codes::NOT_IMPLEMENTED, &format!("{what} is not supported"))
+}
+
+fn external(code: u16, message: &str) -> DataFusionError {
+    DataFusionError::External(Box::new(FunctionError::new(code, message)))
 }

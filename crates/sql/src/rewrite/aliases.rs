@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, Visit, Visitor};
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
+};
 
 use crate::dialect::name_of;
 use crate::error::{ErrorCode, Result, SqlError};
@@ -27,6 +29,10 @@ pub(crate) struct Scope {
     /// In the keys of GROUP BY.
     pub(crate) in_keys: bool,
     pub(crate) array_joins: Vec<Call>,
+    /// The tables that `*` stands for, where USING joins them.
+    pub(crate) starred: Option<Vec<(ObjectName, Vec<Ident>)>>,
+    /// The windows of the SELECT, as written.
+    pub(crate) windows: Vec<(String, WindowSpec)>,
     /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
     joined: BTreeMap<String, bool>,
 }

@@ -2,19 +2,19 @@
 
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Value, WindowFrameBound, WindowSpec, WindowType,
+    Value,
 };
 
 use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
 use crate::error::{ErrorCode, Result, SqlError};
-use crate::functions::PARAMETER_END;
+use crate::functions::{COMBINED, PARAMETER_END};
 use crate::label::label;
 use crate::names::{self, Aggregate, OverNothing};
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
-use crate::rewrite::select::window_key;
+use crate::rewrite::windows::in_frame;
 
 /// Our cast: takes the value and a constant type name.
 const CAST: &str = "_CAST";
@@ -34,6 +34,9 @@ impl Rewriter {
         }
         if let Some(window) = names::window(&name).filter(|_| function.over.is_some()) {
             return self.windowed(window, function);
+        }
+        if let Some(window) = in_frame(&name).filter(|_| function.over.is_some()) {
+            return self.windowed_in_frame(window, function);
         }
         if let Some(aggregate) = names::aggregate(&name) {
             return self.aggregate(&name, &aggregate, function);
@@ -60,6 +63,11 @@ impl Rewriter {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
             _ if name == "arrayJoin" => return self.array_join(args),
+            // DataFusion's grammar reads a call of that name without arguments as its own.
+            ("map", []) => {
+                let nothing = call(CAST, vec![call("array", vec![]), text("Array(String)")]);
+                return Ok(call("mapFromArrays", vec![nothing.clone(), nothing]));
+            }
             ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
             ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
                 return self.shifted(BinaryOperator::Plus, args);
@@ -104,13 +112,6 @@ impl Rewriter {
         self.value(operation(base, op, interval)).map(nested)
     }
 
-    fn windowed(&mut self, name: &str, function: Function) -> Result<Expr> {
-        let args = self.values(arguments(&function)?)?;
-        let over = function.over.map(|over| self.over(over)).transpose()?;
-        let null_treatment = function.null_treatment;
-        Ok(with_call(name, args, |call| (call.over, call.null_treatment) = (over, null_treatment)))
-    }
-
     fn aggregate(&mut self, written: &str, aggregate: &Aggregate, function: Function) -> Result<Expr> {
         let mut args = arguments(&function)?;
         let mut filter = function.filter.as_ref().map(|condition| condition.as_ref().clone());
@@ -134,14 +135,9 @@ impl Rewriter {
         let args = self.values(args);
         let filter = filter.map(|condition| self.condition(condition)).transpose();
         self.scope().inside_aggregate -= guarded;
-        let (mut args, filter) = (args?, filter?);
+        let (args, filter) = (args?, filter?);
         let counted: Vec<Expr> = args.first().cloned().into_iter().collect();
-        let parameters = parameters(written, aggregate, &function)?;
-        if names::parameters_in_front(&aggregate.name) {
-            args.insert(0, text(parameters_as_text(&parameters)));
-        } else {
-            args.extend(parameters);
-        }
+        let args = with_parameters(written, aggregate, &function, args)?;
         let distinct = aggregate.distinct || is_distinct(&function);
         if args.is_empty() && (distinct || aggregate.name != "count") {
             let message = format!("aggregate function {written} needs an argument");
@@ -151,7 +147,8 @@ impl Rewriter {
         let rows = with_call("count", counted, |call| {
             (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
         });
-        let value = with_call(&aggregate.name, args, |call| {
+        let planned = if aggregate.combinator.is_some() { COMBINED } else { aggregate.name.as_str() };
+        let value = with_call(planned, args, |call| {
             call.filter = filter.map(Box::new);
             call.over = over;
             call.null_treatment = function.null_treatment;
@@ -161,6 +158,8 @@ impl Rewriter {
         });
         Ok(match aggregate.over_nothing {
             OverNothing::Own => value,
+            // An array cannot be NULL; over nothing it is empty.
+            OverNothing::Null if makes_array(&aggregate.name) => value,
             OverNothing::Null => unless_empty(rows, value),
             OverNothing::Default if has_no_default(&aggregate.name) => {
                 call("ifNull", vec![unless_empty(rows, value), number("0")])
@@ -177,35 +176,6 @@ impl Rewriter {
         };
         let message = format!("aggregate function {written} is found {place}");
         Err(SqlError::new(ErrorCode::IllegalAggregation, message))
-    }
-
-    fn over(&mut self, over: WindowType) -> Result<WindowType> {
-        match over {
-            WindowType::WindowSpec(spec) => self.window(spec).map(WindowType::WindowSpec),
-            named => Ok(named),
-        }
-    }
-
-    pub(crate) fn window(&mut self, mut spec: WindowSpec) -> Result<WindowSpec> {
-        spec.partition_by = self.values(spec.partition_by)?;
-        let mut keys = vec![];
-        for key in spec.order_by {
-            keys.push(window_key(self.value(key.expr)?, key.options));
-        }
-        spec.order_by = keys;
-        if let Some(frame) = &spec.window_frame {
-            for bound in std::iter::once(&frame.start_bound).chain(&frame.end_bound) {
-                if let WindowFrameBound::Preceding(Some(rows)) | WindowFrameBound::Following(Some(rows)) =
-                    bound
-                    && !matches!(rows.as_ref(), Expr::Value(value) if matches!(value.value, Value::Number(..)))
-                {
-                    return Err(SqlError::bad_arguments(format!(
-                        "window frame bound {rows} is not a constant number"
-                    )));
-                }
-            }
-        }
-        Ok(spec)
     }
 }
 
@@ -261,7 +231,7 @@ fn comparison(name: &str) -> Option<BinaryOperator> {
     })
 }
 
-fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Function)) -> Expr {
+pub(crate) fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Function)) -> Expr {
     match call(name, args) {
         Expr::Function(mut function) => {
             change(&mut function);
@@ -278,11 +248,16 @@ fn unless_empty(rows: Expr, value: Expr) -> Expr {
     call("if", vec![condition, value, null])
 }
 
-/// Aggregates whose result over nothing is nan.
+/// Aggregates whose result over nothing is nan, or all bits.
 fn has_no_default(aggregate: &str) -> bool {
-    ["avg", "stddev", "var", "covar", "corr", "quantile", "median"]
+    ["avg", "stddev", "var", "covar", "corr", "quantile", "median", "skew", "kurt", "groupBitAnd"]
         .iter()
         .any(|start| aggregate.starts_with(start))
+}
+
+/// Aggregates whose result is an array.
+fn makes_array(aggregate: &str) -> bool {
+    ["groupArray", "groupUniqArray", "topK", "quantiles"].iter().any(|start| aggregate.starts_with(start))
 }
 
 fn is_distinct(function: &Function) -> bool {
@@ -293,7 +268,7 @@ fn is_distinct(function: &Function) -> bool {
 }
 
 /// Arguments as expressions; `count(*)` has none.
-fn arguments(function: &Function) -> Result<Vec<Expr>> {
+pub(crate) fn arguments(function: &Function) -> Result<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.args else { return Ok(vec![]) };
     let mut args = vec![];
     for arg in &list.args {
@@ -317,7 +292,7 @@ fn arguments(function: &Function) -> Result<Vec<Expr>> {
 /// Constants in the first parentheses of `f(0.5)(x)`, which follow the arguments.
 fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Result<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.parameters else { return Ok(vec![]) };
-    if !names::takes_parameters(&aggregate.name) {
+    if !names::takes_parameters(&aggregate.name) && aggregate.combinator != Some("Resample") {
         return Err(SqlError::not_implemented(format!("parameters of aggregate function {written}")));
     }
     let constant = |arg: &FunctionArg| match arg {
@@ -325,6 +300,38 @@ fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Resu
         other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
     };
     list.args.iter().map(constant).collect()
+}
+
+/// The arguments with the parameters where the planner looks for them, and the combinator in front.
+fn with_parameters(
+    written: &str,
+    aggregate: &Aggregate,
+    function: &Function,
+    mut args: Vec<Expr>,
+) -> Result<Vec<Expr>> {
+    let mut parameters = parameters(written, aggregate, function)?;
+    let bounds = match aggregate.combinator {
+        Some("Resample") if parameters.len() < 3 => {
+            let message = format!("aggregate function {written} needs three parameters: start, end, step");
+            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+        }
+        Some("Resample") => parameters.split_off(parameters.len() - 3),
+        _ => vec![],
+    };
+    let mut behind = 0;
+    if names::parameters_in_front(&aggregate.name) {
+        args.insert(0, text(parameters_as_text(&parameters)));
+    } else {
+        behind = parameters.len();
+        args.extend(parameters);
+    }
+    if let Some(combinator) = aggregate.combinator {
+        let mut said = vec![written.to_owned(), combinator.to_owned(), aggregate.name.clone()];
+        said.push(behind.to_string());
+        said.extend(bounds.iter().map(ToString::to_string));
+        args.insert(0, text(said.join(&PARAMETER_END.to_string())));
+    }
+    Ok(args)
 }
 
 /// What the functions that collect rows read: each parameter after a mark of its kind.

@@ -7,7 +7,7 @@ use crate::dialect::{call, number};
 use crate::error::{Result, SqlError};
 use crate::functions::DISTINCT_BY;
 use crate::head::ident;
-use crate::rewrite::select::{order_key, position};
+use crate::rewrite::order::{order_key, position};
 
 /// `DISTINCT ON (a, b)` is `LIMIT 1 BY a, b`.
 pub(crate) fn with_distinct_on(select: &mut Select, order: Option<OrderBy>) -> Result<Option<OrderBy>> {

@@ -152,14 +152,11 @@ impl Rewriter {
             }
             Expr::InList { expr, list, negated } => self.in_list(*expr, list, negated)?,
             Expr::InSubquery { expr, subquery, negated } => {
-                if matches!(expr.as_ref(), Expr::Tuple(_)) {
-                    return Err(SqlError::not_implemented("IN of a tuple and a subquery"));
+                if let Expr::Tuple(parts) = *expr {
+                    return self.tuple_in(parts, *subquery, negated);
                 }
-                Expr::InSubquery {
-                    expr: self.boxed(*expr)?,
-                    subquery: Box::new(self.set(*subquery)?),
-                    negated,
-                }
+                let (expr, subquery) = (self.boxed(*expr)?, Box::new(self.set(*subquery)?));
+                Expr::InSubquery { expr, subquery, negated }
             }
             Expr::Between { expr, negated, low, high } => Expr::Between {
                 expr: self.boxed(*expr)?,

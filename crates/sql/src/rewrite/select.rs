@@ -1,15 +1,13 @@
-//! One SELECT: labels of its items, positions and aliases in GROUP BY and ORDER BY, NULLs last.
+//! One SELECT: labels of its items, positions and aliases in GROUP BY.
 
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause,
-    NamedWindowExpr, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select,
-    SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, Value, WildcardAdditionalOptions,
+    BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, OrderBy, Query,
+    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
 };
 
-use crate::clauses::{LIMIT_BY, WITH_TIES};
-use crate::dialect::{call, name_of, plain_args, text};
+use crate::dialect::{name_of, plain_args, text};
 use crate::error::{Result, SqlError};
 use crate::head::ident;
 use crate::label::{label, unique};
@@ -17,16 +15,11 @@ use crate::rewrite::aliases::{Scope, aggregates, with_expression};
 use crate::rewrite::array_join::together;
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::rewrite::lower::{nested, operation, with_type};
+use crate::rewrite::order::{Column, Place, position};
+use crate::rewrite::paging::paged;
+use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
-use crate::rewrite::{Rewriter, grouping_sets, source, totals};
-
-/// A result column: what the query says, what the planner gets, the name it has there.
-struct Column {
-    written: Expr,
-    lowered: Expr,
-    alias: Option<String>,
-    output: String,
-}
+use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
 
 /// Labels of a query's result; empty when a `*` stands in the SELECT.
 pub(crate) fn labels(body: &SetExpr) -> Vec<String> {
@@ -67,7 +60,7 @@ fn dotted(parts: &[Ident]) -> String {
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.
     pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {
-        let mut query = with_last(query)?;
+        let mut query = with_last(paged(query)?)?;
         self.scopes.push(Scope::default());
         if let Some(with) = &mut query.with {
             let mut tables = vec![];
@@ -77,6 +70,9 @@ impl Rewriter {
                     self.scope().add_with(&name, expr);
                 } else {
                     table.query = Box::new(self.query(*table.query, false)?);
+                    if with.recursive {
+                        widen(&mut table)?;
+                    }
                     tables.push(table);
                 }
             }
@@ -119,26 +115,40 @@ impl Rewriter {
                 self.scopes.pop();
                 Ok((SetExpr::Select(Box::new(select)), order))
             }
-            SetExpr::SetOperation { left, op, set_quantifier, right } => {
-                let set_quantifier = self.quantifier(op, set_quantifier)?;
-                let left = Box::new(self.body(*left, None, outermost)?.0);
-                let right = Box::new(self.body(*right, None, outermost)?.0);
-                let order = order.map(|order| self.order_by(order, &[], true)).transpose()?;
-                Ok((SetExpr::SetOperation { left, op, set_quantifier, right }, order))
+            chain @ SetExpr::SetOperation { .. } => {
+                let chain = self.set_operations(chain, outermost)?;
+                let order = order.map(|order| self.order_by(order, &[], Place::BehindSet)).transpose()?;
+                Ok((chain, order))
             }
             SetExpr::Query(query) => {
                 let query = self.query(*query, outermost)?;
-                let order = order.map(|order| self.order_by(order, &[], true)).transpose()?;
+                let order = order.map(|order| self.order_by(order, &[], Place::BehindSet)).transpose()?;
                 Ok((SetExpr::Query(Box::new(query)), order))
             }
             SetExpr::Table(table) => Ok((source::select_all(&table)?, order)),
             SetExpr::Values(values) => {
                 let rows = values.rows.into_iter().map(|row| row.content).collect::<Vec<_>>();
-                let order = order.map(|order| self.order_by(order, &[], true)).transpose()?;
+                let order = order.map(|order| self.order_by(order, &[], Place::BehindSet)).transpose()?;
                 Ok((self.rows(&rows)?, order))
             }
             other => Ok((other, order)),
         }
+    }
+
+    /// A chain of UNION and its kin leans to the left, one level for each SELECT: it is walked, not descended.
+    fn set_operations(&mut self, chain: SetExpr, outermost: bool) -> Result<SetExpr> {
+        let (mut behind, mut first) = (Vec::new(), chain);
+        while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
+            behind.push((op, set_quantifier, *right));
+            first = *left;
+        }
+        let mut made = self.body(first, None, outermost)?.0;
+        while let Some((op, set_quantifier, right)) = behind.pop() {
+            let set_quantifier = self.quantifier(op, set_quantifier)?;
+            let right = Box::new(self.body(right, None, outermost)?.0);
+            made = SetExpr::SetOperation { left: Box::new(made), op, set_quantifier, right };
+        }
+        Ok(made)
     }
 
     /// VALUES as selects of one row each, so that their types meet as in any UNION; halved, to stay shallow.
@@ -172,6 +182,7 @@ impl Rewriter {
     ) -> Result<(Select, Option<OrderBy>)> {
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
+        self.scope().starred = using_star::parts(&select.from);
         select.from = self.from(std::mem::take(&mut select.from))?;
         self.scope().in_where = true;
         let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();
@@ -183,20 +194,17 @@ impl Rewriter {
             }
             (one, other) => one.or(other),
         };
+        select.named_window = self.windows(std::mem::take(&mut select.named_window))?;
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
         select.having = select.having.map(|having| self.condition(having)).transpose()?;
         select.qualify = select.qualify.map(|qualify| self.condition(qualify)).transpose()?;
-        for window in &mut select.named_window {
-            if let NamedWindowExpr::WindowSpec(spec) = &mut window.1 {
-                *spec = self.window(spec.clone())?;
-            }
-        }
         let any_star = columns.iter().any(Option::is_none);
         let columns: Vec<Column> = columns.into_iter().flatten().collect();
         let order = with_distinct_on(&mut select, order)?;
-        let mut order = order.map(|order| self.order_by(order, &columns, false)).transpose()?;
+        let mut order =
+            order.map(|order| self.order_by(order, &columns, Place::Select { any_star })).transpose()?;
         if let (Some(Distinct::Distinct), Some(order), false) = (&select.distinct, &mut order, any_star)
             && let Some(mark) = distinct_first(order, &outputs_of(&columns))
         {
@@ -214,7 +222,10 @@ impl Rewriter {
             || !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
         let (select, order) = self.with_array_joins(select, order, aggregating)?;
         if has_totals {
-            self.totals_select = Some(totals::select_of(&select, may_total)?);
+            // Rows of totals are the result's; ClickHouse has no place for those of a query inside.
+            if may_total {
+                self.totals_select = Some(totals::select_of(&select)?);
+            }
         }
         Ok((select, order))
     }
@@ -255,6 +266,15 @@ impl Rewriter {
             let (written, alias) = match item {
                 SelectItem::UnnamedExpr(expr) => (expr, None),
                 SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value)),
+                SelectItem::Wildcard(options) if self.is_of_using(&options) => {
+                    let parts = self.scope().starred.clone().unwrap_or_default();
+                    let without = |options: &mut WildcardAdditionalOptions, columns: &[Ident]| {
+                        leave_out(options, columns.iter().map(|column| column.value.as_str()));
+                    };
+                    out.extend(using_star::stars(&options, &parts, without));
+                    columns.push(None);
+                    continue;
+                }
                 star => {
                     out.push(self.star(star)?);
                     columns.push(None);
@@ -286,6 +306,12 @@ impl Rewriter {
         let lowered = self.value(expr);
         self.scope().leave();
         lowered
+    }
+
+    /// A `*` with nothing behind it, over tables joined with USING.
+    fn is_of_using(&mut self, options: &WildcardAdditionalOptions) -> bool {
+        let is_plain = options.opt_except.is_none() && options.opt_replace.is_none();
+        is_plain && self.scope().starred.is_some() && self.scope().joined_beside().next().is_none()
     }
 
     fn star(&mut self, mut item: SelectItem) -> Result<SelectItem> {
@@ -340,85 +366,8 @@ impl Rewriter {
             None => self.value(key),
         };
         self.scope().in_keys = false;
-        key
-    }
-
-    /// `set_operation`: names are those of the result and positions are the planner's business.
-    fn order_by(&mut self, order: OrderBy, columns: &[Column], set_operation: bool) -> Result<OrderBy> {
-        let keys = match order.kind {
-            OrderByKind::All(options) => {
-                if columns.is_empty() {
-                    return Err(SqlError::not_implemented("ORDER BY ALL without named columns"));
-                }
-                let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
-                columns.iter().map(key).collect()
-            }
-            OrderByKind::Expressions(keys) => {
-                let mut lowered = vec![];
-                for key in keys {
-                    let expr = match &key.expr {
-                        Expr::Value(value) if set_operation && matches!(value.value, Value::Number(..)) => {
-                            key.expr
-                        }
-                        Expr::Identifier(_) if set_operation => key.expr,
-                        _ => self.order_expression(key.expr, columns)?,
-                    };
-                    lowered.push(order_key(expr, key.options));
-                }
-                lowered
-            }
-        };
-        Ok(OrderBy { kind: OrderByKind::Expressions(keys), interpolate: None })
-    }
-
-    /// A result column by position, alias, label or as the same expression; anything else is computed.
-    fn order_expression(&mut self, key: Expr, columns: &[Column]) -> Result<Expr> {
-        if let Expr::Function(function) = &key
-            && [LIMIT_BY, WITH_TIES].contains(&name_of(function).as_str())
-        {
-            let mut args = vec![];
-            for (at, arg) in plain_args(function).into_iter().enumerate() {
-                args.push(if at < 2 { self.count(arg)? } else { self.order_expression(arg, columns)? });
-            }
-            return Ok(call(&name_of(function), args));
-        }
-        if let Some(position) = position(&key) {
-            let column = position.checked_sub(1).and_then(|index| columns.get(index));
-            return match column {
-                Some(column) => Ok(Expr::Identifier(ident(&column.output))),
-                // Behind a `*` only the planner can count.
-                None => Ok(key),
-            };
-        }
-        if let Expr::Identifier(name) = &key
-            && let Some(column) = columns.iter().find(|column| column.alias.as_ref() == Some(&name.value))
-        {
-            return Ok(Expr::Identifier(ident(&column.output)));
-        }
-        let lowered = self.value(key)?;
-        let same = columns.iter().find(|column| column.lowered == lowered);
-        Ok(same.map_or(lowered, |column| Expr::Identifier(ident(&column.output))))
-    }
-
-    fn limit(&mut self, limit: LimitClause) -> Result<LimitClause> {
-        let (limit, offset) = match limit {
-            LimitClause::OffsetCommaLimit { offset, limit } => (Some(limit), Some(offset)),
-            LimitClause::LimitOffset { limit, offset, limit_by: _ } => {
-                (limit, offset.map(|offset| offset.value))
-            }
-        };
-        let limit = limit.map(|limit| self.count(limit)).transpose()?;
-        let offset = offset.map(|offset| self.count(offset)).transpose()?;
-        let offset = offset.map(|value| Offset { value, rows: OffsetRows::None });
-        Ok(LimitClause::LimitOffset { limit, offset, limit_by: vec![] })
-    }
-
-    /// A count of LIMIT: a plain number stays one.
-    fn count(&mut self, expr: Expr) -> Result<Expr> {
-        match &expr {
-            Expr::Value(value) if matches!(value.value, Value::Number(..)) => Ok(expr),
-            _ => self.value(expr),
-        }
+        // A number that an alias stands for is no position.
+        key.map(with_type)
     }
 }
 
@@ -439,33 +388,12 @@ pub(crate) fn leave_out<'a>(options: &mut WildcardAdditionalOptions, names: impl
     }
 }
 
-pub(crate) fn order_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
-    // ClickHouse puts NULLs last in both directions.
-    let nulls_first = Some(options.nulls_first.unwrap_or(false));
-    OrderByExpr { expr, options: OrderByOptions { asc: options.asc, nulls_first }, with_fill: None }
-}
-
-/// Window keys are ordered by the same rule.
-pub(crate) fn window_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
-    order_key(expr, options)
-}
-
 /// `()` and `tuple()` have one value only and split no group.
 fn is_empty_tuple(key: &Expr) -> bool {
     match key {
         Expr::Tuple(parts) => parts.is_empty(),
         Expr::Function(function) => name_of(function) == "tuple" && plain_args(function).is_empty(),
         _ => false,
-    }
-}
-
-pub(crate) fn position(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Number(digits, _) => digits.parse().ok(),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -31,7 +31,7 @@ fn items_get_labels() {
     check("SELECT a, b AS c, a + 1 FROM t", "SELECT a, b AS c, a + 1 AS plus(a, 1) FROM t");
     check(
         "SELECT count(), count(*), COUNT(a) FROM t",
-        "SELECT count() AS count(), count() AS count()~1, count(a) AS count(a) FROM t",
+        "SELECT count() AS count(), count() AS count()~1, count(a) AS COUNT(a) FROM t",
     );
     check("SELECT a, a FROM t", "SELECT a, a AS a~1 FROM t");
     check("SELECT *, a FROM t", "SELECT *, a AS a~1 FROM t");
@@ -50,6 +50,16 @@ fn aliases_are_seen_everywhere_and_win() {
     check("SELECT (a + 1 AS y) * y FROM t", "SELECT (a + 1) * (a + 1) AS multiply(y, y) FROM t");
     check("SELECT max(a) AS a FROM t WHERE a > 1", "SELECT max(a) AS a FROM t WHERE a > 1");
     check("SELECT 1 AS x, 2 AS x", "179 different expressions with the same alias x");
+}
+
+#[test]
+fn tables_are_called_by_their_own_name_too() {
+    check("SELECT d.t.a FROM d.t AS x", "SELECT x.a AS a FROM d.t AS x");
+    check("SELECT t.a FROM d.t AS x", "SELECT x.a AS a FROM d.t AS x");
+    check("SELECT default.t.a FROM t AS x", "SELECT x.a AS a FROM t AS x");
+    // A name that is visible is meant, and one of another database is another table's.
+    check("SELECT x.a FROM d.t AS x", "SELECT x.a AS a FROM d.t AS x");
+    check("SELECT t.a FROM d.u AS t", "SELECT t.a AS a FROM d.u AS t");
 }
 
 #[test]
@@ -162,7 +172,7 @@ fn limits_by_keys_stand_behind_the_order() {
     );
     check(
         "SELECT 1 AS a UNION SELECT 2",
-        "36 expected ALL or DISTINCT after UNION, because setting union_default_mode is empty",
+        "558 expected ALL or DISTINCT after UNION, because setting union_default_mode is empty",
     );
     check("SELECT DISTINCT a FROM t ORDER BY a", "SELECT DISTINCT a FROM t ORDER BY a NULLS LAST");
 }

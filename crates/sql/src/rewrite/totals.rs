@@ -2,12 +2,15 @@
 //!
 //! Keys show the default of their type there, as in ClickHouse.
 
-use sqlparser::ast::{Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, Value, VisitMut};
+use sqlparser::ast::{
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, SetExpr, Value, VisitMut,
+};
 
 use crate::dialect::call;
 use crate::error::{Result, SqlError};
 use crate::head::ident;
-use crate::rewrite::grouping_sets::Filler;
+use crate::rewrite::grouping_sets::{Filler, keys_of};
+use crate::rewrite::lower::{nested, operation};
 
 /// Takes WITH TOTALS off a GROUP BY; whether it was there.
 pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
@@ -18,18 +21,19 @@ pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
 }
 
 /// The SELECT of the totals of a rewritten one.
-pub(crate) fn select_of(select: &Select, is_whole: bool) -> Result<Select> {
-    if !is_whole {
-        return Err(SqlError::not_implemented("WITH TOTALS in a subquery or beside UNION"));
-    }
-    if select.having.is_some() || select.qualify.is_some() {
-        return Err(SqlError::not_implemented("WITH TOTALS together with HAVING or QUALIFY"));
+pub(crate) fn select_of(select: &Select) -> Result<Select> {
+    if select.qualify.is_some() {
+        return Err(SqlError::not_implemented("WITH TOTALS together with QUALIFY"));
     }
     let keys = match &select.group_by {
-        GroupByExpr::Expressions(keys, _) if !keys.is_empty() => keys.clone(),
+        GroupByExpr::Expressions(keys, _) if !keys.is_empty() => keys_of(keys),
         _ => return Err(SqlError::not_implemented("WITH TOTALS without a key of GROUP BY")),
     };
     let mut totals = select.clone();
+    if totals.having.is_some() {
+        totals.selection = Some(of_passing_groups(select, &keys)?);
+        totals.having = None;
+    }
     totals.group_by = GroupByExpr::Expressions(vec![], vec![]);
     totals.distinct = None;
     let mut filler = Filler { keys: &keys, filled: nothing_of, open: vec![] };
@@ -43,6 +47,32 @@ pub(crate) fn select_of(select: &Select, is_whole: bool) -> Result<Select> {
         }
     }
     Ok(totals)
+}
+
+/// WHERE of the totals: rows of the groups that HAVING lets pass.
+fn of_passing_groups(select: &Select, keys: &[Expr]) -> Result<Expr> {
+    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+    if matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.iter().any(is_set)) {
+        return Err(SqlError::not_implemented(
+            "WITH TOTALS together with HAVING and ROLLUP, CUBE or GROUPING SETS",
+        ));
+    }
+    let mut groups = select.clone();
+    let key = match keys {
+        [key] => key.clone(),
+        several => call("tuple", several.to_vec()),
+    };
+    // A group of NULL is a group, and NULL is in no set.
+    let text = call("toString", vec![call("tuple", vec![key])]);
+    groups.projection = vec![SelectItem::ExprWithAlias { expr: text.clone(), alias: ident("group") }];
+    groups.distinct = None;
+    let mut subquery = crate::parser::parse_query("SELECT 1")?;
+    subquery.body = Box::new(SetExpr::Select(Box::new(groups)));
+    let passes = Expr::InSubquery { expr: Box::new(text), subquery: Box::new(subquery), negated: false };
+    Ok(match &select.selection {
+        Some(selection) => operation(nested(selection.clone()), BinaryOperator::And, passes),
+        None => passes,
+    })
 }
 
 /// An aggregate of a key over no rows: the default of its type.

@@ -43,7 +43,7 @@ impl Rewriter {
             (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
                 let message =
                     "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
-                SqlError::bad_arguments(message)
+                SqlError::new(ErrorCode::ExpectedAllOrDistinct, message)
             }),
             _ => Ok(written),
         }

@@ -23,10 +23,7 @@ session_timezone                Text, "", Obeyed, "Time zone of DateTime values 
 use_client_time_zone            Bool, "0", NoEffect, "Whether a client shows times in its own zone.";
 query_id                        Text, "", NoEffect, "Name of the query; protocols carry it elsewhere.";
 replace_running_query           Bool, "0", Refused, "Whether a query ends the running one of its id instead of being refused.";
-cancel_http_readonly_queries_on_client_close Bool, "0", NoEffect, "Whether a reading query ends with its HTTP client; every query does.";
-describe_include_subcolumns     Bool, "0", Refused, "Whether DESCRIBE lists subcolumns, too.";
 cast_string_to_dynamic_use_inference Bool, "0", NoEffect, "Whether texts become typed values of Dynamic; there is no such type.";
-allow_nondeterministic_mutations Bool, "0", NoEffect, "Whether mutations may call functions such as now().";
 log_queries                     Bool, "1", NoEffect, "Whether queries are written to system.query_log.";
 log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";
 log_query_threads               Bool, "0", NoEffect, "Whether threads of queries are logged.";

@@ -108,14 +108,35 @@ impl Definition {
     }
 
     pub(super) fn illegal(&self, data_type: &DataType) -> datafusion::common::DataFusionError {
-        let shown = model::type_arrow::from_data_type(data_type);
+        self.illegal_type(&model::type_arrow::from_data_type(data_type))
+    }
+
+    fn illegal_type(&self, shown: &ColumnType) -> datafusion::common::DataFusionError {
         let message = format!("illegal type {shown} of argument for aggregate function {}", self.name);
         external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
     }
 
+    /// Whether the accumulator computes with its arguments: such a function refuses days.
+    pub(super) fn takes_numbers(&self) -> bool {
+        (self.arguments)(self, &[DataType::Date32]).is_err()
+    }
+
+    /// Refuses types whose layout is that of a number, although they are none.
+    pub(super) fn check_numbers(&self, types: &[ColumnType]) -> Result<()> {
+        let is_none = |t: &&ColumnType| t.is_address() || *t.value_type() == ColumnType::Uuid;
+        match types.iter().find(is_none).filter(|_| self.takes_numbers()) {
+            Some(other) => Err(self.illegal_type(other)),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses a wrong number of arguments.
     pub(super) fn check_count(&self, count: usize) -> Result<()> {
-        if count >= self.arity || self.arity == ALL_ARGUMENTS {
+        let parameters = match self.name {
+            "groupArray" | "groupUniqArray" | "groupConcat" | "argMin" | "argMax" | "avgWeighted" => 1,
+            _ => 0,
+        };
+        if self.arity == ALL_ARGUMENTS || (self.arity..=self.arity + parameters).contains(&count) {
             return Ok(());
         }
         let message =
@@ -161,6 +182,8 @@ pub(super) fn widest(definition: &Definition, types: &[DataType]) -> Result<Vec<
         DataType::Decimal128(_, scale) => Ok(DataType::Decimal128(38, *scale)),
         DataType::Decimal256(_, scale) => Ok(DataType::Decimal256(76, *scale)),
         DataType::Null => Ok(DataType::UInt64),
+        // Wide integers; what else has this layout is refused by its type.
+        DataType::FixedSizeBinary(16 | 32) => Ok(data_type.clone()),
         other => Err(definition.illegal(other)),
     };
     types.iter().map(wide).collect()
@@ -171,6 +194,8 @@ pub(super) fn floats(definition: &Definition, types: &[DataType]) -> Result<Vec<
     let float = |data_type: &DataType| match data_type {
         numeric if numeric.is_numeric() => Ok(DataType::Float64),
         DataType::Boolean | DataType::Null => Ok(DataType::Float64),
+        // Wide integers, which our analyzer makes Float64 before DataFusion's sees them.
+        DataType::FixedSizeBinary(16 | 32) => Ok(data_type.clone()),
         other => Err(definition.illegal(other)),
     };
     types.iter().map(float).collect()

@@ -162,7 +162,11 @@ impl AggregateUDFImpl for Quantile {
 
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
         let argument = arg_fields.first().map_or(ColumnType::String, |field| type_of_field(field));
-        if !argument.is_number() && !is_temporal(argument.value_type()) && argument != ColumnType::Nothing {
+        let keeps_type = matches!(self.pick, Pick::Exact | Pick::ExactLow | Pick::ExactHigh);
+        let is_wide = argument.is_wide_integer() && keeps_type;
+        if is_wide
+            || !argument.is_number() && !is_temporal(argument.value_type()) && argument != ColumnType::Nothing
+        {
             let message = format!("illegal type {argument} of argument for aggregate function {}", self.name);
             return Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)));
         }

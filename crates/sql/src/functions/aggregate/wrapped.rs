@@ -22,6 +22,7 @@ use model::type_arrow::{from_field, to_field};
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
+use super::wide_sum;
 use crate::functions::typing::type_of_field;
 
 /// See the module.
@@ -48,6 +49,16 @@ impl Wrapped {
 
     fn arguments<'a, T>(&self, all: &'a [T]) -> &'a [T] {
         all.get(..self.definition.arity).unwrap_or(all)
+    }
+
+    /// Whether its arguments are numbers that it takes as Float64.
+    pub(super) fn takes_floats(&self) -> bool {
+        self.definition.name != "sum" && self.definition.takes_numbers()
+    }
+
+    /// Refuses types that are no numbers where numbers are taken.
+    pub(super) fn check_numbers(&self, types: &[ColumnType]) -> Result<()> {
+        self.definition.check_numbers(self.arguments(types))
     }
 
     /// The arguments as the inner function takes them.
@@ -156,6 +167,9 @@ impl AggregateUDFImpl for Wrapped {
 
     fn accumulator(&self, acc_args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let finish = self.finish(&acc_args);
+        if let Some(inner) = wide_sum::accumulator(self.definition.name, &acc_args)? {
+            return Ok(Box::new(Finished { inner, finish, states: vec![] }));
+        }
         let args = self.inner_args(&acc_args)?;
         let states = self.list_states(&args)?;
         let own = float_extreme::accumulator(self.definition.name, args.return_field.data_type());
@@ -165,11 +179,17 @@ impl AggregateUDFImpl for Wrapped {
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let finish = self.finish(&args);
+        if let Some(inner) = wide_sum::accumulator(self.definition.name, &args)? {
+            return Ok(Box::new(Finished { inner, finish, states: vec![] }));
+        }
         let inner = self.inner.create_sliding_accumulator(self.inner_args(&args)?)?;
         Ok(Box::new(Finished { inner, finish, states: vec![] }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if let Some(fields) = wide_sum::state_fields(self.definition.name, &args) {
+            return Ok(fields);
+        }
         let input_fields = self.arguments(args.input_fields);
         self.inner.state_fields(StateFieldsArgs {
             name: args.name,
@@ -181,11 +201,17 @@ impl AggregateUDFImpl for Wrapped {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        if wide_sum::groups_accumulator(self.definition.name, &args).is_ok_and(|own| own.is_some()) {
+            return true;
+        }
         self.inner_args(&args).is_ok_and(|args| self.inner.groups_accumulator_supported(args))
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let finish = self.finish(&args);
+        if let Some(inner) = wide_sum::groups_accumulator(self.definition.name, &args)? {
+            return Ok(Box::new(FinishedGroups { inner, finish }));
+        }
         let args = self.inner_args(&args)?;
         let own = float_extreme::groups_accumulator(self.definition.name, args.return_field.data_type());
         let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;

@@ -1,0 +1,124 @@
+//! Columns that are called by a table's own name although the FROM gives it another one: `system.tables.name` of
+//! `system.tables AS t`. ClickHouse takes both names, and drivers use it; the planner knows the new one alone.
+//!
+//! Invariant: a name that is visible as it stands is not touched, and inner SELECTs come before outer ones.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, Ident, Query, Select, SetExpr, TableFactor, VisitMut, VisitorMut};
+
+/// Writes every such column under the name that its table has.
+pub(super) fn by_alias(query: &mut Query, current_database: &str) {
+    let mut renaming = Renaming { current_database, scopes: Vec::new() };
+    // It breaks off nowhere.
+    let _ = VisitMut::visit(query, &mut renaming);
+}
+
+struct Renaming<'a> {
+    current_database: &'a str,
+    scopes: Vec<Scope>,
+}
+
+/// The tables of one SELECT.
+#[derive(Default)]
+struct Scope {
+    visible: Vec<String>,
+    /// Names that an alias hides: the parts as written, and the alias.
+    hidden: Vec<(Vec<String>, Ident)>,
+}
+
+impl Scope {
+    fn of(select: &Select) -> Scope {
+        let mut scope = Scope::default();
+        for from in &select.from {
+            scope.add(&from.relation);
+            from.joins.iter().for_each(|join| scope.add(&join.relation));
+        }
+        scope
+    }
+
+    fn add(&mut self, relation: &TableFactor) {
+        match relation {
+            TableFactor::Table { name, alias, args: None, .. } => {
+                let parts: Vec<String> =
+                    name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.clone()).collect();
+                match alias {
+                    Some(alias) => {
+                        self.visible.push(alias.name.value.clone());
+                        self.hidden.push((parts, alias.name.clone()));
+                    }
+                    None => self.visible.extend(parts.into_iter().next_back()),
+                }
+            }
+            TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } => {
+                self.visible.extend(alias.as_ref().map(|alias| alias.name.value.clone()));
+            }
+            TableFactor::NestedJoin { table_with_joins, .. } => {
+                self.add(&table_with_joins.relation);
+                table_with_joins.joins.iter().for_each(|join| self.add(&join.relation));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Renaming<'_> {
+    /// How many parts of a column's name are its table's, and the table's other name.
+    fn found(&self, parts: &[Ident]) -> Option<(usize, &Ident)> {
+        let [first, second, ..] = parts else { return None };
+        for scope in self.scopes.iter().rev() {
+            if scope.visible.contains(&first.value) {
+                return None;
+            }
+            for (name, alias) in &scope.hidden {
+                let (table, database) = (name.last(), name.iter().rev().nth(1).map(String::as_str));
+                let database = database.unwrap_or(self.current_database);
+                if parts.len() > 2 && table == Some(&second.value) && database == first.value {
+                    return Some((2, alias));
+                }
+                if table == Some(&first.value) {
+                    return Some((1, alias));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl VisitorMut for Renaming<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        // ORDER BY stands outside the SELECT it belongs to.
+        self.scopes.push(match query.body.as_ref() {
+            SetExpr::Select(select) => Scope::of(select),
+            _ => Scope::default(),
+        });
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.scopes.push(Scope::of(select));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let Some((taken, alias)) = self.found(parts)
+        {
+            let alias = alias.clone();
+            parts.splice(..taken, [alias]);
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,75 @@
+//! `*` over joins with USING as the tables' stars: the left table's columns in their order, then those of each joined
+//! table that USING does not name.
+//!
+//! DataFusion keeps the key of whichever table's name sorts first, which in an outer join may be the side without a row.
+//! Invariant: where a table has no name, or a join is of another kind, the `*` stays.
+
+use sqlparser::ast::{
+    Ident, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SelectItemQualifiedWildcardKind,
+    TableFactor, TableWithJoins, WildcardAdditionalOptions,
+};
+
+/// The table's name, and the columns of it that USING names.
+type Part = (ObjectName, Vec<Ident>);
+
+/// The tables that a `*` stands for, when one of them is joined with USING.
+pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
+    let [tables] = from else { return None };
+    let mut parts = vec![(name_of(&tables.relation)?, vec![])];
+    for join in &tables.joins {
+        parts.push((name_of(&join.relation)?, using(join)?));
+    }
+    let names: Vec<&ObjectName> = parts.iter().map(|(name, _)| name).collect();
+    let is_named_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
+    let any_using = parts.iter().any(|(_, columns)| !columns.is_empty());
+    (any_using && !is_named_twice).then_some(parts)
+}
+
+/// A plain `*` as the stars of these tables.
+pub(crate) fn stars(
+    options: &WildcardAdditionalOptions,
+    parts: &[Part],
+    leave_out: impl Fn(&mut WildcardAdditionalOptions, &[Ident]),
+) -> Vec<SelectItem> {
+    let star = |(name, columns): &Part| {
+        let mut options = options.clone();
+        leave_out(&mut options, columns);
+        let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
+        SelectItem::QualifiedWildcard(kind, options)
+    };
+    parts.iter().map(star).collect()
+}
+
+fn name_of(relation: &TableFactor) -> Option<ObjectName> {
+    match relation {
+        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
+            Some(ObjectName::from(vec![alias.name.clone()]))
+        }
+        TableFactor::Table { name, alias: None, args: None, .. } => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// The columns of USING; none when the join has another condition.
+fn using(join: &Join) -> Option<Vec<Ident>> {
+    let constraint = match &join.join_operator {
+        JoinOperator::Join(on)
+        | JoinOperator::Inner(on)
+        | JoinOperator::Left(on)
+        | JoinOperator::LeftOuter(on)
+        | JoinOperator::Right(on)
+        | JoinOperator::RightOuter(on)
+        | JoinOperator::FullOuter(on)
+        | JoinOperator::CrossJoin(on)
+        | JoinOperator::AsOf { constraint: on, .. } => on,
+        _ => return None,
+    };
+    match constraint {
+        JoinConstraint::Using(names) => {
+            let column = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).cloned();
+            names.iter().map(column).collect()
+        }
+        JoinConstraint::On(_) | JoinConstraint::None => Some(vec![]),
+        JoinConstraint::Natural => None,
+    }
+}

@@ -1,0 +1,124 @@
+-- Every clause of SELECT and every shorthand that is rewritten.
+SELECT 1 AS a, a + 1 AS b, b * 2 AS c
+SELECT x AS y, y + 1 FROM g WHERE y > 48 ORDER BY id
+SELECT id, x FROM g PREWHERE x > 45 WHERE k2 = 1 ORDER BY id
+SELECT id, x FROM g WHERE x > 45 ORDER BY x DESC, id
+SELECT id, nx FROM g WHERE id < 10 ORDER BY nx ASC NULLS FIRST, id
+SELECT id, nx FROM g WHERE id < 10 ORDER BY nx DESC, id
+SELECT id, nx FROM g WHERE id < 10 ORDER BY nx DESC NULLS FIRST, id
+SELECT id, nf FROM n ORDER BY nf, id
+SELECT f64 FROM n ORDER BY f64 DESC, id
+SELECT x FROM (SELECT arrayJoin([nan, 1, inf, -inf, 0]) AS x) ORDER BY x
+SELECT x FROM (SELECT arrayJoin([nan, 1, inf, -inf, 0]) AS x) ORDER BY x DESC
+SELECT x FROM (SELECT arrayJoin([nan, 1, NULL]) AS x) ORDER BY x NULLS FIRST
+SELECT s FROM s ORDER BY s
+SELECT id, k FROM g ORDER BY k, id LIMIT 3
+SELECT id FROM g ORDER BY id LIMIT 3 OFFSET 5
+SELECT id FROM g ORDER BY id LIMIT 5, 3
+SELECT id FROM g ORDER BY id LIMIT 0
+SELECT id FROM g ORDER BY id OFFSET 97
+SELECT id FROM g ORDER BY id DESC LIMIT -1
+SELECT id FROM g ORDER BY id LIMIT 2.5
+SELECT k, id FROM g ORDER BY k, id LIMIT 2 BY k
+SELECT k, id FROM g ORDER BY k, id LIMIT 1 OFFSET 1 BY k
+SELECT k, id FROM g ORDER BY k, id LIMIT 1, 2 BY k
+SELECT k, k2, id FROM g ORDER BY k, k2, id LIMIT 1 BY k, k2 LIMIT 5
+SELECT k2 FROM g ORDER BY k2 LIMIT 1 WITH TIES
+SELECT DISTINCT k FROM g ORDER BY k
+SELECT DISTINCT k, k2 FROM g ORDER BY k, k2
+SELECT DISTINCT nx FROM g ORDER BY nx
+SELECT DISTINCT ON (k) k, id FROM g ORDER BY k, id
+SELECT k, sum(x) FROM g GROUP BY k WITH TOTALS ORDER BY k
+SELECT k, sum(x) FROM g GROUP BY k WITH TOTALS ORDER BY k LIMIT 1
+SELECT k, k2, sum(x) FROM g GROUP BY k, k2 WITH ROLLUP ORDER BY k, k2
+SELECT k, k2, count() FROM g GROUP BY k, k2 WITH CUBE ORDER BY k, k2
+SELECT k, k2, count() FROM g GROUP BY ROLLUP(k, k2) ORDER BY k, k2
+SELECT k, k2, count() FROM g GROUP BY CUBE(k, k2) ORDER BY k, k2
+SELECT k, k2, count() FROM g GROUP BY GROUPING SETS ((k), (k2), ()) ORDER BY k, k2
+SELECT k, k2, count(), grouping(k, k2) FROM g GROUP BY GROUPING SETS ((k), (k2)) ORDER BY k, k2
+SELECT k, count() FROM g GROUP BY ALL ORDER BY k
+SELECT k, count() AS c FROM g GROUP BY k HAVING c > 20 ORDER BY k
+SELECT k, max(x) FROM g GROUP BY k HAVING max(x) > 49 ORDER BY k
+SELECT count() FROM g HAVING count() > 1000
+SELECT k AS z, count() FROM g GROUP BY z ORDER BY z
+SELECT k, count() FROM g GROUP BY 1 ORDER BY 1
+SELECT upper(k) AS u, k2 FROM g GROUP BY u, k2 ORDER BY 1, 2
+SELECT number AS a, number AS b FROM numbers(10) WHERE number % 4 = 0 ORDER BY a WITH FILL INTERPOLATE (b AS b + 1)
+SELECT * EXCEPT (v) FROM l ORDER BY id
+SELECT * EXCEPT v FROM l ORDER BY id
+SELECT * EXCLUDE (v) FROM l ORDER BY id
+SELECT * REPLACE (k * 2 AS k) FROM l ORDER BY id
+SELECT * APPLY toString FROM l ORDER BY id
+SELECT * APPLY(x -> length(toString(x))) FROM l ORDER BY id
+SELECT COLUMNS('i|k') FROM l ORDER BY id
+SELECT COLUMNS(id, v) FROM l ORDER BY id
+SELECT COLUMNS('k') APPLY max FROM g
+SELECT l.* EXCEPT (id), 1 AS one FROM l ORDER BY id
+SELECT COLUMNS('nosuch') FROM l
+SELECT id ? 1 : 2, id > 2 ? 'big' : 'small' FROM l ORDER BY id
+SELECT id, CASE k WHEN 1 THEN 'one' WHEN 2 THEN 'two' ELSE 'many' END AS c FROM l ORDER BY id
+SELECT id BETWEEN 2 AND 3, NOT id = 2 FROM l ORDER BY id
+SELECT (id, k) AS t, t.1 FROM l ORDER BY t
+SELECT [id, k] AS a, a[1] FROM l ORDER BY a
+SELECT {'a': 1, 'b': 2} AS m
+SELECT id::String || '!' FROM l ORDER BY id
+SELECT DATE_ADD(DAY, 1, toDate('2024-01-01')), TIMESTAMPADD(MONTH, 1, toDate('2024-01-01')), DATEDIFF('day', toDate('2024-01-01'), toDate('2024-01-02'))
+SELECT SUBSTRING('hello' FROM 2 FOR 3), SUBSTRING('hello', 2), POSITION('l' IN 'hello'), TRIM(BOTH 'x' FROM 'xax'), EXTRACT(YEAR FROM toDate('2024-01-01'))
+SELECT COUNT(*), COUNT(DISTINCT k), SUM(x), MAX(x), MIN(x), AVG(x) FROM g
+SELECT NULL::Nullable(Int8), NULL IS NULL, isNull(NULL)
+SELECT g.x, default.g.k FROM default.g ORDER BY id LIMIT 2
+SELECT t.id FROM l AS t WHERE t.id = 1
+SELECT count() FROM g WHERE k = 'a' AND (x > 0 OR nx IS NULL) AND NOT k2 = 2
+SELECT count() FROM g WHERE nx
+SELECT count() FROM g WHERE NULL
+SELECT count() FROM g WHERE 'a'
+SELECT count() FROM g WHERE x
+SELECT id FROM l WHERE v LIKE '%b%' OR v IN ('a') ORDER BY id
+SELECT id FROM l WHERE (id, v) = (1, 'a')
+SELECT id FROM l WHERE tuple(id) IN (1, 2) ORDER BY id
+SELECT sum(x) FROM g SETTINGS max_threads = 1
+SELECT 1 SETTINGS nosuchsetting = 1
+SELECT 1 FROM l LIMIT 1 SETTINGS max_block_size = 10
+SELECT _table, _part != '' FROM l LIMIT 1
+SELECT `id`, "k" FROM l ORDER BY `id`
+SELECT id id2, k AS `the key` FROM l ORDER BY id2
+SELECT 1,
+SELECT
+SELECT 1 2
+SELEC 1
+SELECT FROM l
+SELECT * FROM
+SELECT 1 FROM l WHERE
+SELECT nosuch FROM l
+SELECT id FROM l ORDER BY nosuch
+SELECT id FROM l GROUP BY k
+SELECT (1, 2
+SELECT id FROM l LIMIT 'a'
+SELECT * FROM l WHERE id = 'abc'
+SELECT * FROM l WHERE sum(id) > 1
+SHOW TABLES
+SHOW DATABASES LIKE 'default'
+DESCRIBE TABLE l
+DESCRIBE TABLE c
+DESC g
+EXISTS TABLE l
+EXISTS TABLE nosuch
+EXISTS DATABASE default
+SHOW CREATE TABLE l
+SELECT name, type FROM system.columns WHERE table = 'l' AND database = 'default' ORDER BY position
+SELECT name, engine FROM system.tables WHERE name IN ('l', 'r') AND database = currentDatabase() ORDER BY name
+INSERT INTO nosuch VALUES (1)
+INSERT INTO l (nosuch) VALUES (1)
+DROP TABLE nosuch
+DROP TABLE IF EXISTS nosuch
+CREATE TABLE l (x Int8) ENGINE = MergeTree ORDER BY x
+CREATE TABLE IF NOT EXISTS l (x Int8) ENGINE = MergeTree ORDER BY x
+CREATE TABLE bad (x NoType) ENGINE = MergeTree ORDER BY x
+CREATE TABLE bad (x Int8) ENGINE = NoEngine
+CREATE TABLE bad (x Int8) ENGINE = MergeTree ORDER BY y
+USE nosuchdb
+SET nosuchsetting = 1
+TRUNCATE TABLE nosuch
+ALTER TABLE nosuch ADD COLUMN x Int8
+ALTER TABLE l DROP COLUMN nosuch
+RENAME TABLE nosuch TO other
