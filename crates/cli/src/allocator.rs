@@ -6,7 +6,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// By default freed memory goes back to the kernel after 10 ms, and comes back page fault by page fault with the next
-/// block of a load or the next statement. Five seconds are what other servers wait; an idle process still becomes small.
+/// block of a load or the next statement. After five seconds an idle process still becomes small.
 const PURGE_DELAY_MS: std::ffi::c_long = 5000;
 
 /// `mi_option_purge_delay` of mimalloc's `mi_option_e`; the binding does not name it.
