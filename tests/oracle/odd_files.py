@@ -24,10 +24,6 @@ MEMORY_BYTES = 3 << 29
 
 # Files that must be read and are not yet: a clear error instead of rows, with the reason.
 NOT_READ = {
-    "binary_truncated_min_max.parquet": "bytes that are not UTF-8 in a String",
-    "fixed_length_byte_array.parquet": "bytes that are not UTF-8 in a FixedString",
-    "duckdb/blob.parquet": "bytes that are not UTF-8 in a String",
-    "issue6990.parquet": "bytes that are not UTF-8 in a String",
     "dict-page-offset-zero.parquet": "the Parquet library refuses its list of 16-bit numbers in the footer",
     "nation.dict-malformed.parquet": "the Parquet library refuses its dictionary page header",
     "fuzzing/5068991573000192": "the Parquet library refuses decimals wider than their bytes",

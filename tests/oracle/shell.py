@@ -23,7 +23,8 @@ class Shell:
             command += ["--path", str(path)]
         self.goes_on = goes_on
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+            encoding="utf-8", errors="replace"
         )
         if goes_on:
             os.set_blocking(self.process.stderr.fileno(), False)

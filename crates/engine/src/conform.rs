@@ -183,7 +183,8 @@ pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result
     Ok(listed)
 }
 
-fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
+/// Values of one type as those of a column; what does not fit is an error that names it.
+pub(crate) fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
     let cast = cast_column(array, from, &column.column_type, CastMode::Insert).map_err(|error| {
         let error = Error::from(error);
         error.in_context(&format!("while converting column {}", column.name))

@@ -25,8 +25,9 @@ use crate::exports::finish_waiting;
 use crate::fingerprint::of_token;
 use crate::infile::{as_select, as_select_of, is_infile};
 use crate::insert::repeats;
-use crate::insert_rows::{Batches, SentRows, value_rows};
+use crate::insert_rows::SentRows;
 use crate::insert_shape::InsertShape;
+use crate::insert_values::{Batches, value_rows};
 use crate::once::Once;
 use crate::query::{plan, stream_of};
 use crate::request::{BodyStream, Rows};
@@ -168,7 +169,7 @@ async fn incoming(
     }
     let def = given.ok_or_else(|| columns_unknown(destination))?;
     let (table, defaults) = tables.compile_once(&def, &statement)?;
-    let shape = InsertShape::new(table, columns, &defaults)?;
+    let shape = Arc::new(InsertShape::new(table, columns, &defaults)?);
     let rows = match &insert.source {
         InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
         InsertSource::Format { name, data } => {
@@ -178,7 +179,7 @@ async fn incoming(
             return Err(Error::internal("a SELECT was read as rows"));
         }
     };
-    Ok(Incoming { def, conform: shape.conform, rows })
+    Ok(Incoming { def, conform: Arc::clone(&shape.conform), rows })
 }
 
 /// Columns that the call names: nothing but a SELECT brings names of its own.

@@ -13,6 +13,7 @@ use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::format_table::format_table;
 use crate::provider::numbers::{NumberRange, ZERO, numbers_table};
 use crate::provider::random_rows::{RandomRows, random_table};
 
@@ -41,6 +42,7 @@ pub(crate) const TABLE_FUNCTIONS: &[TableFunction] = &[
     outside("azureBlobStorageCluster", "As azureBlobStorage: there is one node."),
     outside("file", "Reads and writes local files: file(path[, format[, structure[, compression]]])."),
     outside("fileCluster", "As file: there is one node."),
+    internal("format", "Rows of a text in some format: format(name[, structure], data)."),
     outside(
         "gcs",
         "Reads and writes objects of a Google bucket: gcs(url[, key, secret][, format[, structure[, compression]]]).",
@@ -85,6 +87,7 @@ pub(crate) fn table_of(
         }
         "generate_series" | "generateseries" => numbers_table(series(call)?, &context.progress.source)?,
         "generaterandom" => random_table(random_rows(context, call)?)?,
+        "format" => format_table(context, call)?,
         "null" => {
             let fields: Vec<_> =
                 null_columns(call)?.iter().map(|(name, column_type)| to_field(name, column_type)).collect();

@@ -1,101 +1,24 @@
-//! Rows that a statement carries: VALUES, or a format's text in the statement and its body.
+//! Rows that a statement carries in a format: its text in the statement, then the body.
 //!
-//! Invariant: constants are read straight into typed columns, without a plan; only a row that is more than constants is
-//! planned, and that row alone. Must not know: what becomes of the rows.
+//! Invariant: what can be read as it comes is never held whole. Must not know: what becomes of the rows.
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use bytes::Bytes;
-use datafusion::physical_plan::collect;
-use formats::{FormatKind, RowReader};
+use formats::FormatKind;
 use futures::StreamExt;
-use futures::stream::BoxStream;
 use model::TableDef;
 use sources::SentParquet;
-use sql::Statement;
 
 use crate::conform::insert_columns;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::format_stream::read_batches;
 use crate::insert_shape::InsertShape;
-use crate::query::plan;
+use crate::insert_values::{Batches, arriving_values};
 use crate::request::BodyStream;
 use crate::resolve::source_env;
 use crate::source_settings::format_settings;
-use crate::statement_text::value_tuples;
-
-pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
-
-/// The rows of VALUES: constants are read without a plan, anything else is planned as a query.
-pub(crate) async fn value_rows(
-    context: &Arc<StatementContext>,
-    shape: &InsertShape,
-    text: &str,
-    body: Option<BodyStream>,
-) -> Result<Batches, Error> {
-    if text.trim().is_empty() && body.is_some() {
-        return SentRows::arrive(context, "Values", "", body).await?.rows(context, shape);
-    }
-    let all = read_values(context, shape, text);
-    if let Ok(batches) = all {
-        return Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed());
-    }
-    // Some row is more than constants, or does not fit: each row is read by itself, planned where it must be.
-    let mut batches = Vec::new();
-    for row in value_tuples(text) {
-        match read_values(context, shape, row) {
-            Ok(read) => batches.extend(read),
-            Err(unread) => match planned_values(context, row).await {
-                Ok(planned) => batches.extend(with_width(planned, shape.width(), row)?),
-                Err(error) if error.kind == ErrorKind::Syntax => return Err(unread),
-                Err(error) => return Err(error),
-            },
-        }
-    }
-    Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed())
-}
-
-/// A planned row has as many values as the statement's columns.
-fn with_width(planned: Vec<RecordBatch>, width: usize, row: &str) -> Result<Vec<RecordBatch>, Error> {
-    match planned.iter().find(|batch| batch.num_columns() != width) {
-        None => Ok(planned),
-        Some(batch) => {
-            let message = format!("{row} has {} value(s) for {width} column(s)", batch.num_columns());
-            Err(Error::new(ErrorKind::Syntax, 62, message))
-        }
-    }
-}
-
-fn read_values(
-    context: &StatementContext,
-    shape: &InsertShape,
-    text: &str,
-) -> Result<Vec<RecordBatch>, Error> {
-    let mut reader = new_reader(context, shape, FormatKind::Values)?;
-    let mut batches = Vec::new();
-    reader.read(text.as_bytes(), true, &mut batches)?;
-    Ok(batches)
-}
-
-async fn planned_values(context: &Arc<StatementContext>, text: &str) -> Result<Vec<RecordBatch>, Error> {
-    let parsed = sql::parse_one(&format!("SELECT * FROM (VALUES {text}) AS rows"))?;
-    let Statement::Query(query) = parsed.statement else {
-        return Err(Error::internal("VALUES did not parse as a query"));
-    };
-    let planned = plan(context, &query, None).await?;
-    let physical = planned.physical().await?;
-    Ok(collect(physical, planned.state.task_ctx()).await?)
-}
-
-fn new_reader(
-    context: &StatementContext,
-    shape: &InsertShape,
-    kind: FormatKind,
-) -> Result<Box<dyn RowReader>, Error> {
-    let settings = format_settings(&context.settings);
-    Ok(formats::new_typed_reader(kind, Arc::clone(&shape.reader), &shape.types, &settings)?)
-}
 
 /// Data of `INSERT ... FORMAT`: what stands in the statement, then the body.
 pub(crate) enum SentRows {
@@ -155,12 +78,17 @@ impl SentRows {
         Ok(Some(found))
     }
 
-    pub(crate) fn rows(self, context: &StatementContext, shape: &InsertShape) -> Result<Batches, Error> {
+    pub(crate) fn rows(
+        self,
+        context: &Arc<StatementContext>,
+        shape: &Arc<InsertShape>,
+    ) -> Result<Batches, Error> {
         match self {
+            SentRows::Stream { kind: FormatKind::Values, chunks } => arriving_values(context, shape, chunks),
             SentRows::Stream { kind, chunks } => {
-                let reader = new_reader(context, shape, kind)?;
-                let rejects = Arc::clone(&context.progress.rejects);
-                Ok(crate::format_stream::read_batches(reader, chunks, rejects))
+                let (settings, schema) = (format_settings(&context.settings), Arc::clone(&shape.reader));
+                let reader = formats::new_typed_reader(kind, schema, &shape.types, &settings)?;
+                Ok(read_batches(reader, chunks, Arc::clone(&context.progress.rejects)))
             }
             SentRows::Parquet(sent) => {
                 let rows = sent.rows(Arc::clone(&shape.reader), context.batch_rows())?;

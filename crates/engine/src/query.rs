@@ -23,6 +23,7 @@ use sql::{Settings, TableName};
 
 use crate::context::StatementContext;
 use crate::error::Error;
+use crate::exec::source_order::in_source_order;
 use crate::file_filters::of_calls;
 use crate::limits::limit_result;
 use crate::outside::{resolve_tables, tables_in};
@@ -144,7 +145,7 @@ async fn plan_once(
             Ok(state) if state.def.engine.is_external() => {
                 resolved.hidden.get(&external_name(&state.def)).cloned().unwrap_or_default()
             }
-            _ => materialized_columns(context, database, table),
+            _ => hidden_columns(context, database, table),
         },
     };
     let mut asts: Vec<Query> =
@@ -182,11 +183,12 @@ async fn resolve(
     Ok(resolved)
 }
 
-/// MATERIALIZED columns are read by name only.
-fn materialized_columns(context: &StatementContext, database: Option<&str>, table: &str) -> Vec<String> {
+/// MATERIALIZED and ALIAS columns are read by name only.
+fn hidden_columns(context: &StatementContext, database: Option<&str>, table: &str) -> Vec<String> {
     let Ok(state) = context.table(&TableName::new(database, table)) else { return Vec::new() };
-    let materialized = |column: &&ColumnDef| matches!(column.default, Some((DefaultKind::Materialized, _)));
-    state.def.columns.iter().filter(materialized).map(|column| column.name.to_string()).collect()
+    use DefaultKind::{Alias, Materialized};
+    let hidden = |column: &&ColumnDef| matches!(column.default, Some((Materialized | Alias, _)));
+    state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
 }
 
 /// Virtual columns of ClickHouse's sources that ours do not have are refused as such.
@@ -313,7 +315,7 @@ fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Err
 pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
     let mut planned = plan(context, query, None).await?;
     planned.cut(&context.settings)?;
-    let physical = planned.physical().await?;
+    let physical = in_source_order(planned.physical().await?)?;
     let schema = planned.labelled(&physical.schema());
     let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
     let mut rows = limit_result(&context.settings, Rows { schema, stream });

@@ -97,16 +97,13 @@ pub(crate) fn compile(
     def: &TableDef,
     text: &str,
 ) -> Result<(Arc<dyn RowExpr>, Option<&'static str>), Error> {
-    let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
     let fields: Vec<Field> = def
         .columns
         .iter()
         .map(|column| to_field(&stored_column_name(column.id), &column.column_type))
         .collect();
     let all = DFSchema::try_from(Schema::new(fields))?;
-    let expression =
-        state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, &all)?;
-    let expression = sql::typed_expression(expression, &all, state.config_options())?;
+    let expression = logical(state, &all, text)?;
     refuse_volatile(&expression, text)?;
     let asked = asks_statement(&expression)?;
     let columns = used_columns(&expression);
@@ -131,6 +128,14 @@ pub(crate) fn compile(
     let compiled: Arc<dyn RowExpr> =
         Arc::new(CompiledExpr { text, column_type, columns, plain, monotonicity, schema, physical });
     Ok((compiled, asked))
+}
+
+/// A stored expression over these columns, which have the names that [`stored_column_name`] gives.
+pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> Result<Expr, Error> {
+    let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
+    let expression =
+        state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, columns)?;
+    Ok(sql::typed_expression(expression, columns, state.config_options())?)
 }
 
 /// Compiles the keys of a table.

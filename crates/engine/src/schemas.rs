@@ -15,6 +15,7 @@ use datafusion::datasource::MemTable;
 use model::{TableDef, TableEngine};
 use parts::evolve::evolve;
 
+use crate::alias_columns::{has_alias, with_aliases};
 use crate::context::{CATALOG, StatementContext};
 use crate::error::{Error, into_datafusion};
 use crate::provider::table::{MergeTreeTable, OlderRows};
@@ -178,11 +179,21 @@ fn older_rows(context: &StatementContext, def: &Arc<TableDef>) -> std::result::R
     Ok(OlderRows { evolution, is_lasting })
 }
 
-/// How a table with rows of its own is read, by its engine.
+/// How a table with rows of its own is read.
 pub(crate) fn provider_of(
     context: &StatementContext,
-    state: Arc<TableState>,
+    table: Arc<TableState>,
 ) -> Result<Arc<dyn TableProvider>> {
+    let def = Arc::clone(&table.def);
+    let stored = provider_of_stored(context, table)?;
+    if !has_alias(&def) {
+        return Ok(stored);
+    }
+    with_aliases(&context.statement_state().map_err(into_datafusion)?, &def, stored)
+}
+
+/// What an engine stores.
+fn provider_of_stored(context: &StatementContext, state: Arc<TableState>) -> Result<Arc<dyn TableProvider>> {
     match state.def.engine {
         TableEngine::MergeTree => {
             let memtables = Arc::clone(&context.database.memtables);

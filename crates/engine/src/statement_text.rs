@@ -12,6 +12,7 @@ use sql::Lexeme;
 
 use crate::error::{Error, ErrorKind};
 use crate::secret_urls::masked_urls;
+use crate::values_text::quoted_end;
 
 /// Stands where credentials stood.
 pub(crate) const HIDDEN: &str = "'[HIDDEN]'";
@@ -50,20 +51,6 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     }
     found.push(Piece::Plain(&text[start..]));
     found
-}
-
-fn quoted_end(bytes: &[u8], start: usize) -> usize {
-    let quote = bytes[start];
-    let mut at = start + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 /// The text as logs and process lists may show it: `s3('url', '[HIDDEN]', '[HIDDEN]')`. What may be a credential is
@@ -316,37 +303,6 @@ fn is_harmless(quoted: &str) -> bool {
         || Compression::by_name(inside).is_ok()
         || structure::parse(&sql::escape::unquote_text(quoted)).is_ok()
         || structure::parse(inside).is_ok()
-}
-
-/// The rows of a VALUES text, each with its parentheses.
-pub(crate) fn value_tuples(text: &str) -> Vec<&str> {
-    let (mut rows, mut depth, mut start, mut at) = (Vec::new(), 0_usize, 0, 0);
-    for piece in pieces(text) {
-        match piece {
-            Piece::Quoted(quoted) => at += quoted.len(),
-            Piece::Plain(plain) => {
-                for byte in plain.bytes() {
-                    match byte {
-                        b'(' | b'[' | b'{' => {
-                            if depth == 0 {
-                                start = at;
-                            }
-                            depth += 1;
-                        }
-                        b')' | b']' | b'}' => {
-                            depth = depth.saturating_sub(1);
-                            if depth == 0 {
-                                rows.push(&text[start..=at]);
-                            }
-                        }
-                        _ => {}
-                    }
-                    at += 1;
-                }
-            }
-        }
-    }
-    rows
 }
 
 /// Puts the values of `{name:Type}` into a statement, as typed literals.

@@ -4,6 +4,7 @@
 //! error, never another value. NULL where the column knows none becomes the default, as in ClickHouse
 //! (`input_format_null_as_default`). Must not know: files, the names of columns; whoever calls adds them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -15,7 +16,7 @@ use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip}
 use arrow::datatypes::{DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type};
 use arrow::util::display::FormatOptions;
 use model::type_arrow::from_field;
-use model::{ColumnType, WideInteger};
+use model::{ColumnType, WideInteger, raw_text};
 
 use crate::builder::TypedColumnBuilder;
 use crate::cell::TextForm;
@@ -93,15 +94,15 @@ fn same_layout(from: &DataType, to: &DataType) -> bool {
 fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
     let to = field.data_type();
     match (array.data_type(), to) {
-        (DataType::BinaryView, DataType::Utf8View) => checked_text(array.as_binary_view()),
+        (DataType::BinaryView, DataType::Utf8View) => Ok(carried_text(array.as_binary_view())),
         (DataType::FixedSizeBinary(_), DataType::Utf8View) if is_fixed_text(field) => {
             let bytes = array.as_fixed_size_binary();
             let unpadded = BinaryViewArray::from_iter(bytes.iter().map(|value| value.map(without_padding)));
-            checked_text(&unpadded)
+            Ok(carried_text(&unpadded))
         }
         (DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_), DataType::Utf8View) => {
             let views = cast(array, &DataType::BinaryView)?;
-            checked_text(views.as_binary_view())
+            Ok(carried_text(views.as_binary_view()))
         }
         (DataType::Utf8 | DataType::LargeUtf8, other) if *other != DataType::Utf8View => {
             parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
@@ -112,7 +113,7 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
             parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
         }
         (DataType::BinaryView, _) => {
-            let text = checked_text(array.as_binary_view())?;
+            let text = carried_text(array.as_binary_view());
             parsed(text.as_string_view(), field)
         }
         (DataType::Utf8View, _) => parsed(array.as_string_view(), field),
@@ -153,10 +154,10 @@ fn parsed(text: &StringViewArray, field: &Field) -> Result<ArrayRef, ValueError>
         TypedColumnBuilder::new(&column_type).map_err(|error| failed(error.to_string(), error.code))?;
     for value in text {
         let (bytes, form) = match value {
-            Some(value) => (value.as_bytes(), TextForm::Raw),
-            None => (&[][..], TextForm::Null),
+            Some(value) => (raw_text::bytes(value), TextForm::Raw),
+            None => (Cow::Borrowed(&[][..]), TextForm::Null),
         };
-        builder.append_text(bytes, form).map_err(|error| failed(error.to_string(), error.code))?;
+        builder.append_text(&bytes, form).map_err(|error| failed(error.to_string(), error.code))?;
     }
     let values = builder.finish().map_err(|error| failed(error.to_string(), error.code))?;
     if values.data_type() == field.data_type() { Ok(values) } else { cast(&values, field.data_type()) }
@@ -176,7 +177,7 @@ fn check_values(array: &ArrayRef, column_type: &ColumnType) -> Result<(), ValueE
         }
         (ColumnType::FixedString(bytes), DataType::Utf8View) => {
             let bytes_max = usize::try_from(*bytes).unwrap_or(usize::MAX);
-            first_unfit(array.as_string_view().iter(), |text| text.len() <= bytes_max)
+            first_unfit(array.as_string_view().iter(), |text| raw_text::bytes(text).len() <= bytes_max)
         }
         _ => None,
     };
@@ -193,15 +194,13 @@ fn first_unfit<V: ToString + Copy>(
     values.find_map(|value| value.filter(|value| !fits(*value))).map(|value| value.to_string())
 }
 
-fn checked_text(bytes: &BinaryViewArray) -> Result<ArrayRef, ValueError> {
-    let text = bytes.clone().to_string_view().map_err(|_| {
-        let row =
-            (0..bytes.len()).find(|i| bytes.is_valid(*i) && std::str::from_utf8(bytes.value(*i)).is_err());
-        let at = row.map(|row| format!(", value {row} of its batch")).unwrap_or_default();
-        let text = format!("has bytes that are not UTF-8{at}");
-        ValueError::new(code::INCORRECT_DATA, text)
-    })?;
-    Ok(Arc::new(text))
+/// Bytes as text; those that are no UTF-8 are carried.
+fn carried_text(bytes: &BinaryViewArray) -> ArrayRef {
+    if let Ok(text) = bytes.clone().to_string_view() {
+        return Arc::new(text);
+    }
+    let values = bytes.iter().map(|value| value.map(raw_text::carry));
+    Arc::new(values.collect::<StringViewArray>())
 }
 
 fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {

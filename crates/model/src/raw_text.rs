@@ -50,6 +50,19 @@ pub fn text(bytes: &[u8]) -> String {
     out
 }
 
+/// Bytes as text, copied only where some are carried.
+pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.contains(&LEAD) => Cow::Borrowed(text),
+        _ => Cow::Owned(text(bytes)),
+    }
+}
+
+/// Whether some of the text may stand for bytes that are no UTF-8: then it does not compare with others as its bytes do.
+pub fn may_carry(text: &str) -> bool {
+    text.as_bytes().contains(&LEAD)
+}
+
 /// The bytes that text carries.
 pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     if !text.as_bytes().contains(&LEAD) {
@@ -81,6 +94,7 @@ mod tests {
             "\u{10FE80}\u{10FEFF}\u{1F600}".as_bytes(),
         ] {
             assert_eq!(bytes(&text(case)).as_ref(), case);
+            assert_eq!(carry(case), text(case));
         }
         let mut fixed = String::new();
         push_fixed(b"a\0\xff\0\0", &mut fixed);

@@ -16,7 +16,7 @@ use host::Runtimes;
 use hyper::body::{Body as _, Frame, Incoming};
 use tokio::sync::mpsc;
 
-/// Rows of VALUES up to here are part of the text and may be expressions; more are read as they come, as constants.
+/// Rows of VALUES up to here are part of the text; more are read as they come.
 const VALUES_BYTES_MAX: usize = 1 << 20;
 
 /// Of a body that nobody wants any more so much is read and dropped, in so long: clients look for the answer only when

@@ -6,14 +6,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
-use model::ColumnType;
 use model::type_arrow::from_field;
+use model::{ColumnType, raw_text};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
@@ -30,6 +32,9 @@ pub(crate) struct RowGroupFilter {
 impl RowGroupFilter {
     /// `None` when statistics can say nothing about the filter.
     pub(crate) fn new(filter: Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Option<RowGroupFilter> {
+        if compares_carried_bytes(&filter) {
+            return None;
+        }
         let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema)).build(filter)?;
         (!predicate.always_true()).then(|| RowGroupFilter { predicate, schema: Arc::clone(schema) })
     }
@@ -54,6 +59,15 @@ impl RowGroupFilter {
             Err(_) => row_groups,
         }
     }
+}
+
+/// Whether a text of the filter may stand for bytes that are no UTF-8: statistics and bloom filters have the bytes.
+fn compares_carried_bytes(filter: &Arc<dyn PhysicalExpr>) -> bool {
+    let carries = |node: &Arc<dyn PhysicalExpr>| {
+        let value = node.downcast_ref::<Literal>().map(Literal::value);
+        Ok(value.and_then(ScalarValue::try_as_str).flatten().is_some_and(raw_text::may_carry))
+    };
+    filter.exists(carries).unwrap_or(true)
 }
 
 /// The smallest (or largest) value of a column in each row group, as far as it is known.
@@ -103,6 +117,10 @@ impl GroupStatistics<'_> {
             return Some(bounds);
         }
         if !keeps_order(from, to) || is_enum(wanted) {
+            return None;
+        }
+        if *from == DataType::BinaryView && bounds.as_binary_view().clone().to_string_view().is_err() {
+            // Bytes that are no UTF-8 do not keep their order as text.
             return None;
         }
         // As values are read, or the bounds would be others' than theirs. A bound that is unknown stays so.

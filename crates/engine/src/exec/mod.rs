@@ -10,6 +10,7 @@ pub(crate) mod commit;
 pub(crate) mod cut;
 pub(crate) mod fill;
 pub(crate) mod sink;
+pub(crate) mod source_order;
 pub(crate) mod steps;
 pub(crate) mod unit_ends;
 pub(crate) mod unit_scan;

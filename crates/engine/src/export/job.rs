@@ -22,7 +22,7 @@ use crate::context::StatementContext;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::exports;
-use crate::insert_rows::Batches;
+use crate::insert_values::Batches;
 use crate::once::{Once, settled};
 use crate::running_exports::Reserved;
 

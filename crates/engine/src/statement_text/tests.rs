@@ -135,12 +135,6 @@ fn only_credentials_are_left_out_of_a_comparison() {
 }
 
 #[test]
-fn values_are_cut_into_rows() {
-    assert_eq!(value_tuples("(1, ')'), ([2], f(3)) , ('a''(')"), ["(1, ')')", "([2], f(3))", "('a''(')"]);
-    assert!(value_tuples(" ").is_empty());
-}
-
-#[test]
 fn parameters_become_typed_literals() {
     let params = [("x".to_owned(), "it's".to_owned())];
     assert_eq!(

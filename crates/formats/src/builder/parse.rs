@@ -2,12 +2,13 @@
 //!
 //! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
 use arrow::datatypes::{TimeUnit, i256};
-use model::ColumnType;
 use model::address::{parse_v4, parse_v6};
+use model::{ColumnType, raw_text};
 
 use super::store::{Store, TimeColumn};
 use super::{BuilderOptions, CellError, nested, unreadable};
@@ -54,6 +55,29 @@ impl Column<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether the value lacks the quotes that its type has in SQL: a bare word there is an expression.
+    fn check_quotes(&self, cell: Cell<'_>) -> Result<(), ValueError> {
+        if cell.form != TextForm::Literal || cell.text.first() == Some(&b'\'') {
+            return Ok(());
+        }
+        let mut inner = self.column_type;
+        while let ColumnType::Nullable(within) | ColumnType::LowCardinality(within) = inner {
+            inner = within;
+        }
+        let fits = match inner {
+            ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => {
+                let digits = cell.text.strip_prefix(b"-").unwrap_or(cell.text);
+                digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+            }
+            other => !is_quoted(other),
+        };
+        if fits {
+            return Ok(());
+        }
+        let message = format!("{} stands without quotes, for type {}", excerpt(cell.text), self.column_type);
+        Err(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message))
     }
 
     fn error(&self, why: NumberError, text: &[u8]) -> ValueError {
@@ -223,6 +247,7 @@ fn other_scalar<T>(
     if column.is_default(cell.form)? {
         return Ok(default);
     }
+    column.check_quotes(cell)?;
     let truth_counts = column.options.json.bools_as_numbers;
     let value = escaped_scalar(column.scratch, cell, truth_counts, read)
         .map_err(|error| error.unwrap_or_else(|| column.error(NumberError::NotANumber, cell.text)))?;
@@ -282,6 +307,7 @@ fn texts<'a>(
                 if cell.form == TextForm::Json && !json_is_text {
                     text_of_json(cell.text, column.options.json).map_err(at)?;
                 }
+                column.check_quotes(cell).map_err(at)?;
                 cell.content(column.scratch).map_err(at)?
             }
         };
@@ -300,25 +326,38 @@ fn texts<'a>(
     Ok(())
 }
 
-/// The bytes as text that fits the column; `fixed` is the length of a FixedString.
+/// The bytes as text that fits the column; `fixed` is the length of a FixedString. Bytes that are no UTF-8 are carried.
 #[inline]
 fn checked_text<'t>(
     bytes: &'t [u8],
     fixed: Option<usize>,
     column_type: &ColumnType,
-) -> Result<&'t str, ValueError> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        let message = format!("text \"{}\" is not UTF-8", excerpt(bytes));
-        return Err(ValueError::new(code::INCORRECT_DATA, message));
-    };
-    match fixed {
-        Some(limit) if text.len() > limit => {
-            let message = format!("text of {} bytes does not fit type {column_type}", text.len());
-            Err(ValueError::new(code::TOO_LARGE_STRING_SIZE, message))
-        }
-        Some(_) => Ok(text.trim_end_matches('\0')),
-        None => Ok(text),
+) -> Result<Cow<'t, str>, ValueError> {
+    if let Some(limit) = fixed
+        && bytes.len() > limit
+    {
+        let message = format!("text of {} bytes does not fit type {column_type}", bytes.len());
+        return Err(ValueError::new(code::TOO_LARGE_STRING_SIZE, message));
     }
+    let text = raw_text::carry(bytes);
+    match (fixed, text) {
+        (Some(_), Cow::Borrowed(text)) => Ok(Cow::Borrowed(text.trim_end_matches('\0'))),
+        (Some(_), Cow::Owned(mut text)) => {
+            text.truncate(text.trim_end_matches('\0').len());
+            Ok(Cow::Owned(text))
+        }
+        (None, text) => Ok(text),
+    }
+}
+
+/// Whether SQL writes values of the type in quotes.
+fn is_quoted(column_type: &ColumnType) -> bool {
+    use ColumnType as T;
+    column_type.is_string()
+        || matches!(
+            column_type,
+            T::Enum8(_) | T::Enum16(_) | T::Uuid | T::Ipv4 | T::Ipv6 | T::Date | T::Date32
+        )
 }
 
 /// Whether the settings let a JSON value that is no string be read as text.

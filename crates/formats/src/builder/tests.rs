@@ -1,5 +1,6 @@
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMillisecondType, TimestampSecondType};
+use model::raw_text;
 use model::type_arrow::to_data_type;
 use model::type_name::parse;
 
@@ -75,6 +76,15 @@ fn errors_carry_code_text_and_type() {
         ("z", TextForm::Raw, "Enum8('x' = 1)", "691 unknown enum element \"z\" as Enum8('x' = 1)"),
         ("2020-02-30", TextForm::Raw, "Date", "38 cannot read \"2020-02-30\" as Date"),
         ("abcd", TextForm::Raw, "FixedString(3)", "131 text of 4 bytes does not fit type FixedString(3)"),
+        ("abc", TextForm::Literal, "String", "26 abc stands without quotes, for type String"),
+        ("2020", TextForm::Literal, "Date", "26 2020 stands without quotes, for type Date"),
+        (
+            "2020-01-01",
+            TextForm::Literal,
+            "DateTime",
+            "26 2020-01-01 stands without quotes, for type DateTime",
+        ),
+        ("[abc]", TextForm::Raw, "Array(String)", "26 abc stands without quotes, for type String"),
         ("[1,x]", TextForm::Raw, "Array(Int8)", "27 cannot read \"x\" as Int8"),
         ("[1", TextForm::Raw, "Array(Int8)", "27 cannot read \"[1\" as Array(Int8)"),
         (
@@ -85,6 +95,21 @@ fn errors_carry_code_text_and_type() {
         ),
     ] {
         assert_eq!(one(text, form, type_name).map(|_| ()), Err(error.to_owned()));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_carried() {
+    for (bytes, form, type_name, expected) in [
+        (&b"a\xff"[..], TextForm::Raw, "String", &b"a\xff"[..]),
+        (b"'\xe9''t'", TextForm::Literal, "String", b"\xe9't"),
+        (b"\xff\xfe\0", TextForm::CsvQuoted, "FixedString(3)", b"\xff\xfe"),
+        ("\u{10FEFF}".as_bytes(), TextForm::Raw, "String", "\u{10FEFF}".as_bytes()),
+    ] {
+        let mut builder = TypedColumnBuilder::new(&parse(type_name).unwrap()).unwrap();
+        builder.append_text(bytes, form).unwrap();
+        let text = builder.finish().unwrap();
+        assert_eq!(raw_text::bytes(text.as_string_view().value(0)).as_ref(), expected, "{bytes:?}");
     }
 }
 

@@ -6,6 +6,7 @@ use arrow::array::{
     ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
 };
 use bytes::Bytes;
+use model::raw_text;
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
@@ -252,7 +253,7 @@ fn a_missing_number_of_nulls_is_not_zero() {
 }
 
 #[test]
-fn bytes_without_a_mark_are_text_if_they_are_utf8() {
+fn bytes_without_a_mark_are_text_and_those_that_are_no_utf8_are_carried() {
     let fixture = Fixture::new();
     let file = |bytes: &[u8]| {
         let columns: Vec<(&str, ArrayRef)> =
@@ -264,9 +265,11 @@ fn bytes_without_a_mark_are_text_if_they_are_utf8() {
     let good = fixture.s3("b/good.parquet", &[]).unwrap();
     assert_eq!(types(&good), "s String");
     assert_eq!(fixture.query(&good, "select s from t where s = 'ж'").unwrap(), ["ж"]);
-    let bad = fixture.s3("b/bad.parquet", &[]).unwrap();
-    let error = fixture.query(&bad, "select s from t").unwrap_err();
-    assert!(error.contains("column \"s\" of \"b/bad.parquet\" has bytes that are not UTF-8"), "{error}");
+    let other = fixture.s3("b/bad.parquet", &[]).unwrap();
+    let carried = raw_text::text(&[0xc3, 0x28]);
+    let rows = |filter: &str| fixture.query(&other, &format!("select s from t {filter}")).unwrap();
+    assert_eq!(rows("order by s"), ["long enough for a view".to_owned(), carried.clone()]);
+    assert_eq!(rows(&format!("where s = '{carried}'")), [carried]);
 }
 
 #[test]

@@ -1,0 +1,364 @@
+//! VALUES: rows of constants, or of expressions.
+//!
+//! Invariant: constants are read straight into columns of the table's types, without a plan; only a value that is more
+//! than a constant is planned, and the values beside it keep every digit. Must not know: what becomes of the rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::concat_batches;
+use arrow::datatypes::Schema;
+use bytes::BytesMut;
+use datafusion::physical_plan::collect;
+use formats::{FormatKind, FormatSettings};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use model::ColumnType;
+use model::type_arrow::from_field;
+use sql::Statement;
+
+use crate::conform::{Conform, cast_into};
+use crate::context::StatementContext;
+use crate::error::{Error, ErrorKind};
+use crate::format_stream::read_batches;
+use crate::insert_shape::InsertShape;
+use crate::query::plan;
+use crate::request::BodyStream;
+use crate::source_settings::format_settings;
+use crate::values_text::{rows, values};
+
+pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
+
+/// ClickHouse's code of a number that does not fit its type.
+const ARGUMENT_OUT_OF_BOUND: i32 = 69;
+/// Expressions planned as one query: planning has a price of its own, which they share.
+const PLANNED_TOGETHER_MAX: usize = 128;
+/// Bytes of a body that are cut into rows at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The rows of a statement's text, or of its body where the text ends with VALUES.
+pub(crate) async fn value_rows(
+    context: &Arc<StatementContext>,
+    shape: &Arc<InsertShape>,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Batches, Error> {
+    if text.trim().is_empty()
+        && let Some(body) = body
+    {
+        return arriving_values(context, shape, body);
+    }
+    let read = Reading::new(context, shape);
+    let batches = match read.rows_of(text.as_bytes()).await {
+        Ok(batches) => batches,
+        Err(_) if read.tolerates() => {
+            let text = bytes::Bytes::copy_from_slice(text.as_bytes());
+            return read.tolerant(futures::stream::iter([Ok(text)]).boxed());
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(futures::stream::iter(batches.into_iter().map(Ok)).boxed())
+}
+
+/// The rows of a text that arrives in chunks; no more of it is held than a piece and the row it cuts.
+pub(crate) fn arriving_values(
+    context: &Arc<StatementContext>,
+    shape: &Arc<InsertShape>,
+    chunks: BodyStream,
+) -> Result<Batches, Error> {
+    let read = Reading::new(context, shape);
+    if read.tolerates() {
+        return read.tolerant(chunks);
+    }
+    let pieces = futures::stream::unfold(Some((read, chunks, BytesMut::new())), |state| async move {
+        let (read, mut chunks, mut held) = state?;
+        match read.next_piece(&mut chunks, &mut held).await {
+            Ok((batches, ended)) => Some((Ok(batches), (!ended).then_some((read, chunks, held)))),
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    Ok(pieces
+        .flat_map(|piece| match piece {
+            Ok(batches) => futures::stream::iter(batches.into_iter().map(Ok).collect::<Vec<_>>()),
+            Err(error) => futures::stream::iter(vec![Err(error)]),
+        })
+        .boxed())
+}
+
+struct Reading {
+    context: Arc<StatementContext>,
+    shape: Arc<InsertShape>,
+    settings: Arc<FormatSettings>,
+}
+
+/// A row whose values are known one by one; `None` is not known yet, or the column's default.
+struct Mixed {
+    values: Vec<Option<ArrayRef>>,
+    defaults: Vec<usize>,
+}
+
+/// Rows in the order of the text.
+enum Piece {
+    Read(Vec<RecordBatch>),
+    Mixed(Mixed),
+}
+
+/// A value that must be planned.
+struct Planned<'a> {
+    piece: usize,
+    column: usize,
+    text: &'a str,
+    /// What the reader of constants said of its row.
+    unread: Error,
+}
+
+impl Reading {
+    fn new(context: &Arc<StatementContext>, shape: &Arc<InsertShape>) -> Self {
+        let settings = format_settings(&context.settings);
+        Self { context: Arc::clone(context), shape: Arc::clone(shape), settings }
+    }
+
+    /// Whether rows that cannot be read are skipped; then the reader of constants counts them.
+    fn tolerates(&self) -> bool {
+        self.settings.allow_errors_num > 0 || self.settings.allow_errors_ratio_billionths > 0
+    }
+
+    fn tolerant(&self, chunks: BodyStream) -> Result<Batches, Error> {
+        let schema = Arc::clone(&self.shape.reader);
+        let reader =
+            formats::new_typed_reader(FormatKind::Values, schema, &self.shape.types, &self.settings)?;
+        Ok(read_batches(reader, chunks, Arc::clone(&self.context.progress.rejects)))
+    }
+
+    /// The rows of the next piece, and whether it was the last.
+    async fn next_piece(
+        &self,
+        chunks: &mut BodyStream,
+        held: &mut BytesMut,
+    ) -> Result<(Vec<RecordBatch>, bool), Error> {
+        let mut wanted = held.len().max(PIECE_BYTES);
+        loop {
+            let ended = loop {
+                match chunks.next().await {
+                    Some(chunk) => held.extend_from_slice(&chunk?),
+                    None => break true,
+                }
+                if held.len() >= wanted {
+                    break false;
+                }
+            };
+            let found = rows(held);
+            // What cannot become a row, or is too long for one, is wrong already.
+            let row_bytes_max = match self.settings.row_bytes_max {
+                0 => usize::MAX,
+                bytes => bytes,
+            };
+            let is_wrong = found.rest.is_some_and(|at| held[at] != b'(' || held.len() - at > row_bytes_max);
+            let end = match ended || is_wrong {
+                true => held.len(),
+                false => found.complete.last().map_or(0, |row| row.end),
+            };
+            if end > 0 || ended {
+                let piece = held.split_to(end);
+                return Ok((self.rows_of(&piece).await?, ended));
+            }
+            // One row longer than the piece: it is looked at again when there is twice as much.
+            wanted = held.len().saturating_mul(2);
+        }
+    }
+
+    async fn rows_of(&self, text: &[u8]) -> Result<Vec<RecordBatch>, Error> {
+        match self.constants(text) {
+            Ok(batches) => Ok(batches),
+            Err(unread) => self.row_by_row(text, unread).await,
+        }
+    }
+
+    fn constants(&self, text: &[u8]) -> Result<Vec<RecordBatch>, Error> {
+        read_constants(text, &self.shape.reader, &self.shape.types, &self.settings)
+    }
+
+    /// Some row is more than constants, or does not fit: `unread` is what was said of it.
+    async fn row_by_row(&self, text: &[u8], unread: Error) -> Result<Vec<RecordBatch>, Error> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut planned = Vec::new();
+        let found = rows(text);
+        if found.complete.is_empty() || found.rest.is_some() {
+            return Err(unread);
+        }
+        for row in found.complete {
+            match self.constants(&text[row.clone()]) {
+                Ok(batches) => match pieces.last_mut() {
+                    Some(Piece::Read(before)) => before.extend(batches),
+                    _ => pieces.push(Piece::Read(batches)),
+                },
+                Err(unread) => {
+                    let Ok(written) = std::str::from_utf8(&text[row]) else { return Err(unread) };
+                    let (mixed, more) = self.split_row(written, pieces.len(), &unread)?;
+                    planned.extend(more);
+                    pieces.push(Piece::Mixed(mixed));
+                }
+            }
+        }
+        for together in planned.chunks(PLANNED_TOGETHER_MAX) {
+            for (value, array) in together.iter().zip(self.evaluate(together).await?) {
+                if let Piece::Mixed(mixed) = &mut pieces[value.piece] {
+                    mixed.values[value.column] = Some(array);
+                }
+            }
+        }
+        let mut batches = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match piece {
+                Piece::Read(read) => batches.extend(read),
+                Piece::Mixed(mixed) => batches.push(self.whole_row(mixed)?),
+            }
+        }
+        let joined = concat_batches(&self.shape.reader, &batches);
+        joined.map(|batch| vec![batch]).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// The values of a row that are constants, and those that are more.
+    fn split_row<'a>(
+        &self,
+        written: &'a str,
+        piece: usize,
+        unread: &Error,
+    ) -> Result<(Mixed, Vec<Planned<'a>>), Error> {
+        let texts = values(written);
+        if texts.len() != self.shape.width() {
+            let message =
+                format!("{written} has {} value(s) for {} column(s)", texts.len(), self.shape.width());
+            return Err(Error::new(ErrorKind::Syntax, 62, message));
+        }
+        let (mut arrays, mut defaults, mut planned) =
+            (Vec::with_capacity(texts.len()), Vec::new(), Vec::new());
+        for (column, text) in texts.into_iter().enumerate() {
+            let constant = self.constant(column, text)?;
+            if constant.is_none() {
+                match text.eq_ignore_ascii_case("DEFAULT") {
+                    true => defaults.push(column),
+                    false => planned.push(Planned { piece, column, text, unread: unread.clone() }),
+                }
+            }
+            arrays.push(constant);
+        }
+        Ok((Mixed { values: arrays, defaults }, planned))
+    }
+
+    /// A value alone, if it is a constant of its column's type.
+    fn constant(&self, column: usize, text: &str) -> Result<Option<ArrayRef>, Error> {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(&self.shape.reader.fields()[column])]));
+        let types = std::slice::from_ref(&self.shape.types[column]);
+        let is_decimal = matches!(types[0].value_type(), ColumnType::Decimal { .. });
+        match read_constants(format!("({text})").as_bytes(), &schema, types, &self.settings) {
+            Ok(read) => Ok(match &read[..] {
+                [batch] if batch.num_rows() == 1 => Some(Arc::clone(batch.column(0))),
+                _ => None,
+            }),
+            // As an expression it would be a Float64, and lose the digits that do not fit.
+            Err(error) if is_decimal && error.code == ARGUMENT_OUT_OF_BOUND => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Expressions by one query, or one by one where that fails, so that the first wrong one is named.
+    async fn evaluate(&self, together: &[Planned<'_>]) -> Result<Vec<ArrayRef>, Error> {
+        if let Ok(arrays) = self.evaluate_at_once(together).await {
+            return Ok(arrays);
+        }
+        let mut arrays = Vec::with_capacity(together.len());
+        for value in together {
+            match self.evaluate_at_once(std::slice::from_ref(value)).await {
+                Ok(array) => arrays.extend(array),
+                Err(error) if error.kind == ErrorKind::Syntax => return Err(value.unread.clone()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(arrays)
+    }
+
+    async fn evaluate_at_once(&self, together: &[Planned<'_>]) -> Result<Vec<ArrayRef>, Error> {
+        let texts: Vec<&str> = together.iter().map(|value| value.text).collect();
+        // A line end, since a value may end with a comment.
+        let parsed = sql::parse_one(&format!("SELECT {}\n", texts.join("\n, ")))?;
+        let Statement::Query(query) = parsed.statement else {
+            return Err(Error::internal("VALUES did not parse as a query"));
+        };
+        let planned = plan(&self.context, &query, None).await?;
+        let physical = planned.physical().await?;
+        let batches = collect(physical, planned.state.task_ctx()).await?;
+        let row = match &batches[..] {
+            [row] if row.num_rows() == 1 && row.num_columns() == together.len() => row,
+            _ => {
+                let message = format!("{} is not one value", texts.join(", "));
+                return Err(Error::new(ErrorKind::Syntax, 62, message));
+            }
+        };
+        let cast = |(at, value): (usize, &Planned<'_>)| {
+            let target = self.target(value.column)?;
+            cast_into(row.column(at), &from_field(row.schema_ref().field(at)), target)
+        };
+        together.iter().enumerate().map(cast).collect()
+    }
+
+    /// The table's column that takes a row's value.
+    fn target(&self, column: usize) -> Result<&model::ColumnDef, Error> {
+        let name = self.shape.reader.field(column).name();
+        let target = self.shape.table.def.column(name);
+        target.ok_or_else(|| Error::internal(format!("column {name} is not in its table")))
+    }
+
+    fn whole_row(&self, mixed: Mixed) -> Result<RecordBatch, Error> {
+        let wrong = |e: arrow::error::ArrowError| Error::internal(e.to_string());
+        let known: BTreeMap<usize, ArrayRef> = mixed
+            .values
+            .into_iter()
+            .enumerate()
+            .filter_map(|(column, array)| Some((column, array?)))
+            .collect();
+        let schema = &self.shape.reader;
+        if mixed.defaults.is_empty() {
+            return RecordBatch::try_new(Arc::clone(schema), known.into_values().collect()).map_err(wrong);
+        }
+        // The columns that are left out become what an INSERT that does not list them would make of them.
+        let def = &self.shape.table.def;
+        let listed: Vec<String> = known.keys().map(|column| schema.field(*column).name().clone()).collect();
+        let given: Vec<usize> = known.keys().copied().collect();
+        let given = Arc::new(schema.project(&given).map_err(wrong)?);
+        let one = RecordBatchOptions::new().with_row_count(Some(1));
+        let row = RecordBatch::try_new_with_options(given, known.into_values().collect(), &one);
+        let row = row.map_err(wrong)?;
+        let tables = &self.context.database.tables;
+        let (_, defaults) = tables.compile_once(def, &|| self.context.statement_state())?;
+        let whole = Conform::new(def, Some(&listed), listed.len(), &defaults)?.apply(&row)?;
+        let columns = schema.fields().iter().map(|field| {
+            let column = whole.column_by_name(field.name());
+            column.cloned().ok_or_else(|| Error::internal(format!("no column {}", field.name())))
+        });
+        RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_, _>>()?).map_err(wrong)
+    }
+}
+
+/// The rows of `text` if they are constants, all of them: none is skipped.
+fn read_constants(
+    text: &[u8],
+    schema: &arrow::datatypes::SchemaRef,
+    types: &[ColumnType],
+    settings: &FormatSettings,
+) -> Result<Vec<RecordBatch>, Error> {
+    let strict;
+    let settings = match settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0 {
+        false => settings,
+        true => {
+            strict =
+                FormatSettings { allow_errors_num: 0, allow_errors_ratio_billionths: 0, ..settings.clone() };
+            &strict
+        }
+    };
+    let mut reader = formats::new_typed_reader(FormatKind::Values, Arc::clone(schema), types, settings)?;
+    let mut batches = Vec::new();
+    reader.read(text, true, &mut batches)?;
+    Ok(batches)
+}
