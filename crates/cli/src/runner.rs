@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use engine::{BodyStream, Database, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session};
-use formats::{FormatSettings, OutputStats, new_writer};
+use engine::{
+    BodyStream, Database, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session, Telling,
+};
+use formats::{FormatSettings, new_writer};
 use futures::StreamExt;
 use host::{Clock, Host};
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -178,8 +180,19 @@ impl Runner {
         writer.start(&outcome.schema, &mut out).map_err(unwritable)?;
         sink.head(&out)?;
         out.clear();
-        while let Some(batch) = watch.next(&mut outcome).await {
-            let batch = batch?;
+        let mut telling = Telling::new(kind, &settings).await;
+        loop {
+            let batch = tokio::select! {
+                biased;
+                () = telling.due() => {
+                    writer.progress(&outcome.progress.told(watch.elapsed()), &mut out);
+                    sink.write(&out)?;
+                    out.clear();
+                    continue;
+                }
+                batch = watch.next(&mut outcome) => batch,
+            };
+            let Some(batch) = batch.transpose()? else { break };
             rows += batch.num_rows() as u64;
             writer.write(&batch, &mut out).map_err(unwritable)?;
             if !out.is_empty() {
@@ -188,13 +201,7 @@ impl Runner {
                 out.clear();
             }
         }
-        let stats = OutputStats {
-            rows_read: outcome.progress.read_rows(),
-            bytes_read: outcome.progress.read_bytes(),
-            elapsed: watch.elapsed(),
-            ..OutputStats::default()
-        };
-        writer.finish(&stats, &mut out).map_err(unwritable)?;
+        writer.finish(&outcome.progress.told(watch.elapsed()), &mut out).map_err(unwritable)?;
         watch.line.wipe();
         sink.write(&out)?;
         sink.finish()?;

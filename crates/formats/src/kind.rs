@@ -32,6 +32,10 @@ pub enum FormatKind {
     JsonCompactStringsEachRow,
     JsonCompactStringsEachRowWithNames,
     JsonCompactStringsEachRowWithNamesAndTypes,
+    JsonEachRowWithProgress,
+    JsonStringsEachRowWithProgress,
+    JsonCompactEachRowWithProgress,
+    JsonCompactStringsEachRowWithProgress,
     CustomSeparated,
     CustomSeparatedWithNames,
     CustomSeparatedWithNamesAndTypes,
@@ -162,6 +166,16 @@ const SPECS: &[Spec] = &[
         BOTH,
         &[],
     ),
+    spec(FormatKind::JsonEachRowWithProgress, "JSONEachRowWithProgress", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonStringsEachRowWithProgress, "JSONStringsEachRowWithProgress", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonCompactEachRowWithProgress, "JSONCompactEachRowWithProgress", &[], OUTPUT, &[]),
+    spec(
+        FormatKind::JsonCompactStringsEachRowWithProgress,
+        "JSONCompactStringsEachRowWithProgress",
+        &[],
+        OUTPUT,
+        &[],
+    ),
     spec(FormatKind::CustomSeparated, "CustomSeparated", &[], BOTH, &[]),
     spec(FormatKind::CustomSeparatedWithNames, "CustomSeparatedWithNames", &[], BOTH, &[]),
     spec(FormatKind::CustomSeparatedWithNamesAndTypes, "CustomSeparatedWithNamesAndTypes", &[], BOTH, &[]),
@@ -267,6 +281,18 @@ impl FormatKind {
         names || self.header_rows() != HeaderRows::None && self != F::RowBinaryWithNames
     }
 
+    /// Whether the rows stand among lines that tell how far the statement is.
+    pub fn tells_progress(self) -> bool {
+        use FormatKind as F;
+        matches!(
+            self,
+            F::JsonEachRowWithProgress
+                | F::JsonStringsEachRowWithProgress
+                | F::JsonCompactEachRowWithProgress
+                | F::JsonCompactStringsEachRowWithProgress
+        )
+    }
+
     /// MIME type of the written bytes, as ClickHouse's HTTP interface names it.
     pub fn content_type(self) -> &'static str {
         use FormatKind as F;
@@ -283,6 +309,7 @@ impl FormatKind {
             F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {
                 "application/x-ndjson; charset=UTF-8"
             }
+            telling if telling.tells_progress() => "application/json; charset=UTF-8",
             json if json.of_plain_values() != json => "application/x-ndjson; charset=UTF-8",
             F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
                 "text/tab-separated-values; charset=UTF-8"

@@ -5,6 +5,8 @@
 
 mod text_rules;
 
+use std::time::Duration;
+
 use crate::number;
 pub use text_rules::{CustomText, DelimitedReading, EscapingRule, Guessing, JsonReading};
 
@@ -83,6 +85,8 @@ pub struct FormatSettings {
     pub json_array_of_rows: bool,
     /// JSON documents end with what the statement read.
     pub write_statistics: bool,
+    /// Time between two lines of progress in the formats that tell it.
+    pub progress_every: Duration,
     pub decimal_trailing_zeros: bool,
     pub bool_true: String,
     pub bool_false: String,
@@ -193,6 +197,7 @@ impl Default for FormatSettings {
             json_named_tuples_as_objects: true,
             json_array_of_rows: false,
             write_statistics: true,
+            progress_every: Duration::from_millis(100),
             decimal_trailing_zeros: false,
             bool_true: "true".to_owned(),
             bool_false: "false".to_owned(),
@@ -351,6 +356,9 @@ impl FormatSettings {
         lookup.flag("output_format_json_named_tuples_as_objects", &mut self.json_named_tuples_as_objects);
         lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
         lookup.flag("output_format_write_statistics", &mut self.write_statistics);
+        if let Some(micros) = (lookup.0)("interactive_delay").and_then(|text| text.trim().parse().ok()) {
+            self.progress_every = Duration::from_micros(micros);
+        }
         lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_trailing_zeros);
         lookup.text("bool_true_representation", &mut self.bool_true);
         lookup.text("bool_false_representation", &mut self.bool_false);

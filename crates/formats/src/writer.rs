@@ -28,6 +28,8 @@ mod pretty;
 
 mod totals;
 
+mod json_progress;
+
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -45,6 +47,8 @@ use crate::text::ColumnText;
 pub struct OutputStats {
     pub rows_read: u64,
     pub bytes_read: u64,
+    /// Rows that will have been read, as far as known; 0 when nothing is.
+    pub rows_total: u64,
     pub elapsed: Duration,
     /// Rows there were before LIMIT cut them, when that is known.
     pub rows_before_limit: Option<u64>,
@@ -57,6 +61,9 @@ pub trait RowWriter: Send {
 
     /// Appends the rows of a batch, or keeps them for later.
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError>;
+
+    /// Appends how far the statement is, in the formats that tell it ([`FormatKind::tells_progress`]).
+    fn progress(&mut self, _: &OutputStats, _: &mut Vec<u8>) {}
 
     /// Appends everything still held back and what stands behind the rows.
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError>;
@@ -80,6 +87,8 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
     let json = |layout| Box::new(json::JsonWriter::new(layout, settings));
     let by_columns = |frame| Box::new(json_columns::JsonColumnsWriter::new(frame, settings));
     let rows = |layout| Box::new(json::JsonRowsWriter::new(layout, header, settings));
+    let telling =
+        |rows: json::JsonRowsWriter| Box::new(json_progress::JsonProgressWriter::new(rows, settings));
     let pretty = |grid| Box::new(pretty::PrettyWriter::new(grid, settings.clone()));
     let plain = |grid| {
         let settings = FormatSettings { pretty_color: Some(false), ..settings.clone() };
@@ -112,6 +121,10 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::JsonCompactStringsEachRow
         | F::JsonCompactStringsEachRowWithNames
         | F::JsonCompactStringsEachRowWithNamesAndTypes => Box::new(rows(json::Layout::Lists).of_strings()),
+        F::JsonEachRowWithProgress => telling(*rows(json::Layout::Objects)),
+        F::JsonStringsEachRowWithProgress => telling(rows(json::Layout::Objects).of_strings()),
+        F::JsonCompactEachRowWithProgress => telling(*rows(json::Layout::Lists)),
+        F::JsonCompactStringsEachRowWithProgress => telling(rows(json::Layout::Lists).of_strings()),
         F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes => {
             Box::new(custom::CustomWriter::new(header, settings))
         }

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request};
-use formats::{FormatSettings, OutputStats, RowWriter, new_writer};
+use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
+use formats::{FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
 use http::Response;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -121,6 +121,7 @@ struct Making {
     writer: Box<dyn RowWriter>,
     encoding: Encoding,
     raw: Vec<u8>,
+    telling: Telling,
 }
 
 impl Making {
@@ -161,7 +162,8 @@ impl Answer {
             ..(*outcome.format_settings).clone()
         };
         let writer = new_writer(kind, &settings).map_err(unwritable)?;
-        let mut making = Making { writer, encoding, raw: Vec::new() };
+        let telling = Telling::new(kind, &settings).await;
+        let mut making = Making { writer, encoding, raw: Vec::new(), telling };
         let mut held = Spool::new();
         let ended = self.give_rows(&mut outcome, &mut making, wanted, &mut held).await;
         drop(outcome);
@@ -191,11 +193,14 @@ impl Answer {
         loop {
             let batch = tokio::select! {
                 biased;
+                () = making.telling.due() => {
+                    self.tell(&mut out, making, wanted, held).await?;
+                    continue;
+                }
                 batch = outcome.stream.next() => batch,
                 () = self.client.gone() => return Err(Error::cancelled()),
             };
-            let Some(batch) = batch else { break };
-            let batch = batch?;
+            let Some(batch) = batch.transpose()? else { break };
             self.ended.result_rows += batch.num_rows() as u64;
             making.writer.write(&batch, &mut making.raw).map_err(unwritable)?;
             drop(batch);
@@ -203,22 +208,44 @@ impl Answer {
             if let Client::Reads(_) = self.client {
                 making.encoding.flush(&mut out);
             }
-            self.hand_on(&mut out, held, wanted).await?;
+            self.hand_on(&mut out, held, wanted, wanted.held_bytes).await?;
         }
-        let stats = OutputStats {
-            rows_read: self.progress.read_rows(),
-            bytes_read: self.progress.read_bytes(),
-            elapsed: self.door.host.clock.monotonic().saturating_sub(self.head.started()),
-            ..OutputStats::default()
-        };
+        let stats = self.progress.told(self.elapsed());
         making.writer.finish(&stats, &mut making.raw).map_err(unwritable)?;
         self.ended.result_bytes += making.encode(&mut out)?;
         making.encoding.finish(&mut out)?;
         held_or_sent(self, &mut out, held).await
     }
 
-    /// Holds bytes back, or sends them when enough are held.
-    async fn hand_on(&mut self, out: &mut Vec<u8>, held: &mut Spool, wanted: &Wanted) -> Result<(), Error> {
+    /// Sends how far the statement is, and with it all that was held back: news of what is over are none.
+    async fn tell(
+        &mut self,
+        out: &mut Vec<u8>,
+        making: &mut Making,
+        wanted: &Wanted,
+        held: &mut Spool,
+    ) -> Result<(), Error> {
+        making.writer.progress(&self.progress.told(self.elapsed()), &mut making.raw);
+        if making.raw.is_empty() {
+            return Ok(());
+        }
+        self.ended.result_bytes += making.encode(out)?;
+        making.encoding.flush(out);
+        self.hand_on(out, held, wanted, 0).await
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.door.host.clock.monotonic().saturating_sub(self.head.started())
+    }
+
+    /// Holds bytes back, or sends them when so many are held.
+    async fn hand_on(
+        &mut self,
+        out: &mut Vec<u8>,
+        held: &mut Spool,
+        wanted: &Wanted,
+        enough: usize,
+    ) -> Result<(), Error> {
         held_or_sent(self, out, held).await?;
         let Client::Waits(_) = self.client else { return Ok(()) };
         if wanted.waits {
@@ -229,7 +256,7 @@ impl Answer {
             return Ok(());
         }
         let share = (HELD_BY_ALL_MAX / self.door.gate.busy().max(1)).max(HELD_MIN);
-        if held.in_memory() >= wanted.held_bytes.min(share) {
+        if held.in_memory() >= enough.min(share) {
             let (pieces, body) = Body::coming(None);
             self.send_head(body);
             self.client = Client::Reads(pieces);

@@ -112,6 +112,8 @@ async function formats() {
   equal("JSONCompactEachRowWithNamesAndTypes", (await json("JSONCompactEachRowWithNamesAndTypes")).slice(1, 2), [["UInt64", "String"]]);
   equal("JSONStringsEachRow", (await json("JSONStringsEachRow"))[1], { n: "1", s: "1" });
   equal("JSONObjectEachRow", (await json("JSONObjectEachRow")).row_1, { n: "0", s: "0" });
+  const progress = await json("JSONEachRowWithProgress");
+  equal("JSONEachRowWithProgress", progress.filter((line) => line.row).length, 3);
   for (const [format, text] of [
     ["CSV", '0,"0"\n1,"1"\n2,"2"\n'], ["CSVWithNames", '"n","s"\n0,"0"\n1,"1"\n2,"2"\n'],
     ["CSVWithNamesAndTypes", '"n","s"\n"UInt64","String"\n0,"0"\n1,"1"\n2,"2"\n'], ["TabSeparated", "0\t0\n1\t1\n2\t2\n"],

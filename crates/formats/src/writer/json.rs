@@ -216,6 +216,40 @@ impl JsonRowsWriter {
         Self { strings: true, ..self }
     }
 
+    /// Takes names and types.
+    pub(super) fn take_columns(&mut self, schema: &SchemaRef) -> &Columns {
+        self.columns = Columns::of(schema);
+        self.keys = self.columns.names.iter().map(|name| string(name, &self.settings)).collect();
+        &self.columns
+    }
+
+    pub(super) fn open(&self, batch: &RecordBatch) -> Result<Vec<ColumnText>, FormatError> {
+        self.columns.open(batch, &self.settings)
+    }
+
+    /// One row without anything around it.
+    pub(super) fn write_row(&mut self, columns: &mut [ColumnText], row: usize, out: &mut Vec<u8>) {
+        let (strings, slashes) = (self.strings, self.settings.json_escape_forward_slashes);
+        let scratch = &mut self.scratch;
+        let mut value = |column: &mut ColumnText, out: &mut Vec<u8>| match strings {
+            true => quoted(column, row, slashes, scratch, out),
+            false => column.write(row, Style::Json, out),
+        };
+        if self.layout == Layout::Lists {
+            return list_row(columns, out, value);
+        }
+        out.push(b'{');
+        for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(key);
+            out.push(b':');
+            value(column, out);
+        }
+        out.push(b'}');
+    }
+
     fn separator(&mut self, out: &mut Vec<u8>) {
         if self.settings.json_array_of_rows {
             out.extend_from_slice(if self.any_row { b",\n" } else { b"\n" });
@@ -232,8 +266,7 @@ impl JsonRowsWriter {
 
 impl RowWriter for JsonRowsWriter {
     fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
-        self.columns = Columns::of(schema);
-        self.keys = self.columns.names.iter().map(|name| string(name, &self.settings)).collect();
+        self.take_columns(schema);
         if self.settings.json_array_of_rows {
             out.push(b'[');
         }
@@ -249,33 +282,12 @@ impl RowWriter for JsonRowsWriter {
     }
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
-        let mut columns = self.columns.open(batch, &self.settings)?;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let (strings, slashes) = (self.strings, self.settings.json_escape_forward_slashes);
-        let mut value = |column: &mut ColumnText, row: usize, out: &mut Vec<u8>| match strings {
-            true => quoted(column, row, slashes, &mut scratch, out),
-            false => column.write(row, Style::Json, out),
-        };
+        let mut columns = self.open(batch)?;
         for row in 0..batch.num_rows() {
             self.separator(out);
-            match self.layout {
-                Layout::Lists => list_row(&mut columns, out, |column, out| value(column, row, out)),
-                Layout::Objects => {
-                    out.push(b'{');
-                    for (at, (column, key)) in columns.iter_mut().zip(&self.keys).enumerate() {
-                        if at > 0 {
-                            out.push(b',');
-                        }
-                        out.extend_from_slice(key);
-                        out.push(b':');
-                        value(column, row, out);
-                    }
-                    out.push(b'}');
-                }
-            }
+            self.write_row(&mut columns, row, out);
             self.line_end(out);
         }
-        self.scratch = scratch;
         Ok(())
     }
 

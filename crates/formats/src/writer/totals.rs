@@ -18,7 +18,7 @@ pub fn is_totals(batch: &RecordBatch) -> bool {
     batch.schema_ref().metadata().contains_key(TOTALS_KEY)
 }
 
-/// A writer that never sees totals, and what they need.
+/// A writer that sees totals only where they are rows behind the others, and what they need.
 pub(super) struct TotalsWriter {
     kind: FormatKind,
     rows: Box<dyn RowWriter>,
@@ -58,6 +58,10 @@ impl RowWriter for TotalsWriter {
         self.rows.write(batch, out)
     }
 
+    fn progress(&mut self, stats: &OutputStats, out: &mut Vec<u8>) {
+        self.rows.progress(stats, out);
+    }
+
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
         use FormatKind as F;
         let Some(totals) = self.totals.take().filter(|totals| totals.num_rows() > 0) else {
@@ -76,6 +80,10 @@ impl RowWriter for TotalsWriter {
             | F::TabSeparatedRawWithNames
             | F::TabSeparatedRawWithNamesAndTypes => {
                 out.extend_from_slice(if self.settings.tsv_output_crlf { b"\r\n" } else { b"\n" });
+                self.rows.write(&totals, out)?;
+                self.rows.finish(stats, out)
+            }
+            kind if kind.tells_progress() => {
                 self.rows.write(&totals, out)?;
                 self.rows.finish(stats, out)
             }

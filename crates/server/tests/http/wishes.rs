@@ -48,6 +48,36 @@ fn the_summary_counts_rows_wherever_they_are_read() {
     }
 }
 
+/// The numbers of the lines of progress, and every other line.
+fn told(answer: &Answer) -> (Vec<u64>, Vec<String>) {
+    let (mut rows, mut others) = (vec![], vec![]);
+    for line in answer.text().lines() {
+        match line.strip_prefix("{\"progress\":{\"read_rows\":\"") {
+            Some(rest) => rows.push(rest.split_once('"').unwrap().0.parse().unwrap()),
+            None => others.push(line.to_owned()),
+        }
+    }
+    (rows, others)
+}
+
+#[test]
+fn progress_is_told_among_the_rows() {
+    let running = start();
+    let sql = "SELECT count() AS c FROM numbers(3000000) WHERE cityHash64(number) > 0 FORMAT JSONEachRowWithProgress";
+    let lines = ["{\"meta\":[{\"name\":\"c\",\"type\":\"UInt64\"}]}", "{\"row\":{\"c\":3000000}}"];
+    for target in ["/?interactive_delay=1000", "/?interactive_delay=1000&wait_end_of_query=1"] {
+        let answer = running.post(target, sql);
+        let (rows, others) = told(&answer);
+        assert_eq!(others, lines, "{target}");
+        assert!(rows.len() > 2 && rows.is_sorted_by(|a, b| a < b), "{target}: {rows:?}");
+        assert_eq!(rows.last(), Some(&3_000_000), "{target}");
+        assert_eq!(answer.header("content-length").is_some(), target.contains("wait"), "{target}");
+        assert_eq!(answer.header("content-type"), Some("application/json; charset=UTF-8"));
+    }
+    let (rows, others) = told(&running.post("/", "SELECT 1 AS c WHERE 0 FORMAT JSONEachRowWithProgress"));
+    assert_eq!((rows, others.len()), (vec![], 1));
+}
+
 #[test]
 fn a_parquet_file_is_a_body() {
     let running = start();

@@ -77,7 +77,7 @@ network_compression_method      Text, "LZ4", NoEffect, "Compression between clie
 extremes                        Bool, "0", NoEffect, "Whether minima and maxima of the result are computed.";
 totals_mode                     Text, "after_having_exclusive", NoEffect, "What WITH TOTALS counts.";
 distributed_product_mode        Text, "deny", NoEffect, "How subqueries over distributed tables are read.";
-interactive_delay               UInt64, "100000", NoEffect, "Microseconds between progress packets.";
+interactive_delay               UInt64, "100000", Obeyed, "Microseconds between lines of progress in formats that have them.";
 connect_timeout                 Seconds, "10", NoEffect, "Seconds to wait for a connection.";
 receive_timeout                 Seconds, "300", NoEffect, "Seconds to wait for data from the client.";
 send_timeout                    Seconds, "300", NoEffect, "Seconds to wait for the client to take data.";
