@@ -3,12 +3,13 @@
 //! Invariant: the same JSON as `Style::Json`, with line ends where ClickHouse's JSON format breaks: after every member
 //! of a map or tuple, and after every item of an array whose items are nested.
 
-use super::{ColumnText, Style, Values, range, write_key};
+use super::nested::{comma, range, write_key};
+use super::opening::Values;
+use super::{ColumnText, Style};
 use crate::print;
 
-/// Indentation of the JSON format and of tables.
+/// Indentation of the JSON format.
 pub(crate) const TABS: &[u8] = b"\t";
-pub(super) const SPACES: &[u8] = b"  ";
 
 /// Breaks the line and indents the next by `depth` units.
 fn line(depth: usize, unit: &[u8], out: &mut Vec<u8>) {
@@ -36,7 +37,7 @@ impl ColumnText {
                 out.push(b'[');
                 let first = items_range.start;
                 for at in items_range {
-                    super::comma(at > first, out);
+                    comma(at > first, out);
                     line(depth + 1, unit, out);
                     items.write_indented(at, depth + 1, unit, out);
                 }
@@ -51,7 +52,7 @@ impl ColumnText {
                 out.push(b'{');
                 let first = entries.start;
                 for at in entries {
-                    super::comma(at > first, out);
+                    comma(at > first, out);
                     line(depth + 1, unit, out);
                     write_key(keys, at, Style::Json, out);
                     out.extend_from_slice(b": ");
@@ -65,7 +66,7 @@ impl ColumnText {
                 let object = named && options.tuples_as_objects;
                 out.push(if object { b'{' } else { b'[' });
                 for (at, child) in children.iter_mut().enumerate() {
-                    super::comma(at > 0, out);
+                    comma(at > 0, out);
                     line(depth + 1, unit, out);
                     if object && let Some(name) = &names[at] {
                         print::json_string(name.as_bytes(), options.escape_slashes, out);
