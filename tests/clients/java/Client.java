@@ -178,7 +178,7 @@ public class Client {
             UUID.fromString("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), InetAddress.getByName("192.168.1.2"),
             InetAddress.getByName("2001:db8::8a2e:370:7334"), "low", "x", true, 7, "there", "often", "often", List.of(1L, 2L, 3L),
             Arrays.asList("a", null), List.of(List.of((byte) 1), List.of(), List.of((byte) -2, (byte) 3)),
-            Map.of("k", BigInteger.ONE, "l", BigInteger.TWO), Map.of("k", List.of("a", "b")), List.of(-1, "one"), List.of(1, "one"),
+            new TreeMap<>(Map.of("k", BigInteger.ONE, "l", BigInteger.TWO)), Map.of("k", List.of("a", "b")), List.of(-1, "one"), List.of(1, "one"),
             List.of(List.of(1, "one"), List.of(2, "two")));
         List<Object> second = Arrays.asList((byte) 127, (short) 32767, Integer.MAX_VALUE, Long.MAX_VALUE, one.shiftLeft(127).subtract(one),
             one.shiftLeft(255).subtract(one), 255, 65535, 4294967295L, one.shiftLeft(64).subtract(one), one.shiftLeft(128).subtract(one),
@@ -212,6 +212,8 @@ public class Client {
             equal("ping of the client below", client.ping(), true);
             client.loadServerInfo();
             equal("version of the server", client.getServerVersion().startsWith("2"), true);
+            // What loadServerInfo() keeps of the zone is a text, and getServerTimeZone() of this version casts it to a zone.
+            equal("time zone of the server", client.queryAll("SELECT timezone() AS zone").get(0).getString("zone"), "UTC");
         }
     }
 
@@ -260,6 +262,7 @@ public class Client {
             List<GenericRecord> records = client.queryAll("SELECT * FROM every_type ORDER BY u8");
             equal("records of the client below", records.size(), 2);
             equal("its big integers", records.get(1).getBigInteger("u64"), BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE));
+            equal("and of 256 bits", records.get(1).getBigInteger("u256"), BigInteger.ONE.shiftLeft(256).subtract(BigInteger.ONE));
         }
     }
 
@@ -331,6 +334,11 @@ public class Client {
                 }
             });
             equal("the connection lives after errors", one(connection, "SELECT 'yes'"), List.of("yes"));
+        }
+        // JDBC always asks for the first rows at once; the client below may wait for the end, and then reads the error itself.
+        try (var client = client(false)) {
+            raises("an error behind rows that were waited for", 153, "ivision",
+                () -> client.query(FAILS_LATE, new QuerySettings().waitEndOfQuery(true)).get().close());
         }
         raises("a wrong password", 516, "AUTHENTICATION_FAILED", () -> {
             try (Connection connection = connect("user", "nobody", "password", "wrong")) {

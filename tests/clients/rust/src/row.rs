@@ -1,6 +1,5 @@
 //! Two rows of every type, as the Rust client has them; `types.tsv` has them as text.
 
-use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use chrono::{DateTime, NaiveDate, Utc};
@@ -9,7 +8,8 @@ use clickhouse::types::{Int256, UInt256};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Decimals are their unscaled integers; the client has none of 256 bits, so `d76` is left to its default.
+/// Maps are lists of entries: a `HashMap` would send them in an order of its own. Decimals are their unscaled integers; the
+/// client has none of 256 bits, so `d76` is left to its default.
 #[derive(Debug, Clone, PartialEq, Row, Serialize, Deserialize)]
 pub struct EveryType {
     i8: i8,
@@ -58,8 +58,8 @@ pub struct EveryType {
     au: Vec<u32>,
     an: Vec<Option<String>>,
     aa: Vec<Vec<i8>>,
-    m: HashMap<String, u64>,
-    ma: HashMap<String, Vec<String>>,
+    m: Vec<(String, u64)>,
+    ma: Vec<(String, Vec<String>)>,
     t: (i32, String),
     tn: (u8, Option<String>),
     at: Vec<(u8, String)>,
@@ -130,8 +130,8 @@ fn ordinary() -> EveryType {
         au: vec![1, 2, 3],
         an: vec![Some("a".to_owned()), None],
         aa: vec![vec![1], vec![], vec![-2, 3]],
-        m: HashMap::from([("k".to_owned(), 1), ("l".to_owned(), 2)]),
-        ma: HashMap::from([("k".to_owned(), vec!["a".to_owned(), "b".to_owned()])]),
+        m: vec![("k".to_owned(), 1), ("l".to_owned(), 2)],
+        ma: vec![("k".to_owned(), vec!["a".to_owned(), "b".to_owned()])],
         t: (-1, "one".to_owned()),
         tn: (1, Some("one".to_owned())),
         at: vec![(1, "one".to_owned()), (2, "two".to_owned())],
@@ -178,8 +178,8 @@ fn extreme() -> EveryType {
         au: vec![],
         an: vec![],
         aa: vec![vec![]],
-        m: HashMap::new(),
-        ma: HashMap::new(),
+        m: vec![],
+        ma: vec![],
         t: (0, String::new()),
         tn: (2, None),
         at: vec![],
