@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Database, Request, Session};
-use formats::FormatKind;
+use formats::{FormatKind, OutputStats};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, QueryExpect, Record, Runner};
 
 /// One connection of a test file.
@@ -44,6 +44,10 @@ impl AsyncDB for Connection {
         for batch in &batches {
             writer.write(batch, &mut text).map_err(|error| StatementError(error.to_string()))?;
         }
+        // Totals stand behind an empty line: a row with one empty cell.
+        writer
+            .finish(&OutputStats::default(), &mut text)
+            .map_err(|error| StatementError(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| StatementError(error.to_string()))?;
         let cell = |cell: &str| if cell.is_empty() { "(empty)".to_owned() } else { cell.to_owned() };
         let rows = text.lines().map(|line| line.split('\t').map(cell).collect()).collect();
