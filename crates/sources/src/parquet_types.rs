@@ -6,34 +6,44 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use model::ColumnType;
-use model::type_arrow::from_field;
+use model::type_arrow::{from_field, to_field};
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
 
 use crate::error::{Result, SourceError};
 
 /// Name and type of every column, in the file's order.
 pub(crate) fn columns(footer: &ParquetMetaData, path: &str) -> Result<Vec<(String, ColumnType)>> {
     let schema = arrow_schema(footer, path)?;
-    let roots = footer.file_metadata().schema_descr().root_schema().get_fields();
-    Ok(schema
-        .fields()
-        .iter()
-        .zip(roots)
-        .map(|(field, root)| (field.name().clone(), column_type(field, root)))
-        .collect())
+    let mut leaves = footer.file_metadata().schema_descr().columns().iter();
+    let marked = schema.fields().iter().map(|field| marked_field(field, &mut leaves));
+    Ok(marked.map(|field| (field.name().clone(), from_field(&field))).collect())
 }
 
-fn column_type(field: &Field, root: &Type) -> ColumnType {
-    let plain = match root.get_basic_info().logical_type_ref() {
-        Some(LogicalType::Uuid) => ColumnType::Uuid,
-        _ => return from_field(field),
+/// The field with our type where Arrow's layout does not tell it: UUIDs, however deep. The leaves of both schemas come in the
+/// same order.
+fn marked_field<'a>(field: &FieldRef, leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::List(item) => DataType::List(marked_field(item, leaves)),
+        DataType::Map(entries, sorted) => DataType::Map(marked_field(entries, leaves), *sorted),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| marked_field(field, leaves)).collect::<Fields>())
+        }
+        _ => {
+            let leaf = leaves.next().and_then(|leaf| leaf.logical_type_ref());
+            if leaf != Some(&LogicalType::Uuid) {
+                return Arc::clone(field);
+            }
+            let plain = ColumnType::Uuid;
+            let marked = if field.is_nullable() { plain.nullable() } else { plain };
+            return Arc::new(to_field(field.name(), &marked));
+        }
     };
-    if field.is_nullable() { plain.nullable() } else { plain }
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
 /// The layout the decoder is asked for: views for text, bytes where the file does not promise UTF-8.
