@@ -275,7 +275,11 @@ impl Tally<'_> {
             }
             for (key, value) in &members {
                 let name = Self::texts(&[*key])?.pop().unwrap_or_default();
-                let guess = Guess::of(*value, self.source(), self.settings);
+                let mut guess = Guess::of(*value, self.source(), self.settings);
+                if self.kind == FormatKind::Tskv {
+                    // ClickHouse does not remember NULLs of this format.
+                    guess = guess.without_null();
+                }
                 let row = self.rows + 1;
                 match self.columns.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
@@ -297,7 +301,8 @@ impl Tally<'_> {
         let mut columns = Vec::with_capacity(self.columns.len());
         let is_json = self.source() == Source::Json;
         for (name, guess) in self.columns {
-            let incomplete = !is_json && guess.is_incomplete();
+            // Outside of JSON what is only NULL is text without NULLs, as in ClickHouse.
+            let incomplete = !is_json && (guess.is_unknown() || guess.is_incomplete());
             let guess = if incomplete { Guess::Type(ColumnType::String) } else { guess };
             let Some(column_type) = guess.into_type(self.settings) else {
                 let message = format!(
@@ -314,7 +319,7 @@ impl Tally<'_> {
 }
 
 fn no_text(guess: &Guess) -> bool {
-    !matches!(guess, Guess::Unknown | Guess::Type(ColumnType::String))
+    !guess.is_unknown() && !guess.is_text()
 }
 
 fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {

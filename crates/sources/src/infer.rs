@@ -19,7 +19,7 @@ use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge_settled};
 use crate::parquet_types;
 use crate::schema_key::SchemaKey;
-use crate::settings::{InferenceMode, Nullability};
+use crate::settings::InferenceMode;
 use crate::store::Store;
 use crate::wanted_types::{self, Hints};
 
@@ -173,13 +173,6 @@ impl Inference<'_> {
     }
 
     async fn text_columns(&self, file: &Arc<SourceFile>) -> Result<Vec<(String, ColumnType)>> {
-        if self.env.settings.inference.nullable == Nullability::Seen {
-            return Err(SourceError::unsupported(format!(
-                "schema_inference_make_columns_nullable = 2 for format {}",
-                self.format.name()
-            ))
-            .with_hint("0 makes no column Nullable, 1 and 3 make all of them Nullable"));
-        }
         let bytes_max = self.env.settings.inference_bytes_max;
         let mut bytes = SAMPLE_BYTES.min(bytes_max);
         loop {

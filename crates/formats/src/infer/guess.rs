@@ -8,7 +8,7 @@ use crate::cell::{Cell, Items, NotAList, Syntax, TextForm};
 use crate::date_text::{date, time};
 use crate::error::FormatError;
 use crate::number;
-use crate::settings::{FormatSettings, JsonReading};
+use crate::settings::{FormatSettings, InferNullable, JsonReading};
 
 /// What the cells are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,8 +22,10 @@ pub(super) enum Source {
 /// What is known of a column's type; never Nullable at the top.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Guess {
-    /// Only NULLs or nothing so far.
+    /// Nothing so far.
     Unknown,
+    /// NULLs among values of another kind, or only NULLs.
+    OrNull(Box<Guess>),
     /// Whole numbers: whether one is below zero, whether one is above the largest Int64.
     Whole {
         negative: bool,
@@ -54,7 +56,8 @@ impl Guess {
     pub(super) fn of(cell: Cell<'_>, source: Source, settings: &FormatSettings) -> Guess {
         let mut scratch = Vec::new();
         match cell.form {
-            TextForm::Null | TextForm::Default => Guess::Unknown,
+            TextForm::Null => Guess::null(),
+            TextForm::Default => Guess::Unknown,
             TextForm::Empty => STRING,
             TextForm::Json | TextForm::JsonPlain => Guess::json(cell.text, settings),
             TextForm::Literal => literal(cell.text, settings, 0).unwrap_or(STRING),
@@ -83,6 +86,34 @@ impl Guess {
         }
     }
 
+    fn null() -> Guess {
+        Guess::OrNull(Box::new(Guess::Unknown))
+    }
+
+    /// What the values are that are not NULL.
+    fn values(&self) -> &Guess {
+        match self {
+            Guess::OrNull(values) => values,
+            other => other,
+        }
+    }
+
+    pub(super) fn without_null(self) -> Guess {
+        match self {
+            Guess::OrNull(values) => *values,
+            other => other,
+        }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        *self.values() == STRING
+    }
+
+    /// Whether no value was seen.
+    pub(super) fn is_unknown(&self) -> bool {
+        *self.values() == Guess::Unknown
+    }
+
     pub(super) fn json(value: &[u8], settings: &FormatSettings) -> Guess {
         json(value, settings, 0).unwrap_or(STRING)
     }
@@ -102,7 +133,8 @@ impl Guess {
             return Err(differs(self));
         }
         let mine = std::mem::replace(self, Guess::Unknown);
-        let plain = |guess: &Guess| matches!(guess, Guess::Unknown | Guess::Whole { .. } | Guess::Type(_));
+        let plain =
+            |guess: &Guess| matches!(guess.values(), Guess::Unknown | Guess::Whole { .. } | Guess::Type(_));
         if plain(&mine) && plain(&other) {
             *self = joined(mine, other, true).unwrap_or(STRING);
             return Ok(());
@@ -114,13 +146,14 @@ impl Guess {
 
     /// Whether settings keep a column from holding both, although a type could.
     fn is_apart_from(&self, other: &Guess, allowed: JsonReading) -> bool {
+        let (mine, other) = (self.values(), other.values());
         let is_number = |guess: &Guess| {
             matches!(guess, Guess::Whole { .. } | Guess::Type(ColumnType::Int64 | ColumnType::Float64))
         };
-        let is_bool = *self == Guess::Type(ColumnType::Bool);
+        let is_bool = *mine == Guess::Type(ColumnType::Bool);
         is_bool && is_number(other) && !allowed.bools_as_numbers
             || is_bool && *other == STRING && !allowed.bools_as_strings
-            || is_number(self) && *other == STRING && !allowed.numbers_as_strings
+            || is_number(mine) && *other == STRING && !allowed.numbers_as_strings
     }
 
     fn name(&self) -> String {
@@ -128,7 +161,7 @@ impl Guess {
     }
 
     fn plain_type(self) -> Option<ColumnType> {
-        self.typed(false, true)
+        self.typed(InferNullable::Never, true)
     }
 
     /// The finished type; `None` for a column of NULLs when those may not become text.
@@ -138,18 +171,26 @@ impl Guess {
 
     /// Whether it is a list or map of which nobody knows what it holds; such text stays text outside of JSON.
     pub(super) fn is_incomplete(&self) -> bool {
-        let incomplete = |guess: &Guess| *guess == Guess::Unknown || guess.is_incomplete();
-        match self {
+        let incomplete = |guess: &Guess| guess.is_unknown() || guess.is_incomplete();
+        match self.values() {
             Guess::List(item) => incomplete(item),
             Guess::Pairs(key, value) => incomplete(key) || incomplete(value),
             _ => false,
         }
     }
 
-    fn typed(self, nullable: bool, incomplete_as_string: bool) -> Option<ColumnType> {
-        let finish = |column_type: ColumnType| if nullable { column_type.nullable() } else { column_type };
+    fn typed(self, nullable: InferNullable, incomplete_as_string: bool) -> Option<ColumnType> {
+        let has_null = matches!(self, Guess::OrNull(_));
+        let guess = self.without_null();
+        let finish = |column_type: ColumnType| match nullable {
+            InferNullable::Always => column_type.nullable(),
+            InferNullable::Seen if has_null => column_type.nullable(),
+            InferNullable::Seen | InferNullable::Never => column_type,
+        };
         let element = |guess: Guess| guess.typed(nullable, incomplete_as_string);
-        Some(match self {
+        Some(match guess {
+            // One alone is around values.
+            Guess::OrNull(_) => return None,
             Guess::Unknown if incomplete_as_string => finish(ColumnType::String),
             Guess::Unknown => return None,
             Guess::Whole { above: false, .. } => finish(ColumnType::Int64),
@@ -159,7 +200,7 @@ impl Guess {
             Guess::Type(column_type) => finish(column_type),
             Guess::List(item) => ColumnType::Array(Box::new(element(*item)?)),
             Guess::Pairs(key, value) => {
-                let key = key.typed(false, incomplete_as_string)?;
+                let key = key.typed(InferNullable::Never, incomplete_as_string)?;
                 ColumnType::Map(Box::new(key), Box::new(element(*value)?))
             }
             Guess::Tuple(items) => {
@@ -245,7 +286,7 @@ fn nested_text(text: &[u8], source: Source, settings: &FormatSettings) -> Option
         b'(' if source == Source::Csv => None,
         b'[' | b'{' | b'(' => match literal(text, settings, 0)? {
             // `[]` alone says nothing; it stays text like any other unknown.
-            Guess::List(item) if *item == Guess::Unknown => Some(Guess::List(item)),
+            Guess::List(item) if item.is_unknown() => Some(Guess::List(item)),
             other => Some(other),
         },
         _ => None,
@@ -258,7 +299,7 @@ fn literal(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess
         return None;
     }
     if syntax.cell(text).form == TextForm::Null {
-        return Some(Guess::Unknown);
+        return Some(Guess::null());
     }
     match text.first()? {
         b'[' => list(text, syntax, |item| literal(item, settings, depth + 1)),
@@ -313,7 +354,7 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
             let text = json_text(text).ok()?;
             Some(in_quotes(text.as_bytes(), settings.guessing.json_numbers_in_quotes, settings))
         }
-        b'n' if text == b"null" => Some(Guess::Unknown),
+        b'n' if text == b"null" => Some(Guess::null()),
         b't' | b'f' => Some(Guess::Type(ColumnType::Bool)),
         _ => {
             let float = || number::float::<f64>(text).is_ok().then_some(Guess::Type(ColumnType::Float64));
@@ -337,6 +378,8 @@ fn object(text: &[u8], settings: &FormatSettings, depth: usize) -> Result<Guess,
 /// `None` when the two have nothing in common but text.
 fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
     Some(match (a, b) {
+        (Guess::OrNull(a), Guess::OrNull(b)) => or_null(*a, *b, json)?,
+        (Guess::OrNull(a), b) | (b, Guess::OrNull(a)) => or_null(*a, b, json)?,
         (Guess::Unknown, other) | (other, Guess::Unknown) => other,
         (a, b) if a == b => a,
         (Guess::Whole { negative, above }, Guess::Whole { negative: n, above: a }) => {
@@ -375,6 +418,15 @@ fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
         (Guess::Type(ColumnType::String), _) | (_, Guess::Type(ColumnType::String)) => STRING,
         _ => return None,
     })
+}
+
+/// Of values with NULLs among them. Outside of JSON a column that becomes text because its values differ forgets them, as
+/// in ClickHouse.
+fn or_null(a: Guess, b: Guess, json: bool) -> Option<Guess> {
+    let is_text = |guess: &Guess| *guess == Guess::Unknown || *guess == STRING;
+    let forgets = !json && !(is_text(&a) && is_text(&b));
+    let both = joined(a, b, json)?;
+    Some(if forgets && both == STRING { both } else { Guess::OrNull(Box::new(both)) })
 }
 
 fn joined_types(a: ColumnType, b: ColumnType, json: bool) -> ColumnType {

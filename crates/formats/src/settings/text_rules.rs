@@ -14,6 +14,26 @@ pub enum EscapingRule {
     Raw,
 }
 
+/// Which inferred columns of a format without metadata become Nullable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InferNullable {
+    Never,
+    Always,
+    /// Those with a NULL in the sample.
+    Seen,
+}
+
+impl InferNullable {
+    /// `schema_inference_make_columns_nullable`, of which 3 goes by metadata where there is some.
+    pub(super) fn of(mode: &str) -> InferNullable {
+        match mode.trim().to_ascii_lowercase().as_str() {
+            "0" | "false" => InferNullable::Never,
+            "2" | "auto" => InferNullable::Seen,
+            _ => InferNullable::Always,
+        }
+    }
+}
+
 /// What stands around the fields of CustomSeparated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CustomText {

@@ -55,7 +55,7 @@ schema_inference_use_cache_for_s3 Bool, "1", Obeyed, "Whether inferred schemas o
 schema_inference_use_cache_for_file Bool, "1", Obeyed, "Whether inferred schemas of files are remembered.";
 schema_inference_cache_require_modification_time_for_url Bool, "1", NoEffect, "Whether a cached schema needs a time.";
 schema_inference_hints          Text, "", Obeyed, "Types of columns that are not inferred.";
-schema_inference_make_columns_nullable Text, "3", Obeyed, "Whether inferred columns are nullable: 0 no, 1 yes, 3 as metadata says.";
+schema_inference_make_columns_nullable Text, "3", Obeyed, "Whether inferred columns are nullable: 0 no, 1 yes, 2 or auto where metadata says so or a NULL is in the sample, 3 as metadata says, else yes.";
 column_names_for_schema_inference Text, "", Obeyed, "Names of columns of formats without names.";
 use_structure_from_insertion_table_in_table_functions UInt64, "2", Obeyed, "Whether text is read in the types of the table it goes to.";
 engine_file_skip_empty_files    Bool, "0", NoEffect, "Whether empty local files are passed over; s3_skip_empty_files decides.";
