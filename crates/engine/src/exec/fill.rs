@@ -19,6 +19,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, OrderingRequirements};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning,
@@ -50,7 +51,9 @@ pub(crate) struct FillExec {
 
 impl FillExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, plan: Plan) -> FillExec {
-        let ordering = input.output_ordering().cloned();
+        // What the sort was asked for: of what it gives, columns that are the same in all rows of a stream are left out.
+        let sort = input.downcast_ref::<SortExec>().map(|sort| sort.expr().clone());
+        let ordering = sort.or_else(|| input.output_ordering().cloned());
         FillExec::with_ordering(input, plan, ordering)
     }
 
