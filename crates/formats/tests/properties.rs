@@ -86,7 +86,8 @@ fn row() -> impl Strategy<Value = Row> {
         proptest::option::of(proptest::num::f64::NORMAL | proptest::num::f64::ZERO),
         text(),
         proptest::option::of(text()),
-        (-2_000_000_000_000_i64..8_000_000_000_000).prop_filter("an hour that comes once", comes_once),
+        // Until 2096: the tables that know which hour comes twice end in 2100, and summer time does not.
+        (-2_000_000_000_000_i64..4_000_000_000_000).prop_filter("an hour that comes once", comes_once),
         -10_i128.pow(29)..10_i128.pow(29),
         proptest::collection::vec(proptest::option::of(text()), 0..3),
         any::<bool>(),
