@@ -95,8 +95,6 @@ pub struct FormatSettings {
     pub infer_integers: bool,
     pub infer_dates: bool,
     pub infer_datetimes: bool,
-    /// Which columns of text become Nullable.
-    pub infer_nullable: InferNullable,
     pub infer_incomplete_as_string: bool,
     pub pretty_rows_max: usize,
     /// Columns cut a longer value, in columns of the terminal; not applied to a single value.
@@ -206,7 +204,6 @@ impl Default for FormatSettings {
             infer_integers: true,
             infer_dates: true,
             infer_datetimes: true,
-            infer_nullable: InferNullable::Always,
             infer_incomplete_as_string: true,
             pretty_rows_max: 1000,
             pretty_value_width_max: 10_000,
@@ -338,9 +335,6 @@ impl FormatSettings {
         lookup.flag("input_format_try_infer_integers", &mut self.infer_integers);
         lookup.flag("input_format_try_infer_dates", &mut self.infer_dates);
         lookup.flag("input_format_try_infer_datetimes", &mut self.infer_datetimes);
-        if let Some(mode) = (lookup.0)("schema_inference_make_columns_nullable") {
-            self.infer_nullable = InferNullable::of(&mode);
-        }
         lookup.flag(
             "input_format_json_infer_incomplete_types_as_strings",
             &mut self.infer_incomplete_as_string,

@@ -166,7 +166,7 @@ impl Guess {
 
     /// The finished type; `None` for a column of NULLs when those may not become text.
     pub(super) fn into_type(self, settings: &FormatSettings) -> Option<ColumnType> {
-        self.typed(settings.infer_nullable, settings.infer_incomplete_as_string)
+        self.typed(settings.guessing.nullable, settings.infer_incomplete_as_string)
     }
 
     /// Whether it is a list or map of which nobody knows what it holds; such text stays text outside of JSON.
@@ -424,9 +424,9 @@ fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
 /// in ClickHouse.
 fn or_null(a: Guess, b: Guess, json: bool) -> Option<Guess> {
     let is_text = |guess: &Guess| *guess == Guess::Unknown || *guess == STRING;
-    let forgets = !json && !(is_text(&a) && is_text(&b));
+    let remembers = json || is_text(&a) && is_text(&b);
     let both = joined(a, b, json)?;
-    Some(if forgets && both == STRING { both } else { Guess::OrNull(Box::new(both)) })
+    Some(if remembers || both != STRING { Guess::OrNull(Box::new(both)) } else { both })
 }
 
 fn joined_types(a: ColumnType, b: ColumnType, json: bool) -> ColumnType {

@@ -172,6 +172,8 @@ pub struct Guessing {
     pub exponents: bool,
     /// Times are DateTime64 even without a fraction.
     pub only_datetime64: bool,
+    /// Which columns become Nullable.
+    pub nullable: InferNullable,
 }
 
 impl Default for Guessing {
@@ -184,6 +186,7 @@ impl Default for Guessing {
             json_named_tuples: true,
             exponents: false,
             only_datetime64: false,
+            nullable: InferNullable::Always,
         }
     }
 }
@@ -197,5 +200,8 @@ impl Guessing {
         lookup.flag("input_format_json_try_infer_named_tuples_from_objects", &mut self.json_named_tuples);
         lookup.flag("input_format_try_infer_exponent_floats", &mut self.exponents);
         lookup.flag("input_format_try_infer_datetimes_only_datetime64", &mut self.only_datetime64);
+        if let Some(mode) = (lookup.0)("schema_inference_make_columns_nullable") {
+            self.nullable = InferNullable::of(&mode);
+        }
     }
 }
