@@ -107,6 +107,8 @@ def check_s3(checks, shell, server):
         return s3(path.replace("w/", "g/").replace("p/", "gp/").replace("big", "gbig"), form, *more).replace("s3(", "gcs(", 1)
 
     check_written(checks, shell, s3)
+    checks.answer("s3: tags, of which there are none", shell,
+                  f"SELECT _tags FROM {s3('w/ours.parquet', 'Parquet')} LIMIT 1", [["{}"]])
     checks.runs("s3: truncate on insert", shell,
                 f"INSERT INTO FUNCTION {s3('w/ours.parquet', 'Parquet')} SETTINGS s3_truncate_on_insert = 1 {ROWS.format(5)}")
     checks.answer("s3: the new object is there", shell, f"SELECT count() FROM {s3('w/ours.parquet', 'Parquet')}", [["5"]])

@@ -224,7 +224,7 @@ pub(crate) async fn resolve_tables(
         let table = open(context, &state.def, known).await?;
         let name = context.snapshot.state().table_name(state.def.id);
         let title = format!("table {name}: {}", shown_engine(&state.def));
-        let table = table.with_columns_named(|name| wanted.names.contains(name));
+        let table = table.with_columns_named(|name| wanted.names.contains(name)).with_tags().await?;
         resolved.add(external_name(&state.def), title, table);
     }
     Ok(())

@@ -157,9 +157,12 @@ async fn plan_once(
     let mut plans = Vec::with_capacity(asts.len());
     for ast in asts {
         let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
-        plans.push(state.statement_to_plan(statement).await.map_err(|error| {
-            refusing_tags(wanted, &resolved.sources, naming_the_database(context, error.into()))
-        }));
+        plans.push(
+            state
+                .statement_to_plan(statement)
+                .await
+                .map_err(|error| naming_the_database(context, error.into())),
+        );
     }
     let mut plans = plans.into_iter();
     let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
@@ -189,17 +192,6 @@ fn hidden_columns(context: &StatementContext, database: Option<&str>, table: &st
     use DefaultKind::{Alias, Materialized};
     let hidden = |column: &&ColumnDef| matches!(column.default, Some((Materialized | Alias, _)));
     state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
-}
-
-/// Virtual columns of ClickHouse's sources that ours do not have are refused as such.
-fn refusing_tags(wanted: &Wanted, sources: &[Arc<sources::ObjectTable>], error: Error) -> Error {
-    let missing = ["_tags", "_headers"].into_iter().find(|name| wanted.names.contains(*name));
-    match missing {
-        Some(name) if !sources.is_empty() && error.message.contains(name) => {
-            Error::unsupported(format!("virtual column {name}"))
-        }
-        _ => error,
-    }
 }
 
 /// A table may be missing because its database is.

@@ -76,7 +76,7 @@ pub(crate) async fn resolve_calls(
                 let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
                 let table = resolve_files(context, call, known, (files, types)).await?;
                 let title = masked_urls(&source_call(call).masked());
-                let table = table.with_columns_named(|name| wanted.names.contains(name));
+                let table = table.with_columns_named(|name| wanted.names.contains(name)).with_tags().await?;
                 resolved.add(call.placeholder.clone(), title, table);
             }
         }

@@ -1,5 +1,5 @@
-//! Columns that are no part of `*`: `_path`, `_file`, `_size`, `_time`, `_etag` of sources, partitions that a structure
-//! leaves out, MATERIALIZED ones of tables.
+//! Columns that are no part of `*`: `_path`, `_file`, `_size`, `_time`, `_etag`, `_tags`, `_headers` of sources, partitions
+//! that a structure leaves out, MATERIALIZED ones of tables.
 //!
 //! Invariant: a query that names no virtual column sees sources exactly as wide as their files.
 

@@ -12,6 +12,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use host::MemoryGrant;
 
 use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::facts::Pairs;
 use crate::file_filter::FileFilter;
 use crate::folders::narrow;
 use crate::glob::Glob;
@@ -38,6 +39,10 @@ pub struct SourceFile {
     pub bytes: u64,
     pub modified: Option<DateTime<Utc>>,
     pub etag: Option<String>,
+    /// Of a page: what its server said of it, in order of the names.
+    pub headers: Option<Arc<Pairs>>,
+    /// Of an object of a bucket, once they were asked for.
+    pub tags: Option<Arc<Pairs>>,
     /// Its content where the store's bytes are not what is read; `bytes` counts it.
     pub unwrapped: Option<Unwrapped>,
 }
@@ -73,6 +78,8 @@ impl SourceFile {
             bytes: object.bytes,
             modified: object.modified,
             etag: object.etag,
+            headers: None,
+            tags: None,
             unwrapped: None,
         }
     }

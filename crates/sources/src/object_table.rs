@@ -61,6 +61,7 @@ pub struct ObjectTable {
 }
 
 /// What all views of one source share.
+#[derive(Clone)]
 pub(crate) struct ObjectSource {
     pub env: SourceEnv,
     pub store: Arc<Store>,
@@ -76,6 +77,7 @@ pub(crate) struct ObjectSource {
 }
 
 mod matching;
+mod tags;
 
 impl fmt::Debug for ObjectTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,7 +112,10 @@ impl ObjectTable {
 
     fn with_columns(&self, columns: &[VirtualColumn], is_used: impl Fn(&str) -> bool) -> ObjectTable {
         let own = &self.source.columns;
-        let hidden = |column: &VirtualColumn| own.all.iter().any(|(name, _)| name == column.name());
+        let hidden = |column: &VirtualColumn| {
+            own.all.iter().any(|(name, _)| name == column.name())
+                || *column == VirtualColumn::Headers && self.source.store.pages.is_none()
+        };
         let virtual_columns: Vec<VirtualColumn> =
             columns.iter().copied().filter(|column| !hidden(column)).collect();
         let partitions = own.hidden_partitions.iter().filter(|column| is_used(&column.name)).cloned();

@@ -300,7 +300,18 @@ async fn look_at(store: &Arc<Store>, first: usize, page: WebPage, env: &SourceEn
         match store.head(&key).await {
             Ok(found) => {
                 let (bytes, modified, etag) = (found.bytes, found.modified, found.etag);
-                return Ok(SourceFile { key, path, file, bytes, modified, etag, unwrapped: None });
+                let headers = store.headers_of(&key).map(Arc::new);
+                return Ok(SourceFile {
+                    key,
+                    path,
+                    file,
+                    bytes,
+                    modified,
+                    etag,
+                    headers,
+                    tags: None,
+                    unwrapped: None,
+                });
             }
             // Which hosts may be asked is not for a choice to find out.
             Err(error) if error.code() == code::UNACCEPTABLE_URL => return Err(error),

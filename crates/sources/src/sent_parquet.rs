@@ -57,6 +57,8 @@ impl SentParquet {
             bytes: spool.bytes(),
             modified: None,
             etag: None,
+            headers: None,
+            tags: None,
             unwrapped: Some(Unwrapped { content: Arc::new(spool), granted: Arc::new(grant) }),
         };
         let reader = env.reader(&env.stores.local(), &Arc::new(file));

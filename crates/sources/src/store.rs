@@ -21,9 +21,11 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::attempts::{Attempts, Failure};
 use crate::download::{Arrived, Download};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::facts::Pairs;
 use crate::lane::RequestKind;
 use crate::odd_keys::{OddKeys, split, unmarked};
 use crate::store_errors::{read_error, store_error};
+use crate::tags::TagReader;
 use crate::verdict::Verdict;
 use crate::web_store::WebPages;
 
@@ -54,6 +56,8 @@ pub struct Store {
     pub(crate) odd_keys: Option<OddKeys>,
     /// Of `url()`: keys are numbers of pages.
     pub(crate) pages: Option<Arc<WebPages>>,
+    /// Of a bucket.
+    pub(crate) tags: Option<TagReader>,
     /// `?versionId=`.
     pub(crate) version: Option<String>,
     /// What `system.schema_inference_cache` calls the kind of store.
@@ -132,6 +136,26 @@ impl Store {
             Err(attempts.run(RequestKind::Get, show, ask).await.err().unwrap_or(error))
         };
         self.on_io("source head", head).await?.map(of_key)
+    }
+
+    /// The tags of one key of a bucket; `None` where there are no tags.
+    pub(crate) async fn tags_of(self: &Arc<Self>, key: &str) -> Result<Option<Pairs>> {
+        if self.tags.is_none() {
+            return Ok(None);
+        }
+        let (store, key) = (Arc::clone(self), key.to_owned());
+        let ask = async move {
+            let Some(reader) = &store.tags else { return Ok(None) };
+            let shown = store.shown(&key);
+            let show = |error: &object_store::Error| read_error(error, &shown, None);
+            store.attempts.run(RequestKind::Get, show, || reader.attempt(&key, &shown)).await.map(Some)
+        };
+        self.on_io("source tags", ask).await?
+    }
+
+    /// What the server of a page said of it when it was looked at.
+    pub(crate) fn headers_of(&self, key: &str) -> Option<Pairs> {
+        self.pages.as_ref()?.headers_of(key)
     }
 
     fn missing_file(&self, error: &object_store::Error, key: &str) -> SourceError {

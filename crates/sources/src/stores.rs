@@ -26,6 +26,7 @@ use crate::location::{BucketLocation, ContainerLocation};
 use crate::odd_keys::{OddKeys, in_url};
 use crate::settings::{SourceSettings, WebPolicy};
 use crate::store::Store;
+use crate::tags::TagReader;
 use crate::web_location::WebPage;
 use crate::web_store::WebPages;
 use crate::wire::WatchedConnector;
@@ -80,6 +81,7 @@ impl StoreCache {
             bucket: None,
             uploads: None,
             odd_keys: None,
+            tags: None,
             pages: None,
             version: None,
             storage: "File",
@@ -115,6 +117,9 @@ impl StoreCache {
             let has_token = credentials.key().is_some_and(|key| key.session_token.is_some());
             let connector = self.connector(policy, has_token || !bucket.headers.is_empty());
             let client = Arc::new(s3_client(bucket, None, credentials, &connector)?);
+            let options = bucket_options(bucket)?;
+            let tags = TagReader::new(bucket, credentials, &options, &connector)
+                .map_err(|_| no_client(&bucket.endpoint, &bucket.bucket))?;
             let (of_odd, secret) = (bucket.clone(), credentials.clone());
             let odd_keys = OddKeys::new(move |front| {
                 Ok(Arc::new(s3_client(&of_odd, Some(front), &secret, &connector)?))
@@ -124,6 +129,7 @@ impl StoreCache {
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
                 uploads: Some(client),
                 odd_keys: Some(odd_keys),
+                tags: Some(tags),
                 pages: None,
                 version: bucket.version.clone(),
                 storage: "S3",
@@ -152,6 +158,7 @@ impl StoreCache {
                 bucket: Some(Arc::clone(&client) as Arc<dyn PaginatedListStore>),
                 uploads: Some(client),
                 odd_keys: None,
+                tags: None,
                 pages: None,
                 version: None,
                 storage: "Azure",
@@ -187,6 +194,7 @@ impl StoreCache {
             bucket: None,
             uploads: None,
             odd_keys: None,
+            tags: None,
             pages: Some(pages),
             version: None,
             storage: "URL",
@@ -278,6 +286,10 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
+fn bucket_options(bucket: &BucketLocation) -> Result<ClientOptions> {
+    Ok(ClientOptions::new().with_allow_http(true).with_default_headers(header_map(&bucket.headers)?))
+}
+
 /// With a `front`, the client of keys that begin with it and a `/`.
 fn s3_client(
     bucket: &BucketLocation,
@@ -285,8 +297,7 @@ fn s3_client(
     credentials: &Credentials,
     connector: &WatchedConnector,
 ) -> Result<AmazonS3> {
-    let options =
-        ClientOptions::new().with_allow_http(true).with_default_headers(header_map(&bucket.headers)?);
+    let options = bucket_options(bucket)?;
     let address = match (front, bucket.virtual_host) {
         (None, _) => bucket.endpoint.clone(),
         (Some(front), true) => format!("{}/{}", bucket.endpoint, in_url(front)),

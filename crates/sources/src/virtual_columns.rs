@@ -1,18 +1,22 @@
-//! `_path`, `_file`, `_size`, `_time`, `_etag`, and partitions in paths: what is known of a row without reading its
-//! file. `_row_number` is the one that whoever reads the file has to count.
+//! `_path`, `_file`, `_size`, `_time`, `_etag`, `_tags`, `_headers`, and partitions in paths: what is known of a row without
+//! reading its file. `_row_number` is the one that whoever reads the file has to count.
 //!
 //! Invariant: a column of the file with the same name hides the virtual one; virtual columns are no part of `*`.
 //! Must not know: how rows are read.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use arrow::array::{Array, ArrayRef, Int64Array, MapArray, StringViewArray, StructArray};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use model::ColumnType;
-use model::type_arrow::to_field;
+use model::type_arrow::{to_data_type, to_field};
 
 use crate::conform::{Place, conform};
 use crate::error::{Result, SourceError};
+use crate::facts::Pairs;
 use crate::hive::{self, HiveColumn};
 use crate::listing::SourceFile;
 
@@ -23,18 +27,24 @@ pub enum VirtualColumn {
     Size,
     Time,
     Etag,
+    /// Of an object in a bucket; empty elsewhere.
+    Tags,
+    /// Of the answer that a page came with; only pages have it.
+    Headers,
     /// Of the row in its file, the first being 0.
     RowNumber,
 }
 
 impl VirtualColumn {
-    pub const ALL: [VirtualColumn; 6] = [
+    pub const ALL: [VirtualColumn; 8] = [
         VirtualColumn::Path,
         VirtualColumn::File,
         VirtualColumn::Size,
         VirtualColumn::Time,
         VirtualColumn::Etag,
+        VirtualColumn::Tags,
         VirtualColumn::RowNumber,
+        VirtualColumn::Headers,
     ];
 
     pub fn name(self) -> &'static str {
@@ -44,6 +54,8 @@ impl VirtualColumn {
             VirtualColumn::Size => "_size",
             VirtualColumn::Time => "_time",
             VirtualColumn::Etag => "_etag",
+            VirtualColumn::Tags => "_tags",
+            VirtualColumn::Headers => "_headers",
             VirtualColumn::RowNumber => "_row_number",
         }
     }
@@ -53,7 +65,12 @@ impl VirtualColumn {
     }
 
     pub fn column_type(self) -> ColumnType {
+        let low = || Box::new(ColumnType::LowCardinality(Box::new(ColumnType::String)));
         match self {
+            VirtualColumn::Tags => {
+                ColumnType::Map(Box::new(ColumnType::String), Box::new(ColumnType::String))
+            }
+            VirtualColumn::Headers => ColumnType::Map(low(), low()),
             VirtualColumn::Path | VirtualColumn::File | VirtualColumn::Etag => {
                 ColumnType::LowCardinality(Box::new(ColumnType::String))
             }
@@ -73,9 +90,35 @@ impl VirtualColumn {
                 ScalarValue::TimestampSecond(file.modified.map(|modified| modified.timestamp()), None)
             }
             VirtualColumn::Etag => ScalarValue::Utf8View(Some(file.etag.clone().unwrap_or_default())),
+            VirtualColumn::Tags => pairs(&self.column_type(), file.tags.as_deref()),
+            VirtualColumn::Headers => pairs(&self.column_type(), file.headers.as_deref()),
             VirtualColumn::RowNumber => ScalarValue::Int64(None),
         }
     }
+}
+
+/// One map of texts.
+fn pairs(map: &ColumnType, pairs: Option<&Pairs>) -> ScalarValue {
+    let of = |text: fn(&(String, String)) -> &str| -> ArrayRef {
+        Arc::new(StringViewArray::from_iter_values(pairs.into_iter().flatten().map(text)))
+    };
+    let columns = vec![of(|(name, _)| name), of(|(_, value)| value)];
+    let count = i32::try_from(columns[0].len()).unwrap_or(0);
+    let data_type = to_data_type(map);
+    let made = match &data_type {
+        DataType::Map(entries, sorted) => match entries.data_type() {
+            DataType::Struct(fields) => {
+                StructArray::try_new(fields.clone(), columns, None).and_then(|values| {
+                    let offsets = OffsetBuffer::new(vec![0, count].into());
+                    MapArray::try_new(Arc::clone(entries), offsets, values, None, *sorted)
+                })
+            }
+            other => Err(ArrowError::SchemaError(format!("a map of {other}"))),
+        },
+        other => Err(ArrowError::SchemaError(format!("{other} is no map"))),
+    };
+    // Both columns are as long as each other and of the map's types, so there is a map.
+    made.map_or(ScalarValue::Null, |map| ScalarValue::Map(Arc::new(map)))
 }
 
 /// A column that is not stored in files; but for row numbers it has one value in all rows of one.
@@ -135,8 +178,6 @@ impl FileColumn {
 
 #[cfg(test)]
 mod tests {
-    use model::type_arrow::to_data_type;
-
     use super::*;
 
     #[test]
@@ -148,6 +189,8 @@ mod tests {
             bytes: 7,
             modified: None,
             etag: None,
+            headers: None,
+            tags: None,
             unwrapped: None,
         };
         for column in VirtualColumn::ALL {
@@ -170,6 +213,8 @@ mod tests {
             bytes: 1,
             modified: None,
             etag: None,
+            headers: None,
+            tags: None,
             unwrapped: None,
         };
         for (path, type_name, shown) in [

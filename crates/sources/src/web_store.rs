@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 
 use crate::compression::{Compression, opened};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::facts::{Pairs, of_head};
 use crate::hosts::HostFilter;
 use crate::settings::WebPolicy;
 use crate::store_errors::no_connection;
@@ -36,6 +37,7 @@ struct Looked {
     bytes: u64,
     etag: Option<String>,
     modified: Option<DateTime<Utc>>,
+    headers: Pairs,
     /// The whole page, of a server that gives no ranges.
     whole: Option<Arc<Spool>>,
 }
@@ -79,6 +81,11 @@ impl WebPages {
         self.pages.get(key.parse::<usize>().ok()?)
     }
 
+    /// The head of the answer that a page was looked at with.
+    pub(crate) fn headers_of(&self, key: &str) -> Option<Pairs> {
+        Some(self.looked.lock().get(&key.parse::<usize>().ok()?)?.headers.clone())
+    }
+
     async fn look(&self, at: usize, page: &WebPage) -> Result<Looked> {
         if let Some(found) = self.looked.lock().get(&at) {
             return Ok(found.clone());
@@ -91,11 +98,16 @@ impl WebPages {
                 bytes,
                 etag: text(first.headers(), ETAG),
                 modified: modified(first.headers()),
+                headers: of_head(first.headers(), total),
                 whole: None,
             },
-            (StatusCode::RANGE_NOT_SATISFIABLE, _) => {
-                Looked { bytes: 0, etag: None, modified: modified(first.headers()), whole: None }
-            }
+            (StatusCode::RANGE_NOT_SATISFIABLE, _) => Looked {
+                bytes: 0,
+                etag: None,
+                modified: modified(first.headers()),
+                headers: of_head(first.headers(), Some(0)),
+                whole: None,
+            },
             (StatusCode::PARTIAL_CONTENT, _) => self.keep(page, None).await?,
             _ => self.keep(page, Some(first)).await?,
         };
@@ -112,11 +124,12 @@ impl WebPages {
                 None => self.ask(page, None).await?,
             };
             let (etag, modified) = (text(response.headers(), ETAG), modified(response.headers()));
+            let headers = of_head(response.headers(), None);
             match self.spool(page, response).await {
                 Ok(spool) => {
                     let whole = Some(Arc::new(spool));
                     let bytes = whole.as_ref().map_or(0, |spool| spool.bytes());
-                    return Ok(Looked { bytes, etag, modified, whole });
+                    return Ok(Looked { bytes, etag, modified, headers, whole });
                 }
                 Err(error) if error.kind() != SourceErrorKind::Unavailable || tried >= self.policy.tries => {
                     return Err(error);

@@ -31,6 +31,8 @@ mod posts;
 mod files;
 #[path = "reading/web.rs"]
 mod web;
+#[path = "reading/facts.rs"]
+mod facts;
 #[path = "reading/stores.rs"]
 mod stores;
 #[path = "reading/partitions.rs"]

@@ -20,9 +20,9 @@ use hyper_util::rt::TokioIo;
 use s3s::dto::{
     AbortMultipartUploadInput, AbortMultipartUploadOutput, CommonPrefix, CompleteMultipartUploadInput,
     CompleteMultipartUploadOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput, ETag,
-    ETagCondition, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, ListObjectsV2Input,
-    ListObjectsV2Output, Object, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp, UploadPartInput,
-    UploadPartOutput,
+    ETagCondition, GetObjectInput, GetObjectOutput, GetObjectTaggingInput, GetObjectTaggingOutput,
+    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Object, PutObjectInput,
+    PutObjectOutput, StreamingBlob, Tag, Timestamp, UploadPartInput, UploadPartOutput,
 };
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::validation::NameValidation;
@@ -333,6 +333,21 @@ impl S3 for Objects {
             body: Some(StreamingBlob::wrap(stream::iter([Ok::<_, std::io::Error>(body)]))),
             ..GetObjectOutput::default()
         }))
+    }
+
+    /// Every object is called so; one whose name has `bare` has no tags.
+    async fn get_object_tagging(
+        &self,
+        request: S3Request<GetObjectTaggingInput>,
+    ) -> S3Result<S3Response<GetObjectTaggingOutput>> {
+        let input = request.input;
+        self.object(&input.bucket, &input.key, None)?;
+        let tag = |key: &str, value: &str| Tag { key: Some(key.to_owned()), value: Some(value.to_owned()) };
+        let tag_set = match input.key.contains("bare") {
+            true => vec![],
+            false => vec![tag("of", &input.key), tag("a&b", "<1>")],
+        };
+        Ok(S3Response::new(GetObjectTaggingOutput { tag_set, version_id: None }))
     }
 
     async fn put_object(&self, request: S3Request<PutObjectInput>) -> S3Result<S3Response<PutObjectOutput>> {

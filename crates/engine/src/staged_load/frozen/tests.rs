@@ -13,6 +13,8 @@ fn file(name: &str, bytes: u64, etag: Option<&str>) -> Arc<SourceFile> {
         bytes,
         modified: None,
         etag: etag.map(str::to_owned),
+        headers: None,
+        tags: None,
         unwrapped: None,
     })
 }
