@@ -106,6 +106,14 @@ impl OutputEncoder {
         Ok(self.0.encode(bytes, out)?)
     }
 
+    /// Appends to `out` what a reader needs for all that was encoded so far.
+    ///
+    /// # Errors
+    /// As for [`OutputEncoder::encode`].
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        Ok(self.0.flush(out)?)
+    }
+
     /// Appends the end of the stream to `out`.
     ///
     /// # Errors

@@ -230,7 +230,7 @@ impl Answer {
             return Ok(());
         }
         self.ended.result_bytes += making.encode(out)?;
-        making.encoding.flush(out);
+        making.encoding.flush_all(out)?;
         self.hand_on(out, held, wanted, 0).await
     }
 

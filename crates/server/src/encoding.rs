@@ -114,6 +114,20 @@ impl Encoding {
         }
     }
 
+    /// As [`Encoding::flush`], also where it costs some of the compression.
+    ///
+    /// # Errors
+    /// The method's library failed.
+    pub(crate) fn flush_all(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Encoding::Http { encoder: Some(encoder), .. } => encoder.flush(out),
+            _ => {
+                self.flush(out);
+                Ok(())
+            }
+        }
+    }
+
     /// Appends the end.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {

@@ -111,6 +111,25 @@ impl Encoder {
         written.map_err(|error| failed(self.compression, &error))
     }
 
+    /// Appends to `out` all that a reader needs for what was encoded so far; of Snappy, whose blocks are whole, nothing. It
+    /// costs some of the compression.
+    ///
+    /// # Errors
+    /// As for [`Encoder::encode`].
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let flushed = match &mut self.stream {
+            Stream::None | Stream::Snappy(_) => Ok(()),
+            Stream::Gzip(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Deflate(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Zstd(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Lz4(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Xz(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Bzip2(encoder) => flush(encoder).map(|()| out.append(encoder.get_mut())),
+            Stream::Brotli(encoder) => flush(encoder.as_mut()).map(|()| out.append(encoder.get_mut())),
+        };
+        flushed.map_err(|error| failed(self.compression, &error))
+    }
+
     /// Ends the stream and appends its last bytes to `out`.
     ///
     /// # Errors
@@ -159,6 +178,10 @@ fn levels(compression: Compression) -> (i32, i32) {
 /// A vector takes every byte at once, so these never wait; were that to change, it is an error and not a lost byte.
 fn push(encoder: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
     encoder.write_all(bytes).now_or_never().unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
+}
+
+fn flush(encoder: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    encoder.flush().now_or_never().unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
 }
 
 fn end(encoder: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
