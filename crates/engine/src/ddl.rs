@@ -16,6 +16,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::outside;
 use crate::query::plan;
+use crate::row_expr::type_of;
 use crate::schemas_name::is_derived;
 use crate::temporary::is_temporary;
 use crate::views::refuse_view;
@@ -453,10 +454,8 @@ fn columns(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<Colum
                 return Err(Error::new(ErrorKind::BadInput, 36, message));
             }
             (Some(column_type), _) => column_type.clone(),
-            (None, Some(_)) => {
-                return Err(Error::unsupported("a column without a type")
-                    .with_hint(format!("give column {} a type", spec.name)));
-            }
+            // Its default says it, below.
+            (None, Some(_)) => ColumnType::Nothing,
         };
         if spec.codec.is_some() {
             context.warn(format!("CODEC of column {} is kept and has no effect", spec.name));
@@ -477,6 +476,9 @@ fn columns(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<Colum
     for index in 0..specs.len() {
         if let Some((kind, expression)) = &specs[index].default {
             let text = sql::stored_expr(expression, &columns)?;
+            if columns[index].column_type == ColumnType::Nothing {
+                columns[index].column_type = type_of(&context.statement_state()?, &columns, &text)?;
+            }
             columns[index].default = Some((*kind, text.into()));
         }
     }

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::ExprWithAlias;
 use functions::call::ArgType;
 use model::table_def::{column_id_of, parse_stored_column_name, stored_column_name};
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnId, ColumnType, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys};
+use model::{ColumnDef, ColumnId, ColumnType, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys};
 
 use crate::error::{Error, ErrorKind};
 
@@ -136,6 +136,16 @@ pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> R
     let expression =
         state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, columns)?;
     Ok(sql::typed_expression(expression, columns, state.config_options())?)
+}
+
+/// The type of a stored expression over those of `columns` whose own types are known.
+pub(crate) fn type_of(state: &SessionState, columns: &[ColumnDef], text: &str) -> Result<ColumnType, Error> {
+    let known = columns.iter().filter(|column| column.column_type != ColumnType::Nothing);
+    let fields: Vec<Field> =
+        known.map(|column| to_field(&stored_column_name(column.id), &column.column_type)).collect();
+    let known = DFSchema::try_from(Schema::new(fields))?;
+    let (_, field) = logical(state, &known, text)?.to_field(&known)?;
+    Ok(from_field(&field))
 }
 
 /// Compiles the keys of a table.

@@ -5,6 +5,7 @@
 
 pub mod ids;
 pub mod column_type;
+mod type_aliases;
 pub mod type_name;
 pub mod type_arrow;
 pub mod raw_text;

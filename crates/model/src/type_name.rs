@@ -8,6 +8,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::column_type::{ColumnType, EnumValues, TupleElement, is_interval_name};
+use crate::type_aliases;
 
 /// Deepest nesting of types accepted.
 const NESTING_MAX: usize = 64;
@@ -120,8 +121,10 @@ impl<'a> Reader<'a> {
         let name = self.word()?;
         let parsed = match plain(name) {
             Some(plain) => {
+                let plain = self.with_tail(name, plain);
                 self.ignored_length(name)?;
-                plain
+                // `INT(11) UNSIGNED`
+                self.with_tail(name, plain)
             }
             None => self.with_arguments(name)?,
         };
@@ -131,11 +134,52 @@ impl<'a> Reader<'a> {
 
     /// `VARCHAR(10)` and `INT(11)` carry a length that ClickHouse ignores; our own names take none.
     fn ignored_length(&mut self, name: &str) -> Result<(), TypeNameError> {
-        if ALIASES.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name)) && self.take('(') {
+        if type_aliases::plain(name).is_some() && self.take('(') {
             self.number::<u32>()?;
             self.expect(')', "expected )")?;
         }
         Ok(())
+    }
+
+    /// The type of an alias with the words that follow it: `BIGINT UNSIGNED`, `CHAR VARYING`, `DOUBLE PRECISION`.
+    fn with_tail(&mut self, name: &str, plain: ColumnType) -> ColumnType {
+        let is_integer =
+            !matches!(name.to_ascii_lowercase().as_str(), "signed" | "unsigned" | "bit" | "set" | "year");
+        let unsigned = match plain {
+            _ if !type_aliases::plain(name).is_some() => return plain,
+            ColumnType::Int8 => ColumnType::UInt8,
+            ColumnType::Int16 => ColumnType::UInt16,
+            ColumnType::Int32 => ColumnType::UInt32,
+            ColumnType::Int64 => ColumnType::UInt64,
+            ColumnType::Float64 => {
+                self.take_words("precision");
+                return plain;
+            }
+            ColumnType::String => {
+                let _ = type_aliases::TEXT_TAILS.iter().any(|tail| self.take_words(tail));
+                return plain;
+            }
+            _ => return plain,
+        };
+        match is_integer && !self.take_words("signed") && self.take_words("unsigned") {
+            true => unsigned,
+            false => plain,
+        }
+    }
+
+    /// Goes on behind these words, if they are next.
+    fn take_words(&mut self, words: &str) -> bool {
+        let before = self.at;
+        for word in words.split(' ') {
+            match self.word() {
+                Ok(found) if found.eq_ignore_ascii_case(word) => {}
+                _ => {
+                    self.at = before;
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     fn with_arguments(&mut self, name: &str) -> Result<ColumnType, TypeNameError> {
@@ -145,12 +189,16 @@ impl<'a> Reader<'a> {
                 Ok(ColumnType::DateTime { time_zone: self.zone()? })
             }
             ("DateTime64", _) => self.date_time64(),
-            (_, "decimal" | "dec" | "numeric") => self.decimal(),
+            (_, "decimal" | "dec" | "numeric" | "fixed") => self.decimal(),
             ("Decimal32", _) => self.decimal_of(9),
             ("Decimal64", _) => self.decimal_of(18),
             ("Decimal128", _) => self.decimal_of(38),
             ("Decimal256", _) => self.decimal_of(76),
             ("FixedString", _) => self.fixed_string(),
+            (_, "binary") if ["varying", "large object"].iter().any(|tail| self.take_words(tail)) => {
+                Ok(ColumnType::String)
+            }
+            (_, "binary") => self.fixed_string(),
             ("Enum8", _) => {
                 Ok(ColumnType::Enum8(Arc::new(self.enum_values(i16::from(i8::MIN), i16::from(i8::MAX))?)))
             }
@@ -312,27 +360,6 @@ fn arguments(type_name: &str, expected: &'static str) -> TypeNameError {
     TypeNameError::Arguments { type_name: type_name.to_owned(), expected }
 }
 
-/// SQL standard names, in any case, with the type ClickHouse gives them.
-const ALIASES: &[(&str, ColumnType)] = &[
-    ("tinyint", ColumnType::Int8),
-    ("smallint", ColumnType::Int16),
-    ("int", ColumnType::Int32),
-    ("integer", ColumnType::Int32),
-    ("bigint", ColumnType::Int64),
-    ("float", ColumnType::Float32),
-    ("real", ColumnType::Float32),
-    ("double", ColumnType::Float64),
-    ("text", ColumnType::String),
-    ("varchar", ColumnType::String),
-    ("char", ColumnType::String),
-    ("blob", ColumnType::String),
-    ("boolean", ColumnType::Bool),
-    ("bool", ColumnType::Bool),
-    ("date", ColumnType::Date),
-    ("inet4", ColumnType::Ipv4),
-    ("inet6", ColumnType::Ipv6),
-];
-
 fn plain(name: &str) -> Option<ColumnType> {
     let own = match name {
         "UInt8" => ColumnType::UInt8,
@@ -359,12 +386,7 @@ fn plain(name: &str) -> Option<ColumnType> {
             name: Some(interval.into()),
             column_type: ColumnType::Int64,
         }]),
-        _ => {
-            return ALIASES
-                .iter()
-                .find(|(alias, _)| alias.eq_ignore_ascii_case(name))
-                .map(|(_, t)| t.clone());
-        }
+        _ => return type_aliases::plain(name),
     };
     Some(own)
 }
@@ -419,6 +441,15 @@ mod tests {
             ("Decimal64(2)", "Decimal(18, 2)"),
             ("DateTime64", "DateTime64(3)"),
             ("TIMESTAMP", "DateTime"),
+            ("BIGINT UNSIGNED", "UInt64"),
+            ("int(11) unsigned", "UInt32"),
+            ("Nullable(TINYINT SIGNED)", "Nullable(Int8)"),
+            ("DOUBLE PRECISION", "Float64"),
+            ("NATIONAL CHARACTER VARYING(10)", "String"),
+            (
+                "Tuple(a BINARY LARGE OBJECT, b BINARY(3), c unsigned)",
+                "Tuple(a String, b FixedString(3), c UInt64)",
+            ),
             ("Enum('x', 'y')", "Enum8('x' = 1, 'y' = 2)"),
         ] {
             assert_eq!(parse(name).map(|t| t.to_string()), Ok(canonical.to_owned()), "{name}");
@@ -433,6 +464,7 @@ mod tests {
             ("DateTime64(10)", "type \"DateTime64\" needs a precision of 0 to 9"),
             ("Enum8('a' = 1, 'a' = 2)", "type \"Enum\" needs each name and each number once"),
             ("Nullable(Array(Int8))", "type \"Nullable\" needs a plain inner type"),
+            ("Int8 unsigned", "cannot read type \"Int8 unsigned\": unexpected text at byte 5"),
             ("Int8 x", "cannot read type \"Int8 x\": unexpected text at byte 5"),
         ] {
             assert_eq!(parse(name).map_err(|e| e.to_string()), Err(message.to_owned()));

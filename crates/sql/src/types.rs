@@ -24,22 +24,19 @@ pub(crate) fn read_type(parser: &mut Parser<'_>) -> Result<String, ParserError> 
 /// Marks a parser error as a problem of a type name, not of the grammar around it.
 pub(crate) const TYPE_PROBLEM: &str = "type: ";
 
-/// Second words of SQL type names made of two.
-const SECOND_TYPE_WORDS: &[(&str, &str)] = &[
-    ("DOUBLE", "PRECISION"),
-    ("CHARACTER", "VARYING"),
-    ("CHAR", "VARYING"),
-    ("INT", "SIGNED"),
-    ("INT", "UNSIGNED"),
-    ("BIGINT", "UNSIGNED"),
-    ("BIGINT", "SIGNED"),
-    ("SMALLINT", "UNSIGNED"),
-    ("SMALLINT", "SIGNED"),
-    ("TINYINT", "UNSIGNED"),
-    ("TINYINT", "SIGNED"),
-    ("INTEGER", "UNSIGNED"),
-    ("INTEGER", "SIGNED"),
-];
+/// Words behind the first of a type name of SQL's; the type itself knows which belong together.
+const LATER_TYPE_WORDS: [&str; 6] = ["PRECISION", "VARYING", "LARGE", "OBJECT", "SIGNED", "UNSIGNED"];
+
+/// Appends the words that go on with the name of a type.
+fn read_later_words(parser: &mut Parser<'_>, first: &Word, out: &mut String) {
+    while let Token::Word(next) = &parser.peek_token_ref().token
+        && (LATER_TYPE_WORDS.iter().any(|word| is(next, word))
+            || is(first, "NATIONAL") && (is(next, "CHAR") || is(next, "CHARACTER")))
+    {
+        *out = format!("{out} {}", next.value);
+        parser.advance_token();
+    }
+}
 
 fn read_type_text(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     let Token::Word(word) = parser.peek_token_ref().token.clone() else {
@@ -47,12 +44,7 @@ fn read_type_text(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     };
     parser.advance_token();
     let mut out = word.value.clone();
-    if let Token::Word(second) = &parser.peek_token_ref().token
-        && SECOND_TYPE_WORDS.iter().any(|(a, b)| is(&word, a) && is(second, b))
-    {
-        out = format!("{out} {}", second.value);
-        parser.advance_token();
-    }
+    read_later_words(parser, &word, &mut out);
     if parser.peek_token_ref().token != Token::LParen {
         return Ok(out);
     }
@@ -73,6 +65,7 @@ fn read_type_text(parser: &mut Parser<'_>) -> Result<String, ParserError> {
             other => out = format!("{out}{other}"),
         }
         if depth == 0 {
+            read_later_words(parser, &word, &mut out);
             return Ok(out);
         }
     }
