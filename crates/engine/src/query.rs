@@ -257,27 +257,63 @@ impl PlannedQuery {
     pub(crate) fn labelled(&self, schema: &Schema) -> SchemaRef {
         // With a `*` in the SELECT only the plan knows how many columns there are.
         let written = (self.labels.len() == schema.fields().len()).then_some(&self.labels);
-        let labels = written.cloned().unwrap_or_else(|| self.names_of_star(schema));
+        let labels = written.map_or_else(|| self.names_of_star(schema), |written| self.shown(written));
         let fields = schema.fields().iter().zip(&labels);
         let fields = fields.map(|(field, label)| to_field(label, &result_type(field)));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
-    /// Names of the columns of a `*`: a second one of a name shows its table.
+    /// Labels with the names of tables where these tell columns apart: of two tables that of the second, of more all.
+    fn shown(&self, labels: &[String]) -> Vec<String> {
+        let tables = joined_tables(&self.logical);
+        let is_shared = |table: &str, column: &str| {
+            let is_first = tables.len() == 2 && tables.first().is_some_and(|(first, _)| first == table);
+            let has = |(other, columns): &&(String, Vec<String>)| other != table && columns.iter().any(|c| c == column);
+            !is_first && tables.iter().any(|other| has(&other))
+        };
+        labels.iter().map(|label| sql::shown_name(label, is_shared)).collect()
+    }
+
+    /// Names of the columns of a `*`: a second one of a name shows its table; of three tables and more every one.
     fn names_of_star(&self, schema: &Schema) -> Vec<String> {
         let planned = self.logical.schema();
         let same = planned.fields().len() == schema.fields().len();
+        let tables: BTreeSet<&str> = planned.iter().filter_map(|(table, _)| table).map(|t| t.table()).collect();
         let mut names: Vec<String> = Vec::with_capacity(schema.fields().len());
+        let of = |field: &Field| sql::display_name(field.name()).to_owned();
         for (at, field) in schema.fields().iter().enumerate() {
-            let name = sql::display_name(field.name()).to_owned();
+            let name = of(field);
             let table = if same { planned.qualified_field(at).0 } else { None };
+            let others = if tables.len() > 2 { schema.fields().len() } else { at };
+            let is_shared =
+                schema.fields().iter().take(others).enumerate().any(|(other, field)| other != at && of(field) == name);
             names.push(match table {
-                Some(table) if names.contains(&name) => format!("{}.{name}", table.table()),
+                Some(table) if is_shared => format!("{}.{name}", table.table()),
                 _ => name,
             });
         }
         names
     }
+}
+
+/// The tables that the outermost SELECT joins, from left to right, with the names of their columns.
+fn joined_tables(plan: &LogicalPlan) -> Vec<(String, Vec<String>)> {
+    let mut tables: Vec<(String, Vec<String>)> = vec![];
+    // It cannot fail: nothing in it does.
+    let _ = plan.apply(|node| {
+        let is_table = matches!(node, LogicalPlan::SubqueryAlias(_) | LogicalPlan::TableScan(_));
+        if is_table {
+            for (table, field) in node.schema().iter() {
+                let Some(table) = table.map(|table| table.table()) else { continue };
+                match tables.iter_mut().find(|(known, _)| known == table) {
+                    Some((_, columns)) => columns.push(field.name().clone()),
+                    None => tables.push((table.to_owned(), vec![field.name().clone()])),
+                }
+            }
+        }
+        Ok(if is_table { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue })
+    });
+    tables
 }
 
 /// The type of a result column. What DataFusion itself computes as a truth value is ClickHouse's UInt8; only a column

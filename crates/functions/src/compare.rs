@@ -195,7 +195,7 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
             return Ok(None);
         }
         let plain = |t: &ColumnType| if *t == ColumnType::Bool { ColumnType::UInt8 } else { t.clone() };
-        return supertype([&plain(a), &plain(b)]).map(Some);
+        return supertype([&plain(a), &plain(b)]).map(Some).map_err(|_| illegal_types(a, b));
     }
     match (a, b) {
         (a, b) if a.is_string() && b.is_string() => Ok(Some(ColumnType::String)),
@@ -209,8 +209,13 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
         (ColumnType::Ipv4, number) | (number, ColumnType::Ipv4) if number.is_integer() => {
             Ok(Some(ColumnType::UInt64))
         }
-        _ => supertype([a, b]).map(Some),
+        _ => supertype([a, b]).map(Some).map_err(|_| illegal_types(a, b)),
     }
+}
+
+fn illegal_types(a: &ColumnType, b: &ColumnType) -> FunctionError {
+    let message = format!("illegal types {a} and {b} of arguments of a comparison");
+    FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)
 }
 
 fn evaluate(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionError> {

@@ -196,11 +196,31 @@ fn better(
 }
 
 fn extreme_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let common = supertype(args.iter().map(|arg| &arg.column_type))?;
-    Ok(match common {
-        ColumnType::LowCardinality(inner) => *inner,
-        other => other,
-    })
+    let plain = args.iter().map(|arg| plain_number(&arg.column_type));
+    let types: Vec<ColumnType> = plain.filter(|plain| *plain != ColumnType::Nothing).collect();
+    let nullable = args.iter().any(|arg| arg.column_type.is_nullable());
+    let is_float = |t: &ColumnType| matches!(t, ColumnType::Float32 | ColumnType::Float64);
+    let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
+    let common = match types.as_slice() {
+        // As the sum and the difference of a float and a Decimal, which are floats too.
+        [_, _] if types.iter().any(is_float) && types.iter().any(is_decimal) => ColumnType::Float64,
+        // The larger one is none below zero.
+        [ColumnType::UInt64, small] | [small, ColumnType::UInt64]
+            if matches!(small, ColumnType::Int8 | ColumnType::Int16 | ColumnType::Int32) =>
+        {
+            ColumnType::Int128
+        }
+        types => supertype(types)?,
+    };
+    Ok(if nullable && common != ColumnType::Nothing { common.nullable() } else { common })
+}
+
+/// The type that a number is compared in: a Bool is a UInt8.
+fn plain_number(column_type: &ColumnType) -> ColumnType {
+    match column_type.value_type() {
+        ColumnType::Bool => ColumnType::UInt8,
+        other => other.clone(),
+    }
 }
 
 fn choices() -> Vec<ScalarFunction> {
@@ -220,7 +240,7 @@ fn choices() -> Vec<ScalarFunction> {
                 "The value after the first true condition, else the last.",
                 "multiIf(0, 1, 1, 2, 3) -> 2",
             ),
-        ScalarFunction::new("coalesce", 1..=usize::MAX, coalesce_type, first_present)
+        ScalarFunction::new("coalesce", 0..=usize::MAX, coalesce_type, first_present)
             .own_nulls()
             .any_case()
             .doc("coalesce(a, b, ...)", "The first value that is not NULL.", "coalesce(NULL, 2) -> 2"),
@@ -246,7 +266,13 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "assumeNotNull",
             1..=1,
-            |args| Ok(without_null(&first_type(args)?)),
+            |args| match first_type(args)? {
+                ColumnType::Nothing => {
+                    let message = "assumeNotNull of a NULL without a type: there is no value that it could be";
+                    Err(FunctionError::new(crate::error::codes::ILLEGAL_COLUMN, message))
+                }
+                given => Ok(without_null(&given)),
+            },
             assume_not_null,
         )
         .own_nulls()

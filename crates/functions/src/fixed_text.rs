@@ -10,7 +10,7 @@ use crate::call::ArgType;
 use crate::error::{FunctionError, codes};
 
 /// Refused by the type of the argument.
-const BY_TYPE: [&str; 54] = [
+const BY_TYPE: [&str; 56] = [
     "alphaTokens",
     "appendTrailingCharIfAbsent",
     "byteHammingDistance",
@@ -64,6 +64,8 @@ const BY_TYPE: [&str; 54] = [
     "splitByWhitespace",
     "stringBytesEntropy",
     "stringBytesUniq",
+    "stringJaccardIndex",
+    "stringJaccardIndexUTF8",
     "substringIndex",
 ];
 
@@ -98,7 +100,7 @@ pub(crate) fn check(name: &str, args: &[ArgType]) -> Result<(), FunctionError> {
     let Some(index) = args.iter().position(is_fixed) else { return Ok(()) };
     let code = match name {
         // Only a needle is refused by its type.
-        _ if BY_COLUMN.contains(&name) && index == 0 => codes::ILLEGAL_COLUMN,
+        _ if BY_COLUMN.contains(&name) && index == usize::from(name == "locate") => codes::ILLEGAL_COLUMN,
         _ if BY_COLUMN.contains(&name) || BY_TYPE.contains(&name) => codes::ILLEGAL_TYPE_OF_ARGUMENT,
         "substringUTF8" => codes::ILLEGAL_TYPE_OF_ARGUMENT,
         _ if BY_VALUE.contains(&name) => codes::BAD_ARGUMENTS,

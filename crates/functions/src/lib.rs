@@ -57,3 +57,4 @@ pub use hash::city_hash_128;
 pub use interval::Stride;
 pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use registry::{FunctionDoc, ScalarFunction};
+pub use value::shown_type;

@@ -1,6 +1,6 @@
 //! `and`, `or`, `xor`, `not`.
 //!
-//! Invariant: three-valued logic as in SQL; the result is Bool if all arguments are, else UInt8.
+//! Invariant: three-valued logic as in SQL; the result is Bool if any argument is, else UInt8.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ fn rule(
                 return Err(FunctionError::illegal_type(&arg.column_type, name));
             }
         }
-        let all_bool = args.iter().all(|arg| *arg.column_type.value_type() == ColumnType::Bool);
+        let any_bool = args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Bool);
         let nullable = args.iter().any(|arg| arg.column_type.is_nullable());
         if args.iter().any(|arg| arg.column_type == ColumnType::Nothing) && (name == "not" || name == "xor") {
             return Ok(ColumnType::Nothing);
         }
-        let plain = if all_bool { ColumnType::Bool } else { ColumnType::UInt8 };
+        let plain = if any_bool { ColumnType::Bool } else { ColumnType::UInt8 };
         Ok(if nullable { plain.nullable() } else { plain })
     }
 }

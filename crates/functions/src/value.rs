@@ -2,23 +2,51 @@
 //!
 //! Invariant: a value is passed on untouched; only `transform` gives another.
 
-use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt8Type;
-use model::ColumnType;
+use model::{ColumnType, TupleElement};
 
 use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
-use crate::error::FunctionError;
+use crate::error::{FunctionError, codes};
 use crate::list::equality;
 use crate::registry::ScalarFunction;
 use crate::rows::expanded;
 use crate::types::supertype;
 
-/// The name of a type as ClickHouse shows it.
-fn shown(column_type: &ColumnType) -> String {
+/// The name of a type as `toTypeName` shows it: named elements of a tuple each on a line.
+pub fn shown_type(column_type: &ColumnType) -> String {
     match column_type {
         ColumnType::Nothing => "Nullable(Nothing)".to_owned(),
+        other => spread(other, 1),
+    }
+}
+
+fn spread(column_type: &ColumnType, depth: usize) -> String {
+    match column_type {
+        ColumnType::Array(element) => format!("Array({})", spread(element, depth)),
+        ColumnType::Nullable(inner) => format!("Nullable({})", spread(inner, depth)),
+        ColumnType::Map(key, value) => format!("Map({}, {})", spread(key, depth), spread(value, depth)),
+        // An interval is carried as a tuple, and has a name of its own.
+        ColumnType::Tuple(parts) if column_type.to_string().starts_with("Tuple(") => {
+            let is_named = parts.iter().any(|part| part.name.is_some());
+            let shown = parts.iter().map(|part| {
+                let inner = spread(&part.column_type, depth + usize::from(is_named));
+                match &part.name {
+                    // The one element of a tuple says how its name is quoted.
+                    Some(_) => {
+                        let named = TupleElement { name: part.name.clone(), column_type: ColumnType::UInt8 };
+                        let whole = ColumnType::Tuple(vec![named]).to_string();
+                        let name = whole.trim_start_matches("Tuple(").trim_end_matches(" UInt8)");
+                        format!("\n{}{name} {inner}", "    ".repeat(depth))
+                    }
+                    None => inner,
+                }
+            });
+            let shown: Vec<String> = shown.collect();
+            format!("Tuple({})", shown.join(if is_named { "," } else { ", " }))
+        }
         other => other.to_string(),
     }
 }
@@ -40,7 +68,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             1..=1,
             |_| Ok(ColumnType::String),
             |call| {
-                let name = shown(&call.arg(0)?.column_type);
+                let name = shown_type(&call.arg(0)?.column_type);
                 call.each_part(|_| &name)
             },
         )
@@ -94,8 +122,20 @@ fn element(arg: &ArgType) -> Result<&ColumnType, FunctionError> {
 fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let to = element(&args[2])?;
     element(&args[1])?;
+    let lengths = [&args[1], &args[2]].map(|arg| {
+        let lists = arg.constant.as_ref().and_then(|constant| constant.as_list_opt::<i32>().cloned());
+        lists.map(|lists| lists.values().len())
+    });
+    if let [Some(from), Some(to)] = lengths
+        && from != to
+    {
+        let message = "the second and third arguments of transform are arrays of one size";
+        return Err(FunctionError::bad_argument(message));
+    }
     let fallback = args.get(3).unwrap_or(&args[0]);
-    supertype([to, &fallback.column_type])
+    supertype([to, &fallback.column_type]).map_err(|error| {
+        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, format!("transform has no type: {}", error.message))
+    })
 }
 
 fn transform(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {

@@ -139,7 +139,7 @@ impl VisitorMut for Filler<'_> {
             }
         }
         if items.is_empty() && self.outcome.is_ok() {
-            self.outcome = Err(SqlError::new(ErrorCode::UnknownIdentifier, "COLUMNS matches no column"));
+            self.outcome = Err(SqlError::new(ErrorCode::EmptyListOfColumns, "COLUMNS matches no column"));
         }
         select.projection = items;
         ControlFlow::Break(())

@@ -9,7 +9,7 @@ mod interval;
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    Array, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, Ident, ObjectName, Query, SetExpr, Value,
 };
 use sqlparser::dialect::{ClickHouseDialect, Dialect, Precedence};
@@ -17,7 +17,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
-use crate::types::read_type;
+use crate::types::{read_type, read_written_type};
 pub(crate) use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
 use interval::interval;
 pub(crate) use interval::interval_unit;
@@ -164,6 +164,7 @@ impl Dialect for OurDialect {
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Parsed> {
         match &parser.peek_token_ref().token {
             Token::Word(word) if word.quote_style.is_none() => word_prefix(&word.clone(), parser),
+            Token::LParen => tuple_of_few(parser),
             Token::Minus => negative_number(parser).map(Ok),
             Token::LBrace => parameter(parser),
             _ => None,
@@ -179,7 +180,7 @@ impl Dialect for OurDialect {
             }
             Token::DoubleColon => {
                 parser.advance_token();
-                Some(read_type(parser).map(|name| cast_call(cast_operand(left), &name)))
+                Some(read_written_type(parser).map(|name| cast_call(cast_operand(left), &name)))
             }
             Token::CustomBinaryOperator(operator) if operator == INNER_ALIAS => {
                 parser.advance_token();
@@ -276,6 +277,41 @@ fn word_prefix(word: &Word, parser: &mut Parser<'_>) -> Option<Parsed> {
     }
 }
 
+/// `()` and `(a,)`, tuples of nothing and of one, which the rest of the grammar does not know.
+fn tuple_of_few(parser: &mut Parser<'_>) -> Option<Parsed> {
+    /// How many tokens are looked through for the end of a tuple of one element.
+    const TOKENS_MAX: usize = 64;
+    if parser.peek_nth_token_ref(1).token == Token::RParen {
+        parser.advance_token();
+        parser.advance_token();
+        return Some(Ok(call("tuple", vec![])));
+    }
+    let (mut depth, mut is_comma) = (0_usize, false);
+    for at in 0..TOKENS_MAX {
+        match &parser.peek_nth_token_ref(at).token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RBracket => depth = depth.saturating_sub(1),
+            Token::RParen if depth == 1 => break,
+            Token::RParen => depth = depth.saturating_sub(1),
+            // A comma that another element stands behind.
+            Token::Comma if depth == 1 && parser.peek_nth_token_ref(at + 1).token != Token::RParen => return None,
+            Token::EOF | Token::SemiColon => return None,
+            _ => {}
+        }
+        is_comma = depth == 1 && parser.peek_nth_token_ref(at).token == Token::Comma;
+    }
+    if !is_comma {
+        return None;
+    }
+    parser.advance_token();
+    let element = parser.parse_expr();
+    Some(element.and_then(|element| {
+        parser.expect_token(&Token::Comma)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(call("tuple", vec![element]))
+    }))
+}
+
 fn typed_text(function: &str, value: &str, parser: &mut Parser<'_>) -> Expr {
     parser.advance_token();
     parser.advance_token();
@@ -322,7 +358,7 @@ fn cast(parser: &mut Parser<'_>) -> Parsed {
         return Ok(call("CAST", vec![operand, name]));
     } else {
         parser.expect_keyword_is(Keyword::AS)?;
-        read_type(parser)?
+        read_written_type(parser)?
     };
     parser.expect_token(&Token::RParen)?;
     Ok(cast_call(operand, &name))
@@ -396,8 +432,15 @@ fn membership(negated: bool, parser: &mut Parser<'_>, left: &Expr) -> Option<Par
     Some(parsed.and_then(|set| {
         let expr = Box::new(left.clone());
         match set {
-            Expr::Array(Array { elem, .. }) => Ok(Expr::InList { expr, list: elem, negated }),
-            Expr::Function(function) if is_call_of(&function, &["tuple", "array"]) => {
+            array @ Expr::Array(_) => {
+                // The parentheses tell it from an array that is the only element of a list.
+                Ok(Expr::InList { expr, list: vec![Expr::Nested(Box::new(array))], negated })
+            }
+            Expr::Function(function) if is_call_of(&function, &["array"]) => {
+                let array = Expr::Nested(Box::new(Expr::Function(function)));
+                Ok(Expr::InList { expr, list: vec![array], negated })
+            }
+            Expr::Function(function) if is_call_of(&function, &["tuple"]) => {
                 Ok(Expr::InList { expr, list: plain_args(&function), negated })
             }
             Expr::Function(function) if makes_array(&name_of(&function)) => {

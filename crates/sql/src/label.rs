@@ -8,6 +8,7 @@ use sqlparser::ast::{
     Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound, WindowSpec, WindowType,
 };
 
+use crate::dialect::interval_unit;
 use crate::escape::quote_text;
 
 /// Separates a label from what makes it unique inside one SELECT; never shown.
@@ -177,7 +178,7 @@ pub(crate) fn literal(value: &Value) -> String {
         Value::SingleQuotedString(text) => quote_text(text),
         Value::Number(digits, _) => number(digits),
         Value::HexStringLiteral(digits) => {
-            u64::from_str_radix(digits, 16).map_or_else(|_| format!("0x{digits}"), |n| n.to_string())
+            u64::from_str_radix(&digits.replace('_', ""), 16).map_or_else(|_| format!("0x{digits}"), |n| n.to_string())
         }
         Value::Null => "NULL".to_owned(),
         other => other.to_string(),
@@ -187,10 +188,14 @@ pub(crate) fn literal(value: &Value) -> String {
 /// Floats keep a point: `1.0` is `1.`, `.5` is `0.5`.
 fn number(digits: &str) -> String {
     let digits = digits.replace('_', "");
+    if let Some(hex) = digits.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).map_or(digits, |number| number.to_string());
+    }
     if !digits.contains(['.', 'e', 'E']) && (digits.parse::<u64>().is_ok() || digits.parse::<i64>().is_ok()) {
         return digits;
     }
     match digits.parse::<f64>() {
+        Ok(n) if n.is_nan() => "nan".to_owned(),
         Ok(n) if n.fract() == 0.0 && n.abs() < 1e21 => format!("{n}."),
         Ok(n) if n.abs() >= 1e21 || (n != 0.0 && n.abs() < 1e-6) => format!("{n:e}"),
         Ok(n) => n.to_string(),
@@ -283,6 +288,7 @@ const CANONICAL: &[(&str, &str)] = &[
     ("date_diff", "dateDiff"),
     ("datediff", "dateDiff"),
     ("timestamp_diff", "dateDiff"),
+    ("timestampdiff", "dateDiff"),
     ("cast", "CAST"),
 ];
 
@@ -292,6 +298,18 @@ fn function_label(function: &Function) -> String {
     let mut name =
         CANONICAL.iter().find(|(other, _)| *other == lower).map_or(written, |(_, name)| (*name).to_owned());
     let mut args = arguments(&function.args);
+    if let Some(shifted) = shifted_date(&lower, &function.args) {
+        return shifted;
+    }
+    if let (["timestampdiff" | "timestamp_diff" | "datediff" | "date_diff", ..], Some(unit)) =
+        ([lower.as_str()], args.first_mut())
+        && args_are_bare_unit(&function.args)
+    {
+        *unit = quote_text(&unit.to_ascii_lowercase());
+    }
+    if lower == "string_agg" && args.len() == 2 && function.over.is_none() {
+        return format!("{name}({})({})", args[1], args[0]);
+    }
     if lower == "count" && args == ["*"] {
         args.clear();
     }
@@ -318,6 +336,30 @@ fn function_label(function: &Function) -> String {
         Some(WindowType::WindowSpec(spec)) => format!(" OVER ({})", window(spec)),
     };
     format!("{name}{parameters}({}){over}", args.join(", "))
+}
+
+/// `DATE_ADD(DAY, 1, d)` and its kin are the sum that they mean.
+fn shifted_date(name: &str, arguments: &FunctionArguments) -> Option<String> {
+    let operator = match name {
+        "date_add" | "dateadd" | "timestamp_add" | "timestampadd" => "plus",
+        "date_sub" | "datesub" | "timestamp_sub" | "timestampsub" => "minus",
+        _ => return None,
+    };
+    match self::arguments(arguments).as_slice() {
+        [unit, amount, base] => {
+            let unit = interval_unit(unit.trim_matches('\''))?;
+            Some(format!("{operator}({base}, toInterval{unit}({amount}))"))
+        }
+        [base, interval] => Some(format!("{operator}({base}, {interval})")),
+        _ => None,
+    }
+}
+
+/// Whether the first argument is a unit written without quotes.
+fn args_are_bare_unit(arguments: &FunctionArguments) -> bool {
+    let FunctionArguments::List(list) = arguments else { return false };
+    matches!(list.args.first(), Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(unit))))
+        if interval_unit(&unit.value).is_some())
 }
 
 fn arguments(arguments: &FunctionArguments) -> Vec<String> {

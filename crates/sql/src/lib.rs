@@ -36,6 +36,7 @@ pub use arriving::{Arrived, arrived};
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
+pub use rewrite::shown_name;
 pub use named_tables::{Replace, WrittenCall, qualified, replace_tables};
 pub use named_tables::{arguments_of, written_call};
 pub use parser::{parse, parse_expression, parse_one, parse_query};

@@ -19,6 +19,7 @@ mod order;
 mod paging;
 mod qualifiers;
 mod recursive;
+mod shown;
 mod select;
 mod source;
 mod totals;
@@ -27,6 +28,7 @@ mod unions;
 mod using_star;
 mod windows;
 
+pub use shown::resolved as shown_name;
 use sqlparser::ast::{self, Expr, SetQuantifier};
 
 use crate::error::Result;
@@ -53,7 +55,7 @@ pub struct Prepared {
     pub calls: Vec<TableFunctionCall>,
     /// Computes the one row of WITH TOTALS.
     pub totals: Option<ast::Query>,
-    /// Names of the result's columns. Shorter than the result when a `*` stands in the SELECT: then names come from
+    /// Names of the result's columns, which [`crate::shown_name`] shows. Shorter than the result when a `*` stands in the SELECT: then names come from
     /// the plan, through [`crate::display_name`].
     pub labels: Vec<String>,
 }
@@ -68,7 +70,7 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
     };
     let mut rewriter =
         Rewriter { group_by_use_nulls: context.group_by_use_nulls, union_default, ..Rewriter::default() };
-    let labels = select::labels(&query.ast.body);
+    let labels = shown::labels(&query.ast.body);
     let mut ast = query.ast.as_ref().clone();
     qualifiers::by_alias(&mut ast, context.current_database);
     let ast = rewriter.query(ast, true)?;

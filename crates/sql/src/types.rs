@@ -21,6 +21,15 @@ pub(crate) fn read_type(parser: &mut Parser<'_>) -> Result<String, ParserError> 
     }
 }
 
+/// Reads a type's tokens and answers with its name as ClickHouse repeats it: as written, with one space where one goes.
+pub(crate) fn read_written_type(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    let raw = read_type_text(parser)?;
+    match type_name::parse(&raw) {
+        Ok(_) => Ok(raw),
+        Err(problem) => Err(ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))),
+    }
+}
+
 /// Marks a parser error as a problem of a type name, not of the grammar around it.
 pub(crate) const TYPE_PROBLEM: &str = "type: ";
 
@@ -59,6 +68,8 @@ fn read_type_text(parser: &mut Parser<'_>) -> Result<String, ParserError> {
         }
         match &token.token {
             Token::SingleQuotedString(value) => out.push_str(&quote_text(value)),
+            Token::Comma => out.push_str(", "),
+            Token::Eq => out.push_str(" = "),
             Token::Word(word) if out.ends_with(|c: char| c.is_alphanumeric() || c == '`') => {
                 out = format!("{out} {word}");
             }

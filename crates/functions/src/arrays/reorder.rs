@@ -41,6 +41,14 @@ fn counts(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, Funct
 }
 
 /// The places of a slice that starts at a 1-based or negative offset.
+fn slice_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let is_place = |t: &ColumnType| *t == ColumnType::Nothing || t.value_type().is_integer();
+    match args.iter().skip(1).find(|arg| !is_place(&arg.column_type)) {
+        Some(other) => Err(FunctionError::illegal_type(&other.column_type, "arraySlice")),
+        None => same_array("arraySlice")(args),
+    }
+}
+
 fn slice_of(own: std::ops::Range<usize>, offset: i64, length: Option<i64>) -> std::ops::Range<usize> {
     let count = i64::try_from(own.len()).unwrap_or(i64::MAX);
     let start = if offset > 0 { offset - 1 } else { count + offset };
@@ -64,9 +72,13 @@ fn slice(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     } else {
         None
     };
+    let (offset_arg, length_arg) = (call.arg(1)?, if lengths.is_some() { Some(call.arg(2)?) } else { None });
     gather(call, &lists.element, lists.values(), |row, out| {
-        let length = lengths.as_ref().map(|lengths| lengths.get(row));
-        out.extend(slice_of(lists.range(row), offsets.get(row), length).map(u64_of));
+        let is_open = length_arg.is_none_or(|arg| arg.is_null(row));
+        let length = lengths.as_ref().filter(|_| !is_open).map(|lengths| lengths.get(row));
+        // As in ClickHouse a NULL leaves that side open.
+        let offset = if offset_arg.is_null(row) { 1 } else { offsets.get(row) };
+        out.extend(slice_of(lists.range(row), offset, length).map(u64_of));
         Ok(())
     })
 }
@@ -231,7 +243,7 @@ fn pop(call: &Call<'_>, first: bool) -> Result<ArrayRef, FunctionError> {
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut all = vec![
-        ScalarFunction::new("arraySlice", 2..=3, same_array("arraySlice"), slice).doc(
+        ScalarFunction::new("arraySlice", 2..=3, slice_type, slice).own_nulls().doc(
             "arraySlice(array, offset[, length])",
             "A part of the array.",
             "arraySlice([1, 2, 3], 2, 1) -> [2]",

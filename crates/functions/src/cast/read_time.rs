@@ -113,21 +113,7 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// Zone words that are understood, with hours east of UTC.
-const ZONE_WORDS: [(&str, i64); 13] = [
-    ("utc", 0),
-    ("gmt", 0),
-    ("z", 0),
-    ("msk", 3),
-    ("msd", 4),
-    ("est", -5),
-    ("edt", -4),
-    ("cst", -6),
-    ("cdt", -5),
-    ("mst", -7),
-    ("mdt", -6),
-    ("pst", -8),
-    ("pdt", -7),
-];
+const ZONE_WORDS: [(&str, i64); 5] = [("utc", 0), ("gmt", 0), ("z", 0), ("msk", 3), ("msd", 4)];
 
 /// Parts read so far, and the text still to be read.
 struct BestEffort<'a> {
@@ -188,7 +174,7 @@ impl<'a> BestEffort<'a> {
                 b'+' | b'-' if self.time.is_some() || self.year.is_some() && byte == b'+' => {
                     self.zone_offset()?
                 }
-                b'+' | b'-' if self.at == 0 => self.at += 1,
+                b'+' | b'-' if self.at == 0 && self.bytes.len() > 8 => self.at += 1,
                 b'.' if self.epoch.is_some() || self.time.is_some() => {
                     let (nanos, end) = fraction(self.bytes, self.at + 1);
                     self.nanos = nanos;

@@ -35,11 +35,33 @@ fn clamped_day(day: i64, range: &std::ops::RangeInclusive<i64>) -> i32 {
     i32::try_from(day.clamp(*range.start(), *range.end())).unwrap_or(0)
 }
 
+/// The seconds that a DateTime64 of a number has, and whether the number was beyond its ends: 0000-01-01 00:00:00,
+/// 9999-12-31 23:59:59, and with many digits what fits into 64 bits.
+const MOMENTS: std::ops::RangeInclusive<i64> = -62_167_219_200..=253_402_300_799;
+
+/// Ticks of a whole number of seconds, at an end of the type where they are beyond it.
+fn clamped_ticks(seconds: i64, to: &ColumnType) -> i64 {
+    let (digits, precision) = (digits_of(to), precision_of(to));
+    let (up, cut) = (power_of_ten(digits), power_of_ten(digits - precision));
+    if seconds > *MOMENTS.end() {
+        let last = MOMENTS.end().saturating_mul(up).saturating_add(up - 1);
+        return last / cut * cut;
+    }
+    seconds.max(*MOMENTS.start()).saturating_mul(up)
+}
+
 /// Ticks of a type's unit for seconds and nanoseconds, cut to its precision.
 fn ticks_of(seconds: i64, nanos: i64, to: &ColumnType) -> Option<i64> {
     let (digits, precision) = (digits_of(to), precision_of(to));
     let cut = nanos / power_of_ten(9 - precision) * power_of_ten(digits - precision);
     seconds.checked_mul(power_of_ten(digits))?.checked_add(cut)
+}
+
+/// The place of the point behind a number of seconds since the epoch: DateTime has no place for its fraction, and
+/// ClickHouse reads no further.
+fn point_behind_timestamp(text: &str) -> Option<usize> {
+    let at = text.bytes().position(|byte| !byte.is_ascii_digit())?;
+    (matches!(at, 9 | 10) && text.as_bytes().get(at) == Some(&b'.')).then_some(at)
 }
 
 impl Caster {
@@ -94,7 +116,10 @@ impl Caster {
         let read: Int64Array = self.try_map(column, text, |text| {
             let moment = read_time::moment(text, &zone, self.year_now)?;
             if is_seconds {
-                return Ok(moment.seconds.clamp(0, SECONDS_MAX));
+                return match point_behind_timestamp(text) {
+                    Some(at) => Err(Problem::Syntax(at)),
+                    None => Ok(moment.seconds.clamp(0, SECONDS_MAX)),
+                };
             }
             ticks_of(moment.seconds, moment.nanos, to).ok_or(Problem::DecimalOverflow)
         })?;
@@ -155,6 +180,15 @@ impl Caster {
         {
             return self.time_from_float(column);
         }
+        let is_float = matches!(column.from, ColumnType::Float32 | ColumnType::Float64);
+        if is_float && !matches!(column.to, ColumnType::Date32) {
+            let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+            let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
+            let _: Int64Array = self.try_map(column, floats, |value| match value.is_finite() {
+                true => Ok(0),
+                false => Err(Problem::NotFinite),
+            })?;
+        }
         let wide = match column.from {
             ColumnType::Decimal { .. } => self.column(column.array, column.from, &ColumnType::Int64)?,
             wide if wide.is_wide_integer() => self.saturated_wide(column),
@@ -170,16 +204,16 @@ impl Caster {
                 _ => local_day(value.min(SECONDS_MAX)),
             })),
             ColumnType::Date32 => Arc::new(wide.unary::<_, Date32Type>(|value| {
-                if value <= *DATE32_DAYS.end() { clamped_day(value, &DATE32_DAYS) } else { local_day(value) }
+                if value <= *DATE32_DAYS.end() {
+                    clamped_day(value, &DATE32_DAYS)
+                } else {
+                    local_day(value.min(*MOMENTS.end()))
+                }
             })),
             ColumnType::DateTime { .. } => {
                 from_ticks(wide.unary::<_, Int64Type>(|value| value.clamp(0, SECONDS_MAX)), column.to)
             }
-            _ => {
-                let made: Int64Array = self
-                    .try_map(column, wide, |s| ticks_of(s, 0, column.to).ok_or(Problem::DecimalOverflow))?;
-                from_ticks(made, column.to)
-            }
+            _ => from_ticks(wide.unary::<_, Int64Type>(|value| clamped_ticks(value, column.to)), column.to),
         })
     }
 
@@ -189,9 +223,15 @@ impl Caster {
         let (digits, precision) = (digits_of(column.to), precision_of(column.to));
         let factor = 10_f64.powi(i32::try_from(precision).unwrap_or(0));
         let made: Int64Array = self.try_map(column, floats, |value| {
-            let scaled = (value * factor).trunc();
-            let whole = i64::exact_float(scaled).ok_or(Problem::DecimalOverflow)?;
-            whole.checked_mul(power_of_ten(digits - precision)).ok_or(Problem::DecimalOverflow)
+            if !value.is_finite() {
+                return Err(Problem::DecimalOverflow);
+            }
+            let (first, last) = (clamped_ticks(i64::MIN, column.to), clamped_ticks(i64::MAX, column.to));
+            let cut = power_of_ten(digits - precision);
+            let whole = i64::exact_float((value * factor).trunc());
+            let ticks = whole.and_then(|whole| whole.checked_mul(cut));
+            let end = if value < 0.0 { first } else { last };
+            Ok(ticks.map_or(end, |ticks| ticks.clamp(first, last)))
         })?;
         Ok(from_ticks(made, column.to))
     }

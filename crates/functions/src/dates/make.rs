@@ -23,6 +23,8 @@ use crate::zone::Zone;
 const DAYS_BEFORE_EPOCH: i32 = 719_528;
 /// Last day of a year that ClickHouse takes by its number, also in a leap year.
 const DAY_OF_YEAR_MAX: i64 = 365;
+/// Largest part of a clock that a time is made of: 25 hours are one of the next day.
+const TWO_DIGITS: i64 = 99;
 /// Last moment of a DateTime.
 const SECONDS_MAX: i64 = 0xFFFF_FFFF;
 
@@ -33,12 +35,17 @@ pub(super) fn integers(args: &[ArgType], count: usize, name: &str) -> Result<(),
     }
 }
 
-/// The day of a year, month and day; `None` where there is none.
+/// The day of a year, month and day; `None` where a Date32 has none.
 pub(super) fn day_of(year: i64, month: i64, day: i64) -> Option<i32> {
     let (year, month, day) =
         (i32::try_from(year).ok()?, i32::try_from(month).ok()?, i32::try_from(day).ok()?);
-    let fits = (1900..=2299).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    let fits = (0..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     fits.then(|| days_of(year, month, day))
+}
+
+/// The day of a year, month and day that times can be made of.
+fn day_of_time(year: i64, month: i64, day: i64) -> Option<i32> {
+    day_of(year, month, day).filter(|_| (1900..=2299).contains(&year))
 }
 
 fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -56,11 +63,11 @@ fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// Wall-clock seconds of six numbers; `None` where a part is out of range.
-fn seconds_of(parts: [i64; 6]) -> Option<i64> {
+/// Wall-clock seconds of six numbers; `None` where a part is out of range. Of the clock's parts `most` is the largest.
+fn seconds_of(parts: [i64; 6], most: [i64; 3]) -> Option<i64> {
     let [year, month, day, hour, minute, second] = parts;
-    let day = day_of(year, month, day)?;
-    let fits = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
+    let day = day_of_time(year, month, day)?;
+    let fits = [hour, minute, second].iter().zip(most).all(|(part, most)| (0..=most).contains(part));
     fits.then(|| i64::from(day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second)
 }
 
@@ -72,7 +79,7 @@ fn make_time(call: &Call<'_>, digits_given: u32) -> Result<ArrayRef, FunctionErr
     let per_second = power_of_ten(digits_of(result));
     let up = power_of_ten(digits_of(result) - precision_of(result));
     let moment = |row: usize| {
-        let local = seconds_of(std::array::from_fn(|part| parts[part].get(row)));
+        let local = seconds_of(std::array::from_fn(|part| parts[part].get(row)), [TWO_DIGITS; 3]);
         let fits = |epoch: &i64| digits_given > 0 || (0..=SECONDS_MAX).contains(epoch);
         let epoch = local.map(|local| zone.to_epoch(local)).filter(fits).unwrap_or(0);
         let most = power_of_ten(precision_of(result)) - 1;
@@ -94,7 +101,7 @@ fn of_digits(name: &'static str, result: ColumnType) -> ScalarFunction {
             let numbers = call.ints(0)?;
             call.each::<Date32Type>(|row| {
                 let digits = numbers.get(row);
-                let day = day_of(digits / 10_000, digits / 100 % 100, digits % 100).unwrap_or(0);
+                let day = day_of_time(digits / 10_000, digits / 100 % 100, digits % 100).unwrap_or(0);
                 Ok(if narrow { day.clamp(0, 65_535) } else { day })
             })
         },
@@ -164,7 +171,7 @@ fn change(name: &'static str, part: Changed) -> ScalarFunction {
                 Changed::Second => 5,
             };
             parts[place] = value;
-            seconds_of(parts).unwrap_or(0)
+            seconds_of(parts, [23, 59, 59]).unwrap_or(0)
         };
         if matches!(result, ColumnType::Date | ColumnType::Date32) {
             let narrow = *result == ColumnType::Date;

@@ -5,7 +5,7 @@
 use arrow::array::{ArrayRef, Int64Array};
 use model::ColumnType;
 
-use crate::calendar::{SECONDS_PER_DAY, days_in_month, days_of};
+use crate::calendar::{SECONDS_PER_DAY, day_of_week, days_in_month, days_of};
 use crate::call::{ArgType, Call};
 use crate::convert::zone_argument;
 use crate::error::{FunctionError, codes};
@@ -44,6 +44,10 @@ struct Parts {
     month: i32,
     day: i32,
     day_of_year: Option<i32>,
+    /// Of a year by ISO weeks.
+    week: Option<i32>,
+    /// From Monday.
+    weekday: Option<i32>,
     hour: i64,
     minute: i64,
     second: i64,
@@ -113,6 +117,8 @@ impl Parts {
             month: 1,
             day: 1,
             day_of_year: None,
+            week: None,
+            weekday: None,
             hour: 0,
             minute: 0,
             second: 0,
@@ -148,6 +154,12 @@ impl Parts {
             'b' => self.month = word(rest, &MONTHS, false)?,
             'd' => self.day = small(rest, 2, 1, 31)?,
             'e' => self.day = i32::try_from(number(rest, 2, 1, 31)?).unwrap_or(1),
+            'G' => {
+                self.year = small(rest, 4, 1900, 2299)?;
+                self.week = self.week.or(Some(1));
+            }
+            'V' => self.week = Some(small(rest, 2, 1, 53)?),
+            'u' => self.weekday = Some(small(rest, 1, 1, 7)?),
             'j' => self.day_of_year = Some(small(rest, 3, 1, 366)?),
             'a' => word(rest, &WEEKDAYS, false).map(|_| ())?,
             'W' => word(rest, &WEEKDAYS, true).map(|_| ())?,
@@ -195,7 +207,13 @@ impl Parts {
 
     /// Seconds since the epoch.
     fn epoch(&self, zone: &Zone) -> Result<i64, Failure> {
+        let monday = |day: i32| day - (day_of_week(day) - 1);
         let day = match self.day_of_year {
+            // The fourth of January is in the first week.
+            None if self.week.is_some() => {
+                let weeks = self.week.unwrap_or(1) - 1;
+                monday(days_of(self.year, 1, 4)) + weeks * 7 + self.weekday.unwrap_or(1) - 1
+            }
             Some(day) => days_of(self.year, 1, 1) + day - 1,
             None if self.day > days_in_month(self.year, self.month) => return Err(Failure::Text),
             None => days_of(self.year, self.month, self.day),
@@ -227,7 +245,8 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
                 valid.push(true);
             }
             Err(Failure::Specifier(letter)) => {
-                return Err(FunctionError::bad_argument(format!("parseDateTime does not know %{letter}")));
+                let message = format!("parseDateTime with %{letter} is not supported");
+                return Err(FunctionError::new(codes::NOT_IMPLEMENTED, message));
             }
             _ if otherwise == Otherwise::Error => {
                 let message =

@@ -46,6 +46,9 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
         } else {
             ColumnType::DateTime { time_zone: zone_argument(args, 1)? }
         };
+        if first.column_type == ColumnType::Nothing {
+            return Ok(ColumnType::Nothing);
+        }
         let nullable = mode == CastMode::OrNull || first.column_type.is_nullable();
         Ok(if nullable { result.nullable() } else { result })
     };
@@ -59,8 +62,10 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
 
 /// Numbers of ticks -> DateTime64 of that precision.
 fn from_ticks_of(name: &'static str, precision: u8) -> ScalarFunction {
-    let rule =
-        move |args: &[ArgType]| Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 1)? });
+    let rule = move |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(other) if !other.is_integer() => Err(FunctionError::illegal_type(other, name)),
+        _ => Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 1)? }),
+    };
     ScalarFunction::new(name, 1..=2, rule, |call: &Call<'_>| {
         let numbers = call.ints(0)?;
         let values: Vec<i64> =

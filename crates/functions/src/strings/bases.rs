@@ -9,6 +9,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::general_purpose};
 use model::{ColumnType, raw_text};
 
+use super::encode::of_single;
 use crate::call::Call;
 use crate::error::{FunctionError, codes};
 use crate::number::with_number;
@@ -179,7 +180,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
     let most = usize::MAX;
     let url_decode: fn(&str) -> Option<Vec<u8>> = |text| URL_LENIENT.decode(text).ok();
     vec![
-        ScalarFunction::new("bin", 1..=1, |_| Ok(ColumnType::String), bin).any_case().doc(
+        ScalarFunction::new("bin", 1..=1, |args| of_single("bin", args), bin).any_case().doc(
             "bin(x)",
             "Bytes as binary digits; an integer without leading zero bytes.",
             "bin(5) -> '00000101'",

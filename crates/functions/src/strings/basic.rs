@@ -180,7 +180,7 @@ fn cases() -> Vec<ScalarFunction> {
             "The first ASCII letter of every word in upper case, all others in lower case.",
             "initcap('hello wORLD') -> 'Hello World'",
         ),
-        mapped("lowerUTF8", |text, out| out.extend(text.chars().flat_map(char::to_lowercase))).doc(
+        mapped("lowerUTF8", |text, out| out.push_str(&text.to_lowercase())).doc(
             "lowerUTF8(text)",
             "All letters in lower case.",
             "lowerUTF8('Ñ') -> 'ñ'",

@@ -24,7 +24,7 @@ fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
 }
 
 /// The type of the digits of one value, which is no array or other nest.
-fn of_single(name: &str, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+pub(super) fn of_single(name: &str, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
         Some(nest @ (ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))) => {
             Err(FunctionError::illegal_type(nest, name))

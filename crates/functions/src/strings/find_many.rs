@@ -128,7 +128,10 @@ fn matching(call: &Call<'_>, only_first: bool) -> Result<Vec<Vec<u64>>, Function
         for (index, at) in lists.range(row).enumerate() {
             if !call.is_null(row)
                 && patterns.is_valid(at)
-                && compiled.get(patterns.value(at))?.is_match(texts.get(row))
+                && compiled
+                    .get(patterns.value(at))
+                    .map_err(|error| FunctionError::bad_argument(error.message))?
+                    .is_match(texts.get(row))
             {
                 found.push(u64_of(index) + 1);
                 if only_first {

@@ -70,7 +70,7 @@ fn repeat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
     call.each_text(|row, out| {
-        let mut next = 0;
+        let (mut next, mut is_named) = (0, false);
         let mut rest = texts[0].get(row);
         while let Some(at) = rest.find(['{', '}']) {
             out.push_str(&rest[..at]);
@@ -82,8 +82,12 @@ fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let end =
                 rest[at..].find('}').ok_or_else(|| FunctionError::bad_argument("unclosed { in a format"))?;
             let name = &rest[at..at + end].trim_start_matches('{');
+            if name.is_empty() && is_named || !name.is_empty() && next > 0 {
+                let message = "a format cannot have both {} and {0}: number all of its places, or none";
+                return Err(FunctionError::bad_argument(message));
+            }
             let index = if name.is_empty() { Some(next) } else { name.parse().ok() };
-            next += 1;
+            (next, is_named) = (next + usize::from(name.is_empty()), !name.is_empty());
             let value = index.and_then(|index: usize| texts.get(index + 1));
             let value = value
                 .ok_or_else(|| FunctionError::bad_argument("a format names an argument that is missing"))?;
@@ -97,7 +101,7 @@ fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("concat", 1..=usize::MAX, concat_type, concat).any_case().doc(
+        ScalarFunction::new("concat", 0..=usize::MAX, concat_type, concat).any_case().doc(
             "concat(a, b, ...)",
             "The texts of all arguments, one after the other; arrays as one array.",
             "concat('a', 1) -> 'a1'",
@@ -118,11 +122,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new("repeat", 2..=2, takes_text("repeat", 1, ColumnType::String), repeat)
             .any_case()
             .doc("repeat(text, n)", "The text n times.", "repeat('ab', 2) -> 'abab'"),
-        ScalarFunction::new("format", 1..=usize::MAX, takes_text("format", 1, ColumnType::String), format)
+        ScalarFunction::new("format", 2..=usize::MAX, takes_text("format", 1, ColumnType::String), format)
             .doc(
                 "format(template, a, ...)",
                 "The template with {} or {0} replaced by the arguments.",
-                "format('{} {1}', 'a', 'b') -> 'a b'",
+                "format('{1} {0}', 'a', 'b') -> 'b a'",
             ),
         ScalarFunction::new(
             "space",

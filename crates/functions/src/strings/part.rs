@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use model::{ColumnType, raw_text};
 
 use super::join::check_size;
+use crate::call::ArgType;
+use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
 
@@ -56,9 +58,28 @@ fn part(text: &str, utf8: bool, offset: i64, length: Option<i64>) -> Cow<'_, str
     bytes_of(text, &bytes, slice_range(bytes.len(), offset, length))
 }
 
+/// Text, and behind it numbers: of an offset, a length, a count.
+fn text_and_numbers(
+    name: &'static str,
+    numbers: usize,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static {
+    let text = takes_text(name, 1, ColumnType::String);
+    move |args| {
+        let no_number = args.iter().skip(1).take(numbers).find(|arg| !arg.column_type.is_number());
+        match no_number {
+            Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, name)),
+            None => text(args),
+        }
+    }
+}
+
 fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=3, takes_text(name, 1, ColumnType::String), move |call| {
+    ScalarFunction::new(name, 2..=3, text_and_numbers(name, 2), move |call| {
         let (texts, offsets) = (call.texts(0)?, call.ints(1)?);
+        if !utf8 && call.arg(1)?.is_constant && offsets.get(0) == 0 {
+            let message = format!("the offset of {name} is counted from 1, or from the end from -1");
+            return Err(FunctionError::new(codes::ZERO_ARRAY_OR_TUPLE_INDEX, message));
+        }
         let lengths = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
         call.each_text(|row, out| {
             let length = lengths.as_ref().map(|lengths| lengths.get(row));
@@ -69,7 +90,7 @@ fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
 }
 
 fn end_part(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=2, takes_text(name, 1, ColumnType::String), move |call| {
+    ScalarFunction::new(name, 2..=2, text_and_numbers(name, 1), move |call| {
         let (texts, counts) = (call.texts(0)?, call.ints(1)?);
         call.each_text(|row, out| {
             let (text, count) = (texts.get(row), counts.get(row));
@@ -121,6 +142,10 @@ fn substring_index() -> ScalarFunction {
     ScalarFunction::new("substringIndex", 3..=3, rule, |call| {
         let (texts, delimiters, counts) = (call.texts(0)?, call.texts(1)?, call.ints(2)?);
         call.each_text(|row, out| {
+            if raw_text::bytes(delimiters.get(row)).len() != 1 {
+                let message = "the delimiter of substringIndex must be a single character";
+                return Err(FunctionError::bad_argument(message));
+            }
             out.push_str(before_delimiter(texts.get(row), delimiters.get(row), counts.get(row)));
             Ok(())
         })
@@ -128,12 +153,15 @@ fn substring_index() -> ScalarFunction {
 }
 
 fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=3, takes_text(name, 1, ColumnType::String), move |call| {
+    ScalarFunction::new(name, 2..=3, text_and_numbers(name, 1), move |call| {
         let (texts, widths) = (call.texts(0)?, call.ints(1)?);
         let fills = if call.args.len() > 2 { Some(call.texts(2)?) } else { None };
         call.each_text(|row, out| {
             let text = texts.get(row);
-            let width = usize::try_from(widths.get(row)).unwrap_or(0);
+            let width = usize::try_from(widths.get(row)).map_err(|_| {
+                let message = format!("the width that {name} is asked for, {}, is negative", widths.get(row));
+                FunctionError::new(codes::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
+            })?;
             check_size(width)?;
             let fill =
                 fills.as_ref().map(|fills| fills.get(row)).filter(|fill| !fill.is_empty()).unwrap_or(" ");
@@ -169,7 +197,7 @@ fn parts() -> Vec<ScalarFunction> {
             substring_doc.1,
             "substring('hello', 2, 3) -> 'ell'",
         ),
-        substring("substringUTF8", true).any_case().aliases(&["substrUTF8"]).doc(
+        substring("substringUTF8", true).any_case().doc(
             "substringUTF8(text, offset[, length])",
             "As substring, in characters.",
             "substringUTF8('ñandú', 2, 2) -> 'an'",

@@ -24,6 +24,11 @@ pub(super) enum Like {
 
 impl Like {
     pub(super) fn compile(pattern: &str, any_case: bool) -> Result<Like, FunctionError> {
+        let open_escape = pattern.len() - pattern.trim_end_matches('\\').len();
+        if open_escape % 2 == 1 {
+            let message = format!("the LIKE pattern '{pattern}' ends with an escape of nothing");
+            return Err(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message));
+        }
         let plain = |text: &str| !text.contains(['%', '_', '\\']);
         let inner = pattern.trim_matches('%');
         if !any_case && plain(inner) && !pattern.is_empty() {

@@ -40,9 +40,19 @@ fn placeholder(rest: &str) -> Option<(Placeholder<'_>, &str)> {
     Some((Placeholder { flags, width, precision, letter }, &rest[letter.len_utf8()..]))
 }
 
+/// How many places a character takes where text is padded: two where it is wide, as in East Asian writing and emoji.
+fn places_of(c: char) -> usize {
+    let is_wide = matches!(u32::from(c),
+        0x1100..=0x115F | 0x2329 | 0x232A | 0x2E80..=0x303E | 0x3040..=0xA4CF | 0xAC00..=0xD7A3
+        | 0xF900..=0xFAFF | 0xFE10..=0xFE19 | 0xFE30..=0xFE6F | 0xFF00..=0xFF60 | 0xFFE0..=0xFFE6
+        | 0x1_F300..=0x1_F64F | 0x1_F900..=0x1_F9FF | 0x2_0000..=0x2_FFFD | 0x3_0000..=0x3_FFFD);
+    1 + usize::from(is_wide)
+}
+
 impl Placeholder<'_> {
     fn pad(&self, sign: &str, body: &str, numeric: bool, out: &mut String) {
-        let fill = self.width.saturating_sub(sign.chars().count() + body.chars().count());
+        let places: usize = body.chars().map(places_of).sum();
+        let fill = self.width.saturating_sub(sign.len() + places);
         if self.flags.contains('-') {
             out.push_str(sign);
             out.push_str(body);

@@ -7,7 +7,7 @@ use model::ColumnType;
 use regex::Captures;
 
 use super::pattern::{Compiled, build};
-use crate::call::Call;
+use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
@@ -78,10 +78,23 @@ fn fill(found: &Captures<'_>, pieces: &[Piece<'_>], out: &mut String) {
 
 fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, replacements) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-    let compiled = Compiled::new(|pattern| build(pattern, false, true));
+    let compiled = Compiled::new(|pattern| {
+        build(pattern, false, true).map_err(|error| FunctionError::bad_argument(error.message))
+    });
     call.each_text(|row, out| {
         let pattern = compiled.get(patterns.get(row))?;
         let pieces = pieces(replacements.get(row));
+        let groups = pattern.captures_len();
+        let is_beyond = |piece: &Piece<'_>| matches!(piece, Piece::Group(group) if *group >= groups);
+        if pieces.iter().any(is_beyond) {
+            let message = format!(
+                "the replacement '{}' names a group that '{}' has not: it has {}",
+                replacements.get(row),
+                patterns.get(row),
+                groups - 1
+            );
+            return Err(FunctionError::bad_argument(message));
+        }
         let text = texts.get(row);
         if patterns.get(row).is_empty() {
             out.push_str(text);
@@ -96,6 +109,15 @@ fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError
         }
         out.push_str(&text[end..]);
         Ok(())
+    })
+}
+
+/// A FixedString keeps its length.
+fn translate_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let text = takes_text("translate", 3, ColumnType::String)(args)?;
+    Ok(match &args[0].column_type {
+        fixed @ ColumnType::FixedString(_) => fixed.clone(),
+        _ => text,
     })
 }
 
@@ -135,9 +157,14 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Text with all matches replaced; \\1 stands for a group.",
             "replaceRegexpAll('a1b2', '[0-9]', '-') -> 'a-b-'",
         ),
-        ScalarFunction::new("translate", 3..=3, takes_text("translate", 3, ColumnType::String), |call| {
+        ScalarFunction::new("translate", 3..=3, translate_type, |call| {
             let (texts, from, to) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
+            let keeps_length = matches!(call.result_type.value_type(), ColumnType::FixedString(_));
             call.each_text(|row, out| {
+                if keeps_length && from.get(row).len() != to.get(row).len() {
+                    let message = "translate of a FixedString takes two lists of the same length";
+                    return Err(FunctionError::bad_argument(message));
+                }
                 let to: Vec<char> = to.get(row).chars().collect();
                 for c in texts.get(row).chars() {
                     match from.get(row).chars().position(|known| known == c) {

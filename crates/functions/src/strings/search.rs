@@ -7,10 +7,10 @@ use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
 use super::pattern::{Compiled, Like, build};
-use crate::call::Call;
+use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
 use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::types::{any_integer_shape, takes_text};
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
@@ -50,7 +50,14 @@ fn find(haystack: &str, needle: &str, start: u64, way: Way) -> u64 {
 
 fn position(name: &'static str, haystack: usize, way: Way) -> ScalarFunction {
     let needle = 1 - haystack;
-    ScalarFunction::new(name, 2..=3, takes_text(name, 2, ColumnType::UInt64), move |call| {
+    let of_texts = takes_text(name, 2, ColumnType::UInt64);
+    let rule = move |args: &[ArgType]| match args.get(2).map(|arg| &arg.column_type) {
+        Some(start) if !start.is_integer() || any_integer_shape(start).is_none_or(|(_, signed)| signed) => {
+            Err(FunctionError::illegal_type(start, name))
+        }
+        _ => of_texts(args),
+    };
+    ScalarFunction::new(name, 2..=3, rule, move |call| {
         let (haystacks, needles) = (call.texts(haystack)?, call.texts(needle)?);
         let starts = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
         let start =
@@ -154,10 +161,25 @@ fn has_token(text: &str, token: &str) -> bool {
     false
 }
 
+fn token_test(name: &'static str, any_case: bool) -> ScalarFunction {
+    ScalarFunction::new(name, 2..=2, takes_text(name, 2, ColumnType::UInt8), move |call| {
+        let (texts, tokens) = (call.texts(0)?, call.texts(1)?);
+        let way = Way { utf8: false, any_case };
+        call.each::<arrow::datatypes::UInt8Type>(|row| {
+            let token = tokens.get(row);
+            if !token.bytes().all(is_token_byte) {
+                let message = format!("the token of {name} is one word, and '{token}' has a separator");
+                return Err(FunctionError::bad_argument(message));
+            }
+            Ok(u8::from(has_token(&folded(texts.get(row), way), &folded(token, way))))
+        })
+    })
+}
+
 fn positions() -> Vec<ScalarFunction> {
     let bytes = Way { utf8: false, any_case: false };
     vec![
-        position("position", 0, bytes).any_case().aliases(&["strpos"]).doc(
+        position("position", 0, bytes).any_case().doc(
             "position(haystack, needle[, start])",
             "Byte at which the needle starts, from 1; 0 if it does not occur.",
             "position('hello', 'l') -> 3",
@@ -243,15 +265,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Whether text ends so.",
             "endsWith('abc', 'bc') -> 1",
         ),
-        test("hasToken", has_token).doc(
+        token_test("hasToken", false).doc(
             "hasToken(text, token)",
             "Whether a word occurs in text.",
             "hasToken('a b', 'b') -> 1",
         ),
-        test("hasTokenCaseInsensitive", |text, token| {
-            has_token(&text.to_ascii_lowercase(), &token.to_ascii_lowercase())
-        })
-        .doc(
+        token_test("hasTokenCaseInsensitive", true).doc(
             "hasTokenCaseInsensitive(text, token)",
             "As hasToken in any case.",
             "hasTokenCaseInsensitive('a B', 'b') -> 1",

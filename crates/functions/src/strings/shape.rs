@@ -29,14 +29,16 @@ fn test(name: &'static str, texts: usize, holds: fn(&str, &str) -> bool) -> Scal
     })
 }
 
+/// A letter in its other case, or itself where that has another number of bytes.
+fn push_same_size(letter: char, other: impl Iterator<Item = char> + Clone, out: &mut String) {
+    let bytes: usize = other.clone().map(char::len_utf8).sum();
+    if bytes == letter.len_utf8() { out.extend(other) } else { out.push(letter) }
+}
+
 fn initcap(text: &str, out: &mut String) {
     let mut in_word = false;
     for c in text.chars() {
-        if in_word {
-            out.extend(c.to_lowercase());
-        } else {
-            out.extend(c.to_uppercase());
-        }
+        if in_word { push_same_size(c, c.to_lowercase(), out) } else { push_same_size(c, c.to_uppercase(), out) }
         in_word = c.is_alphanumeric();
     }
 }
@@ -83,9 +85,12 @@ fn is_subsequence(text: impl Iterator<Item = char>, wanted: &str) -> bool {
 
 fn valid(text: &str, out: &mut String) {
     let bytes = raw_text::bytes(text);
+    let mut is_broken = false;
     for chunk in bytes.utf8_chunks() {
+        is_broken &= chunk.valid().is_empty();
         out.push_str(chunk.valid());
-        if !chunk.invalid().is_empty() {
+        // One character for all the bytes in a row that are none.
+        if !chunk.invalid().is_empty() && !std::mem::replace(&mut is_broken, true) {
             out.push('\u{FFFD}');
         }
     }
@@ -143,15 +148,16 @@ fn overlay(call: &Call<'_>, utf8: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, replacements, places) = (call.texts(0)?, call.texts(1)?, call.ints(2)?);
     let lengths = if call.args.len() > 3 { Some(call.ints(3)?) } else { None };
     call.each_text(|row, out| {
-        let (text, replacement) = (texts.get(row), replacements.get(row));
+        let replacement = replacements.get(row);
+        let text = raw_text::bytes(texts.get(row));
         let units: Vec<usize> = match utf8 {
-            true => text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
-            false => (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect(),
+            true => texts.get(row).char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
+            false => (0..=text.len()).collect(),
         };
         let count = i64::try_from(units.len() - 1).unwrap_or(i64::MAX);
         let place = places.get(row);
         let start = if place < 0 { (count + place).max(0) } else { (place - 1).clamp(0, count) };
-        let own = if utf8 { replacement.chars().count() } else { replacement.len() };
+        let own = if utf8 { replacement.chars().count() } else { raw_text::bytes(replacement).len() };
         let own = i64::try_from(own).unwrap_or(i64::MAX);
         let length =
             lengths.as_ref().map(|lengths| lengths.get(row)).filter(|length| *length >= 0).unwrap_or(own);
@@ -159,9 +165,7 @@ fn overlay(call: &Call<'_>, utf8: bool) -> Result<ArrayRef, FunctionError> {
         let at = |unit: i64| {
             usize::try_from(unit).ok().and_then(|unit| units.get(unit)).copied().unwrap_or(text.len())
         };
-        out.push_str(&text[..at(start)]);
-        out.push_str(replacement);
-        out.push_str(&text[at(end)..]);
+        raw_text::push(&[&text[..at(start)], &raw_text::bytes(replacement), &text[at(end)..]].concat(), out);
         Ok(())
     })
 }

@@ -143,6 +143,11 @@ pub(super) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWi
     Ok(PlannerResult::Original(expr))
 }
 
+/// The aggregate of nothing but NULLs.
+pub(super) fn nothing_of() -> Arc<AggregateUDF> {
+    functions_aggregate::min_max::max_udaf()
+}
+
 /// Refuses arguments of types that are no numbers, although their layout is one's.
 pub(super) fn check_arguments(func: &AggregateUDF, types: &[ColumnType]) -> Result<()> {
     func.inner().downcast_ref::<Wrapped>().map_or(Ok(()), |wrapped| wrapped.check_numbers(types))

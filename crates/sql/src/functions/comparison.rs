@@ -51,12 +51,23 @@ pub(super) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     }
     let column_type = type_of(&expr, schema)?;
     let plain = if is_bool(&expr, schema)? { ColumnType::Bool } else { ColumnType::UInt8 };
-    let to = if column_type.is_nullable() { plain.nullable() } else { plain };
+    let to = if column_type.is_nullable() && !knows_null(&expr) { plain.nullable() } else { plain };
     cast_to(expr, &to)
 }
 
+/// Whether the answer is never NULL, whatever is asked about.
+fn knows_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => knows_null(&alias.expr),
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => {
+            matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom)
+        }
+        _ => false,
+    }
+}
+
 /// Logic over a Bool is a Bool; every other predicate is a UInt8.
-fn is_bool(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+pub(super) fn is_bool(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     match expr {
         Expr::Alias(alias) => is_bool(&alias.expr, schema),
         Expr::Not(inner) => is_bool(inner, schema),

@@ -24,7 +24,7 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
-use super::aggregate::{check_arguments, takes_floats};
+use super::aggregate::{check_arguments, nothing_of, takes_floats};
 use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
 use super::filled::{self, FILLED};
@@ -240,6 +240,15 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::ScalarFunction(function) if is_choice(&function) => {
             case(choice(function.args), schema, session)
         }
+        // What it tells is known now, and the folding of constants forgets which of them may be NULL.
+        Expr::ScalarFunction(function) if function.func.name() == "toTypeName" && function.args.len() == 1 => {
+            let arg = value_of_bool(function.args.into_iter().next(), schema)?;
+            let column_type = type_of(&arg, schema)?;
+            match column_type {
+                ColumnType::Nothing => call("toTypeName", vec![arg]),
+                known => Ok(Expr::Literal(ScalarValue::Utf8View(Some(functions::shown_type(&known))), None)),
+            }
+        }
         Expr::ScalarSubquery(subquery) => Ok(Expr::ScalarSubquery(maybe_empty(subquery)?)),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
@@ -265,6 +274,22 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
 
 fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
     function.params.args = values(function.params.args, schema)?;
+    let types = types_of(&function.params.args, schema)?;
+    // ClickHouse's aggregates of a NULL without a type are that NULL; counts are 0.
+    if types.contains(&ColumnType::Nothing) && !is_count(function.func.name()) {
+        function.params.args = vec![Expr::Literal(ScalarValue::Null, None)];
+        (function.func, function.params.distinct) = (nothing_of(), false);
+        return Ok(Expr::AggregateFunction(function));
+    }
+    // argMin and argMax, of rows that have what they are ordered by.
+    if let ("any", [by], [of]) = (function.func.name(), &function.params.order_by[..], &types[..])
+        && type_of(&by.expr, schema)?.is_nullable()
+        && !of.is_nullable()
+        && can_be_nullable(of)
+    {
+        let value = function.params.args.remove(0);
+        function.params.args = vec![cast_to(value, &of.clone().nullable())?];
+    }
     function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
     if takes_floats(&function.func) {
@@ -278,10 +303,27 @@ fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result
     Ok(Expr::AggregateFunction(function))
 }
 
+fn is_count(aggregate: &str) -> bool {
+    aggregate.starts_with("count") || aggregate.starts_with("uniq")
+}
+
+fn can_be_nullable(column_type: &ColumnType) -> bool {
+    !matches!(
+        column_type,
+        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::LowCardinality(_)
+    )
+}
+
 /// `parseDateTime(text, format)` and its kin: the type of the result names the zone that they read in.
 fn is_parsed_in_the_session_zone(function: &datafusion::logical_expr::expr::ScalarFunction) -> bool {
     let name = function.func.name();
     name.starts_with("parseDateTime") && !name.contains("BestEffort") && function.args.len() == 2
+}
+
+/// AND, OR and NOT of what is a Bool are one, too, also as an argument.
+fn value_of_bool(arg: Option<Expr>, schema: &DFSchema) -> Result<Expr> {
+    let arg = arg.unwrap_or(Expr::Literal(ScalarValue::Null, None));
+    as_value(arg, schema)
 }
 
 fn is_null(args: &[Expr], schema: &DFSchema) -> Result<bool> {

@@ -11,6 +11,7 @@ use crate::dialect::name_of;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::names;
 use crate::rewrite::array_join::Call;
+use crate::rewrite::shown::tables;
 use crate::tokens::WITH_EXPRESSION;
 
 /// Aliases of one SELECT, and where the rewrite is inside of it.
@@ -31,6 +32,8 @@ pub(crate) struct Scope {
     pub(crate) array_joins: Vec<Call>,
     /// The tables that `*` stands for, where USING joins them.
     pub(crate) starred: Option<Vec<(ObjectName, Vec<Ident>)>>,
+    /// The names of the tables of its FROM.
+    pub(crate) tables: Vec<String>,
     /// The windows of the SELECT, as written.
     pub(crate) windows: Vec<(String, WindowSpec)>,
     /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
@@ -58,6 +61,7 @@ impl Scope {
 
     /// Collects the aliases of a SELECT. Two meanings of one alias are an error.
     pub(crate) fn add_select(&mut self, select: &Select) -> Result<()> {
+        self.tables = tables(select);
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { expr, alias } = item {
                 self.add(&alias.value, expr)?;

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Value,
+    Ident, NullTreatment, ObjectName, Value,
 };
 
 use crate::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
@@ -77,7 +77,13 @@ impl Rewriter {
             }
             _ => {}
         }
-        let Some(known) = names::scalar(name) else { return Err(names::unknown(name)) };
+        let Some(known) = names::scalar(name) else {
+            let error = names::unknown(name);
+            // With one argument the array is what is missing.
+            let takes_lambda = functions::lambda_function(name).is_some() && args.len() > 1;
+            let code = if takes_lambda { ErrorCode::IllegalTypeOfArgument } else { error.code };
+            return Err(SqlError { code, ..error });
+        };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
         Ok(call(known, self.values(args)?))
     }
@@ -113,6 +119,9 @@ impl Rewriter {
     }
 
     fn aggregate(&mut self, written: &str, aggregate: &Aggregate, function: Function) -> Result<Expr> {
+        if let Some(limited) = limited_concat(aggregate, &function) {
+            return self.value(limited);
+        }
         let mut args = arguments(&function)?;
         let mut filter = function.filter.as_ref().map(|condition| condition.as_ref().clone());
         if aggregate.filtered {
@@ -141,13 +150,24 @@ impl Rewriter {
         let distinct = aggregate.distinct || is_distinct(&function);
         if args.is_empty() && (distinct || aggregate.name != "count") {
             let message = format!("aggregate function {written} needs an argument");
-            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+            let is_quantile = ["quantile", "quantileExactHigh", "quantileTiming"].contains(&aggregate.name.as_str());
+            let code = if is_quantile { ErrorCode::TooFewArguments } else { ErrorCode::ArgumentCount };
+            return Err(SqlError::new(code, message));
         }
         let over = function.over.map(|over| self.over(over)).transpose()?;
         let rows = with_call("count", counted, |call| {
             (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
         });
-        let planned = if aggregate.combinator.is_some() { COMBINED } else { aggregate.name.as_str() };
+        let planned = match aggregate.name.as_str() {
+            _ if aggregate.combinator.is_some() => COMBINED,
+            "any" | "first_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
+                "any_respect_nulls"
+            }
+            "anyLast" | "last_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
+                "anyLast_respect_nulls"
+            }
+            name => name,
+        };
         let value = with_call(planned, args, |call| {
             call.filter = filter.map(Box::new);
             call.over = over;
@@ -177,6 +197,30 @@ impl Rewriter {
         let message = format!("aggregate function {written} is found {place}");
         Err(SqlError::new(ErrorCode::IllegalAggregation, message))
     }
+}
+
+/// `groupConcat(separator, limit)(x)` is `arrayStringConcat(groupArray(limit)(toString(x)), separator)`.
+fn limited_concat(aggregate: &Aggregate, function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(parameters) = &function.parameters else { return None };
+    let args = plain_args(function);
+    let ([FunctionArg::Unnamed(FunctionArgExpr::Expr(separator)), limit], [value]) =
+        (parameters.args.as_slice(), args.as_slice())
+    else {
+        return None;
+    };
+    if aggregate.name != "groupConcat" || aggregate.filtered || aggregate.combinator.is_some() {
+        return None;
+    }
+    let mut array = function.clone();
+    array.name = ObjectName::from(vec![Ident::with_quote('`', "groupArray")]);
+    if let FunctionArguments::List(list) = &mut array.parameters {
+        list.args = vec![limit.clone()];
+    }
+    if let FunctionArguments::List(list) = &mut array.args {
+        let text = call("toString", vec![value.clone()]);
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(text))];
+    }
+    Some(call("arrayStringConcat", vec![Expr::Function(array), separator.clone()]))
 }
 
 fn unset_parameter(function: &Function) -> SqlError {

@@ -7,7 +7,7 @@ use sqlparser::ast::{
     BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, SetExpr, UnaryOperator, Value,
 };
 
-use crate::dialect::{call, number, text};
+use crate::dialect::{call, name_of, number, plain_args, text};
 use crate::error::{Result, SqlError};
 use crate::label::{extract_function, trim_function};
 use crate::rewrite::Rewriter;
@@ -96,9 +96,10 @@ impl Rewriter {
                     None => Ok(Expr::Identifier(name)),
                 },
             },
-            Expr::CompoundIdentifier(names) => {
-                Ok(self.parameter_element(&names).unwrap_or(Expr::CompoundIdentifier(names)))
-            }
+            Expr::CompoundIdentifier(names) => match self.parameter_element(&names) {
+                Some(element) => Ok(element),
+                None => self.element_of_alias(names),
+            },
             Expr::Value(value) => literal(value.value),
             Expr::Named { expr: inner, name } => {
                 self.scope().enter(&name.value);
@@ -133,6 +134,17 @@ impl Rewriter {
         let lowered = self.value(definition);
         self.scope().leave();
         lowered.map(nested)
+    }
+
+    /// `t.x` where t is an alias of a tuple and no table; else a column.
+    fn element_of_alias(&mut self, names: Vec<Ident>) -> Result<Expr> {
+        let [first, path @ ..] = names.as_slice() else { return Ok(Expr::CompoundIdentifier(names)) };
+        let is_table = self.scopes.iter().any(|scope| scope.tables.contains(&first.value));
+        let definition = if is_table { None } else { resolve(&self.scopes, &first.value).cloned() };
+        let Some(definition) = definition else { return Ok(Expr::CompoundIdentifier(names)) };
+        let element = |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.as_str())]);
+        let tuple = self.replaced(&first.value, definition)?;
+        Ok(path.iter().fold(tuple, element))
     }
 
     /// Comparisons with words: IS, IN, BETWEEN, LIKE.
@@ -194,6 +206,13 @@ impl Rewriter {
             {
                 parts
             }
+            Ok([Expr::Nested(inner)]) => match *inner {
+                Expr::Array(array) => array.elem,
+                Expr::Function(function) if name_of(&function).eq_ignore_ascii_case("array") => {
+                    plain_args(&function)
+                }
+                other => vec![Expr::Nested(Box::new(other))],
+            },
             Ok(one) => one.into(),
             Err(list) => list,
         };

@@ -21,42 +21,6 @@ use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
 use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
 
-/// Labels of a query's result; empty when a `*` stands in the SELECT.
-pub(crate) fn labels(body: &SetExpr) -> Vec<String> {
-    match body {
-        SetExpr::Select(select) => {
-            let items = select.projection.iter().map(named_item).collect::<Option<Vec<_>>>();
-            let Some(items) = items else { return vec![] };
-            let mut labels: Vec<String> = Vec::with_capacity(items.len());
-            for (short, expr) in items {
-                // A second column of a name shows its table, when it has one.
-                let shown = match expr {
-                    Expr::CompoundIdentifier(parts) if labels.contains(&short) => dotted(parts),
-                    _ => short,
-                };
-                labels.push(shown);
-            }
-            labels
-        }
-        SetExpr::Query(query) => labels(&query.body),
-        SetExpr::SetOperation { left, .. } => labels(left),
-        _ => vec![],
-    }
-}
-
-/// An item with its short name; a `*` has none.
-fn named_item(item: &SelectItem) -> Option<(String, &Expr)> {
-    match item {
-        SelectItem::UnnamedExpr(expr) => Some((label(expr), expr)),
-        SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr)),
-        _ => None,
-    }
-}
-
-fn dotted(parts: &[Ident]) -> String {
-    parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
-}
-
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.
     pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {

@@ -1,11 +1,10 @@
-//! `*` over joins with USING as the tables' stars: the left table's columns in their order, then those of each joined
-//! table that USING does not name.
+//! `*` over joins with USING as the columns of USING, then the tables' stars without these.
 //!
 //! DataFusion keeps the key of whichever table's name sorts first, which in an outer join may be the side without a row.
 //! Invariant: where a table has no name, or a join is of another kind, the `*` stays.
 
 use sqlparser::ast::{
-    Ident, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SelectItemQualifiedWildcardKind,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SelectItemQualifiedWildcardKind,
     TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
@@ -25,19 +24,24 @@ pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
     (any_using && !is_named_twice).then_some(parts)
 }
 
-/// A plain `*` as the stars of these tables.
+/// A plain `*` as these columns and stars. Where the tables are joined by different columns, the first table keeps its own
+/// in their places.
 pub(crate) fn stars(
     options: &WildcardAdditionalOptions,
     parts: &[Part],
     leave_out: impl Fn(&mut WildcardAdditionalOptions, &[Ident]),
 ) -> Vec<SelectItem> {
-    let star = |(name, columns): &Part| {
+    let joined: Vec<&Vec<Ident>> = parts.iter().skip(1).map(|(_, columns)| columns).collect();
+    let same = joined.first().filter(|first| joined.iter().all(|other| other == *first));
+    let star = |(at, (name, columns)): (usize, &Part)| {
         let mut options = options.clone();
-        leave_out(&mut options, columns);
+        leave_out(&mut options, if at == 0 { same.map_or(&[][..], |same| same) } else { columns });
         let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
         SelectItem::QualifiedWildcard(kind, options)
     };
-    parts.iter().map(star).collect()
+    let keys = same.into_iter().flat_map(|columns| columns.iter().cloned());
+    let keys = keys.map(|column| SelectItem::UnnamedExpr(Expr::Identifier(column)));
+    keys.chain(parts.iter().enumerate().map(star)).collect()
 }
 
 fn name_of(relation: &TableFactor) -> Option<ObjectName> {

@@ -94,6 +94,7 @@ impl Quantile {
             Pick::Exact | Pick::ExactLow | Pick::ExactHigh => plain.clone(),
             _ if is_temporal(plain) => plain.clone(),
             Pick::Digest | Pick::Timing => ColumnType::Float32,
+            Pick::Interpolate if matches!(plain, ColumnType::Decimal { .. }) => plain.clone(),
             Pick::Interpolate | Pick::Inclusive | Pick::Exclusive => ColumnType::Float64,
         };
         if argument.is_nullable() && !self.several { element.nullable() } else { element }
@@ -102,15 +103,17 @@ impl Quantile {
     fn levels(&self, args: &AccumulatorArgs<'_>) -> Result<Vec<f64>> {
         let mut levels = Vec::new();
         for expr in args.exprs.iter().skip(1) {
-            let value =
-                expr.downcast_ref::<Literal>().map(|literal| literal.value().cast_to(&DataType::Float64));
-            match value.transpose()? {
-                Some(ScalarValue::Float64(Some(level))) if (0.0..=1.0).contains(&level) => levels.push(level),
-                _ => {
-                    let message =
-                        format!("aggregate function {} takes constant levels from 0 to 1", self.name);
-                    return Err(external(FunctionError::new(codes::BAD_ARGUMENTS, message)));
-                }
+            let refused = |code: u16| {
+                let message = format!("aggregate function {} takes constant levels from 0 to 1", self.name);
+                external(FunctionError::new(code, message))
+            };
+            let Some(literal) = expr.downcast_ref::<Literal>() else {
+                return Err(refused(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH));
+            };
+            match literal.value().cast_to(&DataType::Float64) {
+                Ok(ScalarValue::Float64(Some(level))) if (0.0..=1.0).contains(&level) => levels.push(level),
+                Ok(_) => return Err(refused(codes::PARAMETER_OUT_OF_BOUND)),
+                Err(_) => return Err(refused(codes::CANNOT_CONVERT_TYPE)),
             }
         }
         if levels.is_empty() {
