@@ -159,8 +159,8 @@ async fn incoming(
             Ok(Arc::new(table_def(target, destination, found.collect())))
         };
         let def = given.map_or_else(found, Ok)?;
-        let physical = planned.physical().await?;
-        let schema = planned.labelled(&physical.schema());
+        let (physical, nullable) = planned.physical_of(&planned.logical).await?;
+        let schema = planned.labelled(&physical.schema(), &nullable);
         let (_, defaults) = tables.compile_once(&def, &statement)?;
         let conform = Conform::new(&def, columns, schema.fields().len(), &defaults)?
             .with_null_as_default(context.settings.get_bool("insert_null_as_default"));

@@ -3,7 +3,7 @@
 //! Invariant: resolving (which may do I/O), planning (which does none) and running are three steps. The snapshot is
 //! held until the last batch.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -227,7 +227,20 @@ fn refuse_other_statements(plan: &LogicalPlan) -> Result<(), Error> {
 impl PlannedQuery {
     /// The columns of the result, with the types they have once the plan is analyzed.
     pub(crate) fn result_schema(&self) -> Result<SchemaRef, Error> {
-        Ok(self.labelled(self.state.optimize(&self.logical)?.schema().as_arrow()))
+        let (optimized, nullable) = self.optimized(&self.logical)?;
+        Ok(self.labelled(optimized.schema().as_arrow(), &nullable))
+    }
+
+    /// The plan after DataFusion's rules, and which columns of the result may be NULL by their types: folded constants no
+    /// longer say so.
+    fn optimized(&self, logical: &LogicalPlan) -> Result<(LogicalPlan, Vec<bool>), Error> {
+        if matches!(logical, LogicalPlan::Explain(_)) {
+            return Ok((self.state.optimize(logical)?, vec![]));
+        }
+        let analyzed =
+            self.state.analyzer().execute_and_check(logical.clone(), self.state.config_options(), |_, _| {})?;
+        let nullable = analyzed.schema().fields().iter().map(|field| field.is_nullable()).collect();
+        Ok((self.state.optimizer().optimize(analyzed, &self.state, |_, _| {})?, nullable))
     }
 
     /// Cuts the result as the settings `limit` and `offset` say, after what the statement's own LIMIT leaves.
@@ -244,22 +257,26 @@ impl PlannedQuery {
     }
 
     pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        self.physical_of(&self.logical).await
+        Ok(self.physical_of(&self.logical).await?.0)
     }
 
-    async fn physical_of(&self, logical: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+    /// The plan that runs, and which columns of its result may be NULL.
+    pub(crate) async fn physical_of(&self, logical: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
         let _planning = self.profile.timed(Span::Plan);
-        let optimized = self.state.optimize(logical)?;
-        Ok(self.state.query_planner().create_physical_plan(&optimized, &self.state).await?)
+        let (optimized, nullable) = self.optimized(logical)?;
+        Ok((self.state.query_planner().create_physical_plan(&optimized, &self.state).await?, nullable))
     }
 
     /// The result's schema under the dialect's labels, in the layouts of our types.
-    pub(crate) fn labelled(&self, schema: &Schema) -> SchemaRef {
+    pub(crate) fn labelled(&self, schema: &Schema, nullable: &[bool]) -> SchemaRef {
         // With a `*` in the SELECT only the plan knows how many columns there are.
         let written = (self.labels.len() == schema.fields().len()).then_some(&self.labels);
         let labels = written.map_or_else(|| self.names_of_star(schema), |written| self.shown(written));
-        let fields = schema.fields().iter().zip(&labels);
-        let fields = fields.map(|(field, label)| to_field(label, &result_type(field)));
+        let fields = schema.fields().iter().zip(&labels).enumerate();
+        let fields = fields.map(|(at, (field, label))| {
+            let may_be_null = field.is_nullable() || nullable.get(at).is_some_and(|nullable| *nullable);
+            to_field(label, &result_type(&field.as_ref().clone().with_nullable(may_be_null)))
+        });
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
@@ -343,12 +360,13 @@ fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Err
 pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
     let mut planned = plan(context, query, None).await?;
     planned.cut(&context.settings)?;
-    let physical = in_source_order(planned.physical().await?)?;
-    let schema = planned.labelled(&physical.schema());
+    let (physical, nullable) = planned.physical_of(&planned.logical).await?;
+    let physical = in_source_order(physical)?;
+    let schema = planned.labelled(&physical.schema(), &nullable);
     let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
     let mut rows = limit_result(&context.settings, Rows { schema, stream });
     if let Some(totals) = &planned.totals {
-        let physical = planned.physical_of(totals).await?;
+        let (physical, _) = planned.physical_of(totals).await?;
         let marked = [(formats::TOTALS_KEY.to_owned(), String::new())];
         let schema = Arc::new(rows.schema.as_ref().clone().with_metadata(HashMap::from(marked)));
         rows.stream = rows.stream.chain(stream_of(context, &planned.state, physical, schema)?).boxed();

@@ -65,6 +65,7 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
     let schema = merge_schema(&node.inputs());
     let makes_columns =
         matches!(node, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_));
+    let is_projection = matches!(node, LogicalPlan::Projection(_));
     let names = NamePreserver::new(&node);
     let typed = node.map_expressions(|expr| {
         if matches!(expr, Expr::GroupingSet(_)) {
@@ -72,7 +73,11 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
         }
         let name = names.save(&expr);
         let expr = typed(expr, &schema, session)?;
-        let expr = if makes_columns { output(expr, &schema)? } else { expr };
+        let expr = match makes_columns {
+            true if is_projection => dictionary(expr, &schema)?,
+            true => output(expr, &schema)?,
+            false => expr,
+        };
         Ok(Transformed::yes(name.restore(guarded(expr, &schema)?)))
     })?;
     typed.map_data(predicates)?.map_data(LogicalPlan::recompute_schema)
@@ -162,6 +167,30 @@ fn output(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         }
         Expr::AggregateFunction(_) | Expr::WindowFunction(_) | Expr::Column(_) => Ok(expr),
         other => as_value(other, schema),
+    }
+}
+
+/// As [`output`]; what is asked of one dictionary column and constants is a dictionary, too.
+fn dictionary(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let asked: Vec<&Expr> = match &expr {
+        Expr::Alias(alias) => {
+            let inner = dictionary(alias.expr.as_ref().clone(), schema)?;
+            return Ok(Expr::Alias(Alias { expr: Box::new(inner), ..alias.clone() }));
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => vec![left, right],
+        Expr::Like(like) => vec![&like.expr, &like.pattern],
+        Expr::InList(list) => std::iter::once(list.expr.as_ref()).chain(&list.list).collect(),
+        _ => return output(expr, schema),
+    };
+    let columns: Vec<&Expr> = asked.into_iter().filter(|side| super::typing::literal_of(side).is_none()).collect();
+    let is_dictionary = match columns.as_slice() {
+        [one] => matches!(type_of(one, schema)?, ColumnType::LowCardinality(_)),
+        _ => false,
+    };
+    let made = output(expr, schema)?;
+    match type_of(&made, schema)? {
+        plain if is_dictionary => cast_to(made, &ColumnType::LowCardinality(Box::new(plain))),
+        _ => Ok(made),
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Scope {
     pub(crate) array_joins: Vec<Call>,
     /// The tables that `*` stands for, where USING joins them.
     pub(crate) starred: Option<Vec<(ObjectName, Vec<Ident>)>>,
+    /// The columns of USING, each with a table that has it.
+    pub(crate) using: Vec<(Ident, Vec<Ident>)>,
     /// The names of the tables of its FROM.
     pub(crate) tables: Vec<String>,
     /// The windows of the SELECT, as written.

@@ -93,7 +93,7 @@ impl Rewriter {
                 Some(meaning) => Ok(meaning),
                 None => match resolve(&self.scopes, &name.value).cloned() {
                     Some(definition) => self.replaced(&name.value, definition),
-                    None => Ok(Expr::Identifier(name)),
+                    None => Ok(self.of_using(name)),
                 },
             },
             Expr::CompoundIdentifier(names) => match self.parameter_element(&names) {
@@ -134,6 +134,16 @@ impl Rewriter {
         let lowered = self.value(definition);
         self.scope().leave();
         lowered.map(nested)
+    }
+
+    /// A column, in WHERE that of the table that has the value of USING.
+    fn of_using(&mut self, name: Ident) -> Expr {
+        let scope = self.scope();
+        let path = scope.using.iter().find(|(column, _)| scope.in_where && column.value == name.value);
+        match path {
+            Some((_, path)) => Expr::CompoundIdentifier(path.clone()),
+            None => Expr::Identifier(name),
+        }
     }
 
     /// `t.x` where t is an alias of a tuple and no table; else a column.

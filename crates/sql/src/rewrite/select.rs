@@ -147,6 +147,7 @@ impl Rewriter {
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
         self.scope().starred = using_star::parts(&select.from);
+        self.scope().using = using_star::in_where(&select.from);
         select.from = self.from(std::mem::take(&mut select.from))?;
         self.scope().in_where = true;
         let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();

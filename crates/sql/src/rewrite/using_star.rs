@@ -24,6 +24,33 @@ pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
     (any_using && !is_named_twice).then_some(parts)
 }
 
+/// For each column of USING a table whose column has its value: the planner does not find it in WHERE by itself. In a
+/// FULL JOIN there is none.
+pub(crate) fn in_where(from: &[TableWithJoins]) -> Vec<(Ident, Vec<Ident>)> {
+    let (Some(parts), [tables]) = (parts(from), from) else { return vec![] };
+    let mut names: Vec<&ObjectName> = vec![];
+    for (at, (name, _)) in parts.iter().enumerate() {
+        let operator = at.checked_sub(1).and_then(|at| tables.joins.get(at)).map(|join| &join.join_operator);
+        match operator {
+            Some(JoinOperator::FullOuter(_)) => return vec![],
+            Some(JoinOperator::Right(_) | JoinOperator::RightOuter(_)) => names = vec![name],
+            _ => names.push(name),
+        }
+    }
+    let Some(first) = names.first() else { return vec![] };
+    let table: Vec<Ident> = first.0.iter().filter_map(|part| part.as_ident()).cloned().collect();
+    let mut columns: Vec<(Ident, Vec<Ident>)> = vec![];
+    for column in parts.iter().flat_map(|(_, columns)| columns) {
+        // Which of several tables has a column that only the later ones are joined by is not known here.
+        let everywhere = parts.iter().skip(1).all(|(_, columns)| columns.contains(column));
+        if everywhere && columns.iter().all(|(known, _)| known != column) {
+            let path = table.iter().cloned().chain([column.clone()]).collect();
+            columns.push((column.clone(), path));
+        }
+    }
+    columns
+}
+
 /// A plain `*` as these columns and stars. Where the tables are joined by different columns, the first table keeps its own
 /// in their places.
 pub(crate) fn stars(
@@ -39,8 +66,17 @@ pub(crate) fn stars(
         let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
         SelectItem::QualifiedWildcard(kind, options)
     };
+    let first = parts.first().map(|(name, _)| name);
+    let key = |column: Ident| match (first, parts.len()) {
+        // The planner finds the one of whichever side has the row, but not among more than two tables.
+        (Some(first), 3..) => {
+            let parts = first.0.iter().filter_map(|part| part.as_ident()).cloned();
+            Expr::CompoundIdentifier(parts.chain([column]).collect())
+        }
+        _ => Expr::Identifier(column),
+    };
     let keys = same.into_iter().flat_map(|columns| columns.iter().cloned());
-    let keys = keys.map(|column| SelectItem::UnnamedExpr(Expr::Identifier(column)));
+    let keys = keys.map(|column| SelectItem::UnnamedExpr(key(column)));
     keys.chain(parts.iter().enumerate().map(star)).collect()
 }
 
