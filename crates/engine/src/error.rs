@@ -128,7 +128,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::SQL(parser, _) => Error::new(ErrorKind::Syntax, 62, parser.to_string()),
             DataFusionError::Plan(message) => from_plan_message(message),
             DataFusionError::ArrowError(arrow, _) => Error::new(ErrorKind::BadInput, 36, arrow.to_string()),
-            DataFusionError::Execution(message) => Error::new(ErrorKind::BadInput, 36, message.clone()),
+            DataFusionError::Execution(message) => from_plan_message(message),
             DataFusionError::ParquetError(parquet) => {
                 Error::new(ErrorKind::Corruption, 117, parquet.to_string())
             }
@@ -198,8 +198,19 @@ fn from_plan_message(message: &str) -> Error {
         let name = table.strip_prefix("gristmill.").unwrap_or(table);
         return Error::new(ErrorKind::UnknownObject, 60, format!("table \"{name}\" does not exist"));
     }
-    Error::new(ErrorKind::BadInput, 36, message)
+    let known = PLAN_CODES.iter().find(|(part, _)| message.contains(part));
+    Error::new(ErrorKind::BadInput, known.map_or(36, |(_, code)| *code), message)
 }
+
+/// Parts of DataFusion's messages that say what ClickHouse has a code for.
+const PLAN_CODES: &[(&str, i32)] = &[
+    ("Expected LIMIT to be an integer", 440),
+    ("Expected OFFSET to be an integer", 440),
+    ("LIMIT must be >= 0", 440),
+    ("subquery should only return one column", 20),
+    ("queries have different number of columns", 258),
+    ("Scalar subquery returned more than one row", 125),
+];
 
 impl From<sources::SourceError> for Error {
     fn from(error: sources::SourceError) -> Error {

@@ -153,7 +153,9 @@ async fn plan_once(
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog = StatementCatalog::new(Arc::clone(context), tables);
-    let state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
+    let mut state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
+    // Without it functions that run would see neither the session's zone nor its source of random numbers.
+    state.mark_start_execution();
     let mut plans = Vec::with_capacity(asts.len());
     for ast in asts {
         let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));

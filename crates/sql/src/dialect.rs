@@ -178,6 +178,15 @@ impl Dialect for OurDialect {
                 parser.advance_token();
                 Some(Ok(tuple_elements(left.clone(), &text)))
             }
+            // Behind an identifier sqlparser reads it itself; behind what the hooks made it does not.
+            Token::LBracket => {
+                parser.advance_token();
+                let index = parser.parse_expr();
+                Some(index.and_then(|index| {
+                    parser.expect_token(&Token::RBracket)?;
+                    Ok(call("arrayElement", vec![left.clone(), index]))
+                }))
+            }
             Token::DoubleColon => {
                 parser.advance_token();
                 Some(read_written_type(parser).map(|name| cast_call(cast_operand(left), &name)))

@@ -30,11 +30,11 @@ SELECT DISTINCT nx FROM g ORDER BY nx
 SELECT DISTINCT ON (k) k, id FROM g ORDER BY k, id
 SELECT k, sum(x) FROM g GROUP BY k WITH TOTALS ORDER BY k
 SELECT k, sum(x) FROM g GROUP BY k WITH TOTALS ORDER BY k LIMIT 1
-SELECT k, k2, sum(x) FROM g GROUP BY k, k2 WITH ROLLUP ORDER BY k, k2
-SELECT k, k2, count() FROM g GROUP BY k, k2 WITH CUBE ORDER BY k, k2
-SELECT k, k2, count() FROM g GROUP BY ROLLUP(k, k2) ORDER BY k, k2
-SELECT k, k2, count() FROM g GROUP BY CUBE(k, k2) ORDER BY k, k2
-SELECT k, k2, count() FROM g GROUP BY GROUPING SETS ((k), (k2), ()) ORDER BY k, k2
+SELECT k, k2, sum(x) AS s FROM g GROUP BY k, k2 WITH ROLLUP ORDER BY k, k2, s
+SELECT k, k2, count() AS c FROM g GROUP BY k, k2 WITH CUBE ORDER BY k, k2, c
+SELECT k, k2, count() AS c FROM g GROUP BY ROLLUP(k, k2) ORDER BY k, k2, c
+SELECT k, k2, count() AS c FROM g GROUP BY CUBE(k, k2) ORDER BY k, k2, c
+SELECT k, k2, count() AS c FROM g GROUP BY GROUPING SETS ((k), (k2), ()) ORDER BY k, k2, c
 SELECT k, k2, count(), grouping(k, k2) FROM g GROUP BY GROUPING SETS ((k), (k2)) ORDER BY k, k2
 SELECT k, count() FROM g GROUP BY ALL ORDER BY k
 SELECT k, count() AS c FROM g GROUP BY k HAVING c > 20 ORDER BY k

@@ -325,7 +325,8 @@ fn arrays() -> Vec<AggregateFunction> {
 pub(super) fn functions() -> Vec<AggregateFunction> {
     let same = |args: &[ColumnType], parameters: Parameters<'_>| {
         numbers(args, parameters)?;
-        first(args).cloned()
+        // Rows without a value are passed over, and over none of them it is 0.
+        Ok(first(args)?.value_type().clone())
     };
     let mut out = arrays();
     out.extend([

@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::row::OwnedRow;
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
+use crate::call::{Arg, ArgType, Call};
 use crate::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
 use crate::list::{ElementOrder, element_order, equality, gather, reverse_lists};
@@ -41,6 +41,10 @@ fn counts(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, Funct
 }
 
 /// The places of a slice that starts at a 1-based or negative offset.
+fn is_null(arg: &Arg, row: usize) -> bool {
+    arg.column_type == ColumnType::Nothing || arg.is_null(row)
+}
+
 fn slice_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let is_place = |t: &ColumnType| *t == ColumnType::Nothing || t.value_type().is_integer();
     match args.iter().skip(1).find(|arg| !is_place(&arg.column_type)) {
@@ -74,10 +78,10 @@ fn slice(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     };
     let (offset_arg, length_arg) = (call.arg(1)?, if lengths.is_some() { Some(call.arg(2)?) } else { None });
     gather(call, &lists.element, lists.values(), |row, out| {
-        let is_open = length_arg.is_none_or(|arg| arg.is_null(row));
+        let is_open = length_arg.is_none_or(|arg| is_null(arg, row));
         let length = lengths.as_ref().filter(|_| !is_open).map(|lengths| lengths.get(row));
         // As in ClickHouse a NULL leaves that side open.
-        let offset = if offset_arg.is_null(row) { 1 } else { offsets.get(row) };
+        let offset = if is_null(offset_arg, row) { 1 } else { offsets.get(row) };
         out.extend(slice_of(lists.range(row), offset, length).map(u64_of));
         Ok(())
     })

@@ -51,7 +51,12 @@ impl Caster {
     ) -> Result<ArrayRef, CastError> {
         let array = column.array.as_primitive::<S>();
         if !self.is_wrapping() {
-            let convert = |value| exact::<S::Native, T::Native>(value).ok_or(Problem::OutOfRange);
+            let convert = |value: S::Native| {
+                let made = exact::<S::Native, T::Native>(value).ok_or(Problem::OutOfRange)?;
+                // A float that is another one in fewer bits is not that number.
+                let same = !S::Native::FLOAT || !T::Native::FLOAT || made.float() == value.float();
+                if same || !value.is_finite() { Ok(made) } else { Err(Problem::OutOfRange) }
+            };
             return Ok(Arc::new(self.try_map::<_, T>(column, array, convert)?));
         }
         if S::Native::FLOAT && !T::Native::FLOAT {

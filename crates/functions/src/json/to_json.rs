@@ -9,6 +9,7 @@ use super::write;
 use crate::call::Call;
 use crate::cast::{CastMode, Caster};
 use crate::container::range;
+use crate::fixed_text;
 use crate::registry::ScalarFunction;
 
 /// Appends the value of a row.
@@ -81,7 +82,12 @@ fn plain_writer(array: &ArrayRef, column_type: &ColumnType, caster: &Caster) -> 
         }
         plain => {
             let bare = plain.is_number() || *plain == ColumnType::Bool;
-            let texts = caster.to_text(array, plain);
+            let texts = match plain {
+                ColumnType::FixedString(length) => {
+                    fixed_text::with_padding(array.as_string_view(), usize::try_from(*length).unwrap_or(0))
+                }
+                _ => caster.to_text(array, plain),
+            };
             Box::new(move |row, out| match texts.value(row) {
                 "nan" | "inf" | "-inf" if bare => out.push_str("null"),
                 text if bare => out.push_str(text),

@@ -57,14 +57,14 @@ const SPANS: [(f64, &str); 6] = [
     (1.0, "second"),
 ];
 
-fn time_delta(seconds: f64, out: &mut String) {
+fn time_delta(seconds: f64, largest: usize, out: &mut String) {
     if !seconds.is_finite() {
         let _infallible = write!(out, "{seconds}");
         return;
     }
     let mut rest = seconds.abs().trunc();
     let mut parts: Vec<String> = Vec::new();
-    for (span, name) in SPANS {
+    for (span, name) in SPANS.into_iter().skip(largest) {
         let count = (rest / span).trunc();
         rest -= count * span;
         if count > 0.0 {
@@ -101,6 +101,15 @@ fn readable(name: &'static str, most: usize, write: fn(f64, &mut String)) -> Sca
     })
 }
 
+fn time_delta_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match (&args[0].column_type, args.get(1).map(|arg| &arg.column_type)) {
+        (number, None) if number.is_number() => Ok(ColumnType::String),
+        (number, Some(unit)) if number.is_number() && unit.is_string() => Ok(ColumnType::String),
+        (number, None) => Err(FunctionError::illegal_type(number, "formatReadableTimeDelta")),
+        (_, Some(unit)) => Err(FunctionError::illegal_type(unit, "formatReadableTimeDelta")),
+    }
+}
+
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![
         readable("formatReadableSize", 1, |value, out| scaled(value, 1024.0, &BINARY, out))
@@ -121,9 +130,23 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "A number with a word for its magnitude.",
             "formatReadableQuantity(1500) -> '1.50 thousand'",
         ),
-        readable("formatReadableTimeDelta", 1, time_delta).doc(
-            "formatReadableTimeDelta(seconds)",
-            "A length of time in words.",
+        ScalarFunction::new("formatReadableTimeDelta", 1..=2, time_delta_type, |call| {
+            let (numbers, units) = (call.floats(0)?, if call.args.len() > 1 { Some(call.texts(1)?) } else { None });
+            call.each_text(|row, out| {
+                let unit = units.as_ref().map_or("years", |units| units.get(row));
+                let largest = SPANS.iter().position(|(_, name)| unit.strip_suffix('s') == Some(*name));
+                let largest = largest.ok_or_else(|| {
+                    let message = format!("'{unit}' is no unit of formatReadableTimeDelta: years, months, days, hours, \
+                                           minutes and seconds are");
+                    FunctionError::bad_argument(message)
+                })?;
+                time_delta(numbers.get(row), largest, out);
+                Ok(())
+            })
+        })
+        .doc(
+            "formatReadableTimeDelta(seconds[, largest])",
+            "A length of time in words, of units up to the one named.",
             "formatReadableTimeDelta(61) -> '1 minute and 1 second'",
         ),
     ]

@@ -30,9 +30,10 @@ fn test(name: &'static str, texts: usize, holds: fn(&str, &str) -> bool) -> Scal
 }
 
 /// A letter in its other case, or itself where that has another number of bytes.
-fn push_same_size(letter: char, other: impl Iterator<Item = char> + Clone, out: &mut String) {
-    let bytes: usize = other.clone().map(char::len_utf8).sum();
-    if bytes == letter.len_utf8() { out.extend(other) } else { out.push(letter) }
+fn push_same_size(letter: char, mut letters: impl Iterator<Item = char>, out: &mut String) {
+    let (first, second) = (letters.next(), letters.next());
+    let same_size = second.is_none() && first.is_some_and(|first| first.len_utf8() == letter.len_utf8());
+    if same_size { out.extend(first) } else { out.push(letter) }
 }
 
 fn initcap(text: &str, out: &mut String) {

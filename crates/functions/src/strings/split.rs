@@ -58,7 +58,9 @@ fn split_by_text(name: &'static str) -> ScalarFunction {
         let (separators, texts) = (call.texts(0)?, call.texts(1)?);
         let most = limit_of(call, 2)?;
         let single = name == "splitByChar";
-        each_list(call, true, |row, push| {
+        // By nothing an empty text is in no pieces.
+        let of_empty = single || separators.constant().is_none_or(|separator| !separator.is_empty());
+        each_list(call, of_empty, |row, push| {
             let (text, separator) = (texts.get(row), separators.get(row));
             if single && separator.len() != 1 {
                 let message =

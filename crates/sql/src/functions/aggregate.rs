@@ -5,6 +5,7 @@
 mod definition;
 mod finish;
 mod float_extreme;
+mod nested_extreme;
 pub(crate) mod own;
 mod quantile;
 pub(crate) mod combined;

@@ -49,10 +49,25 @@ pub(super) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     if !is_predicate(&expr, schema)? {
         return Ok(expr);
     }
+    if is_always_null(&expr, schema)? {
+        return Ok(Expr::Literal(ScalarValue::Null, None));
+    }
     let column_type = type_of(&expr, schema)?;
     let plain = if is_bool(&expr, schema)? { ColumnType::Bool } else { ColumnType::UInt8 };
     let to = if column_type.is_nullable() && !knows_null(&expr) { plain.nullable() } else { plain };
     cast_to(expr, &to)
+}
+
+/// Whether a NULL without a type is compared or negated: the answer has no type either.
+fn is_always_null(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let is_nothing = |expr: &Expr| Ok::<_, datafusion::common::DataFusionError>(type_of(expr, schema)? == ColumnType::Nothing);
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+            Ok(is_nothing(left)? || is_nothing(right)?)
+        }
+        Expr::Not(inner) => Ok(is_nothing(inner)? || is_always_null(inner, schema)?),
+        _ => Ok(false),
+    }
 }
 
 /// Whether the answer is never NULL, whatever is asked about.
@@ -279,6 +294,8 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
     use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Ipv4, Ipv6, UInt32, UInt64, Uuid};
     let ((left, a), (right, b)) = (left, right);
     match (a, b) {
+        (ColumnType::String, ColumnType::FixedString(_)) => Ok((without_zeros(left)?, right)),
+        (ColumnType::FixedString(_), ColumnType::String) => Ok((left, without_zeros(right)?)),
         _ if a.is_string() && b.is_string() => Ok((left, right)),
         _ if a.is_string() && b.enum_values().is_some() => Ok((left, cast_to(right, &ColumnType::String)?)),
         _ if b.is_string() && a.enum_values().is_some() => Ok((cast_to(left, &ColumnType::String)?, right)),
@@ -312,6 +329,12 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
     }
 }
 
+/// A text without zero bytes at its end, as FixedStrings are kept: compared with one, they do not count.
+fn without_zeros(text: Expr) -> Result<Expr> {
+    let zero = Expr::Literal(ScalarValue::Utf8View(Some("\0".to_owned())), None);
+    call("trimRight", vec![text, zero])
+}
+
 fn digits(column_type: &ColumnType) -> u8 {
     match column_type {
         ColumnType::DateTime64 { precision, .. } => *precision,
@@ -338,7 +361,7 @@ pub(super) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     let expr = as_value(*expr, schema)?;
     let column_type = type_of(&expr, schema)?;
     if column_type == ColumnType::Nothing {
-        return Ok(unknown());
+        return Ok(Expr::Literal(ScalarValue::Null, None));
     }
     let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
         let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {

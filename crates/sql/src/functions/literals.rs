@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringViewArray};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Expr;
 use functions::error::codes;
 use functions::{CastMode, FunctionError, SessionValues};
@@ -92,7 +92,14 @@ fn text_as(
             Err(error) if to.is_address() => Err(error),
             Err(error) => {
                 let message = format!("cannot convert string '{text}' to type {to}: {}", error.find_root());
-                Err(external(FunctionError::new(codes::TYPE_MISMATCH, message)))
+                // Only whole numbers and Decimals do not say what was wrong with the text.
+                let own = match error.find_root() {
+                    DataFusionError::External(root) => root.downcast_ref::<FunctionError>().map(|own| own.code),
+                    _ => None,
+                };
+                let is_plain = to.is_integer() || matches!(to, ColumnType::Decimal { .. });
+                let code = own.filter(|_| !is_plain).unwrap_or(codes::TYPE_MISMATCH);
+                Err(external(FunctionError::new(code, message)))
             }
         },
     }

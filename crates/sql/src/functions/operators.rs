@@ -19,7 +19,7 @@ use sqlparser::ast::BinaryOperator;
 use super::aggregate;
 use super::comparison::{as_predicate, compare};
 use super::scalar::{call, lookup};
-use super::typing::{convert, literal, type_of};
+use super::typing::{convert, literal, type_of, type_of_field};
 
 #[derive(Debug)]
 pub(super) struct Operators;
@@ -145,6 +145,11 @@ impl ExprPlanner for Operators {
         nested_names: &[String],
     ) -> Result<PlannerResult<Vec<Expr>>> {
         let column = Expr::Column(Column::from((qualifier, &std::sync::Arc::new(field.clone()))));
+        if let [name] = nested_names
+            && let Some(part) = subcolumn(&column, &type_of_field(field), name)?
+        {
+            return Ok(PlannerResult::Planned(part));
+        }
         let step = |expr: Expr, name: &String| {
             get_field().call(vec![expr, Expr::Literal(ScalarValue::from(name.as_str()), None)])
         };
@@ -158,6 +163,19 @@ impl ExprPlanner for Operators {
     fn plan_window(&self, expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
         aggregate::plan_window(expr)
     }
+}
+
+/// `map.keys`, `array.size0`, `nullable.null`: what a column is kept in, by ClickHouse's names.
+fn subcolumn(column: &Expr, column_type: &ColumnType, name: &str) -> Result<Option<Expr>> {
+    let of = |function: &str, expr: Expr| call(function, vec![expr]);
+    let column = column.clone();
+    Ok(Some(match (column_type, name) {
+        (ColumnType::Map(..), "keys") => of("mapKeys", column)?,
+        (ColumnType::Map(..), "values") => of("mapValues", column)?,
+        (ColumnType::Map(..) | ColumnType::Array(_), "size0") => of("length", column)?,
+        (ColumnType::Nullable(_), "null") => of("isNull", column)?,
+        _ => return Ok(None),
+    }))
 }
 
 /// Whether it is a tuple of values; an interval is one of a name of its own.

@@ -10,7 +10,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::{
-    AggregateFunction, Alias, Between, Case, InList, InSubquery, Like, WindowFunction,
+    AggregateFunction, Alias, Between, Case, InList, InSubquery, Like, NullTreatment, WindowFunction,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use functions::error::codes;
 use functions::{ArgType, FunctionError, SessionValues};
-use model::ColumnType;
+use model::{ColumnType, TupleElement};
 use model::type_arrow::{to_data_type, to_field};
 
 use super::aggregate::{check_arguments, nothing_of, takes_floats};
@@ -261,10 +261,17 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             Ok(Expr::ScalarFunction(function))
         }
         Expr::Not(inner) => Ok(Expr::Not(Box::new(as_predicate(*inner, schema)?))),
+        Expr::ScalarFunction(function)
+            if function.func.name() == "negate"
+                && function.args.len() == 1
+                && is_plain_tuple(&type_of(&function.args[0], schema)?) =>
+        {
+            call("tupleNegate", function.args)
+        }
         Expr::Negative(inner) => call("negate", vec![*inner]),
         Expr::Between(between) => self::between(between, schema, session),
         Expr::InList(list) => in_list(InList { ..list }, schema, session),
-        Expr::Like(like) => Ok(Expr::Like(self::like(like, schema)?)),
+        Expr::Like(like) => self::like(like, schema),
         Expr::Case(case) => self::case(case, schema, session),
         Expr::ScalarFunction(function) if is_choice(&function) => {
             case(choice(function.args), schema, session)
@@ -294,6 +301,10 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
                 }
             }
             let window = &mut function.params;
+            let skips = matches!(function.fun.name(), "any" | "anyLast" | "first_value" | "last_value");
+            if skips && window.null_treatment.is_none() {
+                window.null_treatment = Some(NullTreatment::IgnoreNulls);
+            }
             window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
             Ok(Expr::from(function))
         }
@@ -330,6 +341,11 @@ fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result
         _ => {}
     }
     Ok(Expr::AggregateFunction(function))
+}
+
+/// An interval is a tuple by its layout only.
+fn is_plain_tuple(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Tuple(_)) && column_type.to_string().starts_with("Tuple(")
 }
 
 fn is_count(aggregate: &str) -> bool {
@@ -474,7 +490,23 @@ fn between(between: Between, schema: &DFSchema, session: &SessionValues) -> Resu
 }
 
 /// LIKE over names of an enum is over their text; over numbers it is an error.
-fn like(like: Like, schema: &DFSchema) -> Result<Like> {
+fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
+    let pattern = super::typing::literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
+    let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
+    if escapes % 2 == 1 {
+        let message = "the LIKE pattern ends with an escape of nothing";
+        return Err(external(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
+    }
+    // DataFusion's LIKE does not see the zero bytes at its end.
+    if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
+        let name = match (like.case_insensitive, like.negated) {
+            (false, false) => "like",
+            (false, true) => "notLike",
+            (true, false) => "ilike",
+            (true, true) => "notILike",
+        };
+        return as_predicate(call(name, vec![*like.expr, *like.pattern])?, schema);
+    }
     let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
         let column_type = type_of(&expr, schema)?;
         if column_type.is_string() || column_type == ColumnType::Nothing {
@@ -486,7 +518,7 @@ fn like(like: Like, schema: &DFSchema) -> Result<Like> {
         let message = format!("illegal type {column_type} of argument of function like");
         Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
     };
-    Ok(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like })
+    Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
 }
 
 /// Branches in the type that holds them all, as multiIf has it.
@@ -501,7 +533,8 @@ fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> 
     for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
         types.push(type_of(branch, schema)?);
     }
-    let result = common_type(&types)?;
+    // Of the condition's rows no dictionary is left.
+    let result = without_dictionary(common_type(&types)?);
     let branch = |expr: Expr, column_type: &ColumnType| {
         let same =
             *column_type == result || *column_type == ColumnType::Nothing && expr.get_type(schema)?.is_null();
@@ -520,6 +553,20 @@ fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> 
     let made = Expr::Case(Case::new(None, branches, otherwise));
     let field = made.to_field(schema)?.1;
     if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+fn without_dictionary(column_type: ColumnType) -> ColumnType {
+    match column_type {
+        ColumnType::LowCardinality(inner) => *inner,
+        ColumnType::Array(element) => ColumnType::Array(Box::new(without_dictionary(*element))),
+        ColumnType::Tuple(parts) => ColumnType::Tuple(
+            parts
+                .into_iter()
+                .map(|part| TupleElement { column_type: without_dictionary(part.column_type), ..part })
+                .collect(),
+        ),
+        other => other,
+    }
 }
 
 /// The type multiIf gives for branches of these types.

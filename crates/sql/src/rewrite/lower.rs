@@ -4,12 +4,13 @@
 //! DataFusion plans. Invariant: what comes out has no node that only ClickHouse's grammar knows.
 
 use sqlparser::ast::{
-    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, SetExpr, UnaryOperator, Value,
+    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr, TableFactor,
+    UnaryOperator, Value,
 };
 
 use crate::dialect::{call, name_of, number, plain_args, text};
 use crate::error::{Result, SqlError};
-use crate::label::{extract_function, trim_function};
+use crate::label::{extract_function, label, trim_function};
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 
@@ -120,7 +121,10 @@ impl Rewriter {
             Expr::CompoundFieldAccess { root, access_chain } => access_chain
                 .into_iter()
                 .try_fold(self.value(*root)?, |root, access| self.access(root, access)),
-            Expr::Subquery(query) => Ok(Expr::Subquery(Box::new(self.query(*query, false)?))),
+            Expr::Subquery(query) => {
+                let query = as_tuple(*query)?;
+                Ok(Expr::Subquery(Box::new(self.query(query, false)?)))
+            }
             Expr::Exists { subquery, negated } => {
                 Ok(Expr::Exists { subquery: Box::new(self.query(*subquery, false)?), negated })
             }
@@ -199,7 +203,7 @@ impl Rewriter {
     }
 
     /// The right side of IN.
-    fn set(&mut self, mut query: sqlparser::ast::Query) -> Result<sqlparser::ast::Query> {
+    fn set(&mut self, mut query: Query) -> Result<Query> {
         if let SetExpr::Table(table) = query.body.as_ref() {
             query.body = Box::new(super::source::select_all(table)?);
             return Ok(query);
@@ -264,7 +268,7 @@ impl Rewriter {
         match expr {
             Expr::RLike { negated, expr, pattern, regexp: _ } => {
                 let matched = self.called("match", vec![*expr, *pattern])?;
-                Ok(if negated { not(matched) } else { matched })
+                Ok(if negated { not(as_condition(matched)) } else { matched })
             }
             Expr::Case { case_token, end_token, operand, conditions, else_result } => {
                 let operand = operand.map(|operand| self.boxed(*operand)).transpose()?;
@@ -304,6 +308,31 @@ impl Rewriter {
         }
         self.called(name, args)
     }
+}
+
+/// A scalar subquery of several columns gives one tuple of them.
+fn as_tuple(query: Query) -> Result<Query> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return Ok(query) };
+    let mut names: Vec<Expr> = vec![];
+    for item in &select.projection {
+        names.push(match item {
+            SelectItem::UnnamedExpr(expr) => Expr::Identifier(crate::head::ident(&label(expr))),
+            SelectItem::ExprWithAlias { alias, .. } => Expr::Identifier(alias.clone()),
+            _ => return Ok(query),
+        });
+    }
+    let is_repeated = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
+    if names.len() < 2 || is_repeated {
+        return Ok(query);
+    }
+    let mut outer = crate::parser::parse_query("SELECT 1 FROM (SELECT 1) AS row_of_columns")?;
+    if let SetExpr::Select(select) = outer.body.as_mut() {
+        select.projection = vec![SelectItem::UnnamedExpr(call("tuple", names))];
+        if let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
+            **subquery = query;
+        }
+    }
+    Ok(outer)
 }
 
 /// A number as a literal of its type, for the SELECTs around: they are planned before literals get their types.

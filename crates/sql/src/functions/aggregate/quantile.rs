@@ -308,7 +308,8 @@ impl Accumulator for Sample {
             other => other,
         };
         let picked: Vec<f64> = self.levels.iter().map(|level| self.at(&self.values, *level)).collect();
-        let made = match self.values.is_empty() && to_data_type(element) != DataType::Float64 {
+        let is_float = matches!(to_data_type(element), DataType::Float32 | DataType::Float64);
+        let made = match self.values.is_empty() && !is_float {
             true => default_array(element, picked.len()),
             false if self.values.is_empty() && element.is_nullable() => default_array(element, picked.len()),
             false => from_floats(picked, element)?,

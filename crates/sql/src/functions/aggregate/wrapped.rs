@@ -22,6 +22,7 @@ use model::type_arrow::{from_field, to_field};
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
+use super::nested_extreme;
 use super::wide_sum;
 use crate::functions::typing::type_of_field;
 
@@ -172,7 +173,8 @@ impl AggregateUDFImpl for Wrapped {
         }
         let args = self.inner_args(&acc_args)?;
         let states = self.list_states(&args)?;
-        let own = float_extreme::accumulator(self.definition.name, args.return_field.data_type());
+        let (name, layout) = (self.definition.name, args.return_field.data_type());
+        let own = float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
         let inner = own.map_or_else(|| self.inner.accumulator(args), Ok)?;
         Ok(Box::new(Finished { inner, finish, states }))
     }
@@ -204,7 +206,10 @@ impl AggregateUDFImpl for Wrapped {
         if wide_sum::groups_accumulator(self.definition.name, &args).is_ok_and(|own| own.is_some()) {
             return true;
         }
-        self.inner_args(&args).is_ok_and(|args| self.inner.groups_accumulator_supported(args))
+        self.inner_args(&args).is_ok_and(|args| {
+            !nested_extreme::applies(self.definition.name, args.return_field.data_type())
+                && self.inner.groups_accumulator_supported(args)
+        })
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
