@@ -284,7 +284,12 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "toNullable",
             1..=1,
-            |args| Ok(first_type(args)?.nullable()),
+            |args| match first_type(args)? {
+                nested @ (ColumnType::Array(_) | ColumnType::Map(..)) => {
+                    Err(FunctionError::illegal_type(&nested, "toNullable"))
+                }
+                given => Ok(given.nullable()),
+            },
             |call| expanded(call.arg(0)?, call.rows),
         )
         .own_nulls()

@@ -26,6 +26,7 @@ mod marked;
 mod ordered;
 mod lift;
 mod filled;
+mod bags;
 mod widened;
 mod rules;
 mod documentation;

@@ -24,6 +24,7 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::{ColumnType, TupleElement};
 use model::type_arrow::{to_data_type, to_field};
 
+use super::bags;
 use super::aggregate::{check_arguments, nothing_of, takes_floats};
 use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
@@ -47,7 +48,7 @@ impl AnalyzerRule for ClickHouseTypes {
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let (session, rules) = (session_values(config), query_rules(config));
         let typed = |node| {
-            let typed = typed_node(node, &session)?;
+            let typed = typed_node(node, &session)?.transform_data(bags::numbered)?;
             typed.transform_data(|node| filled::outer_join(node, rules.join_use_nulls))
         };
         Ok(plan.transform_up_with_subqueries(typed)?.data)

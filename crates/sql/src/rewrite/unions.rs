@@ -37,7 +37,7 @@ fn of_last(body: SetExpr, order: Option<OrderBy>, limit: Option<LimitClause>) ->
 }
 
 impl Rewriter {
-    /// UNION without ALL or DISTINCT is what `union_default_mode` says.
+    /// UNION without ALL or DISTINCT is what `union_default_mode` says; INTERSECT and EXCEPT are ALL.
     pub(crate) fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
         match (op, written) {
             (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
@@ -45,6 +45,8 @@ impl Rewriter {
                     "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
                 SqlError::new(ErrorCode::ExpectedAllOrDistinct, message)
             }),
+            // As bags, unless they say DISTINCT.
+            (SetOperator::Intersect | SetOperator::Except, SetQuantifier::None) => Ok(SetQuantifier::All),
             _ => Ok(written),
         }
     }
