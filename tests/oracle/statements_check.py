@@ -160,6 +160,14 @@ def serve():
         print(json.dumps({"bytes": answer.hex(), "said": said}), flush=True)
 
 
+def shown_pair(ours, theirs):
+    """Both answers as cells of the table, from the value on that is the first to differ."""
+    start = len(os.path.commonprefix([ours, theirs]))
+    start = max(ours.rfind(mark, 0, start) for mark in (b"\t", b"\n")) + 1 if start < min(len(ours), len(theirs)) else 0
+    cut = 0 if b"error " in (ours[:6], theirs[:6]) else start
+    return tuple(shown((b"\xe2\x80\xa6" if cut else b"") + answer[cut:]) for answer in (ours, theirs))
+
+
 def shown(answer):
     """An answer as one cell of the table."""
     text = answer.decode(errors="backslashreplace")
@@ -201,7 +209,7 @@ def main():
     head, known = table()
     wrong, lines, found = [], [], set()
     for sql, ours, theirs in different:
-        key, cells = cell(sql), (shown(ours[0]), shown(theirs[0]))
+        key, cells = cell(sql), shown_pair(ours[0], theirs[0])
         found.add(key)
         why = known.get(key, ("", "", ""))[2]
         lines.append(f"| `{key}` | `{cells[0]}` | `{cells[1]}` | {why} |")

@@ -499,8 +499,6 @@ FROM c: arraySort(x -> -x, ai), arrayMap((x, i) -> (x, i), sa, arrayEnumerate(sa
 FROM c: arrayMap(x -> x + id, ai), arrayMap(x -> arrayMap(y -> y + id, x), aa), arrayFilter(x -> x > id, ai)
 FROM c: arrayFold((acc, x) -> acc + x, ai, toInt64(0)), arrayCumSum(x -> x * 2, af), arrayReduce('sum', ai), arrayReduce('avg', af), arrayReduce('uniqExact', sa)
 arrayReduce('sum', [1, 2, 3]), arrayReduce('avg', [1, 2]), arrayReduce('uniq', [1, 1]), arrayReduce('max', ['a', 'b'])
-arrayReduce('groupArray(2)', [1, 2, 3])
-arrayReduce('quantile(0.5)', [1, 2, 3])
 arrayReduce('sumIf', [1, 2], [1, 0])
 arrayReduce('min', [3, 1]), arrayReduce('count', [1, NULL])
 arrayJaccardIndex([1, 2], [2, 3]), arrayTranspose([[1, 2], [3, 4]]), arrayShingles([1, 2, 3], 2)

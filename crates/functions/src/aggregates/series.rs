@@ -330,7 +330,7 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
     };
     let mut out = arrays();
     out.extend([
-        AggregateFunction::new("deltaSum", 1..=1, same, |group| delta_sum(group, None)).doc(
+        AggregateFunction::new("deltaSum", 1..=1, same, |group| delta_sum(group, None)).never_null().doc(
             "deltaSum(x)",
             "The sum of all rises from one row to the next.",
             "deltaSum(counter)",

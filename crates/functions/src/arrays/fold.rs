@@ -16,7 +16,7 @@ use model::ColumnType;
 use crate::call::{ArgType, Call};
 use crate::cast::{CastMode, default_array, typed};
 use crate::container::{list_of, offsets_of};
-use crate::error::FunctionError;
+use crate::error::{FunctionError, codes};
 use crate::list::{element_order, nan_flags};
 use crate::number::with_number;
 use crate::registry::ScalarFunction;
@@ -205,7 +205,6 @@ fn difference_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         (ColumnType::Date | ColumnType::DateTime { .. }, _) => ColumnType::Int32,
         (_, Some((bytes, _))) => is_wide(bytes),
         (other, None) if is_float(other) => ColumnType::Float64,
-        (ColumnType::Nothing, None) => ColumnType::Nothing,
         (other, None) => return Err(FunctionError::illegal_type(other, "arrayDifference")),
     };
     Ok(ColumnType::Array(Box::new(result)))
@@ -301,7 +300,17 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         Some(ColumnType::Array(element)) => Ok(element.as_ref().clone()),
         _ => element_type(args, "arrayMin"),
     };
-    let float = |args: &[ArgType]| addend_type(args, "arrayAvg").map(|_| ColumnType::Float64);
+    let float = |name: &'static str| {
+        move |args: &[ArgType]| match addend_type(args, name) {
+            Ok(_) => Ok(ColumnType::Float64),
+            Err(error) => {
+                // ClickHouse finds texts out when it computes.
+                let is_text = element_type(args, name).is_ok_and(|element| element.is_string());
+                let code = if is_text { codes::ILLEGAL_COLUMN } else { error.code };
+                Err(FunctionError { code, ..error })
+            }
+        }
+    };
     let flag = |args: &[ArgType]| flag_type(args, "arrayExists").map(|()| ColumnType::UInt8);
     vec![
         ScalarFunction::new("arraySum", 1..=1, sum_type, sum).doc(
@@ -319,12 +328,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The largest element.",
             "arrayMax([2, 1]) -> 2",
         ),
-        ScalarFunction::new("arrayAvg", 1..=1, float, average).doc(
+        ScalarFunction::new("arrayAvg", 1..=1, float("arrayAvg"), average).doc(
             "arrayAvg(array)",
             "The average.",
             "arrayAvg([1, 2]) -> 1.5",
         ),
-        ScalarFunction::new("arrayProduct", 1..=1, float, product).doc(
+        ScalarFunction::new("arrayProduct", 1..=1, float("arrayProduct"), product).doc(
             "arrayProduct(array)",
             "The product as Float64.",
             "arrayProduct([2, 3]) -> 6",

@@ -5,7 +5,7 @@
 use arrow::array::{ArrayRef, StringViewBuilder};
 use model::ColumnType;
 
-use crate::call::Call;
+use crate::call::{ArgType, Call};
 use crate::container::{list_of, offsets_of};
 use crate::error::FunctionError;
 use crate::registry::ScalarFunction;
@@ -166,6 +166,14 @@ fn listed(name: &'static str, keep: fn(&str) -> &str) -> ScalarFunction {
     })
 }
 
+/// The port in place of a missing one is a UInt16, as ports are.
+fn port_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.get(1).map(|arg| &arg.column_type) {
+        Some(other) if *other != ColumnType::UInt16 => Err(FunctionError::illegal_type(other, "port")),
+        _ => takes_text("port", 1, ColumnType::UInt16)(args),
+    }
+}
+
 fn hosts() -> Vec<ScalarFunction> {
     vec![
         part("protocol", protocol).doc(
@@ -189,7 +197,7 @@ fn hosts() -> Vec<ScalarFunction> {
             "The URL without www.",
             "cutWWW('https://www.a.b/') -> 'https://a.b/'",
         ),
-        ScalarFunction::new("port", 1..=2, takes_text("port", 1, ColumnType::UInt16), |call| {
+        ScalarFunction::new("port", 1..=2, port_type, |call| {
             let urls = call.texts(0)?;
             let fallback = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
             call.each::<arrow::datatypes::UInt16Type>(|row| {

@@ -97,8 +97,10 @@ fn text_as(
                     DataFusionError::External(root) => root.downcast_ref::<FunctionError>().map(|own| own.code),
                     _ => None,
                 };
-                let is_plain = to.is_integer() || matches!(to, ColumnType::Decimal { .. });
-                let code = own.filter(|_| !is_plain).unwrap_or(codes::TYPE_MISMATCH);
+                let is_plain = to.is_number() && !matches!(to, ColumnType::Float32 | ColumnType::Float64);
+                // Nor what is left behind a value that was read.
+                let says = |code: &u16| !is_plain && *code != codes::CANNOT_PARSE_TEXT;
+                let code = own.filter(says).unwrap_or(codes::TYPE_MISMATCH);
                 Err(external(FunctionError::new(code, message)))
             }
         },

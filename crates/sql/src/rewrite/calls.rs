@@ -343,7 +343,12 @@ fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Resu
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr @ Expr::Value(_))) => Ok(expr.clone()),
         other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
     };
-    list.args.iter().map(constant).collect()
+    let parameters = list.args.iter().map(constant).collect::<Result<Vec<_>>>()?;
+    let is_zero = |parameter: &Expr| matches!(parameter, Expr::Value(value) if value.value.to_string() == "0");
+    if aggregate.name.starts_with("groupArray") && parameters.first().is_some_and(is_zero) {
+        return Err(SqlError::bad_arguments(format!("the size of {written} must be a positive number")));
+    }
+    Ok(parameters)
 }
 
 /// The arguments with the parameters where the planner looks for them, and the combinator in front.

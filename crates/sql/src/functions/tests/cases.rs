@@ -35,7 +35,7 @@ pub(super) const CASES: &[(&str, &str)] = &[
     ("SELECT dec = 1.1 FROM t ORDER BY u8", "UInt8: 1, 0, 0"),
     ("SELECT dec > 1 FROM t ORDER BY u8", "UInt8: 1, 0, 1"),
     ("SELECT dec = '1.1' FROM t ORDER BY u8", "UInt8: 1, 0, 0"),
-    ("SELECT b = 1 AS x, b = true AS y, b = 'true' AS z, b = 2 AS w FROM t ORDER BY u8", "UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | UInt8: 0, 0, 0"),
+    ("SELECT b = 1 AS x, b = true AS y, b = 'true' AS z, b = 2 AS w FROM t ORDER BY u8", "UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | LowCardinality(UInt8): 1, 0, 1 | UInt8: 0, 0, 0"),
     ("SELECT d = '2020-01-01', d > '2020-01-01', '2020-01-01' >= d FROM t ORDER BY u8", "UInt8: 1, 0, 0 | UInt8: 0, 1, 0 | UInt8: 1, 0, 1"),
     ("SELECT d = '2020-01-01x' FROM t ORDER BY u8", "error 53"),
     ("SELECT d32 < '1970-01-01' FROM t ORDER BY u8", "UInt8: 0, 1, 0"),

@@ -63,7 +63,8 @@ async fn answer(text: &str) -> String {
     let column = |at: usize| {
         let field = schema.field(at);
         let label = match prepared.labels.get(at) {
-            Some(label) => label.clone(),
+            // The engine asks the plan; here the tables of a FROM are called a and b, and have the same columns.
+            Some(label) => crate::shown_name(label, |table, _| table != "a"),
             None => crate::label::display_name(field.name()).to_owned(),
         };
         let values: Vec<String> = batches
