@@ -111,6 +111,11 @@ fn suites_of_questions_have_the_answers_of_clickhouse() {
 }
 
 #[test]
+fn five_thousand_statements_have_the_answers_of_clickhouse() {
+    run_with_binary("chdb", "oracle/statements_check.py", &[]);
+}
+
+#[test]
 fn odd_and_broken_files_are_read_or_refused() {
     run_with_binary("json", "oracle/odd_files.py", &[]);
 }

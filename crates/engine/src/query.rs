@@ -239,8 +239,11 @@ impl PlannedQuery {
         if matches!(logical, LogicalPlan::Explain(_)) {
             return Ok((self.state.optimize(logical)?, vec![]));
         }
-        let analyzed =
-            self.state.analyzer().execute_and_check(logical.clone(), self.state.config_options(), |_, _| {})?;
+        let analyzed = self.state.analyzer().execute_and_check(
+            logical.clone(),
+            self.state.config_options(),
+            |_, _| {},
+        )?;
         let nullable = analyzed.schema().fields().iter().map(|field| field.is_nullable()).collect();
         Ok((self.state.optimizer().optimize(analyzed, &self.state, |_, _| {})?, nullable))
     }
@@ -263,7 +266,10 @@ impl PlannedQuery {
     }
 
     /// The plan that runs, and which columns of its result may be NULL.
-    pub(crate) async fn physical_of(&self, logical: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
+    pub(crate) async fn physical_of(
+        &self,
+        logical: &LogicalPlan,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
         let _planning = self.profile.timed(Span::Plan);
         let (optimized, nullable) = self.optimized(logical)?;
         Ok((self.state.query_planner().create_physical_plan(&optimized, &self.state).await?, nullable))
@@ -287,7 +293,9 @@ impl PlannedQuery {
         let tables = joined_tables(&self.logical);
         let is_shared = |table: &str, column: &str| {
             let is_first = tables.len() == 2 && tables.first().is_some_and(|(first, _)| first == table);
-            let has = |(other, columns): &&(String, Vec<String>)| other != table && columns.iter().any(|c| c == column);
+            let has = |(other, columns): &&(String, Vec<String>)| {
+                other != table && columns.iter().any(|c| c == column)
+            };
             !is_first && tables.iter().any(|other| has(&other))
         };
         labels.iter().map(|label| sql::shown_name(label, is_shared)).collect()
@@ -297,15 +305,20 @@ impl PlannedQuery {
     fn names_of_star(&self, schema: &Schema) -> Vec<String> {
         let planned = self.logical.schema();
         let same = planned.fields().len() == schema.fields().len();
-        let tables: BTreeSet<&str> = planned.iter().filter_map(|(table, _)| table).map(|t| t.table()).collect();
+        let tables: BTreeSet<&str> =
+            planned.iter().filter_map(|(table, _)| table).map(|t| t.table()).collect();
         let mut names: Vec<String> = Vec::with_capacity(schema.fields().len());
         let of = |field: &Field| sql::display_name(field.name()).to_owned();
         for (at, field) in schema.fields().iter().enumerate() {
             let name = of(field);
             let table = if same { planned.qualified_field(at).0 } else { None };
             let others = if tables.len() > 2 { schema.fields().len() } else { at };
-            let is_shared =
-                schema.fields().iter().take(others).enumerate().any(|(other, field)| other != at && of(field) == name);
+            let is_shared = schema
+                .fields()
+                .iter()
+                .take(others)
+                .enumerate()
+                .any(|(other, field)| other != at && of(field) == name);
             names.push(match table {
                 Some(table) if is_shared => format!("{}.{name}", table.table()),
                 _ => name,

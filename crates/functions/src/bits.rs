@@ -115,7 +115,9 @@ fn shift_text(call: &Call<'_>, name: &str, left: bool) -> Result<ArrayRef, Funct
             return Ok(());
         }
         let (whole, part) = (by / 8, u32::try_from(by % 8).unwrap_or(0));
-        let at = |index: isize| usize::try_from(index).ok().and_then(|index| bytes.get(index)).copied().unwrap_or(0);
+        let at = |index: isize| {
+            usize::try_from(index).ok().and_then(|index| bytes.get(index)).copied().unwrap_or(0)
+        };
         let pair = |index: isize| u16::from(at(index - 1)) << 8 | u16::from(at(index));
         let (length, whole) = (isize::try_from(length).unwrap_or(0), isize::try_from(whole).unwrap_or(0));
         let low = |word: u16| u8::try_from(word & 0xFF).unwrap_or(0);
@@ -224,7 +226,9 @@ fn bit_count(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     };
     match call.result_type.value_type() {
         ColumnType::UInt64 => call.each::<UInt64Type>(|row| Ok(u64::from(counts(row)))),
-        ColumnType::UInt16 => call.each::<UInt16Type>(|row| Ok(u16::try_from(counts(row)).unwrap_or(u16::MAX))),
+        ColumnType::UInt16 => {
+            call.each::<UInt16Type>(|row| Ok(u16::try_from(counts(row)).unwrap_or(u16::MAX)))
+        }
         _ => call.each::<UInt8Type>(|row| Ok(small(counts(row)))),
     }
 }
@@ -268,15 +272,19 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             call.each::<UInt8Type>(|row| {
                 let place = places.get(row);
                 let by = u32::try_from(place).ok().filter(|by| *by < bits).ok_or_else(|| {
-                    let message = format!("bitTest has no bit {place} here: they are counted from 0 to {}", bits - 1);
+                    let message =
+                        format!("bitTest has no bit {place} here: they are counted from 0 to {}", bits - 1);
                     FunctionError::new(codes::PARAMETER_OUT_OF_BOUND, message)
                 })?;
                 Ok(u8::from(values.get(row) >> by & 1 == 1))
             })
         })
         .doc("bitTest(a, n)", "Bit n, from 0.", "bitTest(5, 2) -> 1"),
-        ScalarFunction::new("bitCount", 1..=1, count_type, bit_count)
-        .doc("bitCount(a)", "The number of bits set.", "bitCount(255) -> 8"),
+        ScalarFunction::new("bitCount", 1..=1, count_type, bit_count).doc(
+            "bitCount(a)",
+            "The number of bits set.",
+            "bitCount(255) -> 8",
+        ),
         ScalarFunction::new("bitHammingDistance", 2..=2, flag("bitHammingDistance"), |call| {
             // Both as 64 bits: a negative number is all ones in front.
             let (a, b) = (call.ints(0)?, call.ints(1)?);

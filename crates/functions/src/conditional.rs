@@ -268,7 +268,8 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             1..=1,
             |args| match first_type(args)? {
                 ColumnType::Nothing => {
-                    let message = "assumeNotNull of a NULL without a type: there is no value that it could be";
+                    let message =
+                        "assumeNotNull of a NULL without a type: there is no value that it could be";
                     Err(FunctionError::new(crate::error::codes::ILLEGAL_COLUMN, message))
                 }
                 given => Ok(without_null(&given)),

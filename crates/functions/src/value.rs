@@ -134,7 +134,10 @@ fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     }
     let fallback = args.get(3).unwrap_or(&args[0]);
     supertype([to, &fallback.column_type]).map_err(|error| {
-        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, format!("transform has no type: {}", error.message))
+        FunctionError::new(
+            codes::ILLEGAL_TYPE_OF_ARGUMENT,
+            format!("transform has no type: {}", error.message),
+        )
     })
 }
 

@@ -5,12 +5,13 @@
 
 mod columns;
 mod interval;
+mod tuples;
 
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, Query, SetExpr, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Ident, ObjectName, Query, SetExpr, Value,
 };
 use sqlparser::dialect::{ClickHouseDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -21,6 +22,7 @@ use crate::types::{read_type, read_written_type};
 pub(crate) use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
 use interval::interval;
 pub(crate) use interval::interval_unit;
+use tuples::tuple_of_few;
 
 /// Stands for `AS` inside an expression, where `a + 1 AS x` names a part of it; put there by `tokens`.
 pub(crate) const INNER_ALIAS: &str = "AS";
@@ -284,41 +286,6 @@ fn word_prefix(word: &Word, parser: &mut Parser<'_>) -> Option<Parsed> {
         }
         _ => None,
     }
-}
-
-/// `()` and `(a,)`, tuples of nothing and of one, which the rest of the grammar does not know.
-fn tuple_of_few(parser: &mut Parser<'_>) -> Option<Parsed> {
-    /// How many tokens are looked through for the end of a tuple of one element.
-    const TOKENS_MAX: usize = 64;
-    if parser.peek_nth_token_ref(1).token == Token::RParen {
-        parser.advance_token();
-        parser.advance_token();
-        return Some(Ok(call("tuple", vec![])));
-    }
-    let (mut depth, mut is_comma) = (0_usize, false);
-    for at in 0..TOKENS_MAX {
-        match &parser.peek_nth_token_ref(at).token {
-            Token::LParen | Token::LBracket => depth += 1,
-            Token::RBracket => depth = depth.saturating_sub(1),
-            Token::RParen if depth == 1 => break,
-            Token::RParen => depth = depth.saturating_sub(1),
-            // A comma that another element stands behind.
-            Token::Comma if depth == 1 && parser.peek_nth_token_ref(at + 1).token != Token::RParen => return None,
-            Token::EOF | Token::SemiColon => return None,
-            _ => {}
-        }
-        is_comma = depth == 1 && parser.peek_nth_token_ref(at).token == Token::Comma;
-    }
-    if !is_comma {
-        return None;
-    }
-    parser.advance_token();
-    let element = parser.parse_expr();
-    Some(element.and_then(|element| {
-        parser.expect_token(&Token::Comma)?;
-        parser.expect_token(&Token::RParen)?;
-        Ok(call("tuple", vec![element]))
-    }))
 }
 
 fn typed_text(function: &str, value: &str, parser: &mut Parser<'_>) -> Expr {

@@ -28,6 +28,8 @@ mod lift;
 mod filled;
 mod bags;
 mod widened;
+mod branches;
+mod aggregated;
 mod rules;
 mod documentation;
 

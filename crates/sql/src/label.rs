@@ -177,9 +177,8 @@ pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::SingleQuotedString(text) => quote_text(text),
         Value::Number(digits, _) => number(digits),
-        Value::HexStringLiteral(digits) => {
-            u64::from_str_radix(&digits.replace('_', ""), 16).map_or_else(|_| format!("0x{digits}"), |n| n.to_string())
-        }
+        Value::HexStringLiteral(digits) => u64::from_str_radix(&digits.replace('_', ""), 16)
+            .map_or_else(|_| format!("0x{digits}"), |n| n.to_string()),
         Value::Null => "NULL".to_owned(),
         other => other.to_string(),
     }

@@ -36,11 +36,11 @@ pub use arriving::{Arrived, arrived};
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
-pub use rewrite::shown_name;
 pub use named_tables::{Replace, WrittenCall, qualified, replace_tables};
 pub use named_tables::{arguments_of, written_call};
 pub use parser::{parse, parse_expression, parse_one, parse_query};
 pub use printed::{printed, printed_query};
+pub use rewrite::shown_name;
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
 pub use scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use settings::{

@@ -295,21 +295,22 @@ fn running_positive(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(list_of(element, offsets_of(lengths), sums, None)?)
 }
 
+fn float_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+    move |args| match addend_type(args, name) {
+        Ok(_) => Ok(ColumnType::Float64),
+        Err(error) => {
+            // ClickHouse finds texts out when it computes.
+            let is_text = element_type(args, name).is_ok_and(|element| element.is_string());
+            let code = if is_text { codes::ILLEGAL_COLUMN } else { error.code };
+            Err(FunctionError { code, ..error })
+        }
+    }
+}
+
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let extreme_type = |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
         Some(ColumnType::Array(element)) => Ok(element.as_ref().clone()),
         _ => element_type(args, "arrayMin"),
-    };
-    let float = |name: &'static str| {
-        move |args: &[ArgType]| match addend_type(args, name) {
-            Ok(_) => Ok(ColumnType::Float64),
-            Err(error) => {
-                // ClickHouse finds texts out when it computes.
-                let is_text = element_type(args, name).is_ok_and(|element| element.is_string());
-                let code = if is_text { codes::ILLEGAL_COLUMN } else { error.code };
-                Err(FunctionError { code, ..error })
-            }
-        }
     };
     let flag = |args: &[ArgType]| flag_type(args, "arrayExists").map(|()| ColumnType::UInt8);
     vec![
@@ -328,12 +329,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The largest element.",
             "arrayMax([2, 1]) -> 2",
         ),
-        ScalarFunction::new("arrayAvg", 1..=1, float("arrayAvg"), average).doc(
+        ScalarFunction::new("arrayAvg", 1..=1, float_type("arrayAvg"), average).doc(
             "arrayAvg(array)",
             "The average.",
             "arrayAvg([1, 2]) -> 1.5",
         ),
-        ScalarFunction::new("arrayProduct", 1..=1, float("arrayProduct"), product).doc(
+        ScalarFunction::new("arrayProduct", 1..=1, float_type("arrayProduct"), product).doc(
             "arrayProduct(array)",
             "The product as Float64.",
             "arrayProduct([2, 3]) -> 6",

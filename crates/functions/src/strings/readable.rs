@@ -131,13 +131,16 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "formatReadableQuantity(1500) -> '1.50 thousand'",
         ),
         ScalarFunction::new("formatReadableTimeDelta", 1..=2, time_delta_type, |call| {
-            let (numbers, units) = (call.floats(0)?, if call.args.len() > 1 { Some(call.texts(1)?) } else { None });
+            let (numbers, units) =
+                (call.floats(0)?, if call.args.len() > 1 { Some(call.texts(1)?) } else { None });
             call.each_text(|row, out| {
                 let unit = units.as_ref().map_or("years", |units| units.get(row));
                 let largest = SPANS.iter().position(|(_, name)| unit.strip_suffix('s') == Some(*name));
                 let largest = largest.ok_or_else(|| {
-                    let message = format!("'{unit}' is no unit of formatReadableTimeDelta: years, months, days, hours, \
-                                           minutes and seconds are");
+                    let message = format!(
+                        "'{unit}' is no unit of formatReadableTimeDelta: years, months, days, hours, \
+                                           minutes and seconds are"
+                    );
                     FunctionError::bad_argument(message)
                 })?;
                 time_delta(numbers.get(row), largest, out);

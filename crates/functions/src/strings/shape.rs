@@ -39,7 +39,11 @@ fn push_same_size(letter: char, mut letters: impl Iterator<Item = char>, out: &m
 fn initcap(text: &str, out: &mut String) {
     let mut in_word = false;
     for c in text.chars() {
-        if in_word { push_same_size(c, c.to_lowercase(), out) } else { push_same_size(c, c.to_uppercase(), out) }
+        if in_word {
+            push_same_size(c, c.to_lowercase(), out)
+        } else {
+            push_same_size(c, c.to_uppercase(), out)
+        }
         in_word = c.is_alphanumeric();
     }
 }

@@ -4,7 +4,7 @@
 //! pruning, hash joins and Parquet see it.
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{InList, Like};
 use datafusion::logical_expr::utils::{conjunction, disjunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
@@ -60,7 +60,9 @@ pub(super) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 
 /// Whether a NULL without a type is compared or negated: the answer has no type either.
 fn is_always_null(expr: &Expr, schema: &DFSchema) -> Result<bool> {
-    let is_nothing = |expr: &Expr| Ok::<_, datafusion::common::DataFusionError>(type_of(expr, schema)? == ColumnType::Nothing);
+    let is_nothing = |expr: &Expr| {
+        Ok::<_, datafusion::common::DataFusionError>(type_of(expr, schema)? == ColumnType::Nothing)
+    };
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
             Ok(is_nothing(left)? || is_nothing(right)?)
@@ -426,4 +428,36 @@ fn elements(
     let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, session));
     let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
     Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}
+
+/// LIKE over names of an enum is over their text; over numbers it is an error.
+pub(super) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
+    let pattern = literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
+    let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
+    if escapes % 2 == 1 {
+        let message = "the LIKE pattern ends with an escape of nothing";
+        return Err(external(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
+    }
+    // DataFusion's LIKE does not see the zero bytes at its end.
+    if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
+        let name = match (like.case_insensitive, like.negated) {
+            (false, false) => "like",
+            (false, true) => "notLike",
+            (true, false) => "ilike",
+            (true, true) => "notILike",
+        };
+        return as_predicate(call(name, vec![*like.expr, *like.pattern])?, schema);
+    }
+    let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
+        let column_type = type_of(&expr, schema)?;
+        if column_type.is_string() || column_type == ColumnType::Nothing {
+            return Ok(expr);
+        }
+        if column_type.enum_values().is_some() {
+            return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
+        }
+        let message = format!("illegal type {column_type} of argument of function like");
+        Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
+    };
+    Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
 }

@@ -94,7 +94,9 @@ fn text_as(
                 let message = format!("cannot convert string '{text}' to type {to}: {}", error.find_root());
                 // Only whole numbers and Decimals do not say what was wrong with the text.
                 let own = match error.find_root() {
-                    DataFusionError::External(root) => root.downcast_ref::<FunctionError>().map(|own| own.code),
+                    DataFusionError::External(root) => {
+                        root.downcast_ref::<FunctionError>().map(|own| own.code)
+                    }
                     _ => None,
                 };
                 let is_plain = to.is_number() && !matches!(to, ColumnType::Float32 | ColumnType::Float64);

@@ -5,36 +5,32 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
-use datafusion::logical_expr::expr::{
-    AggregateFunction, Alias, Between, Case, InList, InSubquery, Like, NullTreatment, WindowFunction,
-};
+use datafusion::logical_expr::expr::{Alias, Between, InList, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Sort, SortExpr,
-    Subquery, Union, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Sort, Subquery, Union,
 };
 use datafusion::optimizer::AnalyzerRule;
-use functions::error::codes;
-use functions::{ArgType, FunctionError, SessionValues};
-use model::{ColumnType, TupleElement};
-use model::type_arrow::{to_data_type, to_field};
+use functions::SessionValues;
+use model::ColumnType;
+use model::type_arrow::to_field;
 
-use super::bags;
-use super::aggregate::{check_arguments, nothing_of, takes_floats};
+use super::aggregated::{nan_beside_null, typed_aggregate, typed_window};
+use super::branches::{self, common_type};
 use super::closure::closed;
-use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison, is_float};
+use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison};
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::scalar::call;
 use super::session::{query_rules, session_values};
 use super::short_circuit::{choice, guarded, is_choice};
 use super::truth::TRUTH;
-use super::typing::{external, literal, literal_array, type_of, type_of_field};
+use super::typing::{literal, literal_array, type_of, type_of_field};
+use super::{bags, comparison};
 
 /// See the module.
 #[derive(Debug)]
@@ -143,22 +139,6 @@ fn predicates(node: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
-/// ClickHouse sorts NaN to the side where NULL is, whatever the direction.
-fn nan_beside_null(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
-    let mut sorted: Vec<SortExpr> = Vec::with_capacity(keys.len());
-    for key in keys {
-        if is_float(&type_of(&key.expr, schema)?) {
-            let is_nan = call("isNaN", vec![key.expr.clone()])?;
-            let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
-            if sorted.last() != Some(&before) {
-                sorted.push(before);
-            }
-        }
-        sorted.push(key);
-    }
-    Ok(sorted)
-}
-
 /// A column made by an expression: predicates become UInt8, also inside aggregate and window functions.
 fn output(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     match expr {
@@ -183,7 +163,8 @@ fn dictionary(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::InList(list) => std::iter::once(list.expr.as_ref()).chain(&list.list).collect(),
         _ => return output(expr, schema),
     };
-    let columns: Vec<&Expr> = asked.into_iter().filter(|side| super::typing::literal_of(side).is_none()).collect();
+    let columns: Vec<&Expr> =
+        asked.into_iter().filter(|side| super::typing::literal_of(side).is_none()).collect();
     let is_dictionary = match columns.as_slice() {
         [one] => matches!(type_of(one, schema)?, ColumnType::LowCardinality(_)),
         _ => false,
@@ -272,13 +253,15 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::Negative(inner) => call("negate", vec![*inner]),
         Expr::Between(between) => self::between(between, schema, session),
         Expr::InList(list) => in_list(InList { ..list }, schema, session),
-        Expr::Like(like) => self::like(like, schema),
-        Expr::Case(case) => self::case(case, schema, session),
+        Expr::Like(like) => comparison::like(like, schema),
+        Expr::Case(case) => branches::case(case, schema, session),
         Expr::ScalarFunction(function) if is_choice(&function) => {
-            case(choice(function.args), schema, session)
+            branches::case(choice(function.args), schema, session)
         }
         // What it tells is known now, and the folding of constants forgets which of them may be NULL.
-        Expr::ScalarFunction(function) if function.func.name() == "toTypeName" && function.args.len() == 1 => {
+        Expr::ScalarFunction(function)
+            if function.func.name() == "toTypeName" && function.args.len() == 1 =>
+        {
             let arg = value_of_bool(function.args.into_iter().next(), schema)?;
             let column_type = type_of(&arg, schema)?;
             match column_type {
@@ -292,72 +275,14 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
         Expr::AggregateFunction(function) => typed_aggregate(function, schema),
-        Expr::WindowFunction(function) => {
-            let mut function: WindowFunction = *function;
-            function.params.args = values(function.params.args, schema)?;
-            if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
-                check_arguments(func, &types_of(&function.params.args, schema)?)?;
-                if takes_floats(func) {
-                    function.params.args = floats(function.params.args, schema)?;
-                }
-            }
-            let window = &mut function.params;
-            let skips = matches!(function.fun.name(), "any" | "anyLast" | "first_value" | "last_value");
-            if skips && window.null_treatment.is_none() {
-                window.null_treatment = Some(NullTreatment::IgnoreNulls);
-            }
-            window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
-            Ok(Expr::from(function))
-        }
+        Expr::WindowFunction(function) => typed_window(*function, schema),
         other => Ok(other),
     }
-}
-
-fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
-    function.params.args = values(function.params.args, schema)?;
-    let types = types_of(&function.params.args, schema)?;
-    // ClickHouse's aggregates of a NULL without a type are that NULL; counts are 0.
-    if types.contains(&ColumnType::Nothing) && !is_count(function.func.name()) {
-        function.params.args = vec![Expr::Literal(ScalarValue::Null, None)];
-        (function.func, function.params.distinct) = (nothing_of(), false);
-        return Ok(Expr::AggregateFunction(function));
-    }
-    // argMin and argMax, of rows that have what they are ordered by.
-    if let ("any", [by], [of]) = (function.func.name(), &function.params.order_by[..], &types[..])
-        && type_of(&by.expr, schema)?.is_nullable()
-        && !of.is_nullable()
-        && can_be_nullable(of)
-    {
-        let value = function.params.args.remove(0);
-        function.params.args = vec![cast_to(value, &of.clone().nullable())?];
-    }
-    function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
-    check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
-    if takes_floats(&function.func) {
-        function.params.args = floats(function.params.args, schema)?;
-    }
-    match function.func.name() {
-        "uniq" => function.params.args = texts(function.params.args, schema)?,
-        "groupConcat" => function.params.args = joined(function.params.args, schema)?,
-        _ => {}
-    }
-    Ok(Expr::AggregateFunction(function))
 }
 
 /// An interval is a tuple by its layout only.
 fn is_plain_tuple(column_type: &ColumnType) -> bool {
     matches!(column_type, ColumnType::Tuple(_)) && column_type.to_string().starts_with("Tuple(")
-}
-
-fn is_count(aggregate: &str) -> bool {
-    aggregate.starts_with("count") || aggregate.starts_with("uniq")
-}
-
-fn can_be_nullable(column_type: &ColumnType) -> bool {
-    !matches!(
-        column_type,
-        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::LowCardinality(_)
-    )
 }
 
 /// `parseDateTime(text, format)` and its kin: the type of the result names the zone that they read in.
@@ -426,56 +351,6 @@ fn is_plain(value: &ScalarValue) -> bool {
     matches!(value, Int64(_) | UInt64(_) | Float64(_) | Utf8(_) | Utf8View(_))
 }
 
-fn types_of(args: &[Expr], schema: &DFSchema) -> Result<Vec<ColumnType>> {
-    args.iter().map(|arg| type_of(arg, schema)).collect()
-}
-
-fn values(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    args.into_iter().map(|arg| as_value(arg, schema)).collect()
-}
-
-/// A frame from peers to peers: DataFusion has none by RANGE where the first key is bytes, and the same by GROUPS.
-fn framed(frame: WindowFrame, order: &[SortExpr], schema: &DFSchema) -> Result<WindowFrame> {
-    let Some(first) = order.first().filter(|_| frame.units == WindowFrameUnits::Range) else {
-        return Ok(frame);
-    };
-    let plain = |bound: &WindowFrameBound| bound.is_unbounded() || *bound == WindowFrameBound::CurrentRow;
-    let bytes = matches!(first.expr.get_type(schema)?, DataType::FixedSizeBinary(_));
-    Ok(match bytes && plain(&frame.start_bound) && plain(&frame.end_bound) {
-        true => WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound),
-        false => frame,
-    })
-}
-
-/// Wide integers as Float64, which DataFusion's accumulators cannot make of them.
-fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    let float = |arg: Expr| {
-        let is_wide = type_of(&arg, schema)?.is_wide_integer();
-        if is_wide { call("toFloat64", vec![arg]) } else { Ok(arg) }
-    };
-    args.into_iter().map(float).collect()
-}
-
-/// What DataFusion's sketch does not take is counted by its text.
-fn texts(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    let text = |arg: Expr| {
-        let column_type = type_of(&arg, schema)?;
-        let plain = column_type.is_integer() || column_type.is_string();
-        if plain { Ok(arg) } else { call("toString", vec![arg]) }
-    };
-    args.into_iter().map(text).collect()
-}
-
-/// What is joined to one text is text, and stays NULL.
-fn joined(mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    if let Some(value) = args.first_mut()
-        && !type_of(value, schema)?.is_string()
-    {
-        *value = call("toString", vec![value.clone()])?;
-    }
-    Ok(args)
-}
-
 fn between(between: Between, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
     let Between { expr, negated, low, high } = between;
     let low = compare(
@@ -488,107 +363,6 @@ fn between(between: Between, schema: &DFSchema, session: &SessionValues) -> Resu
     let high =
         compare(*expr, if negated { Operator::Gt } else { Operator::LtEq }, *high, schema, Some(session))?;
     Ok(if negated { low.or(high) } else { low.and(high) })
-}
-
-/// LIKE over names of an enum is over their text; over numbers it is an error.
-fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
-    let pattern = super::typing::literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
-    let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
-    if escapes % 2 == 1 {
-        let message = "the LIKE pattern ends with an escape of nothing";
-        return Err(external(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
-    }
-    // DataFusion's LIKE does not see the zero bytes at its end.
-    if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
-        let name = match (like.case_insensitive, like.negated) {
-            (false, false) => "like",
-            (false, true) => "notLike",
-            (true, false) => "ilike",
-            (true, true) => "notILike",
-        };
-        return as_predicate(call(name, vec![*like.expr, *like.pattern])?, schema);
-    }
-    let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
-        let column_type = type_of(&expr, schema)?;
-        if column_type.is_string() || column_type == ColumnType::Nothing {
-            return Ok(expr);
-        }
-        if column_type.enum_values().is_some() {
-            return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
-        }
-        let message = format!("illegal type {column_type} of argument of function like");
-        Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
-    };
-    Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
-}
-
-/// Branches in the type that holds them all, as multiIf has it.
-fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
-    let Case { expr: operand, when_then_expr, else_expr } = case;
-    let condition = |when: Expr| match &operand {
-        Some(operand) => compare(operand.as_ref().clone(), Operator::Eq, when, schema, Some(session)),
-        None => as_predicate(when, schema),
-    };
-    let otherwise = else_expr.map_or(Expr::Literal(ScalarValue::Null, None), |expr| *expr);
-    let mut types = Vec::new();
-    for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
-        types.push(type_of(branch, schema)?);
-    }
-    // Of the condition's rows no dictionary is left.
-    let result = without_dictionary(common_type(&types)?);
-    let branch = |expr: Expr, column_type: &ColumnType| {
-        let same =
-            *column_type == result || *column_type == ColumnType::Nothing && expr.get_type(schema)?.is_null();
-        if same && expr.get_type(schema)? == to_data_type(&result) {
-            Ok(expr)
-        } else {
-            cast_to(expr, &result)
-        }
-    };
-    let mut branches = Vec::with_capacity(when_then_expr.len());
-    for ((when, then), column_type) in when_then_expr.into_iter().zip(&types) {
-        branches.push((Box::new(condition(*when)?), Box::new(branch(*then, column_type)?)));
-    }
-    let last = types.last().unwrap_or(&ColumnType::Nothing);
-    let otherwise = Some(Box::new(branch(otherwise, last)?));
-    let made = Expr::Case(Case::new(None, branches, otherwise));
-    let field = made.to_field(schema)?.1;
-    if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
-}
-
-fn without_dictionary(column_type: ColumnType) -> ColumnType {
-    match column_type {
-        ColumnType::LowCardinality(inner) => *inner,
-        ColumnType::Array(element) => ColumnType::Array(Box::new(without_dictionary(*element))),
-        ColumnType::Tuple(parts) => ColumnType::Tuple(
-            parts
-                .into_iter()
-                .map(|part| TupleElement { column_type: without_dictionary(part.column_type), ..part })
-                .collect(),
-        ),
-        other => other,
-    }
-}
-
-/// The type multiIf gives for branches of these types.
-fn common_type(types: &[ColumnType]) -> Result<ColumnType> {
-    if let [first, rest @ ..] = types
-        && rest.iter().all(|other| other == first)
-    {
-        return Ok(first.clone());
-    }
-    let plain = |column_type: ColumnType| ArgType { column_type, constant: None };
-    let mut args = Vec::with_capacity(types.len() * 2);
-    for (i, column_type) in types.iter().enumerate() {
-        if i + 1 < types.len() {
-            args.push(plain(ColumnType::UInt8));
-        }
-        args.push(plain(column_type.clone()));
-    }
-    let multi_if = functions::lookup("multiIf");
-    let multi_if = multi_if
-        .ok_or_else(|| external(FunctionError::new(codes::UNKNOWN_FUNCTION, "no function multiIf")))?;
-    multi_if.result_type(&args).map_err(external)
 }
 
 /// The rules of a session: ours run before DataFusion's coercion.

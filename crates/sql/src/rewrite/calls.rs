@@ -150,7 +150,8 @@ impl Rewriter {
         let distinct = aggregate.distinct || is_distinct(&function);
         if args.is_empty() && (distinct || aggregate.name != "count") {
             let message = format!("aggregate function {written} needs an argument");
-            let is_quantile = ["quantile", "quantileExactHigh", "quantileTiming"].contains(&aggregate.name.as_str());
+            let is_quantile =
+                ["quantile", "quantileExactHigh", "quantileTiming"].contains(&aggregate.name.as_str());
             let code = if is_quantile { ErrorCode::TooFewArguments } else { ErrorCode::ArgumentCount };
             return Err(SqlError::new(code, message));
         }
@@ -344,7 +345,8 @@ fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Resu
         other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
     };
     let parameters = list.args.iter().map(constant).collect::<Result<Vec<_>>>()?;
-    let is_zero = |parameter: &Expr| matches!(parameter, Expr::Value(value) if value.value.to_string() == "0");
+    let is_zero =
+        |parameter: &Expr| matches!(parameter, Expr::Value(value) if value.value.to_string() == "0");
     if aggregate.name.starts_with("groupArray") && parameters.first().is_some_and(is_zero) {
         return Err(SqlError::bad_arguments(format!("the size of {written} must be a positive number")));
     }

@@ -156,7 +156,8 @@ impl Rewriter {
         let is_table = self.scopes.iter().any(|scope| scope.tables.contains(&first.value));
         let definition = if is_table { None } else { resolve(&self.scopes, &first.value).cloned() };
         let Some(definition) = definition else { return Ok(Expr::CompoundIdentifier(names)) };
-        let element = |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.as_str())]);
+        let element =
+            |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.as_str())]);
         let tuple = self.replaced(&first.value, definition)?;
         Ok(path.iter().fold(tuple, element))
     }
@@ -328,7 +329,9 @@ fn as_tuple(query: Query) -> Result<Query> {
     let mut outer = crate::parser::parse_query("SELECT 1 FROM (SELECT 1) AS row_of_columns")?;
     if let SetExpr::Select(select) = outer.body.as_mut() {
         select.projection = vec![SelectItem::UnnamedExpr(call("tuple", names))];
-        if let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
+        if let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+        {
             **subquery = query;
         }
     }

@@ -154,7 +154,10 @@ mod tests {
     #[test]
     fn names_are_shown_as_clickhouse_shows_them() {
         for (query, expected) in [
-            ("SELECT (SELECT 1), 1 IN (SELECT 2), (SELECT 3) AS x, (SELECT 4)", "_subquery_1|in(1, _subquery_2)|x|_subquery_4"),
+            (
+                "SELECT (SELECT 1), 1 IN (SELECT 2), (SELECT 3) AS x, (SELECT 4)",
+                "_subquery_1|in(1, _subquery_2)|x|_subquery_4",
+            ),
             ("SELECT (SELECT (SELECT 1)), (SELECT 5)", "_subquery_1|_subquery_3"),
             ("SELECT t.id FROM t", "id"),
             ("SELECT t.x.a, x.a, x.b + 1 FROM t", "x.a|x.a|plus(x.b, 1)"),

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn arrays_are_in_order_by_their_elements() {
-        let lists = [Some(vec![Some(1), Some(2)]), None, Some(vec![Some(1)]), Some(vec![Some(3)]), Some(vec![])];
+        let lists =
+            [Some(vec![Some(1), Some(2)]), None, Some(vec![Some(1)]), Some(vec![Some(3)]), Some(vec![])];
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists));
         for (function, row) in [("min", 4), ("max", 3)] {
             let mut best = accumulator(function, lists.data_type()).unwrap();

@@ -174,7 +174,8 @@ impl AggregateUDFImpl for Wrapped {
         let args = self.inner_args(&acc_args)?;
         let states = self.list_states(&args)?;
         let (name, layout) = (self.definition.name, args.return_field.data_type());
-        let own = float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
+        let own =
+            float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
         let inner = own.map_or_else(|| self.inner.accumulator(args), Ok)?;
         Ok(Box::new(Finished { inner, finish, states }))
     }
