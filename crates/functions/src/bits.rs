@@ -126,7 +126,7 @@ fn shift_text(call: &Call<'_>, name: &str, left: bool) -> Result<ArrayRef, Funct
             (false, false) => (0..length - whole).map(|index| low(pair(index) >> part)).collect(),
             (true, fixed) => {
                 let first = if fixed { whole } else { -isize::from(part > 0) };
-                let end = length + if fixed { whole } else { whole };
+                let end = length + whole;
                 (first..end).map(|index| low(pair(index + 1) >> (8 - part))).collect()
             }
         };
