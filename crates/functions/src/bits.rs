@@ -208,8 +208,11 @@ fn bit_count(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             Box::new(move |row| texts.bytes(row).iter().map(|byte| byte.count_ones()).sum())
         }
         wide if wide.is_wide_integer() => {
-            let stored = arg.array.as_fixed_size_binary().clone();
-            Box::new(move |row| stored.value(arg.row(row)).iter().map(|byte| byte.count_ones()).sum())
+            let (values, kind) = (numbers(&arg.array, wide)?, kind_of(wide));
+            Box::new(move |row| {
+                let bytes = values[arg.row(row)].to_le_bytes();
+                bytes.iter().take(kind.bytes).map(|byte| byte.count_ones()).sum()
+            })
         }
         ColumnType::Float32 => {
             let floats = arg.array.as_primitive::<Float32Type>().clone();
@@ -296,4 +299,39 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "bitHammingDistance(5, 3) -> 2",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Arg, SessionValues};
+    use arrow::array::{Int64Array, StringViewArray};
+
+    /// The expected bytes are ClickHouse's.
+    #[test]
+    fn texts_are_shifted_as_one_number() {
+        for (name, column_type, places, expected) in [
+            ("bitShiftRight", ColumnType::String, 12, "0616"),
+            ("bitShiftLeft", ColumnType::String, 12, "0616263000"),
+            ("bitShiftLeft", ColumnType::String, 8, "61626300"),
+            ("bitShiftLeft", ColumnType::String, 24, ""),
+            ("bitShiftLeft", ColumnType::FixedString(3), 8, "626300"),
+            ("bitShiftLeft", ColumnType::FixedString(3), 4, "162630"),
+            ("bitShiftRight", ColumnType::FixedString(3), 4, "061626"),
+        ] {
+            let text: ArrayRef = Arc::new(StringViewArray::from(vec!["abc"]));
+            let by: ArrayRef = Arc::new(Int64Array::from(vec![places]));
+            let args = [
+                Arg { array: text, is_constant: false, column_type: column_type.clone() },
+                Arg { array: by, is_constant: false, column_type: ColumnType::Int64 },
+            ];
+            let session = SessionValues::default();
+            let call = Call::new(&args, 1, &ColumnType::String, &session);
+            let call = Call { result_type: &column_type, ..call };
+            let shifted = shift_text(&call, name, name == "bitShiftLeft").unwrap();
+            let bytes = model::raw_text::bytes(shifted.as_string_view().value(0)).into_owned();
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            assert_eq!(hex, expected.to_ascii_uppercase(), "{name} {column_type} {places}");
+        }
+    }
 }

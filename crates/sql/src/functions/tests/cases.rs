@@ -35,7 +35,7 @@ pub(super) const CASES: &[(&str, &str)] = &[
     ("SELECT dec = 1.1 FROM t ORDER BY u8", "UInt8: 1, 0, 0"),
     ("SELECT dec > 1 FROM t ORDER BY u8", "UInt8: 1, 0, 1"),
     ("SELECT dec = '1.1' FROM t ORDER BY u8", "UInt8: 1, 0, 0"),
-    ("SELECT b = 1 AS x, b = true AS y, b = 'true' AS z, b = 2 AS w FROM t ORDER BY u8", "UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | LowCardinality(UInt8): 1, 0, 1 | UInt8: 0, 0, 0"),
+    ("SELECT b = 1 AS x, b = true AS y, b = 'true' AS z, b = 2 AS w FROM t ORDER BY u8", "UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | UInt8: 1, 0, 1 | UInt8: 0, 0, 0"),
     ("SELECT d = '2020-01-01', d > '2020-01-01', '2020-01-01' >= d FROM t ORDER BY u8", "UInt8: 1, 0, 0 | UInt8: 0, 1, 0 | UInt8: 1, 0, 1"),
     ("SELECT d = '2020-01-01x' FROM t ORDER BY u8", "error 53"),
     ("SELECT d32 < '1970-01-01' FROM t ORDER BY u8", "UInt8: 0, 1, 0"),
@@ -57,7 +57,7 @@ pub(super) const CASES: &[(&str, &str)] = &[
     ("SELECT u8 = '1' FROM t ORDER BY u8", "UInt8: 1, 0, 0"),
     ("SELECT s = u8 FROM t ORDER BY u8", "error 386"),
     ("SELECT ni = 7, ni <> 7 FROM t ORDER BY u8", "Nullable(UInt8): 1, NULL, 0 | Nullable(UInt8): 0, NULL, 1"),
-    ("SELECT lc = 'p', lc = s FROM t ORDER BY u8", "UInt8: 1, 0, 1 | UInt8: 0, 0, 0"),
+    ("SELECT lc = 'p', lc = s FROM t ORDER BY u8", "LowCardinality(UInt8): 1, 0, 1 | UInt8: 0, 0, 0"),
     ("SELECT arr = arr FROM t ORDER BY u8", "UInt8: 1, 1, 1"),
     ("SELECT 1 = 1, 2 = 2.0, 'a' < 'b'", "UInt8: 1 | UInt8: 1 | UInt8: 1"),
     // logic
