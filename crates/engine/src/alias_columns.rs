@@ -1,19 +1,19 @@
 //! A table with ALIAS columns: they are computed from the others wherever a query names them.
 //!
-//! Invariant: a column of this kind is never stored, and costs nothing where it is not named; filters and projections
+//! Invariant: a column of this kind is never stored, and no row is computed where it is not named; filters and projections
 //! reach the table below as if its expression had been written out. Must not know: how the table below is read.
 
 use std::sync::Arc;
 
 use datafusion::catalog::{TableProvider, view::ViewTable};
-use datafusion::common::{DFSchema, Result};
-use datafusion::datasource::provider_as_source;
+use datafusion::common::{DFSchema, Result as DataFusionResult};
+use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ident};
 use model::table_def::stored_column_name;
 use model::{ColumnDef, DefaultKind, TableDef};
 
-use crate::error::into_datafusion;
+use crate::error::{Error, into_datafusion};
 use crate::row_expr::logical;
 
 /// Whether some column of the table is an ALIAS.
@@ -30,26 +30,51 @@ pub(crate) fn with_aliases(
     state: &SessionState,
     def: &TableDef,
     stored: Arc<dyn TableProvider>,
-) -> Result<Arc<dyn TableProvider>> {
+) -> DataFusionResult<Arc<dyn TableProvider>> {
     // Stored expressions know columns by their ids, which no ALTER changes.
     let by_id = |column: &ColumnDef| ident(column.name.as_ref()).alias(stored_column_name(column.id));
     let columns: Vec<Expr> = def.columns.iter().filter(|column| !is_alias(column)).map(by_id).collect();
     let mut plan =
         LogicalPlanBuilder::scan(def.name.as_ref(), provider_as_source(stored), None)?.project(columns)?;
-    for column in def.columns.iter().filter(|column| is_alias(column)) {
-        let Some((_, text)) = &column.default else { continue };
-        let known: DFSchema = plan.schema().as_ref().clone();
-        let value = cast_text(text, column);
-        let value = logical(state, &known, &value).map_err(into_datafusion)?;
-        let known = known.fields().iter().map(|field| ident(field.name().as_str()));
-        plan = plan.project(known.chain([value.alias(stored_column_name(column.id))]).collect::<Vec<_>>())?;
+    let mut waiting: Vec<&ColumnDef> = def.columns.iter().filter(|column| is_alias(column)).collect();
+    while !waiting.is_empty() {
+        let (known, mut later, mut wrong) = (waiting.len(), Vec::new(), None);
+        for column in waiting {
+            let schema: DFSchema = plan.schema().as_ref().clone();
+            match alias(state, &schema, column) {
+                Ok(value) => {
+                    let fields = schema.fields().iter().map(|field| ident(field.name().as_str()));
+                    plan = plan.project(fields.chain([value]).collect::<Vec<_>>())?;
+                }
+                // It may name one that comes later.
+                Err(error) => {
+                    wrong.get_or_insert(error.in_context(&format!("in ALIAS column {}", column.name)));
+                    later.push(column);
+                }
+            }
+        }
+        match wrong {
+            Some(error) if later.len() == known => return Err(into_datafusion(error)),
+            _ => waiting = later,
+        }
     }
     let by_name = |column: &ColumnDef| ident(stored_column_name(column.id)).alias(column.name.as_ref());
     let plan = plan.project(def.columns.iter().map(by_name).collect::<Vec<_>>())?.build()?;
     Ok(Arc::new(ViewTable::new(plan, None)))
 }
 
-/// The expression in the column's type.
-fn cast_text(text: &str, column: &ColumnDef) -> String {
-    format!("CAST(({text}), {})", sql::escape::quote_text(&column.column_type.to_string()))
+/// The column's expression in its type.
+fn alias(state: &SessionState, known: &DFSchema, column: &ColumnDef) -> Result<Expr, Error> {
+    let text = column.default.as_ref().map_or("NULL", |(_, text)| text.as_ref());
+    let text = format!("CAST(({text}), {})", sql::escape::quote_text(&column.column_type.to_string()));
+    Ok(logical(state, known, &text)?.alias(stored_column_name(column.id)))
+}
+
+/// Refuses ALIAS columns that cannot be computed.
+pub(crate) fn check_aliases(state: &SessionState, def: &TableDef) -> Result<(), Error> {
+    if has_alias(def) {
+        let stored = MemTable::try_new(def.arrow_schema(), vec![vec![]])?;
+        with_aliases(state, def, Arc::new(stored))?;
+    }
+    Ok(())
 }

@@ -477,7 +477,7 @@ fn columns(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<Colum
         if let Some((kind, expression)) = &specs[index].default {
             let text = sql::stored_expr(expression, &columns)?;
             if columns[index].column_type == ColumnType::Nothing {
-                columns[index].column_type = type_of(&context.statement_state()?, &columns, &text)?;
+                columns[index].column_type = type_of(&context.statement_state()?, &columns, index, &text)?;
             }
             columns[index].default = Some((*kind, text.into()));
         }

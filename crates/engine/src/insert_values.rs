@@ -3,7 +3,8 @@
 //! Invariant: constants are read straight into columns of the table's types, without a plan; only a value that is more
 //! than a constant is planned, and the values beside it keep every digit. Must not know: what becomes of the rows.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -11,7 +12,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::Schema;
 use bytes::BytesMut;
 use datafusion::physical_plan::collect;
-use formats::{FormatKind, FormatSettings};
+use formats::{FormatError, FormatKind, FormatSettings};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use model::ColumnType;
@@ -31,7 +32,9 @@ use crate::values_text::{rows, values};
 pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// ClickHouse's code of a number that does not fit its type.
-const ARGUMENT_OUT_OF_BOUND: i32 = 69;
+const ARGUMENT_OUT_OF_BOUND: u32 = 69;
+/// Part of no format.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Expressions planned as one query: planning has a price of its own, which they share.
 const PLANNED_TOGETHER_MAX: usize = 128;
 /// Bytes of a body that are cut into rows at once.
@@ -49,7 +52,7 @@ pub(crate) async fn value_rows(
     {
         return arriving_values(context, shape, body);
     }
-    let read = Reading::new(context, shape);
+    let mut read = Reading::new(context, shape);
     let batches = match read.rows_of(text.as_bytes()).await {
         Ok(batches) => batches,
         Err(_) if read.tolerates() => {
@@ -72,7 +75,7 @@ pub(crate) fn arriving_values(
         return read.tolerant(chunks);
     }
     let pieces = futures::stream::unfold(Some((read, chunks, BytesMut::new())), |state| async move {
-        let (read, mut chunks, mut held) = state?;
+        let (mut read, mut chunks, mut held) = state?;
         match read.next_piece(&mut chunks, &mut held).await {
             Ok((batches, ended)) => Some((Ok(batches), (!ended).then_some((read, chunks, held)))),
             Err(error) => Some((Err(error), None)),
@@ -90,6 +93,11 @@ struct Reading {
     context: Arc<StatementContext>,
     shape: Arc<InsertShape>,
     settings: Arc<FormatSettings>,
+    /// Rows and bytes of the text before the piece at hand.
+    rows_before: u64,
+    bytes_before: u64,
+    /// How rows become rows of the table that leave these columns to their defaults.
+    with_defaults: HashMap<Vec<usize>, Conform>,
 }
 
 /// A row whose values are known one by one; `None` is not known yet, or the column's default.
@@ -104,6 +112,15 @@ enum Piece {
     Mixed(Mixed),
 }
 
+/// What a value is to the reader of constants.
+enum Constant {
+    Read(ArrayRef),
+    /// More than a constant.
+    No,
+    /// A number that the column cannot hold.
+    Unfit,
+}
+
 /// A value that must be planned.
 struct Planned<'a> {
     piece: usize,
@@ -116,7 +133,14 @@ struct Planned<'a> {
 impl Reading {
     fn new(context: &Arc<StatementContext>, shape: &Arc<InsertShape>) -> Self {
         let settings = format_settings(&context.settings);
-        Self { context: Arc::clone(context), shape: Arc::clone(shape), settings }
+        Self {
+            context: Arc::clone(context),
+            shape: Arc::clone(shape),
+            settings,
+            rows_before: 0,
+            bytes_before: 0,
+            with_defaults: HashMap::new(),
+        }
     }
 
     /// Whether rows that cannot be read are skipped; then the reader of constants counts them.
@@ -133,7 +157,7 @@ impl Reading {
 
     /// The rows of the next piece, and whether it was the last.
     async fn next_piece(
-        &self,
+        &mut self,
         chunks: &mut BodyStream,
         held: &mut BytesMut,
     ) -> Result<(Vec<RecordBatch>, bool), Error> {
@@ -148,54 +172,62 @@ impl Reading {
                     break false;
                 }
             };
-            let found = rows(held);
-            // What cannot become a row, or is too long for one, is wrong already.
+            if self.bytes_before == 0 && held.starts_with(BYTE_ORDER_MARK) {
+                let _ = held.split_to(BYTE_ORDER_MARK.len());
+            }
             let row_bytes_max = match self.settings.row_bytes_max {
                 0 => usize::MAX,
                 bytes => bytes,
             };
-            let is_wrong = found.rest.is_some_and(|at| held[at] != b'(' || held.len() - at > row_bytes_max);
-            let end = match ended || is_wrong {
-                true => held.len(),
-                false => found.complete.last().map_or(0, |row| row.end),
-            };
+            // What cannot become a row, or is too long for one, is wrong already.
+            let decided = rows(held).decided(held).filter(|at| held.len() - at <= row_bytes_max);
+            let end = if ended { held.len() } else { decided.unwrap_or(held.len()) };
             if end > 0 || ended {
                 let piece = held.split_to(end);
-                return Ok((self.rows_of(&piece).await?, ended));
+                let batches = self.rows_of(&piece).await?;
+                self.rows_before += batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
+                self.bytes_before += piece.len() as u64;
+                return Ok((batches, ended));
             }
             // One row longer than the piece: it is looked at again when there is twice as much.
             wanted = held.len().saturating_mul(2);
         }
     }
 
-    async fn rows_of(&self, text: &[u8]) -> Result<Vec<RecordBatch>, Error> {
-        match self.constants(text) {
+    async fn rows_of(&mut self, text: &[u8]) -> Result<Vec<RecordBatch>, Error> {
+        match self.constants(text, 0, 0) {
             Ok(batches) => Ok(batches),
             Err(unread) => self.row_by_row(text, unread).await,
         }
     }
 
-    fn constants(&self, text: &[u8]) -> Result<Vec<RecordBatch>, Error> {
-        read_constants(text, &self.shape.reader, &self.shape.types, &self.settings)
+    /// The rows of `text`, which stands behind so many rows and bytes of the piece.
+    fn constants(&self, text: &[u8], row: usize, at: usize) -> Result<Vec<RecordBatch>, Error> {
+        let read = read_constants(text, &self.shape.reader, &self.shape.types, &self.settings);
+        read.map_err(|mut error| {
+            error.row = error.row.map(|own| own + self.rows_before + row as u64);
+            error.position = error.position.map(|own| own + self.bytes_before + at as u64);
+            Error::from(error)
+        })
     }
 
     /// Some row is more than constants, or does not fit: `unread` is what was said of it.
-    async fn row_by_row(&self, text: &[u8], unread: Error) -> Result<Vec<RecordBatch>, Error> {
+    async fn row_by_row(&mut self, text: &[u8], unread: Error) -> Result<Vec<RecordBatch>, Error> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut planned = Vec::new();
         let found = rows(text);
         if found.complete.is_empty() || found.rest.is_some() {
             return Err(unread);
         }
-        for row in found.complete {
-            match self.constants(&text[row.clone()]) {
+        for (index, row) in found.complete.into_iter().enumerate() {
+            match self.constants(&text[row.clone()], index, row.start) {
                 Ok(batches) => match pieces.last_mut() {
                     Some(Piece::Read(before)) => before.extend(batches),
                     _ => pieces.push(Piece::Read(batches)),
                 },
                 Err(unread) => {
                     let Ok(written) = std::str::from_utf8(&text[row]) else { return Err(unread) };
-                    let (mixed, more) = self.split_row(written, pieces.len(), &unread)?;
+                    let (mixed, more) = self.split_row(written, pieces.len(), unread)?;
                     planned.extend(more);
                     pieces.push(Piece::Mixed(mixed));
                 }
@@ -224,7 +256,7 @@ impl Reading {
         &self,
         written: &'a str,
         piece: usize,
-        unread: &Error,
+        unread: Error,
     ) -> Result<(Mixed, Vec<Planned<'a>>), Error> {
         let texts = values(written);
         if texts.len() != self.shape.width() {
@@ -235,7 +267,12 @@ impl Reading {
         let (mut arrays, mut defaults, mut planned) =
             (Vec::with_capacity(texts.len()), Vec::new(), Vec::new());
         for (column, text) in texts.into_iter().enumerate() {
-            let constant = self.constant(column, text)?;
+            let constant = match self.constant(column, text) {
+                Constant::Read(array) => Some(array),
+                Constant::No => None,
+                // As an expression it would be a Float64, and lose the digits that do not fit.
+                Constant::Unfit => return Err(unread),
+            };
             if constant.is_none() {
                 match text.eq_ignore_ascii_case("DEFAULT") {
                     true => defaults.push(column),
@@ -248,18 +285,17 @@ impl Reading {
     }
 
     /// A value alone, if it is a constant of its column's type.
-    fn constant(&self, column: usize, text: &str) -> Result<Option<ArrayRef>, Error> {
+    fn constant(&self, column: usize, text: &str) -> Constant {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&self.shape.reader.fields()[column])]));
         let types = std::slice::from_ref(&self.shape.types[column]);
         let is_decimal = matches!(types[0].value_type(), ColumnType::Decimal { .. });
         match read_constants(format!("({text})").as_bytes(), &schema, types, &self.settings) {
-            Ok(read) => Ok(match &read[..] {
-                [batch] if batch.num_rows() == 1 => Some(Arc::clone(batch.column(0))),
-                _ => None,
-            }),
-            // As an expression it would be a Float64, and lose the digits that do not fit.
-            Err(error) if is_decimal && error.code == ARGUMENT_OUT_OF_BOUND => Err(error),
-            Err(_) => Ok(None),
+            Ok(read) => match &read[..] {
+                [batch] if batch.num_rows() == 1 => Constant::Read(Arc::clone(batch.column(0))),
+                _ => Constant::No,
+            },
+            Err(error) if is_decimal && error.code == ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
+            Err(_) => Constant::No,
         }
     }
 
@@ -281,6 +317,8 @@ impl Reading {
 
     async fn evaluate_at_once(&self, together: &[Planned<'_>]) -> Result<Vec<ArrayRef>, Error> {
         let texts: Vec<&str> = together.iter().map(|value| value.text).collect();
+        // Each is an expression by itself: no value brings clauses or names for the others.
+        texts.iter().try_for_each(|text| sql::parse_expression(text).map(drop))?;
         // A line end, since a value may end with a comment.
         let parsed = sql::parse_one(&format!("SELECT {}\n", texts.join("\n, ")))?;
         let Statement::Query(query) = parsed.statement else {
@@ -310,7 +348,7 @@ impl Reading {
         target.ok_or_else(|| Error::internal(format!("column {name} is not in its table")))
     }
 
-    fn whole_row(&self, mixed: Mixed) -> Result<RecordBatch, Error> {
+    fn whole_row(&mut self, mixed: Mixed) -> Result<RecordBatch, Error> {
         let wrong = |e: arrow::error::ArrowError| Error::internal(e.to_string());
         let known: BTreeMap<usize, ArrayRef> = mixed
             .values
@@ -330,11 +368,18 @@ impl Reading {
         let one = RecordBatchOptions::new().with_row_count(Some(1));
         let row = RecordBatch::try_new_with_options(given, known.into_values().collect(), &one);
         let row = row.map_err(wrong)?;
-        let tables = &self.context.database.tables;
-        let (_, defaults) = tables.compile_once(def, &|| self.context.statement_state())?;
-        let whole = Conform::new(def, Some(&listed), listed.len(), &defaults)?.apply(&row)?;
+        let conform = match self.with_defaults.entry(mixed.defaults) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let tables = &self.context.database.tables;
+                let (_, defaults) = tables.compile_once(def, &|| self.context.statement_state())?;
+                place.insert(Conform::new(def, Some(&listed), listed.len(), &defaults)?)
+            }
+        };
+        let whole = conform.apply(&row)?;
         let columns = schema.fields().iter().map(|field| {
-            let column = whole.column_by_name(field.name());
+            // Also a column that is given and not stored.
+            let column = row.column_by_name(field.name()).or_else(|| whole.column_by_name(field.name()));
             column.cloned().ok_or_else(|| Error::internal(format!("no column {}", field.name())))
         });
         RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_, _>>()?).map_err(wrong)
@@ -347,7 +392,7 @@ fn read_constants(
     schema: &arrow::datatypes::SchemaRef,
     types: &[ColumnType],
     settings: &FormatSettings,
-) -> Result<Vec<RecordBatch>, Error> {
+) -> Result<Vec<RecordBatch>, FormatError> {
     let strict;
     let settings = match settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0 {
         false => settings,

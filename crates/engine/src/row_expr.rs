@@ -138,14 +138,32 @@ pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> R
     Ok(sql::typed_expression(expression, columns, state.config_options())?)
 }
 
-/// The type of a stored expression over those of `columns` whose own types are known.
-pub(crate) fn type_of(state: &SessionState, columns: &[ColumnDef], text: &str) -> Result<ColumnType, Error> {
+/// The type of the column at `index`, which is that of its default, over those of `columns` whose own types are known.
+pub(crate) fn type_of(
+    state: &SessionState,
+    columns: &[ColumnDef],
+    index: usize,
+    text: &str,
+) -> Result<ColumnType, Error> {
+    let name = &columns[index].name;
     let known = columns.iter().filter(|column| column.column_type != ColumnType::Nothing);
     let fields: Vec<Field> =
         known.map(|column| to_field(&stored_column_name(column.id), &column.column_type)).collect();
     let known = DFSchema::try_from(Schema::new(fields))?;
-    let (_, field) = logical(state, &known, text)?.to_field(&known)?;
-    Ok(from_field(&field))
+    let found = logical(state, &known, text).and_then(|default| {
+        let (_, field) = default.to_field(&known)?;
+        Ok(from_field(&field))
+    });
+    match found {
+        Ok(ColumnType::Nothing) => {
+            let message = format!("column {name} needs a type: its default has none");
+            Err(Error::new(ErrorKind::BadInput, 36, message))
+        }
+        Ok(found) => Ok(found),
+        Err(error) => Err(error
+            .in_context(&format!("while taking the type of column {name} from its default"))
+            .with_hint("give it a type, or put it behind the columns that its default names")),
+    }
 }
 
 /// Compiles the keys of a table.

@@ -14,6 +14,7 @@ use model::{DefaultKind, Evolution, TableDef, TableId, TableKeys};
 use parking_lot::Mutex;
 use parts::PartStore;
 
+use crate::alias_columns::check_aliases;
 use crate::conform::Defaults;
 use crate::error::Error;
 use crate::evolving::compile_evolution;
@@ -160,6 +161,7 @@ impl Tables {
 
     /// Compiles without keeping: CREATE TABLE checks its expressions this way.
     pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
+        check_aliases(&self.state, def)?;
         let mut keys = compile_keys(&self.state, def)?;
         keys.evolution = Arc::new(compile_evolution(&self.state, def)?.0);
         let table = Table {

@@ -9,6 +9,27 @@ use std::ops::Range;
 struct Syntax<'a> {
     text: &'a [u8],
     at: usize,
+    /// Where a comment begins that the text does not end.
+    comment: Option<usize>,
+}
+
+impl<'a> Syntax<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Self { text, at: 0, comment: None }
+    }
+
+    /// Behind the mark that ends the comment at `start`.
+    fn behind_comment(&mut self, start: usize, mark: &[u8]) -> usize {
+        // The first mark of `/*/` does not end it.
+        let from = (start + 2).min(self.text.len());
+        match self.text[from..].windows(mark.len()).position(|window| window == mark) {
+            Some(at) => from + at + mark.len(),
+            None => {
+                self.comment = Some(start);
+                self.text.len()
+            }
+        }
+    }
 }
 
 impl Iterator for Syntax<'_> {
@@ -24,8 +45,8 @@ impl Iterator for Syntax<'_> {
                     self.at = quoted_end(self.text, at);
                     return Some((at, byte));
                 }
-                b'-' if next == Some(&b'-') => behind(self.text, at, b"\n"),
-                b'/' if next == Some(&b'*') => behind(self.text, at + 2, b"*/"),
+                b'-' if next == Some(&b'-') => self.behind_comment(at, b"\n"),
+                b'/' if next == Some(&b'*') => self.behind_comment(at, b"*/"),
                 _ => {
                     self.at += 1;
                     return Some((at, byte));
@@ -50,23 +71,33 @@ pub(crate) fn quoted_end(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-fn behind(text: &[u8], from: usize, mark: &[u8]) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let found = rest.windows(mark.len()).position(|window| window == mark);
-    found.map_or(text.len(), |at| from + at + mark.len())
-}
-
 /// The rows of a text, each with its parentheses.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Rows {
     pub complete: Vec<Range<usize>>,
     /// Where something stands that belongs to no row, or to one that is not complete.
     pub rest: Option<usize>,
+    /// Where a comment begins that is not complete.
+    pub comment: Option<usize>,
+}
+
+impl Rows {
+    /// Up to where more text changes nothing; `None` if what comes next cannot become a row.
+    pub(crate) fn decided(&self, text: &[u8]) -> Option<usize> {
+        match (self.rest, self.comment) {
+            // The second byte of a mark of comments may be still to come.
+            (Some(at), _) if matches!(&text[at..], [b'(', ..] | [b'-' | b'/']) => Some(at),
+            (Some(_), _) => None,
+            (None, Some(at)) => Some(at),
+            (None, None) => Some(text.len()),
+        }
+    }
 }
 
 pub(crate) fn rows(text: &[u8]) -> Rows {
     let (mut rows, mut depth, mut start) = (Rows::default(), 0_usize, 0);
-    for (at, byte) in (Syntax { text, at: 0 }) {
+    let mut syntax = Syntax::of(text);
+    for (at, byte) in syntax.by_ref() {
         match byte {
             b'(' if depth == 0 => (depth, start) = (1, at),
             b',' | b';' if depth == 0 => {}
@@ -83,6 +114,7 @@ pub(crate) fn rows(text: &[u8]) -> Rows {
         }
     }
     rows.rest = (depth > 0).then_some(start);
+    rows.comment = syntax.comment;
     rows
 }
 
@@ -92,7 +124,7 @@ pub(crate) fn values(row: &str) -> Vec<&str> {
     let inside = inside.strip_prefix('(').unwrap_or(inside);
     let inside = inside.strip_suffix(')').unwrap_or(inside);
     let (mut values, mut depth, mut start) = (Vec::new(), 0_usize, 0);
-    for (at, byte) in (Syntax { text: inside.as_bytes(), at: 0 }) {
+    for (at, byte) in Syntax::of(inside.as_bytes()) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
@@ -117,7 +149,8 @@ mod tests {
 
     #[test]
     fn rows_and_values_are_cut_at_what_is_no_text() {
-        let cases: [(&str, &[&[&str]], Option<usize>); 12] = [
+        type Case = (&'static str, &'static [&'static [&'static str]], Option<usize>);
+        let cases: [Case; 12] = [
             (" ", &[], None),
             ("(1, ')'), ([2], f(3)) , ('a''(')", &[&["1", "')'"], &["[2]", "f(3)"], &["'a''('"]], None),
             ("(1,(2,3),[4,5],{'a':6,'b':7})", &[&["1", "(2,3)", "[4,5]", "{'a':6,'b':7}"]], None),
@@ -139,6 +172,26 @@ mod tests {
                 (expected.iter().map(|row| row.to_vec()).collect(), rest),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_more_text_may_change_is_not_decided() {
+        for (text, decided) in [
+            ("", Some(0)),
+            (" ,; ", Some(4)),
+            ("(1), (2", Some(5)),
+            ("(1) -", Some(4)),
+            ("(1) /", Some(4)),
+            ("(1) -- x", Some(4)),
+            ("(1) -- x\n", Some(9)),
+            ("(1) /*/", Some(4)),
+            ("(1) /* x */ ", Some(12)),
+            ("(1) x", None),
+            ("(1) -x", None),
+            ("'x", None),
+        ] {
+            assert_eq!(rows(text.as_bytes()).decided(text.as_bytes()), decided, "{text}");
         }
     }
 

@@ -83,11 +83,11 @@ fn shift_wide(call: &Call<'_>, name: &str, left: bool) -> Result<ArrayRef, Funct
     let bits = i64::try_from(kind.bytes).unwrap_or(0) * 8;
     let mut shifted = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
-        let by = if call.is_null(row) { 0 } else { places_of(places.get(row), name)? };
-        let by = u8::try_from(by.min(bits)).unwrap_or(u8::MAX);
+        let places = if call.is_null(row) { 0 } else { places_of(places.get(row), name)? };
+        let by = u8::try_from(places).unwrap_or(u8::MAX);
         let value = values[arg.row(row)];
         shifted.push(match left {
-            _ if i64::from(by) >= bits => i256::ZERO,
+            _ if places >= bits => i256::ZERO,
             true => value << by,
             // Of the numbers without a sign the largest ones read as negative.
             false if !kind.signed && value < i256::ZERO && by > 0 => {

@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         let is_integer =
             !matches!(name.to_ascii_lowercase().as_str(), "signed" | "unsigned" | "bit" | "set" | "year");
         let unsigned = match plain {
-            _ if !type_aliases::plain(name).is_some() => return plain,
+            _ if type_aliases::plain(name).is_none() => return plain,
             ColumnType::Int8 => ColumnType::UInt8,
             ColumnType::Int16 => ColumnType::UInt16,
             ColumnType::Int32 => ColumnType::UInt32,

@@ -40,7 +40,6 @@ fn counts(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, Funct
     }
 }
 
-/// The places of a slice that starts at a 1-based or negative offset.
 fn is_null(arg: &Arg, row: usize) -> bool {
     arg.column_type == ColumnType::Nothing || arg.is_null(row)
 }
@@ -53,6 +52,7 @@ fn slice_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     }
 }
 
+/// The places of a slice that starts at a 1-based or negative offset.
 fn slice_of(own: std::ops::Range<usize>, offset: i64, length: Option<i64>) -> std::ops::Range<usize> {
     let count = i64::try_from(own.len()).unwrap_or(i64::MAX);
     let start = if offset > 0 { offset - 1 } else { count + offset };

@@ -246,7 +246,10 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
             }
             Err(Failure::Specifier(letter)) => {
                 let message = format!("parseDateTime with %{letter} is not supported");
-                return Err(FunctionError::new(codes::NOT_IMPLEMENTED, message));
+                // Those that ClickHouse knows, and reads as little.
+                let is_known = matches!(letter, 'v' | 'x' | 'Q' | 'U' | 'X');
+                let code = if is_known { codes::NOT_IMPLEMENTED } else { codes::BAD_ARGUMENTS };
+                return Err(FunctionError::new(code, message));
             }
             _ if otherwise == Otherwise::Error => {
                 let message =

@@ -2,6 +2,8 @@
 //!
 //! Invariant: bytes are counted unless the function is named UTF8.
 
+use std::borrow::Cow;
+
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Float64Type, UInt16Type, UInt64Type};
 use model::{ColumnType, raw_text};
@@ -154,9 +156,11 @@ fn overlay(call: &Call<'_>, utf8: bool) -> Result<ArrayRef, FunctionError> {
     let lengths = if call.args.len() > 3 { Some(call.ints(3)?) } else { None };
     call.each_text(|row, out| {
         let replacement = replacements.get(row);
-        let text = raw_text::bytes(texts.get(row));
+        let carried = texts.get(row);
+        // Of a text that carries bytes each of them is a character.
+        let text = if utf8 { Cow::Borrowed(carried.as_bytes()) } else { raw_text::bytes(carried) };
         let units: Vec<usize> = match utf8 {
-            true => texts.get(row).char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
+            true => carried.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
             false => (0..=text.len()).collect(),
         };
         let count = i64::try_from(units.len() - 1).unwrap_or(i64::MAX);
@@ -170,7 +174,12 @@ fn overlay(call: &Call<'_>, utf8: bool) -> Result<ArrayRef, FunctionError> {
         let at = |unit: i64| {
             usize::try_from(unit).ok().and_then(|unit| units.get(unit)).copied().unwrap_or(text.len())
         };
-        raw_text::push(&[&text[..at(start)], &raw_text::bytes(replacement), &text[at(end)..]].concat(), out);
+        if utf8 {
+            out.extend([&carried[..at(start)], replacement, &carried[at(end)..]]);
+        } else {
+            let parts = [&text[..at(start)], &raw_text::bytes(replacement), &text[at(end)..]];
+            raw_text::push(&parts.concat(), out);
+        }
         Ok(())
     })
 }

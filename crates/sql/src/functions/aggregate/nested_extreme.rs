@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, make_comparator};
-use arrow::compute::{SortOptions, cast};
+use arrow::array::{Array, ArrayRef, UInt64Array, make_comparator};
+use arrow::compute::{SortOptions, cast, take};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
@@ -47,13 +47,14 @@ impl Best {
         let present = (0..values.len()).filter(|row| values.is_valid(*row));
         let found = present.reduce(|best, row| if order(row, best) == self.wanted { row } else { best });
         let Some(row) = found else { return Ok(()) };
-        let candidate = values.slice(row, 1);
         let replaces = match &self.best {
-            Some(best) => make_comparator(&candidate, best, options)?(0, 0) == self.wanted,
+            Some(best) => make_comparator(&values, best, options)?(row, 0) == self.wanted,
             None => true,
         };
         if replaces {
-            self.best = Some(candidate);
+            // A copy: a slice would keep the whole batch, once for each group.
+            let row = UInt64Array::from_iter_values(u64::try_from(row));
+            self.best = Some(take(&values, &row, None)?);
         }
         Ok(())
     }
