@@ -78,9 +78,8 @@ fn mixed_clients_and_a_kill_lose_nothing_and_let_memory_be() {
 }
 
 #[test]
-#[ignore = "JDBC's decimals and wide integers lose digits where a row of VALUES has an expression; for soak runs"]
 fn real_clients_are_served() {
-    let arguments = ["--seconds", "3600"].map(str::to_owned);
+    let arguments = ["--seconds".to_owned(), amount("600", "3600")];
     let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];
     if !python_has("venv") {
         let _ = writeln!(std::io::stderr(), "clients/run.py skipped: python3 cannot import venv");
