@@ -146,13 +146,15 @@ impl Block {
         }
     }
 
-    /// Appends rows of `width` cells each. `position` tells where in the file a cell stands.
+    /// Appends rows of `width` cells each. What of the input is known to be text is `plain`. `position` tells where in the file
+    /// a cell stands.
     pub(crate) fn append(
         &mut self,
         cells: &[Cell<'_>],
+        plain: &str,
         position: impl Fn(&Cell<'_>) -> u64,
     ) -> Result<(), FormatError> {
-        match self.try_append(cells) {
+        match self.try_append(cells, plain) {
             None => Ok(()),
             Some(bad) => {
                 let at = position(&cells[bad.row * self.width() + bad.cell]);
@@ -169,7 +171,7 @@ impl Block {
     }
 
     /// Appends rows, or gives the first bad cell of the first bad row; then builders hold parts of rows.
-    fn try_append(&mut self, cells: &[Cell<'_>]) -> Option<BadCell> {
+    fn try_append(&mut self, cells: &[Cell<'_>], plain: &str) -> Option<BadCell> {
         let width = self.width();
         let count = cells.len().checked_div(width).unwrap_or(0);
         if count == 0 {
@@ -182,7 +184,7 @@ impl Block {
             let limit = first_bad.as_ref().map_or(count, |bad| bad.row);
             let column = cells[cell..].iter().step_by(width).take(limit).copied();
             let builder = builder_at(&mut self.builders, slot);
-            if let Some(Err(failed)) = builder.map(|builder| builder.append_cells(column)) {
+            if let Some(Err(failed)) = builder.map(|builder| builder.append_cells(column, plain)) {
                 first_bad = Some(BadCell { row: failed.index, cell, error: failed.error });
             }
         }

@@ -108,7 +108,7 @@ impl TypedColumnBuilder {
 
     /// Reads one value; the error says what could not be read and as which type.
     pub fn append_text(&mut self, text: &[u8], form: TextForm) -> Result<(), ValueError> {
-        self.append_cells(std::iter::once(Cell { text, form })).map_err(|failed| failed.error)
+        self.append_cells(std::iter::once(Cell { text, form }), "").map_err(|failed| failed.error)
     }
 
     pub fn append_default(&mut self) {
@@ -176,9 +176,15 @@ impl TypedColumnBuilder {
         }
     }
 
-    /// Reads a run of values, the hot path of every text format: one dispatch on the type per run.
-    pub fn append_cells<'a>(&mut self, cells: impl Iterator<Item = Cell<'a>>) -> Result<(), CellError> {
+    /// Reads a run of values, the hot path of every text format: one dispatch on the type per run. Cells that lie within `plain`
+    /// are known to be text that carries no other bytes.
+    pub fn append_cells<'a>(
+        &mut self,
+        cells: impl Iterator<Item = Cell<'a>>,
+        plain: &str,
+    ) -> Result<(), CellError> {
         let column = parse::Column {
+            plain,
             column_type: &self.column_type,
             options: &self.options,
             nulls: &mut self.nulls,

@@ -2,11 +2,13 @@
 //!
 //! Invariant: quoted CSV cells may hold delimiters and line ends; LF and CR LF end a row. Must not know: types, headers.
 
+mod quick;
+
 use crate::cell::{Cell, TextForm};
 use crate::error::{code, excerpt};
 use crate::scan::{ends_escaped, find_any, number_length};
 use crate::settings::FormatSettings;
-use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
+use crate::split::{Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
 
 /// Splitter of CSV.
 pub(crate) struct CsvRows {
@@ -178,6 +180,13 @@ impl CsvRows {
 }
 
 impl SplitRows for CsvRows {
+    fn quick_rows<'a>(&mut self, bytes: &'a [u8], at: usize, room: Room, cells: &mut Vec<Cell<'a>>) -> Taken {
+        match self.has_quick_rows() {
+            true => self.take_quick(bytes, at, room, cells),
+            false => Taken { rows: 0, next: at },
+        }
+    }
+
     fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let ends = if self.cr_ends { [b'\n', b'\r'] } else { [b'\n'; 2] };
         find_any(bytes.get(at..)?, ends).map(|offset| at + offset + 1)

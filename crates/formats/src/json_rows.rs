@@ -4,15 +4,18 @@
 //! a key seen twice counts once, a missing one is the default. Objects may follow each other with white space, commas,
 //! or inside one array.
 
+mod members;
+
 use std::collections::HashMap;
 
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
 use crate::json_keys::Keys;
-use crate::scan::{ItemEnd, contains, depth_of, number_length, skip_space, unescaped_length};
+use crate::scan::{ItemEnd, contains, depth_of, skip_space};
 use crate::settings::FormatSettings;
-use crate::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
+use crate::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
 use crate::text::NULL_SIGN;
+use members::Searched;
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -110,22 +113,6 @@ fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<()
     Err(SplitError { code: code::TOO_DEEP_RECURSION, message, at, cell: 0 })
 }
 
-/// Length of the value at `at` and how it stands there, if it is a string without a backslash or a number, and
-/// something follows.
-#[inline]
-fn plain_value(bytes: &[u8], at: usize) -> Option<(usize, TextForm)> {
-    let rest = bytes.get(at..)?;
-    match rest.first()? {
-        b'"' => Some((unescaped_length(&rest[1..], b'"')? + 2, TextForm::JsonPlain)),
-        b'-' | b'0'..=b'9' => {
-            let length = number_length(rest);
-            let ends = matches!(rest.get(length)?, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
-            ends.then_some((length, TextForm::Json))
-        }
-        _ => None,
-    }
-}
-
 /// Splitter of JSONEachRow.
 pub(crate) struct JsonObjects {
     columns: usize,
@@ -175,60 +162,6 @@ impl JsonObjects {
         let cell = Cell { text: key, form: TextForm::Json };
         let name = cell.content(&mut self.scratch).ok()?;
         self.by_name.get(name).copied()
-    }
-
-    /// The key at `at`: where it ends, where its value may start, and its column.
-    #[inline]
-    fn key(&mut self, bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize, Option<usize>), Stop> {
-        if let Some(found) = self.keys.find(bytes.get(at..).unwrap_or_default()) {
-            let start = at + found.length;
-            return Ok((start - 1, start, found.column));
-        }
-        let (key_end, start) = key_at(bytes, at, count)?;
-        let key = &bytes[at..key_end];
-        let column = self.column(key);
-        if column.is_some() || self.skip_unknown {
-            self.keys.learn(key, column);
-        }
-        Ok((key_end, start, column))
-    }
-
-    /// The values of the object at `at` into the cells of its row; gives its end.
-    fn values<'a>(&mut self, bytes: &'a [u8], at: usize, cells: &mut [Cell<'a>]) -> Result<usize, Stop> {
-        let mut at = skip_space(bytes, at + 1);
-        self.keys.restart();
-        let mut count = 0;
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => {}
-                Some(b'}') => return Ok(at + 1),
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
-                None => return Err(Stop::NeedsMore),
-            }
-            let (key_end, start, column) = self.key(bytes, at, count)?;
-            let start = skip_space(bytes, start);
-            let (text, form) = match plain_value(bytes, start) {
-                Some((length, form)) => (&bytes[start..start + length], form),
-                None => {
-                    let cell = json_cell(&bytes[start..value_at(bytes, start, count)?]);
-                    (cell.text, cell.form)
-                }
-            };
-            match column.and_then(|column| cells.get_mut(column)) {
-                // A key that is there twice counts once.
-                Some(slot) if slot.form == TextForm::Default => {
-                    // A whole cell would go through memory in parts, for which the processor has to wait.
-                    (slot.text, slot.form) = (text, form);
-                    if self.strings {
-                        *slot = string_cell(text);
-                    }
-                }
-                Some(_) => {}
-                None => self.unknown(&bytes[at..key_end], text, at).map_err(Stop::Wrong)?,
-            }
-            count += 1;
-            at = next_member(bytes, start + text.len(), count)?;
-        }
     }
 
     /// A value that no column has.
@@ -319,6 +252,14 @@ impl NamedRows for JsonObjects {
 }
 
 impl SplitRows for JsonObjects {
+    fn quick_rows<'a>(&mut self, bytes: &'a [u8], at: usize, room: Room, cells: &mut Vec<Cell<'a>>) -> Taken {
+        // The first row may stand behind the bracket of an array around all of them.
+        match self.started && room.width == self.columns {
+            true => self.take_quick(bytes, at, room, cells),
+            false => Taken { rows: 0, next: at },
+        }
+    }
+
     fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
         resume_unescaped(bytes, at)
     }
@@ -342,7 +283,7 @@ impl SplitRows for JsonObjects {
         };
         let first = cells.len();
         cells.resize(first + self.columns, Cell::DEFAULT);
-        let result = self.values(bytes, start, &mut cells[first..]);
+        let result = self.values(bytes, start, &mut cells[first..], &mut Searched);
         let end = settle(result, bytes, start, last)?;
         if end == RowEnd::Incomplete {
             (self.in_array, self.started) = (in_array, started);

@@ -4,6 +4,7 @@
 //! bytes. Values are read and printed as ClickHouse does. Must not know: DataFusion, files, sessions.
 
 mod calendar;
+mod marks;
 mod scan;
 
 pub mod error;

@@ -5,6 +5,8 @@
 //! are split first and then appended column by column, so the type is looked at once per run and not once per value.
 
 mod header;
+mod pace;
+mod rows;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -13,7 +15,6 @@ use model::ColumnType;
 use crate::arrow_stream::ArrowReader;
 use crate::block::Block;
 use crate::builder::BuilderOptions;
-use crate::cell::Cell;
 use crate::error::{FormatError, code};
 use crate::fit::{Wanted, types_of};
 use crate::kind::{FormatKind, HeaderRows};
@@ -21,13 +22,11 @@ use crate::native::NativeReader;
 use crate::reject::{RejectedRow, Tolerance};
 use crate::row_binary::RowBinaryReader;
 use crate::settings::FormatSettings;
-use crate::split::{Header, RowEnd, RowReader, SplitError, SplitRows};
+use crate::split::{Header, RowReader, SplitError, SplitRows};
 use crate::splitter::{Splitter, is_csv, is_tsv, splitter};
 use crate::whole::WholeReader;
 use header::Ahead;
 
-/// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
-const RUN_CELLS: usize = 4096;
 /// Input bytes per batch at most, so that long texts do not make giant batches.
 const BLOCK_BYTES_MAX: usize = 32 << 20;
 /// A row this long that is not complete is looked at again only when there is twice as much of it; otherwise a row that
@@ -231,163 +230,6 @@ impl<S: SplitRows> Reader<S> {
         match self.block.cell_name(error.cell) {
             Some(name) => placed.in_column(name),
             None => placed,
-        }
-    }
-
-    /// Makes the cells of one row as many as the block expects, or says what is wrong.
-    #[inline]
-    fn fit_row(&self, cells: &mut Vec<Cell<'_>>, first: usize, next: usize) -> Result<(), SplitError> {
-        let width = self.block.width();
-        let count = cells.len() - first;
-        if count == width {
-            return Ok(());
-        }
-        let surplus_is_empty = cells.last().is_some_and(|cell| cell.text.is_empty());
-        if count > width && self.variable_columns
-            || count == width + 1 && self.trailing_delimiter && surplus_is_empty
-        {
-            cells.truncate(first + width);
-            return Ok(());
-        }
-        if count < width && self.variable_columns {
-            cells.resize(first + width, Cell::DEFAULT);
-            return Ok(());
-        }
-        let (code, message) = if count < width {
-            let message = format!("row has {count} columns, {width} expected: the next column is missing");
-            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
-        } else {
-            let code = if self.trailing_delimiter {
-                code::INCORRECT_DATA
-            } else {
-                code::CANNOT_PARSE_INPUT_ASSERTION_FAILED
-            };
-            (code, format!("expected end of line: row has {count} columns, {width} expected"))
-        };
-        Err(SplitError { code, message, at: next, cell: count.min(width) })
-    }
-
-    fn append(&mut self, bytes: &[u8], cells: &mut Vec<Cell<'_>>) -> Result<(), FormatError> {
-        let position = self.position;
-        let place = |cell: &Cell<'_>| position + u64::try_from(offset_in(bytes, cell.text)).unwrap_or(0);
-        let Some(tolerance) = &mut self.tolerance else {
-            self.block.append(cells, place)?;
-            cells.clear();
-            return Ok(());
-        };
-        let (before, width, mut done) = (self.block.rows_total(), self.block.width(), 0);
-        let bad = self.block.append_good(cells)?;
-        self.block.skip_rows(bad.len());
-        for bad in bad {
-            let (row, at) = (bad.row, place(&cells[bad.row * width + bad.cell]));
-            let (start, end) = self.extents.get(row).copied().unwrap_or_default();
-            tolerance.good(row - done);
-            tolerance.bad(self.block.placed(bad, before).at_position(at), &bytes[start..end])?;
-            done = row + 1;
-        }
-        tolerance.good(self.extents.len() - done);
-        cells.clear();
-        self.extents.clear();
-        Ok(())
-    }
-
-    /// Where to go on after the row at `at`, which cannot be split; `None` when that is not in these bytes yet.
-    fn skip_row(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        end: bool,
-        error: SplitError,
-    ) -> Result<Option<usize>, FormatError> {
-        let next = match self.rows.resume(bytes, error.at.max(at)) {
-            Some(next) => next,
-            None if end => bytes.len(),
-            None if self.tolerance.is_some() && bytes.len() - at < self.row_bytes_max => return Ok(None),
-            None => bytes.len(),
-        };
-        let placed = self.split_error(error, 0);
-        match &mut self.tolerance {
-            None => Err(placed),
-            Some(tolerance) => {
-                tolerance.bad(placed, &bytes[at..next])?;
-                self.block.skip_rows(1);
-                self.rows.skipped_row();
-                Ok(Some(next))
-            }
-        }
-    }
-
-    /// The row at `at` with as many cells as the block expects.
-    #[inline]
-    fn split_row<'a>(
-        &mut self,
-        bytes: &'a [u8],
-        at: usize,
-        end: bool,
-        cells: &mut Vec<Cell<'a>>,
-    ) -> Result<RowEnd, SplitError> {
-        let first = cells.len();
-        let row_end = self.rows.row(bytes, at, end, cells)?;
-        if let RowEnd::Row(next) = row_end {
-            self.fit_row(cells, first, next.saturating_sub(1))?;
-            if self.tolerance.is_some() {
-                self.extents.push((at, next));
-            }
-        }
-        Ok(row_end)
-    }
-
-    fn data(
-        &mut self,
-        bytes: &[u8],
-        mut at: usize,
-        end: bool,
-        out: &mut Vec<RecordBatch>,
-    ) -> Result<usize, FormatError> {
-        let width = self.block.width().max(1);
-        let run_rows = (RUN_CELLS / width).max(1);
-        // About a cell a byte is the most there can be: a short text needs no room for a whole run.
-        let cells_expected = (run_rows * width + width).min(bytes.len().saturating_sub(at) + width);
-        let mut cells: Vec<Cell<'_>> = Vec::with_capacity(cells_expected);
-        let (mut pending, mut full_at) = (0, at);
-        loop {
-            let first = cells.len();
-            match self.split_row(bytes, at, end, &mut cells) {
-                Ok(RowEnd::Row(next)) => {
-                    at = next;
-                    pending += 1;
-                }
-                Ok(other) => {
-                    cells.truncate(first);
-                    self.append(bytes, &mut cells)?;
-                    self.block_bytes += at - full_at;
-                    return Ok(if let RowEnd::Finished(next) = other { next } else { at });
-                }
-                Err(error) => {
-                    // A bad value in an earlier row comes first.
-                    cells.truncate(first);
-                    self.append(bytes, &mut cells)?;
-                    pending = 0;
-                    match self.skip_row(bytes, at, end, error)? {
-                        Some(next) => at = next,
-                        None => {
-                            self.block_bytes += at - full_at;
-                            return Ok(at);
-                        }
-                    }
-                }
-            }
-            let full = self.block.rows() + pending >= self.rows_max
-                || self.block_bytes + (at - full_at) >= BLOCK_BYTES_MAX;
-            if pending >= run_rows || full {
-                self.append(bytes, &mut cells)?;
-                pending = 0;
-                if full {
-                    out.extend(self.block.finish()?);
-                    self.block_bytes = 0;
-                    full_at = at;
-                }
-            }
         }
     }
 

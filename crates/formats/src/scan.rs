@@ -80,12 +80,6 @@ fn find_far(bytes: &[u8], needles: &[u8]) -> Option<Option<usize>> {
     }
 }
 
-/// Length of the text in front of the first `quote`, if no backslash stands there.
-#[inline]
-pub(crate) fn unescaped_length(bytes: &[u8], quote: u8) -> Option<usize> {
-    find_any(bytes, [quote, b'\\']).filter(|end| bytes[*end] == quote)
-}
-
 /// Length of the run of digits, minus signs, points (and slashes, which lie between them) at the start.
 #[inline]
 pub(crate) fn number_length(bytes: &[u8]) -> usize {

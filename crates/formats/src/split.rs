@@ -30,6 +30,23 @@ pub(crate) struct SplitError {
     pub(crate) cell: usize,
 }
 
+/// How many rows are wanted at once, at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Room {
+    /// Cells of every row.
+    pub(crate) width: usize,
+    pub(crate) rows: usize,
+    /// No row begins behind so many bytes.
+    pub(crate) bytes: usize,
+}
+
+/// Rows that were split, and where the next one starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Taken {
+    pub(crate) rows: usize,
+    pub(crate) next: usize,
+}
+
 /// Splits one format.
 pub(crate) trait SplitRows: Send {
     /// Splits the row at `bytes[at..]`. `last` says that no byte follows these.
@@ -40,6 +57,18 @@ pub(crate) trait SplitRows: Send {
         last: bool,
         cells: &mut Vec<Cell<'a>>,
     ) -> Result<RowEnd, SplitError>;
+
+    /// Splits whole rows of `room.width` cells, as `row` would, as long as they are of the kind that is quick to split. In front
+    /// of any other it stops, and pushes none of its cells.
+    fn quick_rows<'a>(
+        &mut self,
+        _bytes: &'a [u8],
+        at: usize,
+        _room: Room,
+        _cells: &mut Vec<Cell<'a>>,
+    ) -> Taken {
+        Taken { rows: 0, next: at }
+    }
 
     /// Splits header rows, in which no cell is NULL and every row has its own number of cells.
     fn header_row<'a>(

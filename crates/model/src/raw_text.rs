@@ -59,6 +59,21 @@ pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The start of the bytes, up to where some would have to be carried, as the text it is.
+pub fn plain_start(bytes: &[u8]) -> &str {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            bytes.get(..error.valid_up_to()).and_then(|start| std::str::from_utf8(start).ok()).unwrap_or("")
+        }
+    };
+    if text.is_ascii() || !text.as_bytes().contains(&LEAD) {
+        return text;
+    }
+    let lead = text.bytes().position(|byte| byte == LEAD);
+    lead.and_then(|lead| text.get(..lead)).unwrap_or(text)
+}
+
 /// Whether some of the text may stand for bytes that are no UTF-8: then it does not compare with others as its bytes do.
 pub fn may_carry(text: &str) -> bool {
     text.as_bytes().contains(&LEAD)
@@ -96,6 +111,17 @@ mod tests {
         ] {
             assert_eq!(bytes(&text(case)).as_ref(), case);
             assert_eq!(carry(case), text(case));
+        }
+        for (bytes, start) in [
+            (&b"plain"[..], "plain"),
+            (b"", ""),
+            ("é €".as_bytes(), "é €"),
+            (b"ab\xffcd", "ab"),
+            (b"a\xe2\x82", "a"),
+            ("é\u{10FE80}a".as_bytes(), "é"),
+            ("é\u{10FE80}\u{10FE80}".as_bytes(), "é"),
+        ] {
+            assert_eq!(plain_start(bytes), start);
         }
         let mut fixed = String::new();
         push_fixed(b"a\0\xff\0\0", &mut fixed);

@@ -43,6 +43,7 @@ mod odd_keys;
 mod wire;
 mod attempts;
 mod download;
+mod local_read;
 mod tags;
 pub mod store;
 mod store_write;

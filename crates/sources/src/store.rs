@@ -23,6 +23,7 @@ use crate::download::{Arrived, Download};
 use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::facts::Pairs;
 use crate::lane::RequestKind;
+use crate::local_read::bytes_of;
 use crate::odd_keys::{OddKeys, split, unmarked};
 use crate::store_errors::{read_error, store_error};
 use crate::tags::TagReader;
@@ -199,14 +200,16 @@ impl Store {
 
     /// Files, and pages, which see to repetitions themselves.
     async fn get_once(&self, key: &str, path: &Path, range: Range<u64>, etag: Option<&str>) -> Result<Bytes> {
-        let (objects, path) = (Arc::clone(&self.objects), path.clone());
+        let (objects, path, runtimes) = (Arc::clone(&self.objects), path.clone(), self.runtimes.clone());
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: etag.map(str::to_owned),
             ..GetOptions::default()
         };
-        let answer = self
-            .on_io("source get", async move { objects.get_opts(&path, options).await?.bytes().await })
+        let answer =
+            self.on_io("source get", async move {
+                bytes_of(objects.get_opts(&path, options).await?, &runtimes).await
+            })
             .await?
             .map_err(|error| self.missing_file(&error, key).with_range(range.clone()))?;
         if u64::try_from(answer.len()).ok() != Some(range.end - range.start) {

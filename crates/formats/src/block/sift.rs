@@ -18,8 +18,12 @@ pub(crate) struct BadCell {
 
 impl Block {
     /// Appends the good rows of a run and gives the bad ones, in order.
-    pub(crate) fn append_good(&mut self, cells: &[Cell<'_>]) -> Result<Vec<BadCell>, FormatError> {
-        let Some(first) = self.try_append(cells) else { return Ok(Vec::new()) };
+    pub(crate) fn append_good(
+        &mut self,
+        cells: &[Cell<'_>],
+        plain: &str,
+    ) -> Result<Vec<BadCell>, FormatError> {
+        let Some(first) = self.try_append(cells, plain) else { return Ok(Vec::new()) };
         self.roll_back();
         let bad = self.sift(cells, first)?;
         let width = self.width();
@@ -30,7 +34,7 @@ impl Block {
                 good.extend_from_slice(cells);
             }
         }
-        match self.try_append(&good) {
+        match self.try_append(&good, plain) {
             None => Ok(bad),
             Some(cell) => {
                 let message = format!("a row was read once and not again: {}", cell.error);

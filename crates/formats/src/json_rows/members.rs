@@ -1,0 +1,226 @@
+//! Members of the objects of JSONEachRow, as cells of their columns.
+//!
+//! Invariant: rows are the same whether the ends of strings are found by marks, many rows at once, or searched for. Must not
+//! know: what stands between rows.
+
+use super::{JsonObjects, Stop, json_cell, key_at, next_member, string_cell, unexpected, value_at};
+use crate::cell::{Cell, TextForm};
+use crate::marks::{Lanes, Marked, Marks, Needles, with_lanes};
+use crate::scan::{find_any, number_length, skip_space};
+use crate::split::{Room, Taken};
+
+/// Finds where a string may end.
+pub(super) trait StringEnds {
+    /// The first quote or backslash at `at` or behind it.
+    fn next(&mut self, bytes: &[u8], at: usize) -> Option<usize>;
+}
+
+/// A search for every string.
+pub(super) struct Searched;
+
+impl StringEnds for Searched {
+    #[inline(always)]
+    fn next(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        find_any(bytes.get(at..)?, [b'"', b'\\']).map(|offset| at + offset)
+    }
+}
+
+/// Of the bytes it is asked about.
+impl<L: Lanes> StringEnds for Marks<'_, L> {
+    #[inline(always)]
+    fn next(&mut self, _bytes: &[u8], at: usize) -> Option<usize> {
+        self.end(at)
+    }
+}
+
+/// Length of the value at `at` and how it stands there, if it is a string without a backslash or a number, and
+/// something follows.
+#[inline(always)]
+fn plain_value(bytes: &[u8], at: usize, ends: &mut impl StringEnds) -> Option<(usize, TextForm)> {
+    let rest = bytes.get(at..)?;
+    match rest.first()? {
+        b'"' => {
+            let end = ends.next(bytes, at + 1).filter(|end| bytes.get(*end) == Some(&b'"'))?;
+            Some((end + 1 - at, TextForm::JsonPlain))
+        }
+        b'-' | b'0'..=b'9' => {
+            let length = number_length(rest);
+            let ends = matches!(rest.get(length)?, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+            ends.then_some((length, TextForm::Json))
+        }
+        _ => None,
+    }
+}
+
+/// Objects from `at` on that follow each other line by line.
+struct QuickObjects<'s, 'a, 'c> {
+    objects: &'s mut JsonObjects,
+    bytes: &'a [u8],
+    at: usize,
+    room: Room,
+    cells: &'c mut Vec<Cell<'a>>,
+}
+
+impl Marked for QuickObjects<'_, '_, '_> {
+    type Done = Taken;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Taken {
+        let Self { objects, bytes, at, room, cells } = self;
+        let mut marks = Marks::<L>::new(bytes, Needles { quote: b'"', ends: [b'"', b'\\', b'\\'] });
+        let mut taken = Taken { rows: 0, next: at };
+        let until = at.saturating_add(room.bytes);
+        while taken.rows < room.rows && taken.next < until {
+            let start = taken.next + usize::from(bytes.get(taken.next) == Some(&b'\n'));
+            if bytes.get(start) != Some(&b'{') {
+                break;
+            }
+            let first = cells.len();
+            cells.resize(first + room.width, Cell::DEFAULT);
+            match objects.values(bytes, start, &mut cells[first..], &mut marks) {
+                Ok(next) => taken = Taken { rows: taken.rows + 1, next },
+                // Cut short, or wrong: the one who splits row by row says which.
+                Err(_) => {
+                    cells.truncate(first);
+                    break;
+                }
+            }
+        }
+        taken
+    }
+}
+
+impl JsonObjects {
+    pub(super) fn take_quick<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        room: Room,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Taken {
+        with_lanes(QuickObjects { objects: self, bytes, at, room, cells })
+    }
+
+    /// The key at `at`: where it ends, where its value may start, and its column.
+    #[inline(always)]
+    fn key(&mut self, bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize, Option<usize>), Stop> {
+        if let Some(found) = self.keys.find(bytes.get(at..).unwrap_or_default()) {
+            let start = at + found.length;
+            return Ok((start - 1, start, found.column));
+        }
+        let (key_end, start) = key_at(bytes, at, count)?;
+        let key = &bytes[at..key_end];
+        let column = self.column(key);
+        if column.is_some() || self.skip_unknown {
+            self.keys.learn(key, column);
+        }
+        Ok((key_end, start, column))
+    }
+
+    /// The values of the object at `at` into the cells of its row; gives its end.
+    #[inline(always)]
+    pub(super) fn values<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        cells: &mut [Cell<'a>],
+        ends: &mut impl StringEnds,
+    ) -> Result<usize, Stop> {
+        let mut at = skip_space(bytes, at + 1);
+        self.keys.restart();
+        let mut count = 0;
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => {}
+                Some(b'}') => return Ok(at + 1),
+                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
+                None => return Err(Stop::NeedsMore),
+            }
+            let (key_end, start, column) = self.key(bytes, at, count)?;
+            let start = skip_space(bytes, start);
+            let (text, form) = match plain_value(bytes, start, ends) {
+                Some((length, form)) => (&bytes[start..start + length], form),
+                None => {
+                    let cell = json_cell(&bytes[start..value_at(bytes, start, count)?]);
+                    (cell.text, cell.form)
+                }
+            };
+            match column.and_then(|column| cells.get_mut(column)) {
+                // A key that is there twice counts once.
+                Some(slot) if slot.form == TextForm::Default => {
+                    // A whole cell would go through memory in parts, for which the processor has to wait.
+                    (slot.text, slot.form) = (text, form);
+                    if self.strings {
+                        *slot = string_cell(text);
+                    }
+                }
+                Some(_) => {}
+                None => self.unknown(&bytes[at..key_end], text, at).map_err(Stop::Wrong)?,
+            }
+            count += 1;
+            at = next_member(bytes, start + text.len(), count)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::settings::FormatSettings;
+    use crate::split::{RowEnd, SplitRows};
+
+    type Row = Vec<(Vec<u8>, TextForm)>;
+
+    /// Rows up to the first that is none, where it starts, and how often several were split at once.
+    fn rows(text: &[u8], is_quick: bool) -> (Vec<Row>, usize, usize) {
+        let settings = FormatSettings { skip_unknown_fields: true, ..FormatSettings::default() };
+        let mut objects = JsonObjects::new(["a", "long name", "c"].into_iter(), &settings);
+        let (mut found, mut at, mut quick) = (Vec::new(), 0, 0);
+        loop {
+            let mut cells = Vec::new();
+            let room = Room { width: 3, rows: 3, bytes: 1000 };
+            let taken = match is_quick {
+                true => objects.quick_rows(text, at, room, &mut cells),
+                false => Taken { rows: 0, next: at },
+            };
+            assert_eq!(cells.len(), taken.rows * 3);
+            if taken.rows == 0 {
+                match objects.row(text, at, true, &mut cells) {
+                    Ok(RowEnd::Row(next)) => at = next,
+                    _ => return (found, at, quick),
+                }
+            } else {
+                at = taken.next;
+                quick += 1;
+            }
+            let plain = cells.iter().map(|cell| (cell.text.to_vec(), cell.form)).collect::<Vec<_>>();
+            found.extend(plain.chunks(3).map(<[_]>::to_vec));
+        }
+    }
+
+    #[test]
+    fn lines_of_objects_are_quick() {
+        let line = "{\"a\":1,\"c\":\"x\\\"y\",\"long name\":null}\n";
+        let (found, _, quick) = rows(line.repeat(7).as_bytes(), true);
+        assert_eq!((found.len(), quick), (7, 2), "the first row is split alone");
+    }
+
+    proptest! {
+        #[test]
+        fn quick_rows_are_the_rows(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{\"a\":1}\n", "{\"a\":", "\"c\":", "\"long name\" : ", "\"x\"", "\"x\\\"\"", "-1.5", "null", "[1,{\"a\":\"]\"}]",
+                    ",", "}\n", "}", "\n", " ", "{", "\"\\\\\"", "12", "\"unknown\":", "{\"c\":\"é\",\"a\":\"\"}\n",
+                ]),
+                0..60,
+            ),
+        ) {
+            let text = parts.concat();
+            let (quick, slow) = (rows(text.as_bytes(), true), rows(text.as_bytes(), false));
+            prop_assert_eq!((quick.0, quick.1), (slow.0, slow.1));
+        }
+    }
+}
