@@ -13,7 +13,7 @@ use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
 
 use crate::error::{Error, ErrorKind};
 
-/// Expressions of the columns that have one, in the order of `TableDef::stored_columns`.
+/// Expressions of the columns that have one, in the order of `TableDef::written_columns`.
 pub(crate) type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
 
 enum Origin {
@@ -26,8 +26,14 @@ enum Origin {
 
 /// Maps batches of one source onto one table.
 pub(crate) struct Conform {
+    /// Of the rows that come out.
     schema: SchemaRef,
+    /// One for each target; the same as `schema` without EPHEMERAL columns.
+    written: SchemaRef,
+    /// Columns with values, also those that are only there for the defaults of others.
     targets: Vec<(ColumnDef, Origin)>,
+    /// Targets that are computed, each behind those it is computed from.
+    computed: Vec<usize>,
     null_as_default: bool,
     /// A schema of batches whose columns have the types of their targets already.
     native: Option<SchemaRef>,
@@ -61,9 +67,11 @@ impl Conform {
             };
             (column.clone(), origin)
         };
-        let targets = def.stored_columns().zip(defaults).map(origin).collect();
+        let targets: Vec<_> = def.written_columns().zip(defaults).map(origin).collect();
         Ok(Conform {
             schema: def.arrow_schema(),
+            written: def.written_schema(),
+            computed: computing_order(&targets),
             targets,
             null_as_default: true,
             native: None,
@@ -83,8 +91,9 @@ impl Conform {
             Origin::Input(index) => *index == at,
             Origin::Computed(_) | Origin::TypeDefault => false,
         };
-        self.is_whole =
-            native.fields().len() == self.targets.len() && self.targets.iter().enumerate().all(in_place);
+        self.is_whole = native.fields().len() == self.targets.len()
+            && self.targets.iter().enumerate().all(in_place)
+            && self.all_stored();
         self.native = Some(native);
         self
     }
@@ -118,8 +127,13 @@ impl Conform {
             }
         }
         self.compute_defaults(&mut arrays, batch.num_rows())?;
-        let arrays: Vec<ArrayRef> = arrays.into_iter().flatten().collect();
+        let stored = arrays.into_iter().zip(&self.targets).filter(|(_, (column, _))| !is_ephemeral(column));
+        let arrays: Vec<ArrayRef> = stored.filter_map(|(array, _)| array).collect();
         RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    fn all_stored(&self) -> bool {
+        self.written.fields().len() == self.schema.fields().len()
     }
 
     fn check_nulls(&self, array: &ArrayRef, column: &ColumnDef) -> Result<(), Error> {
@@ -132,9 +146,9 @@ impl Conform {
         Err(error.with_hint("insert_null_as_default = 1 makes it the default"))
     }
 
-    /// Defaults may use the columns before them, also computed ones.
+    /// Defaults may use any columns, also computed ones.
     fn compute_defaults(&self, arrays: &mut [Option<ArrayRef>], rows: usize) -> Result<(), Error> {
-        for index in 0..arrays.len() {
+        for index in self.computed.iter().copied() {
             let (column, Origin::Computed(expression)) = &self.targets[index] else { continue };
             let known = self.known(arrays, rows)?;
             let value = expression.evaluate(&known).map_err(Error::from)?;
@@ -146,14 +160,37 @@ impl Conform {
     fn known(&self, arrays: &[Option<ArrayRef>], rows: usize) -> Result<RecordBatch, Error> {
         let present = arrays.iter().enumerate().filter_map(|(i, array)| Some((i, array.clone()?)));
         let (fields, columns): (Vec<_>, Vec<_>) =
-            present.map(|(i, array)| (Arc::clone(&self.schema.fields()[i]), array)).unzip();
+            present.map(|(i, array)| (Arc::clone(&self.written.fields()[i]), array)).unzip();
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
             .map_err(|e| Error::internal(e.to_string()))
     }
 }
 
-/// The columns an INSERT gives values for.
+/// The computed targets, each behind those it needs. In a circle one of them comes first, and says what it misses.
+fn computing_order(targets: &[(ColumnDef, Origin)]) -> Vec<usize> {
+    fn visit(targets: &[(ColumnDef, Origin)], index: usize, seen: &mut [bool], order: &mut Vec<usize>) {
+        let Some((_, Origin::Computed(expression))) = targets.get(index) else { return };
+        if std::mem::replace(&mut seen[index], true) {
+            return;
+        }
+        for needed in expression.columns() {
+            if let Some(at) = targets.iter().position(|(column, _)| column.id == *needed) {
+                visit(targets, at, seen, order);
+            }
+        }
+        order.push(index);
+    }
+    let (mut seen, mut order) = (vec![false; targets.len()], Vec::new());
+    (0..targets.len()).for_each(|index| visit(targets, index, &mut seen, &mut order));
+    order
+}
+
+fn is_ephemeral(column: &ColumnDef) -> bool {
+    matches!(column.default, Some((DefaultKind::Ephemeral, _)))
+}
+
+/// The columns an INSERT gives values for: EPHEMERAL ones only where it names them.
 pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result<Vec<ColumnDef>, Error> {
     let computed = |column: &ColumnDef| {
         matches!(column.default, Some((DefaultKind::Materialized | DefaultKind::Alias, _)))

@@ -191,13 +191,13 @@ impl Tables {
     }
 }
 
-/// The defaults of the stored columns, and whether one of them asks about its statement.
+/// The defaults of the columns an INSERT writes, and whether one of them asks about its statement.
 fn compile_defaults(state: &SessionState, def: &TableDef) -> Result<(Defaults, bool), Error> {
     let mut asks = false;
     let mut defaults = Defaults::new();
-    for column in def.stored_columns() {
+    for column in def.written_columns() {
         defaults.push(match &column.default {
-            Some((DefaultKind::Default | DefaultKind::Materialized, text)) => {
+            Some((DefaultKind::Default | DefaultKind::Materialized | DefaultKind::Ephemeral, text)) => {
                 let (default, asked) = compile(state, def, text)?;
                 asks |= asked.is_some();
                 Some(default)

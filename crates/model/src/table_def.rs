@@ -161,6 +161,16 @@ impl TableDef {
         self.columns.iter().filter(computed)
     }
 
+    /// Columns that an INSERT has values of: those that are stored, and EPHEMERAL ones, from which defaults may be computed.
+    pub fn written_columns(&self) -> impl Iterator<Item = &ColumnDef> {
+        self.columns.iter().filter(|column| !matches!(column.default, Some((DefaultKind::Alias, _))))
+    }
+
+    /// The schema of rows before their EPHEMERAL columns are dropped, as [`TableDef::arrow_schema`] otherwise.
+    pub fn written_schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(self.written_columns().map(field_of).collect::<Vec<_>>()))
+    }
+
     /// The schema of stored rows: user's names and order, our types attached, field ids set.
     pub fn arrow_schema(&self) -> SchemaRef {
         Arc::new(Schema::new(self.stored_columns().map(field_of).collect::<Vec<_>>()))
