@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::TableState;
+use catalog::{Snapshot, TableState};
 use mergetree::merge::{MergeLimits, choose_for};
+use model::TableId;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -15,6 +16,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::merging::{flush_table, run_merge};
 use crate::part_log::Removed;
+use crate::provider::part_files::part_path;
 use crate::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
@@ -106,8 +108,8 @@ fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
 fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
     let (catalog, host) = (&database.catalog, &database.host);
     let snapshot = catalog.snapshot();
-    database.memory_tables.retain(|table| snapshot.table_by_id(table).is_some());
     let removed = Removed::of(&snapshot);
+    forget_what_is_gone(database, &snapshot, &removed);
     drop(snapshot);
     let lifetime_ms = database.config.old_parts_lifetime_ms;
     let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
@@ -120,6 +122,21 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
         first_error.get_or_insert(error.into());
     }
     first_error.map_or(Ok(false), Err)
+}
+
+/// Lets go of what is kept in memory for tables and parts that are no more: each of these would be made again if a statement
+/// that began before still asked for it.
+fn forget_what_is_gone(database: &Database, snapshot: &Snapshot, removed: &Removed) {
+    let is_live = |table: TableId| snapshot.table_by_id(table).is_some();
+    database.memory_tables.retain(is_live);
+    database.tables.retain(|table, schema_version| {
+        snapshot.table_by_id(table).is_some_and(|state| state.def.schema_version == schema_version)
+    });
+    database.merges.retain(is_live);
+    let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+    for part in removed.parts() {
+        footers.remove(&part_path(part));
+    }
 }
 
 /// Makes rows of the log into parts where there are enough of them.
@@ -142,4 +159,46 @@ fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
         database.wake.notify_waiters();
     }
     Ok(flushed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::request::Request;
+
+    #[test]
+    fn nothing_is_kept_of_tables_and_parts_that_are_gone() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let config = Config { threads: Some(2), background: false, ..Config::default() };
+            let database = Database::open(config).unwrap();
+            let session = database.session();
+            let done = async |sql: &str| {
+                session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
+            };
+            for table in ["dropped", "emptied", "kept"] {
+                done(&format!("CREATE TABLE {table} (a UInt64) ENGINE = MergeTree ORDER BY a")).await;
+                // Too many rows for the log: they are a part, whose footer the SELECT reads.
+                done(&format!("INSERT INTO {table} SELECT number FROM numbers(1000000)")).await;
+                done(&format!("SELECT sum(a) FROM {table}")).await;
+            }
+            let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+            let live_parts =
+                || database.catalog.snapshot().all_tables().map(|table| table.part_count()).sum::<usize>();
+            let all = live_parts();
+            housekeeping_round(&database).unwrap();
+            assert_eq!((footers.len(), format!("{:?}", database.tables)), (all, "Tables(3)".to_owned()));
+            done("DROP TABLE dropped").await;
+            done("TRUNCATE TABLE emptied").await;
+            housekeeping_round(&database).unwrap();
+            assert!(0 < live_parts() && live_parts() < all);
+            assert_eq!(
+                (footers.len(), format!("{:?}", database.tables)),
+                (live_parts(), "Tables(2)".to_owned())
+            );
+            drop(session);
+            database.close().await;
+        });
+    }
 }

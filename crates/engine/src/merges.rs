@@ -116,6 +116,14 @@ impl Merges {
         self.turns.lock().resting.get(&table).is_some_and(|until| *until > now)
     }
 
+    /// Forgets the turns of tables that are gone.
+    pub(crate) fn retain(&self, is_live: impl Fn(TableId) -> bool) {
+        self.stopped.lock().tables.retain(|table| is_live(*table));
+        let mut turns = self.turns.lock();
+        turns.served.retain(|table, _| is_live(*table));
+        turns.resting.retain(|table, _| is_live(*table));
+    }
+
     /// Parts that running merges read.
     pub(crate) fn busy(&self) -> HashSet<PartId> {
         self.running.lock().values().flat_map(|merge| merge.plan.inputs.iter().copied()).collect()

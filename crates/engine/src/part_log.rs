@@ -117,6 +117,11 @@ impl Removed {
         Removed(parts)
     }
 
+    /// Each of them.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &PartDescriptor> {
+        self.0.iter().map(|(_, part)| part.as_ref())
+    }
+
     /// Writes an event for each that is gone in `now`.
     pub(crate) fn log_gone(self, log: &PartLog, now: &Snapshot, at_ms: u64) {
         if self.0.is_empty() {

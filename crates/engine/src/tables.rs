@@ -159,6 +159,12 @@ impl Tables {
         Ok(Table { keys: Arc::new(keys), ..table })
     }
 
+    /// Forgets the tables and versions of columns that are not asked for any more.
+    pub(crate) fn retain(&self, is_current: impl Fn(TableId, u32) -> bool) {
+        self.handles.lock().retain(|(table, version), _| is_current(*table, *version));
+        self.shapes.lock().retain(|(table, version), _| is_current(*table, *version));
+    }
+
     /// Compiles without keeping: CREATE TABLE checks its expressions this way.
     pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         check_aliases(&self.state, def)?;

@@ -116,10 +116,15 @@ fn file_groups(parts: &[Arc<PartDescriptor>], schema: &SchemaRef, groups: usize)
     filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
 }
 
+/// Where the store of parts has it, and by which its footer is kept.
+pub(crate) fn part_path(part: &PartDescriptor) -> Path {
+    Path::from(part.location.key.as_ref())
+}
+
 fn part_file(part: &PartDescriptor, schema: &SchemaRef) -> PartitionedFile {
     let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
     let meta = ObjectMeta {
-        location: Path::from(part.location.key.as_ref()),
+        location: part_path(part),
         last_modified: created.unwrap_or_default(),
         size: part.bytes,
         e_tag: None,
