@@ -39,7 +39,7 @@ struct Part {
     is_long: bool,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 11] = [
     Part {
         name: "kill9",
         amount: "kill -9: 100 of INSERTs, 300 of labels, 20 of loads; a full disk",
@@ -90,6 +90,24 @@ const PARTS: [Part; 9] = [
         amount: "1,000,000 INSERTs of one row",
         targets: &["--test", "scripts"],
         tests: &["a_million_small_inserts"],
+        short_tests: None,
+        seeds: None,
+        is_long: true,
+    },
+    Part {
+        name: "mixed",
+        amount: "64 clients of every kind for 10 minutes, a kill -9 in the middle",
+        targets: &["--test", "scripts"],
+        tests: &["mixed_clients"],
+        short_tests: None,
+        seeds: None,
+        is_long: true,
+    },
+    Part {
+        name: "loads",
+        amount: "12 GB of CSV and a Parquet file of 300 columns under 1 GiB",
+        targets: &["--test", "scripts"],
+        tests: &["loads_much_larger"],
         short_tests: None,
         seeds: None,
         is_long: true,

@@ -78,6 +78,12 @@ fn mixed_clients_and_a_kill_lose_nothing_and_let_memory_be() {
 }
 
 #[test]
+fn loads_much_larger_than_their_memory_succeed() {
+    let amounts = [amount("0.06", "12"), amount("4000", "420000")];
+    run_with_binary("json", "soak/big_loads.py", &amounts);
+}
+
+#[test]
 fn real_clients_are_served() {
     let arguments = ["--seconds".to_owned(), amount("600", "3600")];
     let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];
