@@ -20,6 +20,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::idle::idle;
+
 /// Most blocking threads at once; more closures wait in a queue. Merges are bounded by their own setting far below
 /// this; the limit only keeps a mistake from taking the machine's threads.
 const BLOCKING_THREADS_MAX: usize = 256;
@@ -140,7 +142,10 @@ impl Runtimes {
         let named = Arc::clone(&self.shared.tasks).enter(name.into());
         self.cpu.spawn_blocking(move || {
             let _named = named;
-            work()
+            let done = work();
+            // Nobody tells a blocking thread that it waits.
+            idle();
+            done
         })
     }
 
@@ -218,6 +223,7 @@ fn pool(name: &'static str, threads: usize) -> io::Result<Runtime> {
         .worker_threads(threads.max(1))
         .max_blocking_threads(BLOCKING_THREADS_MAX)
         .thread_stack_size(STACK_BYTES)
+        .on_thread_park(idle)
         .enable_all()
         .build()
 }
