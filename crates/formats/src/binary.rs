@@ -4,6 +4,8 @@
 
 pub(crate) mod wire;
 
+pub(crate) mod views;
+
 pub(crate) mod column;
 
 pub(crate) mod to_array;

@@ -6,6 +6,10 @@
 //! Invariant: of a file that its splitter reads without an error, the rows of the pieces are the rows of the file,
 //! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
+mod blocks;
+
+use blocks::BlockScan;
+
 use crate::kind::FormatKind;
 use crate::scan::{differs, each_marked};
 use crate::settings::FormatSettings;
@@ -26,6 +30,7 @@ enum Syntax {
     },
     Csv(CsvScan),
     Json(JsonScan),
+    Blocks(Box<BlockScan>),
 }
 
 impl RecordBoundaries {
@@ -58,6 +63,28 @@ impl RecordBoundaries {
         Some(Self { syntax })
     }
 
+    /// [`RecordBoundaries::new`], and of Native the ends of blocks.
+    pub fn with_blocks(kind: FormatKind, settings: &FormatSettings) -> Option<Self> {
+        match kind {
+            FormatKind::Native => Some(Self { syntax: Syntax::Blocks(Box::default()) }),
+            _ => Self::new(kind, settings),
+        }
+    }
+
+    /// Whether a byte order mark may stand in front of the first record.
+    pub fn may_follow_mark(&self) -> bool {
+        !matches!(self.syntax, Syntax::Blocks(_))
+    }
+
+    /// Whether no end of a record will be found any more: the rest is for one reader.
+    pub fn are_lost(&self) -> bool {
+        match &self.syntax {
+            Syntax::Json(scan) => scan.in_array,
+            Syntax::Blocks(scan) => scan.is_lost,
+            _ => false,
+        }
+    }
+
     /// Takes the next bytes of the file; gives the end of the last record that ends in them. A byte order mark must be
     /// left out.
     pub fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
@@ -66,6 +93,7 @@ impl RecordBoundaries {
             Syntax::EscapedLines { escaped } => escaped_lines(bytes, escaped),
             Syntax::Csv(scan) => scan.advance(bytes),
             Syntax::Json(scan) => scan.advance(bytes),
+            Syntax::Blocks(scan) => scan.advance(bytes),
         }
     }
 }

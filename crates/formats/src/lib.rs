@@ -68,7 +68,7 @@ pub use error::{FormatError, ValueError};
 pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
-pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader};
+pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, new_typed_reader_at};
 pub use reject::RejectedRow;
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings, ParquetOutput};
 pub use split::{Header, RowReader};

@@ -18,12 +18,12 @@ use crate::binary::wire::{Cursor, Limits, Stop, length};
 use crate::error::{FormatError, ValueError, code};
 use crate::fit::Wanted;
 use crate::row_binary::read_type;
-use crate::split::RowReader;
+use crate::split::{Header, RowReader};
 
 /// Columns a block may declare.
-const COLUMNS_MAX: u64 = 100_000;
+pub(crate) const COLUMNS_MAX: u64 = 100_000;
 /// Rows a block may declare; writers make blocks of some ten thousand.
-const ROWS_MAX: u64 = 1 << 32;
+pub(crate) const ROWS_MAX: u64 = 1 << 32;
 
 /// The number of columns and rows at the start of a block.
 pub(crate) fn read_counts(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Stop> {
@@ -73,9 +73,10 @@ pub(crate) struct NativeReader {
 }
 
 impl NativeReader {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    /// Of blocks that begin at byte `position` of the file.
+    pub(crate) fn new(wanted: Wanted, position: u64) -> Self {
         let limits = Limits::from(wanted.settings.as_ref());
-        Self { wanted, limits, block: None, rows_before: 0, position: 0, needed: 0 }
+        Self { wanted, limits, block: None, rows_before: 0, position, needed: 0 }
     }
 
     fn error(&self, error: impl Into<FormatError>, offset: usize) -> FormatError {
@@ -184,5 +185,10 @@ impl RowReader for NativeReader {
         }
         self.position += length(at);
         Ok(at)
+    }
+
+    fn header(&self) -> Header<'_> {
+        // Inside of a block nobody else can go on.
+        if self.block.is_none() { Header::Read(None) } else { Header::Ahead }
     }
 }

@@ -73,7 +73,18 @@ pub fn new_typed_reader(
     types: &[ColumnType],
     settings: &FormatSettings,
 ) -> Result<Box<dyn RowReader>, FormatError> {
-    reader_of_types(kind, schema, types, None, settings, &ReaderStart::File)
+    new_typed_reader_at(kind, schema, types, settings, &ReaderStart::File)
+}
+
+/// [`new_typed_reader`] that starts anywhere.
+pub fn new_typed_reader_at(
+    kind: FormatKind,
+    schema: SchemaRef,
+    types: &[ColumnType],
+    settings: &FormatSettings,
+    start: &ReaderStart,
+) -> Result<Box<dyn RowReader>, FormatError> {
+    reader_of_types(kind, schema, types, None, settings, start)
 }
 
 fn reader_of_types(
@@ -113,13 +124,17 @@ fn binary_reader(
     start: &ReaderStart,
 ) -> Result<Box<dyn RowReader>, FormatError> {
     use FormatKind as F;
-    if *start != ReaderStart::File {
+    let position = match start {
+        ReaderStart::File => 0,
+        ReaderStart::Middle { position, .. } => *position,
+    };
+    if *start != ReaderStart::File && kind != F::Native {
         let message = format!("format {} is read from the start of a file only", kind.name());
         return Err(FormatError::new(code::LOGICAL_ERROR, message));
     }
     let wanted = Wanted::new(kind, file_schema, projection, settings)?;
     Ok(match kind {
-        F::Native => Box::new(NativeReader::new(wanted)),
+        F::Native => Box::new(NativeReader::new(wanted, position)),
         F::RowBinary | F::RowBinaryWithNames | F::RowBinaryWithNamesAndTypes | F::RowBinaryWithDefaults => {
             Box::new(RowBinaryReader::new(wanted))
         }

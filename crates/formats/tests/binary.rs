@@ -9,8 +9,8 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use formats::{
-    FormatError, FormatKind, FormatSettings, OutputStats, ParquetOutput, infer, new_reader, new_reader_at,
-    new_writer,
+    FormatError, FormatKind, FormatSettings, Header, OutputStats, ParquetOutput, ReaderStart,
+    RecordBoundaries, infer, new_reader, new_reader_at, new_writer,
 };
 use model::type_arrow::to_field;
 use model::{ColumnType, type_name};
@@ -206,7 +206,7 @@ fn only_the_columns_of_a_projection_are_given() {
     let given = rows("a Int8, b String, c Int16", "(1, 'x', 2), (3, 'y', 4)");
     for kind in TYPED.iter().chain(UNTYPED) {
         let bytes = write(*kind, &given);
-        let start = formats::ReaderStart::File;
+        let start = ReaderStart::File;
         for projection in [&[2_usize, 0][..], &[]] {
             let settings = FormatSettings::default();
             let mut reader =
@@ -336,6 +336,103 @@ fn declared_sizes_cost_nothing() {
     block.extend([0x80 | u8::try_from(deep.len() % 128).unwrap(), u8::try_from(deep.len() / 128).unwrap()]);
     block.extend(deep.bytes());
     assert_eq!(native(&block).code, 117);
+}
+
+/// Ends of blocks, found with the bytes coming in steps, the first of another length; and whether they were found to
+/// the end.
+fn block_ends(bytes: &[u8], first: usize, step: usize) -> (Vec<usize>, bool) {
+    let settings = FormatSettings::default();
+    let mut scan = RecordBoundaries::with_blocks(FormatKind::Native, &settings).unwrap();
+    let (mut ends, mut at, mut next) = (Vec::new(), 0, first.min(bytes.len()));
+    while at < bytes.len() {
+        ends.extend(scan.advance(&bytes[at..next]).map(|end| at + end));
+        at = next;
+        next = (at + step).min(bytes.len());
+    }
+    (ends, !scan.are_lost())
+}
+
+/// Every type twice: blocks of it alone, and of two rows' types together.
+fn native_blocks() -> Vec<(String, Vec<RecordBatch>)> {
+    let mut found = Vec::new();
+    for (name, values) in VALUES {
+        let batch = one_column(name, values);
+        found.push(((*name).to_owned(), vec![batch.clone(), batch.slice(0, 1), batch]));
+    }
+    let nulls = rows("a Nullable(Nothing), b UInt8", "(NULL, 1), (NULL, 2)");
+    found.push(("Nothing".to_owned(), vec![nulls.clone(), nulls]));
+    let wide = "s String, a Array(Tuple(String, Nullable(Int8))), l LowCardinality(String), n Nullable(UUID)";
+    let long = "x".repeat(300);
+    let values = format!("('{long}', [('a', NULL), ('{long}', 1)], 'k', NULL), ('', [], '', NULL)");
+    found.push(("several columns".to_owned(), vec![rows(wide, &values), rows(wide, &values)]));
+    found
+}
+
+#[test]
+fn blocks_end_where_their_reader_ends_them() {
+    for (name, batches) in native_blocks() {
+        let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+        for batch in &batches {
+            let block = write(FormatKind::Native, batch);
+            let start = ReaderStart::Middle { columns: None, position: bytes.len() as u64 };
+            let settings = FormatSettings::default();
+            let mut reader =
+                new_reader_at(FormatKind::Native, batch.schema(), None, &settings, &start).unwrap();
+            let mut out = Vec::new();
+            assert_eq!(reader.read(&block, false, &mut out), Ok(block.len()), "{name}");
+            assert_eq!(
+                (reader.header(), out.as_slice()),
+                (Header::Read(None), &[batch.clone()][..]),
+                "{name}"
+            );
+            bytes.extend(block);
+            expected.push(bytes.len());
+        }
+        for cut in 1..bytes.len() {
+            let (ends, is_sound) = block_ends(&bytes, cut, bytes.len());
+            // Of several ends in one step the last is given.
+            let last_before = expected.iter().rev().find(|end| **end <= cut);
+            let wanted: Vec<usize> = last_before.into_iter().chain(expected.last()).copied().collect();
+            assert!(is_sound && ends == wanted, "{name}, cut at {cut}: {ends:?}, {wanted:?}");
+        }
+        for step in 1..4 {
+            assert_eq!(block_ends(&bytes, step, step).0.last(), expected.last(), "{name} in steps of {step}");
+        }
+        assert_eq!(block_ends(&bytes, 1, 1).0, expected, "{name} byte by byte");
+    }
+}
+
+/// Rows of blocks read one by one, cut where the scan says, or the first error.
+fn read_blocks(schema: &SchemaRef, bytes: &[u8]) -> Result<RecordBatch, FormatError> {
+    let (mut out, mut from) = (Vec::new(), 0);
+    let mut ends = block_ends(bytes, 1, 1).0;
+    ends.push(bytes.len());
+    for end in ends {
+        let start = ReaderStart::Middle { columns: None, position: from as u64 };
+        let settings = FormatSettings::default();
+        let mut reader = new_reader_at(FormatKind::Native, Arc::clone(schema), None, &settings, &start)?;
+        reader.read(&bytes[from..end], true, &mut out)?;
+        from = end;
+    }
+    Ok(concat_batches(schema, &out).unwrap())
+}
+
+#[test]
+fn damaged_blocks_are_the_same_errors_one_by_one() {
+    for (name, batches) in native_blocks() {
+        let schema = batches[0].schema();
+        let sound: Vec<u8> = batches.iter().flat_map(|batch| write(FormatKind::Native, batch)).collect();
+        for at in 0..sound.len() {
+            for damage in [0, 1, 2, 0x7f, 0x80, 0xff, sound[at] ^ 1] {
+                let mut bytes = sound.clone();
+                bytes[at] = damage;
+                let place = |error: FormatError| (error.code, error.position, error.column, error.message);
+                let whole = read(FormatKind::Native, &schema, &bytes).map_err(place);
+                let pieces = read_blocks(&schema, &bytes).map_err(place);
+                assert!(pieces == whole, "{name}, byte {at} is {damage}: {pieces:?} and {whole:?}");
+            }
+        }
+    }
 }
 
 #[test]

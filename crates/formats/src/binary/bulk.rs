@@ -13,6 +13,7 @@
 use model::ColumnType;
 
 use super::column::{Column, Values, offset};
+use super::views::Views;
 use super::wire::{Cursor, Limits, Stop, length, put_number, too_long};
 use crate::error::{ValueError, code};
 
@@ -26,6 +27,17 @@ const NEW_KEYS: u64 = 1 << 10;
 const INDEX_WIDTH: u64 = 0xff;
 /// What a row of Nothing, or of a tuple without elements, is written as.
 const NOTHING: u8 = b'0';
+
+/// Words ahead of the values of a column.
+pub(crate) fn words_ahead(column_type: &ColumnType) -> u64 {
+    match column_type {
+        ColumnType::LowCardinality(_) => 1,
+        ColumnType::Nullable(inner) | ColumnType::Array(inner) => words_ahead(inner),
+        ColumnType::Map(key, value) => words_ahead(key) + words_ahead(value),
+        ColumnType::Tuple(elements) => elements.iter().map(|element| words_ahead(&element.column_type)).sum(),
+        _ => 0,
+    }
+}
 
 /// Reads the words ahead of the values.
 pub(crate) fn read_prefix(column_type: &ColumnType, cursor: &mut Cursor<'_>) -> Result<(), Stop> {
@@ -94,7 +106,13 @@ fn read_values(
     limits: Limits,
 ) -> Result<(), Stop> {
     let value_type = column_type.value_type();
+    if matches!(value_type, ColumnType::String)
+        && matches!(values, Values::Text { ends, .. } if ends.is_empty())
+    {
+        *values = Values::Views(Views::default());
+    }
     match values {
+        Values::Views(views) => views.read(rows, cursor, limits)?,
         Values::Fixed { width, bytes, .. } => bytes.extend_from_slice(cursor.take_values(rows, *width)?),
         Values::Text { ends, bytes } => match value_type {
             ColumnType::FixedString(width) => {
@@ -186,6 +204,20 @@ fn read_ends(
     Ok(usize::try_from(last).unwrap_or(usize::MAX))
 }
 
+/// Bytes of an index of a dictionary with these flags.
+pub(crate) fn index_width(flags: u64) -> Result<usize, ValueError> {
+    let bad = |message: String| ValueError::new(code::INCORRECT_DATA, message);
+    if flags & GLOBAL_KEYS != 0 || flags & OWN_KEYS == 0 {
+        return Err(bad(format!(
+            "dictionary flags {flags:#x}: only keys that come with their block are read"
+        )));
+    }
+    match flags & INDEX_WIDTH {
+        code @ 0..=3 => Ok(1_usize << code),
+        other => Err(bad(format!("dictionary flags have the width {other} of indexes, 0 to 3 are known"))),
+    }
+}
+
 fn read_dictionary(
     keys: &mut Column,
     indexes: &mut Vec<u32>,
@@ -195,18 +227,7 @@ fn read_dictionary(
     limits: Limits,
 ) -> Result<(), Stop> {
     let bad = |message: String| Stop::Bad(ValueError::new(code::INCORRECT_DATA, message));
-    let flags = cursor.u64()?;
-    if flags & GLOBAL_KEYS != 0 || flags & OWN_KEYS == 0 {
-        return Err(bad(format!(
-            "dictionary flags {flags:#x}: only keys that come with their block are read"
-        )));
-    }
-    let width = match flags & INDEX_WIDTH {
-        code @ 0..=3 => 1_usize << code,
-        other => {
-            return Err(bad(format!("dictionary flags have the width {other} of indexes, 0 to 3 are known")));
-        }
-    };
+    let width = index_width(cursor.u64()?)?;
     let first_key = u64::try_from(keys.len()).unwrap_or(u64::MAX);
     let count = usize::try_from(cursor.u64()?).unwrap_or(usize::MAX);
     read(keys, value_type, count, cursor, limits)?;
@@ -260,6 +281,8 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, out: &mut Vec<u8>
             let types: Vec<&ColumnType> = elements.iter().map(|element| &element.column_type).collect();
             write_tuple(column, &types, out);
         }
+        // Read, never written.
+        Values::Views(_) => {}
         Values::Dictionary { keys, indexes } => write_dictionary(keys, indexes, value_type, out),
         Values::Nothing(rows) => out.resize(out.len() + rows, NOTHING),
     }

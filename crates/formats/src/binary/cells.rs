@@ -59,8 +59,8 @@ pub(crate) fn read(
             *rows += 1;
         }
         Values::Nothing(rows) => *rows += 1,
-        // Dictionaries are of columns only.
-        Values::Dictionary { indexes, .. } => indexes.push(0),
+        // Of columns only.
+        Values::Views(_) | Values::Dictionary { .. } => column.values.push_default(),
     }
     Ok(())
 }
@@ -121,6 +121,6 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, row: usize, out: 
             let ColumnType::Tuple(elements) = value_type else { return };
             children.iter().zip(elements).for_each(|(child, e)| write(child, &e.column_type, row, out));
         }
-        Values::Nothing(_) | Values::Dictionary { .. } => {}
+        Values::Nothing(_) | Values::Views(_) | Values::Dictionary { .. } => {}
     }
 }

@@ -7,6 +7,8 @@
 use arrow::buffer::MutableBuffer;
 use model::ColumnType;
 
+use super::views::Views;
+
 /// Which of the two ways of writing values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Layout {
@@ -36,6 +38,8 @@ pub(crate) enum Values {
         bytes: Vec<u8>,
     },
     /// Also Map, whose items are tuples of key and value.
+    /// Texts that were read column by column: nobody asks for their cells.
+    Views(Views),
     List {
         ends: Vec<i32>,
         item: Box<Column>,
@@ -69,6 +73,7 @@ impl Column {
         match &self.values {
             Values::Fixed { width, bytes, .. } => bytes.len().checked_div(*width).unwrap_or(0),
             Values::Text { ends, .. } => ends.len(),
+            Values::Views(views) => views.len(),
             Values::List { ends, .. } => ends.len(),
             Values::Tuple { rows, .. } | Values::Nothing(rows) => *rows,
             Values::Dictionary { indexes, .. } => indexes.len(),
@@ -127,6 +132,7 @@ impl Column {
                 ends.truncate(rows);
                 bytes.truncate(ends.last().map_or(0, |end| offset(*end)));
             }
+            Values::Views(views) => views.truncate(rows),
             Values::List { ends, item } => {
                 ends.truncate(rows);
                 item.truncate(ends.last().map_or(0, |end| offset(i64::from(*end))));
@@ -173,6 +179,7 @@ impl Values {
         match self {
             Values::Fixed { bytes, default, .. } => bytes.extend_from_slice(default),
             Values::Text { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
+            Values::Views(views) => views.push_empty(),
             Values::List { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
             Values::Tuple { rows, children } => {
                 *rows += 1;

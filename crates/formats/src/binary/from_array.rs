@@ -94,7 +94,7 @@ fn fill(
             *values = tuple(array, &types, layout)?.values;
         }
         Values::Nothing(rows) => *rows = array.len(),
-        Values::Dictionary { .. } => return Err(no_layout(value_type)),
+        Values::Views(_) | Values::Dictionary { .. } => return Err(no_layout(value_type)),
     }
     Ok(())
 }

@@ -48,6 +48,7 @@ pub(crate) fn to_array(column: Column, column_type: &ColumnType) -> Result<Array
     match column.values {
         Values::Fixed { bytes, .. } => fixed(bytes, value_type, nulls),
         Values::Text { ends, bytes } => Ok(text(ends, bytes, nulls)),
+        Values::Views(views) => Ok(views.into_array(nulls)),
         Values::List { ends, item } => list(&ends, *item, value_type, nulls),
         Values::Tuple { rows, children } => {
             let DataType::Struct(fields) = to_data_type(value_type) else {

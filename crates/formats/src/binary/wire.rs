@@ -27,7 +27,7 @@ pub(crate) struct Limits {
 }
 
 /// Names of columns and types are never longer.
-const NAME_BYTES_MAX: u64 = 1 << 20;
+pub(crate) const NAME_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -41,6 +41,22 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Bytes behind.
+    pub(crate) fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// Bytes of the input, whether they were read or not.
+    pub(crate) fn since(&self, from: usize, to: usize) -> &'a [u8] {
+        self.bytes.get(from..to).unwrap_or_default()
+    }
+
+    /// The same, if there are so many from here on.
+    #[inline]
+    pub(crate) fn first_chunk<const COUNT: usize>(&self, from: usize) -> Option<&'a [u8; COUNT]> {
+        self.bytes.get(from..)?.first_chunk()
     }
 
     #[inline]
@@ -112,7 +128,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn text(&mut self, limits: Limits) -> Result<&'a [u8], Stop> {
+        // Most lengths are one byte.
+        if let Some(short) = self.bytes.get(self.at).filter(|byte| **byte < 0x80)
+            && u64::from(*short) <= limits.text_bytes
+        {
+            let start = self.at + 1;
+            if let Some(text) = self.bytes.get(start..start + usize::from(*short)) {
+                self.at = start + usize::from(*short);
+                return Ok(text);
+            }
+        }
         let length = self.length(limits.text_bytes, "text", "format_binary_max_string_size")?;
         self.take(length)
     }
