@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use formats::FormatKind;
+use formats::{FormatKind, RecordBoundaries};
 use futures::StreamExt;
 use model::TableDef;
 use sources::SentParquet;
 
+use crate::body_pieces::{BodyPlan, read_body};
 use crate::conform::insert_columns;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
-use crate::format_stream::read_batches;
 use crate::insert_shape::InsertShape;
 use crate::insert_values::{Batches, arriving_values};
 use crate::request::BodyStream;
@@ -85,15 +85,42 @@ impl SentRows {
     ) -> Result<Batches, Error> {
         match self {
             SentRows::Stream { kind: FormatKind::Values, chunks } => arriving_values(context, shape, chunks),
-            SentRows::Stream { kind, chunks } => {
-                let (settings, schema) = (format_settings(&context.settings), Arc::clone(&shape.reader));
-                let reader = formats::new_typed_reader(kind, schema, &shape.types, &settings)?;
-                Ok(read_batches(reader, chunks, Arc::clone(&context.progress.rejects)))
-            }
+            SentRows::Stream { kind, chunks } => read_body(body_plan(context, shape, kind), chunks),
             SentRows::Parquet(sent) => {
                 let rows = sent.rows(Arc::clone(&shape.reader), context.batch_rows())?;
                 Ok(rows.map(|batch| batch.map_err(Error::from)).boxed())
             }
         }
+    }
+}
+
+/// Bytes of a piece that one task parses: as many as stay in a core's own cache with what is made of them.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// How the data of an INSERT are read: by one reader, or in pieces by several, as far as settings and format let them.
+fn body_plan(context: &StatementContext, shape: &Arc<InsertShape>, kind: FormatKind) -> BodyPlan {
+    let settings = format_settings(&context.settings);
+    let number = |name: &str| usize::try_from(context.settings.get_u64(name)).unwrap_or(usize::MAX);
+    let piece_bytes = match context.settings.is_changed("min_chunk_bytes_for_parallel_parsing") {
+        true => context.settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
+        false => PIECE_BYTES,
+    };
+    let threads = match number("max_parsing_threads") {
+        _ if !context.settings.get_bool("input_format_parallel_parsing") => 1,
+        0 => context.threads(),
+        given => given.min(context.threads()),
+    };
+    let (boundaries, shape) = (RecordBoundaries::with_blocks(kind, &settings), Arc::clone(shape));
+    BodyPlan {
+        make_reader: Arc::new(move |start| {
+            formats::new_typed_reader_at(kind, Arc::clone(&shape.reader), &shape.types, &settings, start)
+        }),
+        boundaries,
+        has_long_records: !kind.is_text(),
+        threads,
+        piece_bytes: usize::try_from(piece_bytes).unwrap_or(usize::MAX).clamp(64 << 10, 16 << 20),
+        rejects: Arc::clone(&context.progress.rejects),
+        runtimes: context.database.runtimes.clone(),
+        memory: context.memory.clone(),
     }
 }

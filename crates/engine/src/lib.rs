@@ -82,6 +82,8 @@ mod views;
 mod query;
 mod kill;
 mod format_stream;
+mod body_cutter;
+mod body_pieces;
 mod insert_values;
 mod insert_rows;
 mod load_source;

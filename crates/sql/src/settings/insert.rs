@@ -41,7 +41,7 @@ distributed_foreground_insert   Bool, "0", NoEffect, "Whether inserts into distr
 parallel_distributed_insert_select UInt64, "2", NoEffect, "How INSERT SELECT is spread over nodes.";
 parallel_view_processing        Bool, "0", NoEffect, "Whether views are fed in parallel.";
 materialized_views_ignore_errors Bool, "0", NoEffect, "Whether a failing view fails the insert.";
-min_chunk_bytes_for_parallel_parsing Bytes, "10485760", Obeyed, "Bytes of a piece of text for one parser, from 64 KiB to 16 MiB; 4 MiB unless it is set.";
+min_chunk_bytes_for_parallel_parsing Bytes, "10485760", Obeyed, "Bytes of a piece of text for one parser, from 64 KiB to 16 MiB; 4 MiB of a file and 1 MiB of a body unless it is set.";
 max_insert_delayed_streams_for_parallel_write UInt64, "0", Obeyed, "Objects of one INSERT whose last parts are sent at one time; 0 means 100.";
 fsync_metadata                  Bool, "1", NoEffect, "Whether metadata is synced; every commit is.";
 load_stage_min_bytes            Bytes, "67108864", Obeyed, "Stored bytes of whole units from which a sink of a labelled load makes them resumable; 0 after every unit.";

@@ -112,7 +112,7 @@ schema_inference_use_cache_for_azure Bool, "1", NoEffect, "Whether inferred sche
 schema_inference_use_cache_for_url Bool, "1", NoEffect, "Whether inferred schemas of pages are remembered; schema_inference_use_cache_for_s3 counts.";
 http_make_head_request          Bool, "1", NoEffect, "Whether a page is asked for its size first; it is asked for its first byte.";
 engine_file_empty_if_not_exists Bool, "0", Refused, "Whether a missing file reads as no rows.";
-input_format_parallel_parsing   Bool, "1", Obeyed, "Whether one large text file is parsed by several streams.";
+input_format_parallel_parsing   Bool, "1", Obeyed, "Whether one large text file, or a large body of an INSERT, is parsed by several threads.";
 storage_file_read_method        Text, "pread", NoEffect, "How local files are read.";
 local_filesystem_read_method    Text, "pread_threadpool", NoEffect, "How local files are read.";
 max_read_buffer_size            Bytes, "1048576", NoEffect, "Bytes of a read of a local file.";
