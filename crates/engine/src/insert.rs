@@ -10,7 +10,6 @@ use bytes::Bytes;
 use catalog::{Op, Precondition, TableState};
 use datafusion::common::stats::Precision;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use load::{SinkRequest, plan_sinks};
@@ -22,10 +21,11 @@ use crate::claim::Claim;
 use crate::commit::submit;
 use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
-use crate::error::{Error, into_datafusion};
+use crate::error::Error;
 use crate::exec::commit::CommitExec;
-use crate::exec::sink::{SinkExec, write_stream};
+use crate::exec::sink::SinkExec;
 use crate::insert_rows::SentRows;
+use crate::insert_sinks::write_rows;
 use crate::insert_values::{Batches, value_rows};
 use crate::load_source::{read_by_units, resumable_source};
 use crate::memory_tables::Gathered;
@@ -165,11 +165,10 @@ async fn write_parts(
     rows: Batches,
 ) -> Result<Rows, Error> {
     wait_for_merges(context, table).await?;
+    // Rows that no key orders stay as they came.
+    let sinks = if table.def.order_by.is_empty() { 1 } else { sink_settings(context).1 };
     let target = sink_target(context, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
-    let schema = Arc::new(arrow::datatypes::Schema::empty());
-    let rows = rows.map(|batch| batch.map_err(into_datafusion));
-    let stream = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
-    write_stream(stream, Arc::clone(&target)).await?;
+    write_rows(rows, sinks, &target).await?;
     commit_target(context, target).await
 }
 

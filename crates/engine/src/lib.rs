@@ -86,6 +86,7 @@ mod body_cutter;
 mod body_pieces;
 mod insert_values;
 mod insert_rows;
+mod insert_sinks;
 mod load_source;
 mod staged_load;
 mod insert;
