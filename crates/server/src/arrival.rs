@@ -6,6 +6,7 @@
 //! ```
 //! Invariant: no more of a body is held than the statement's text, one chunk, and VALUES up to [`VALUES_BYTES_MAX`].
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ const DRAIN: Duration = Duration::from_secs(30);
 const HERE_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a long body that wait to be parsed, beside those handed over.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
+/// Chunks that are handed over and not taken; none is longer than what the connection reads at once.
+const AHEAD_CHUNKS: usize = 16;
+/// Chunks below this are copied into one.
+const SHORT_BYTES_MAX: usize = 16 << 10;
 
 /// A body that is read to its end also after an error, or when it was dropped.
 struct Draining {
@@ -100,7 +105,7 @@ pub(crate) fn bytes_of(body: Incoming, silence: Duration, runtimes: &Runtimes) -
                 return Some((chunk, Reading::Here { body, bytes: bytes + more }));
             }
             Reading::Here { body, .. } => {
-                let (sender, receiver) = mpsc::channel(1);
+                let (sender, receiver) = mpsc::channel(AHEAD_CHUNKS);
                 let runtimes = body.runtimes.clone();
                 runtimes.spawn_io("http body", read_ahead(body, silence, sender));
                 receiver
@@ -121,27 +126,60 @@ pub(crate) fn bytes_of(body: Incoming, silence: Duration, runtimes: &Runtimes) -
     chunks.boxed()
 }
 
-/// Reads a body while somebody parses what came before: the busier they are, the more they get at once.
+/// What has come and nobody has taken.
+#[derive(Default)]
+struct Held {
+    chunks: VecDeque<Bytes>,
+    /// Chunks too short to be handed over one by one, in one.
+    short: BytesMut,
+    bytes: usize,
+}
+
+impl Held {
+    fn push(&mut self, chunk: Bytes) {
+        self.bytes += chunk.len();
+        if chunk.len() < SHORT_BYTES_MAX {
+            self.short.extend_from_slice(&chunk);
+            return;
+        }
+        if !self.short.is_empty() {
+            self.chunks.push_back(self.short.split().freeze());
+        }
+        self.chunks.push_back(chunk);
+    }
+
+    /// Nothing if there is nothing.
+    fn pop(&mut self) -> Bytes {
+        let chunk = self.chunks.pop_front().unwrap_or_else(|| self.short.split().freeze());
+        self.bytes -= chunk.len();
+        chunk
+    }
+}
+
+/// Reads a body while somebody parses what came before: the busier they are, the more short chunks they get at once.
 async fn read_ahead(mut body: Draining, silence: Duration, sender: mpsc::Sender<Result<Bytes, Error>>) {
-    let mut held = BytesMut::new();
+    let mut held = Held::default();
     let last = loop {
         tokio::select! {
             biased;
-            place = sender.reserve(), if !held.is_empty() => match place {
-                Ok(place) => place.send(Ok(held.split().freeze())),
+            place = sender.reserve(), if held.bytes > 0 => match place {
+                Ok(place) => place.send(Ok(held.pop())),
                 Err(_) => return,
             },
-            chunk = next_chunk(&mut body, silence), if held.len() < AHEAD_BYTES_MAX => match chunk {
-                Some(Ok(chunk)) => held.extend_from_slice(&chunk),
+            chunk = next_chunk(&mut body, silence), if held.bytes < AHEAD_BYTES_MAX => match chunk {
+                Some(Ok(chunk)) => held.push(chunk),
                 Some(Err(error)) => break Err(error),
                 None => break Ok(Bytes::new()),
             },
         }
     };
     // Whoever does not listen any more does not ask how it ended.
-    if held.is_empty() || sender.send(Ok(held.freeze())).await.is_ok() {
-        let _ = sender.send(last).await;
+    while held.bytes > 0 {
+        if sender.send(Ok(held.pop())).await.is_err() {
+            return;
+        }
     }
+    let _ = sender.send(last).await;
 }
 
 /// A statement and the data that goes with it.

@@ -9,6 +9,8 @@
     reason = "tests fail by panicking, and watch a real server with a real clock"
 )]
 
+#[path = "http/bodies.rs"]
+mod bodies;
 #[path = "http/client.rs"]
 mod client;
 #[path = "http/safety.rs"]
