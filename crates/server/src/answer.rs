@@ -14,12 +14,13 @@ use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Tell
 use formats::{FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
 use http::Response;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::body::{Body, Piece};
 use crate::door::Door;
 use crate::encoding::Encoding;
 use crate::failure::broken_off;
+use crate::gate::Place;
 use crate::guests::{Guest, invitations, seated};
 use crate::head::{Ended, Head};
 use crate::sessions::Lease;
@@ -53,7 +54,7 @@ pub(crate) struct Job {
     pub(crate) guests: Vec<Guest>,
     pub(crate) request: Request,
     pub(crate) wanted: Wanted,
-    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) place: Place,
     pub(crate) head: Head,
     /// Whose it is.
     pub(crate) user: String,
@@ -109,7 +110,7 @@ impl Client {
 struct Answer {
     door: Arc<Door>,
     client: Client,
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
     lease: Option<Lease>,
     head: Head,
     progress: Arc<QueryProgress>,

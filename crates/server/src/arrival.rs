@@ -4,7 +4,8 @@
 //! ?query=INSERT INTO t FORMAT CSV     body: 1,a\n2,b\n ..      one text, a line end between
 //! ?                                   body: INSERT INTO t FORMAT CSV\n1,a\n2,b\n ..
 //! ```
-//! Invariant: no more of a body is held than the statement's text, one chunk, and VALUES up to [`VALUES_BYTES_MAX`].
+//! Invariant: no more of a body is held than the statement's text, [`AHEAD_BYTES_MAX`] and [`AHEAD_CHUNKS`] chunks that wait to be
+//! parsed, and VALUES up to [`VALUES_BYTES_MAX`].
 
 use std::collections::VecDeque;
 use std::pin::Pin;

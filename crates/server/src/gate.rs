@@ -1,20 +1,53 @@
-//! How many statements compute at one time, and who waits for that.
+//! How many statements compute at one time, who waits for that, and who is next.
 //!
-//! Invariant: nobody waits longer than the limit says, and no more wait than it says: the others are told so at once.
+//! Who waits longest and who came last are next in turn: a crowd that comes at once makes a statement that comes behind
+//! it wait for a few of them and not for all, and takes twice as long itself at worst.
+//! Invariant: nobody waits longer than the limit says, and no more wait than it says: the others are told so at once. A
+//! place that is given back is somebody's, or free.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use engine::{Error, ErrorKind};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
 
 use crate::config::Limits;
 
 /// See the module.
 pub(crate) struct Gate {
-    places: Arc<Semaphore>,
+    line: Arc<Line>,
     waiting: AtomicUsize,
     limits: Limits,
+}
+
+/// A place among the statements that compute, for as long as it is kept.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// `None`: it is somebody else's by now.
+    line: Option<Arc<Line>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    /// Who came first stands in front. Some of them may have left.
+    waiting: VecDeque<Waiter>,
+    /// Whether the next place is for the one who came last.
+    is_for_last: bool,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    place: oneshot::Sender<Place>,
+    /// It has not begun yet.
+    is_new: bool,
 }
 
 /// One who waits, for as long as they do.
@@ -26,25 +59,83 @@ impl Drop for Waiting<'_> {
     }
 }
 
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.give_back();
+        }
+    }
+}
+
+impl Line {
+    fn place(self: &Arc<Line>, state: &mut State) -> Option<Place> {
+        state.free = state.free.checked_sub(1)?;
+        Some(Place { line: Some(Arc::clone(self)) })
+    }
+
+    /// A place now, or where it will come.
+    fn wait(self: &Arc<Line>, is_new: bool) -> Result<Place, oneshot::Receiver<Place>> {
+        let mut state = self.state.lock();
+        if let Some(place) = self.place(&mut state) {
+            return Ok(place);
+        }
+        let (sender, receiver) = oneshot::channel();
+        // Those who left are let go before the line becomes longer than it was at any time.
+        if state.waiting.len() == state.waiting.capacity() {
+            state.waiting.retain(|waiter| !waiter.place.is_closed());
+        }
+        state.waiting.push_back(Waiter { place: sender, is_new });
+        Err(receiver)
+    }
+
+    fn give_back(self: &Arc<Line>) {
+        loop {
+            let mut state = self.state.lock();
+            let Some(next) = state.next() else {
+                state.free += 1;
+                return;
+            };
+            drop(state);
+            let Err(mut place) = next.place.send(Place { line: Some(Arc::clone(self)) }) else { return };
+            // They left; the place is the next one's.
+            place.line = None;
+        }
+    }
+}
+
+impl State {
+    fn next(&mut self) -> Option<Waiter> {
+        loop {
+            let last = self.waiting.iter().rposition(|waiter| waiter.is_new).filter(|_| self.is_for_last);
+            let next = match last {
+                Some(last) => self.waiting.remove(last)?,
+                None => self.waiting.pop_front()?,
+            };
+            if !next.place.is_closed() {
+                self.is_for_last = !self.is_for_last;
+                return Some(next);
+            }
+        }
+    }
+}
+
 impl Gate {
     pub(crate) fn new(limits: &Limits) -> Gate {
-        Gate {
-            places: Arc::new(Semaphore::new(limits.statements)),
-            waiting: AtomicUsize::new(0),
-            limits: limits.clone(),
-        }
+        let state = State { free: limits.statements, waiting: VecDeque::new(), is_for_last: false };
+        let line = Arc::new(Line { state: Mutex::new(state) });
+        Gate { line, waiting: AtomicUsize::new(0), limits: limits.clone() }
     }
 
     /// A place, if one is free.
-    pub(crate) fn try_enter(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    pub(crate) fn try_enter(&self) -> Option<Place> {
+        self.line.place(&mut self.line.state.lock())
     }
 
     /// A place, at once or after a while.
     ///
     /// # Errors
     /// Too many wait already, or it took too long.
-    pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit, Error> {
+    pub(crate) async fn enter(&self) -> Result<Place, Error> {
         if let Some(place) = self.try_enter() {
             return Ok(place);
         }
@@ -53,7 +144,11 @@ impl Gate {
         if before >= self.limits.waiting {
             return Err(self.full(format!("{before} more wait")));
         }
-        match tokio::time::timeout(self.limits.wait, Arc::clone(&self.places).acquire_owned()).await {
+        let coming = match self.line.wait(true) {
+            Ok(place) => return Ok(place),
+            Err(coming) => coming,
+        };
+        match tokio::time::timeout(self.limits.wait, coming).await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) => Err(self.full("the server stops".to_owned())),
             Err(_) => Err(self.full(format!("none ended within {} s", self.limits.wait.as_secs()))),
@@ -61,13 +156,16 @@ impl Gate {
     }
 
     /// A place again, behind those who wait now, for one who let them go first. `None`: the server stops.
-    pub(crate) async fn again(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).acquire_owned().await.ok()
+    pub(crate) async fn again(&self) -> Option<Place> {
+        match self.line.wait(false) {
+            Ok(place) => Some(place),
+            Err(coming) => coming.await.ok(),
+        }
     }
 
     /// Statements that compute or wait for that.
     pub(crate) fn busy(&self) -> usize {
-        self.limits.statements.saturating_sub(self.places.available_permits()) + self.waiting()
+        self.limits.statements.saturating_sub(self.line.state.lock().free) + self.waiting()
     }
 
     /// Statements that wait for a place.
@@ -112,5 +210,39 @@ mod tests {
         let gate = Gate::new(&limits);
         let _first = gate.enter().await.unwrap();
         assert_eq!(gate.enter().await.unwrap_err().code, 202);
+    }
+
+    #[tokio::test]
+    async fn who_came_first_and_who_came_last_are_next_in_turn() {
+        let limits = Limits { statements: 1, waiting: 9, wait: Duration::from_secs(60), ..Limits::default() };
+        let gate = Gate::new(&limits);
+        let mut held = gate.enter().await.ok();
+        let mut crowd: Vec<_> = (0..6).map(|_| Box::pin(gate.enter())).collect();
+        for waiter in &mut crowd {
+            assert!(futures::poll!(waiter).is_pending());
+        }
+        let mut again = Box::pin(gate.again());
+        assert!(futures::poll!(&mut again).is_pending());
+        // Two leave while they wait; nobody waits for them.
+        drop(crowd.remove(5));
+        drop(crowd.remove(1));
+        let mut order = Vec::new();
+        let mut left: Vec<_> = [0, 2, 3, 4].into_iter().zip(crowd).collect();
+        while !left.is_empty() {
+            held = None;
+            let mut next = None;
+            for (at, (_, waiter)) in left.iter_mut().enumerate() {
+                if let std::task::Poll::Ready(place) = futures::poll!(waiter) {
+                    assert!(next.is_none(), "there is one place");
+                    (held, next) = (place.ok(), Some(at));
+                }
+            }
+            order.push(left.remove(next.unwrap()).0);
+        }
+        assert_eq!(order, [0, 4, 2, 3]);
+        assert!(futures::poll!(&mut again).is_pending());
+        drop(held);
+        assert!(again.await.is_some());
+        assert_eq!((gate.busy(), gate.try_enter().is_some()), (0, true));
     }
 }
