@@ -6,17 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{Op, Precondition};
-use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId,
-};
+use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 
 use crate::commit::commit;
 use crate::context::StatementContext;
+use crate::create_columns::columns_of;
 use crate::error::{Error, ErrorKind};
 use crate::outside;
 use crate::query::plan;
-use crate::row_expr::type_of;
 use crate::schemas_name::is_derived;
 use crate::temporary::is_temporary;
 use crate::views::refuse_view;
@@ -246,13 +244,16 @@ pub(crate) async fn definition(
         }
         _ => column_specs(context, create).await?,
     };
-    let columns = columns(context, &specs)?;
+    let columns = columns_of(context, &specs)?;
     let engine = match create.engine {
         Some(engine) => engine,
         None => default_engine(context, create)?,
     };
+    // A key is of what is there to be sorted.
+    let stored_columns: Vec<_> = columns.iter().filter(|column| column.is_stored()).cloned().collect();
     let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
-        let text = |expression| sql::stored_expr(expression, &columns).map(Arc::from).map_err(Error::from);
+        let text =
+            |expression| sql::stored_expr(expression, &stored_columns).map(Arc::from).map_err(Error::from);
         expressions.iter().map(text).collect()
     };
     let primary = create.primary_key.as_deref().map(stored).transpose()?;
@@ -350,9 +351,11 @@ fn copy_definition(
         // Settings of the one mean nothing to the other.
         def.settings.clear();
     }
+    // A key is of what is there to be sorted.
+    let stored_columns: Vec<_> = def.stored_columns().cloned().collect();
     let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
         let text =
-            |expression| sql::stored_expr(expression, &def.columns).map(Arc::from).map_err(Error::from);
+            |expression| sql::stored_expr(expression, &stored_columns).map(Arc::from).map_err(Error::from);
         expressions.iter().map(text).collect()
     };
     if let Some(order_by) = &create.order_by {
@@ -439,50 +442,6 @@ async fn column_specs(
         codec: None,
     };
     Ok(schema.fields().iter().map(spec).collect())
-}
-
-fn columns(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<ColumnDef>, Error> {
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
-    for (index, spec) in specs.iter().enumerate() {
-        if columns.iter().any(|column| column.name.as_ref() == spec.name) {
-            let message = format!("column {} is given more than once", spec.name);
-            return Err(Error::new(ErrorKind::BadInput, 44, message));
-        }
-        let column_type = match (&spec.column_type, &spec.default) {
-            (Some(ColumnType::Nothing), _) | (None, None) => {
-                let message = format!("column {} needs a type", spec.name);
-                return Err(Error::new(ErrorKind::BadInput, 36, message));
-            }
-            (Some(column_type), _) => column_type.clone(),
-            // Its default says it, below.
-            (None, Some(_)) => ColumnType::Nothing,
-        };
-        if spec.codec.is_some() {
-            context.warn(format!("CODEC of column {} is kept and has no effect", spec.name));
-        }
-        columns.push(ColumnDef {
-            id: ColumnId(u32::try_from(index + 1).unwrap_or(u32::MAX)),
-            name: spec.name.as_str().into(),
-            column_type,
-            default: None,
-            comment: spec.comment.as_str().into(),
-            codec: spec.codec.as_deref().map(Arc::from),
-        });
-    }
-    if columns.is_empty() {
-        return Err(Error::new(ErrorKind::BadInput, 36, "a table needs at least one column"));
-    }
-    // Defaults may name any column, so they are stored once all ids are known.
-    for index in 0..specs.len() {
-        if let Some((kind, expression)) = &specs[index].default {
-            let text = sql::stored_expr(expression, &columns)?;
-            if columns[index].column_type == ColumnType::Nothing {
-                columns[index].column_type = type_of(&context.statement_state()?, &columns, index, &text)?;
-            }
-            columns[index].default = Some((*kind, text.into()));
-        }
-    }
-    Ok(columns)
 }
 
 pub(crate) async fn rename_database(context: &StatementContext, from: &str, to: &str) -> Result<(), Error> {

@@ -94,6 +94,7 @@ mod exports;
 mod export;
 mod insert_into;
 mod load_statements;
+mod create_columns;
 mod ddl;
 mod temporary_ddl;
 mod view_ddl;

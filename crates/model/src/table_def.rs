@@ -98,6 +98,13 @@ pub struct ColumnDef {
     pub codec: Option<Arc<str>>,
 }
 
+impl ColumnDef {
+    /// Whether parts hold its values.
+    pub fn is_stored(&self) -> bool {
+        !matches!(self.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)))
+    }
+}
+
 /// A clause we keep verbatim and do not act on: TTL, INDEX, PROJECTION, SAMPLE BY.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptClause {
@@ -156,9 +163,7 @@ impl TableDef {
 
     /// Columns that are stored: all but ALIAS and EPHEMERAL ones.
     pub fn stored_columns(&self) -> impl Iterator<Item = &ColumnDef> {
-        let computed =
-            |c: &&ColumnDef| !matches!(c.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)));
-        self.columns.iter().filter(computed)
+        self.columns.iter().filter(|column| column.is_stored())
     }
 
     /// Columns that an INSERT has values of: those that are stored, and EPHEMERAL ones, from which defaults may be computed.

@@ -103,7 +103,14 @@ fn column_text(column: &ColumnDef, def: &TableDef) -> String {
             DefaultKind::Alias => "ALIAS",
             DefaultKind::Ephemeral => "EPHEMERAL",
         };
-        text.push_str(&format!(" {word} {}", display_expression(expression, def)));
+        let shown = display_expression(expression, def);
+        match kind {
+            // What stands for an EPHEMERAL without an expression.
+            DefaultKind::Ephemeral if shown.starts_with("defaultValueOfTypeName(") => {
+                text.push_str(" EPHEMERAL")
+            }
+            _ => text.push_str(&format!(" {word} {shown}")),
+        }
     }
     if !column.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", crate::escape::quote_text(&column.comment)));

@@ -4,7 +4,7 @@ use model::DefaultKind;
 use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
-use crate::head::Head;
+use crate::head::{Head, whole_expression};
 use crate::statement::ColumnSpec;
 
 /// What stands in the parentheses of CREATE TABLE.
@@ -140,7 +140,14 @@ fn default(head: &mut Head<'_>, column: &mut ColumnSpec) -> Result<bool> {
     }
     let bare = matches!(head.token(), Token::Comma | Token::RParen) || head.peek_word("COMMENT");
     let expression = match kind {
-        DefaultKind::Ephemeral if bare => crate::dialect::call("defaultValueOfTypeName", vec![]),
+        DefaultKind::Ephemeral if bare => {
+            let Some(column_type) = &column.column_type else {
+                return Err(head.expected("a type or an expression"));
+            };
+            // Read as one who writes it out would have it, because it is shown so.
+            let name = crate::escape::quote_text(&column_type.to_string());
+            whole_expression(&format!("defaultValueOfTypeName({name})"))?
+        }
         _ => head.expression()?,
     };
     column.default = Some((*kind, expression));
