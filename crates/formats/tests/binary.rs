@@ -423,7 +423,7 @@ fn damaged_blocks_are_the_same_errors_one_by_one() {
         let schema = batches[0].schema();
         let sound: Vec<u8> = batches.iter().flat_map(|batch| write(FormatKind::Native, batch)).collect();
         for at in 0..sound.len() {
-            for damage in [0, 1, 2, 0x7f, 0x80, 0xff, sound[at] ^ 1] {
+            for damage in [0, 0x7f, 0xff, sound[at] ^ 1] {
                 let mut bytes = sound.clone();
                 bytes[at] = damage;
                 let place = |error: FormatError| (error.code, error.position, error.column, error.message);
