@@ -129,6 +129,12 @@ impl Making {
     /// What the writer made, encoded behind `out`.
     fn encode(&mut self, out: &mut Vec<u8>) -> Result<u64, Error> {
         let raw_bytes = self.raw.len() as u64;
+        if self.encoding.is_plain() && out.is_empty() {
+            // Not copied. The next bytes will be about as many, and find room without growing into it step by step.
+            let room = self.raw.len() + self.raw.len() / 8;
+            *out = std::mem::replace(&mut self.raw, Vec::with_capacity(room));
+            return Ok(raw_bytes);
+        }
         self.encoding.push(&self.raw, out)?;
         self.raw.clear();
         Ok(raw_bytes)

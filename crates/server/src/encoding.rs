@@ -96,6 +96,11 @@ impl Encoding {
         }
     }
 
+    /// Whether bytes stay as they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Encoding::Plain)
+    }
+
     /// Appends to `out` what becomes of `bytes`.
     pub(crate) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         match self {

@@ -1,7 +1,7 @@
 //! How many statements compute at one time, who waits for that, and who is next.
 //!
-//! Who waits longest and who came last are next in turn: a crowd that comes at once makes a statement that comes behind
-//! it wait for a few of them and not for all, and takes twice as long itself at worst.
+//! A statement that has not begun goes before those that have sent a piece of their answers and go on: so a crowd of long
+//! answers makes a short one wait for its own turn only. Every fourth place is for those who go on.
 //! Invariant: nobody waits longer than the limit says, and no more wait than it says: the others are told so at once. A
 //! place that is given back is somebody's, or free.
 
@@ -14,6 +14,9 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::config::Limits;
+
+/// Of so many places one is for those who go on, if others wait to begin.
+const TURNS: u32 = 4;
 
 /// See the module.
 pub(crate) struct Gate {
@@ -34,21 +37,17 @@ struct Line {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     free: usize,
     /// Who came first stands in front. Some of them may have left.
-    waiting: VecDeque<Waiter>,
-    /// Whether the next place is for the one who came last.
-    is_for_last: bool,
+    begin: VecDeque<Waiter>,
+    go_on: VecDeque<Waiter>,
+    turn: u32,
 }
 
-#[derive(Debug)]
-struct Waiter {
-    place: oneshot::Sender<Place>,
-    /// It has not begun yet.
-    is_new: bool,
-}
+/// Where a place will come.
+type Waiter = oneshot::Sender<Place>;
 
 /// One who waits, for as long as they do.
 struct Waiting<'a>(&'a AtomicUsize);
@@ -74,17 +73,21 @@ impl Line {
     }
 
     /// A place now, or where it will come.
-    fn wait(self: &Arc<Line>, is_new: bool) -> Result<Place, oneshot::Receiver<Place>> {
+    fn wait(
+        self: &Arc<Line>,
+        queue: impl FnOnce(&mut State) -> &mut VecDeque<Waiter>,
+    ) -> Result<Place, oneshot::Receiver<Place>> {
         let mut state = self.state.lock();
         if let Some(place) = self.place(&mut state) {
             return Ok(place);
         }
         let (sender, receiver) = oneshot::channel();
-        // Those who left are let go before the line becomes longer than it was at any time.
-        if state.waiting.len() == state.waiting.capacity() {
-            state.waiting.retain(|waiter| !waiter.place.is_closed());
+        let queue = queue(&mut state);
+        // Those who left are let go before the queue becomes longer than it was at any time.
+        if queue.len() == queue.capacity() {
+            queue.retain(|waiter| !waiter.is_closed());
         }
-        state.waiting.push_back(Waiter { place: sender, is_new });
+        queue.push_back(sender);
         Err(receiver)
     }
 
@@ -96,7 +99,7 @@ impl Line {
                 return;
             };
             drop(state);
-            let Err(mut place) = next.place.send(Place { line: Some(Arc::clone(self)) }) else { return };
+            let Err(mut place) = next.send(Place { line: Some(Arc::clone(self)) }) else { return };
             // They left; the place is the next one's.
             place.line = None;
         }
@@ -106,13 +109,10 @@ impl Line {
 impl State {
     fn next(&mut self) -> Option<Waiter> {
         loop {
-            let last = self.waiting.iter().rposition(|waiter| waiter.is_new).filter(|_| self.is_for_last);
-            let next = match last {
-                Some(last) => self.waiting.remove(last)?,
-                None => self.waiting.pop_front()?,
-            };
-            if !next.place.is_closed() {
-                self.is_for_last = !self.is_for_last;
+            let goes_on = self.begin.is_empty() || self.turn % TURNS == TURNS - 1 && !self.go_on.is_empty();
+            let next = if goes_on { self.go_on.pop_front()? } else { self.begin.pop_front()? };
+            if !next.is_closed() {
+                self.turn = self.turn.wrapping_add(1);
                 return Some(next);
             }
         }
@@ -121,7 +121,7 @@ impl State {
 
 impl Gate {
     pub(crate) fn new(limits: &Limits) -> Gate {
-        let state = State { free: limits.statements, waiting: VecDeque::new(), is_for_last: false };
+        let state = State { free: limits.statements, ..State::default() };
         let line = Arc::new(Line { state: Mutex::new(state) });
         Gate { line, waiting: AtomicUsize::new(0), limits: limits.clone() }
     }
@@ -144,7 +144,7 @@ impl Gate {
         if before >= self.limits.waiting {
             return Err(self.full(format!("{before} more wait")));
         }
-        let coming = match self.line.wait(true) {
+        let coming = match self.line.wait(|state| &mut state.begin) {
             Ok(place) => return Ok(place),
             Err(coming) => coming,
         };
@@ -157,7 +157,7 @@ impl Gate {
 
     /// A place again, behind those who wait now, for one who let them go first. `None`: the server stops.
     pub(crate) async fn again(&self) -> Option<Place> {
-        match self.line.wait(false) {
+        match self.line.wait(|state| &mut state.go_on) {
             Ok(place) => Some(place),
             Err(coming) => coming.await.ok(),
         }
@@ -213,36 +213,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_came_first_and_who_came_last_are_next_in_turn() {
+    async fn who_waits_to_begin_goes_before_those_who_go_on_but_for_every_fourth_place() {
         let limits = Limits { statements: 1, waiting: 9, wait: Duration::from_secs(60), ..Limits::default() };
         let gate = Gate::new(&limits);
         let mut held = gate.enter().await.ok();
-        let mut crowd: Vec<_> = (0..6).map(|_| Box::pin(gate.enter())).collect();
-        for waiter in &mut crowd {
+        // Two go on, eight begin, of whom two leave while they wait.
+        let mut waiting: Vec<(usize, std::pin::Pin<Box<dyn Future<Output = Option<Place>>>>)> = Vec::new();
+        waiting.push((100, Box::pin(gate.again())));
+        waiting.push((101, Box::pin(gate.again())));
+        let begin = |number| (number, Box::pin(async { gate.enter().await.ok() }) as _);
+        waiting.extend((0..8).map(begin));
+        for (_, waiter) in &mut waiting {
             assert!(futures::poll!(waiter).is_pending());
         }
-        let mut again = Box::pin(gate.again());
-        assert!(futures::poll!(&mut again).is_pending());
-        // Two leave while they wait; nobody waits for them.
-        drop(crowd.remove(5));
-        drop(crowd.remove(1));
+        waiting.retain(|(number, _)| !matches!(number, 1 | 7));
         let mut order = Vec::new();
-        let mut left: Vec<_> = [0, 2, 3, 4].into_iter().zip(crowd).collect();
-        while !left.is_empty() {
-            held = None;
+        while !waiting.is_empty() {
+            drop(held.take());
             let mut next = None;
-            for (at, (_, waiter)) in left.iter_mut().enumerate() {
+            for (at, (_, waiter)) in waiting.iter_mut().enumerate() {
                 if let std::task::Poll::Ready(place) = futures::poll!(waiter) {
                     assert!(next.is_none(), "there is one place");
-                    (held, next) = (place.ok(), Some(at));
+                    (held, next) = (place, Some(at));
                 }
             }
-            order.push(left.remove(next.unwrap()).0);
+            order.push(waiting.remove(next.unwrap()).0);
         }
-        assert_eq!(order, [0, 4, 2, 3]);
-        assert!(futures::poll!(&mut again).is_pending());
+        assert_eq!(order, [0, 2, 3, 100, 4, 5, 6, 101]);
         drop(held);
-        assert!(again.await.is_some());
         assert_eq!((gate.busy(), gate.try_enter().is_some()), (0, true));
     }
 }
