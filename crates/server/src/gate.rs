@@ -218,7 +218,7 @@ mod tests {
         let gate = Gate::new(&limits);
         let mut held = gate.enter().await.ok();
         // Two go on, eight begin, of whom two leave while they wait.
-        let mut waiting: Vec<(usize, std::pin::Pin<Box<dyn Future<Output = Option<Place>>>>)> = Vec::new();
+        let mut waiting: Vec<(usize, futures::future::LocalBoxFuture<'_, Option<Place>>)> = Vec::new();
         waiting.push((100, Box::pin(gate.again())));
         waiting.push((101, Box::pin(gate.again())));
         let begin = |number| (number, Box::pin(async { gate.enter().await.ok() }) as _);
