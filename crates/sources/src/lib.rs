@@ -69,6 +69,7 @@ mod batch_size;
 mod late_columns;
 mod prune;
 mod live_filters;
+mod parquet_disk;
 mod parquet_stream;
 mod sent_parquet;
 mod shared_text;

@@ -1,7 +1,7 @@
 //! Rows of Parquet row groups, decoded on the thread that asks while the next bytes are on their way.
 //!
 //! Invariant: batches have exactly the output schema; a row group's bytes are fetched whole, in one set of requests,
-//! and freed when it is decoded. Bytes fetched ahead stay below `prefetch_bytes_max` and are counted in the query's
+//! and freed when it is decoded, unless it is too large for that and on the disk (`parquet_disk.rs`). Bytes fetched ahead stay below `prefetch_bytes_max` and are counted in the query's
 //! memory budget; when the budget refuses, nothing is fetched ahead.
 //! Must not know: queries, units' owners.
 
@@ -31,6 +31,7 @@ use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::fetch::FileReader;
 use crate::late_columns::LateColumns;
 use crate::live_filters::LiveFilters;
+use crate::parquet_disk::{self, Held};
 use crate::parquet_types;
 use crate::virtual_columns::FileColumn;
 
@@ -264,6 +265,16 @@ impl Stream {
                 self.waiting.pop_front();
                 continue;
             }
+            if self.is_too_large(row_group) {
+                if !self.is_needed_now() {
+                    return Ok(());
+                }
+                if let Some(fetched) = self.paged(row_group)? {
+                    self.waiting.pop_front();
+                    self.fetched.push_back(fetched);
+                    return Ok(());
+                }
+            }
             let (decoder, ranges) = match self.decoder(row_group)? {
                 Opened::Needs(decoder, ranges) => (decoder, ranges),
                 Opened::Empty => {
@@ -291,6 +302,28 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether a row group had better be read page by page.
+    fn is_too_large(&self, row_group: usize) -> bool {
+        let is_whole = self.read.late.is_none() && !self.read.selections.contains_key(&row_group);
+        let held = Held::of(self.read.footer.row_group(row_group), &self.mask);
+        is_whole && self.read.reader.store.is_local() && held.is_too_large(self.read.memory.available())
+    }
+
+    /// A row group whose pages are read when they are decoded; `None` if its file is not to be had on the disk.
+    fn paged(&self, row_group: usize) -> Result<Option<Fetched>> {
+        let Some(file) = parquet_disk::open(&self.read.reader) else { return Ok(None) };
+        let held = Held::of(self.read.footer.row_group(row_group), &self.mask);
+        let batch_rows = self.batch_size(row_group).rows;
+        let opened = guarded(|| parquet_disk::rows(file, &self.arrow, &self.mask, row_group, batch_rows));
+        let opened = opened.map_err(|panic| self.decode_error(&panic))?;
+        let reader = opened.map_err(|error| self.decode_error(&error.to_string()))?;
+        // Without these bytes there is no progress at all, so they are counted past the limit.
+        let mut grant = self.read.memory.empty_grant("source buffers");
+        grant.grow_anyway(held.pages);
+        self.read.reader.progress.add_bytes(held.stored);
+        Ok(Some(Fetched { row_group, bytes: 0, grant, source: FetchedSource::Ready(reader) }))
+    }
+
     /// Whether a row group may hold rows that the filters want by now.
     fn keeps(&self, row_group: usize) -> bool {
         let live = self.read.live.as_ref();
@@ -302,10 +335,15 @@ impl Stream {
         !self.has_output && self.read.live.as_ref().is_some_and(|live| live.says_nothing())
     }
 
+    /// Whether there is nothing to decode until the next row group is there.
+    fn is_needed_now(&self) -> bool {
+        self.fetched.is_empty() && self.current.is_none() && !self.is_opening
+    }
+
     /// Memory for the bytes of one more row group; `None` when it has to wait.
     fn granted(&self, bytes: u64) -> Option<MemoryGrant> {
         let settings = &self.read.reader.settings;
-        let needed_now = self.fetched.is_empty() && self.current.is_none() && !self.is_opening;
+        let needed_now = self.is_needed_now();
         let ahead: u64 = self.fetched.iter().map(|fetched| fetched.bytes).sum();
         let fits = settings.reads_ahead()
             && !self.holds_back()

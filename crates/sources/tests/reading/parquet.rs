@@ -312,6 +312,28 @@ fn wide_columns_are_read_only_where_a_filter_leaves_rows() {
     assert_eq!(fixture.env.memory.used(), 0);
 }
 
+#[test]
+fn a_row_group_that_is_too_large_for_the_memory_is_read_page_by_page() {
+    let mut fixture = Fixture::new();
+    let numbers = || (0..1_000_000_i64).map(|n| n.wrapping_mul(0x1E37_79B9_7F4A_7C15));
+    let columns: Vec<(&str, ArrayRef)> = vec![("n", Arc::new(Int64Array::from_iter_values(numbers())))];
+    let bytes = written(columns, WriterProperties::builder().build());
+    let size = u64::try_from(bytes.len()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.parquet");
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own input")]
+    std::fs::write(&path, &bytes).unwrap();
+    let expected = format!("1000000|{}", numbers().map(|n| n % 1000).sum::<i64>());
+    for (limit, is_held) in [(1 << 30, true), (4 << 20, false)] {
+        fixture.env.memory = host::MemoryBudget::new(limit);
+        let table = fixture.resolve("file", &[path.to_str().unwrap(), "Parquet"]).unwrap();
+        let shown = fixture.query(&table, "select count(distinct n), sum(n % 1000) from t").unwrap();
+        assert_eq!(shown, [expected.as_str()], "{limit}");
+        assert_eq!(fixture.env.memory.used(), 0);
+        assert_eq!(fixture.env.memory.peak() > size, is_held, "{limit}: {}", fixture.env.memory.peak());
+    }
+}
+
 fn wrapped(method: &str, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = Encoder::new(

@@ -1,0 +1,94 @@
+//! Row groups of local files that are too large to be held: each page is read from the disk when it is decoded.
+//!
+//! A row group is decoded column beside column, so its stored bytes, held whole, and a page and a dictionary of each column are in
+//! memory at once: of 300 columns 600 MB of pages. Invariant: the rows are those of a row group that is held. Must not know:
+//! streams, queries, stores with a way to them (a request a page would take for ever).
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+
+use crate::fetch::FileReader;
+
+/// Where most writers end a page, and a dictionary.
+const PAGE_BYTES: u64 = 1 << 20;
+
+/// What decoding a row group takes beside its batches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Held {
+    /// Its bytes in the file.
+    pub stored: u64,
+    /// The decoder's: of each column a page and a dictionary.
+    pub pages: u64,
+}
+
+impl Held {
+    pub(crate) fn of(group: &RowGroupMetaData, mask: &ProjectionMask) -> Held {
+        let bytes = |size: i64| u64::try_from(size).unwrap_or(0);
+        let chunks = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        chunks.fold(Held::default(), |held, (_, chunk)| Held {
+            stored: held.stored.saturating_add(bytes(chunk.compressed_size())),
+            pages: held.pages.saturating_add(bytes(chunk.uncompressed_size()).min(2 * PAGE_BYTES)),
+        })
+    }
+
+    /// Whether more than half of the memory that is left would go into it, and nothing into what is made of the rows.
+    pub(crate) fn is_too_large(self, available: u64) -> bool {
+        self.stored.saturating_add(self.pages) > available / 2
+    }
+}
+
+/// The file, if it is one of the disk's and as long as it was.
+pub(crate) fn open(reader: &FileReader) -> Option<File> {
+    if !reader.store.is_local() || reader.file.unwrapped.is_some() {
+        return None;
+    }
+    let file = File::open(Path::new("/").join(&reader.file.key)).ok()?;
+    let is_same = file.metadata().is_ok_and(|metadata| metadata.len() == reader.file.bytes);
+    is_same.then_some(file)
+}
+
+/// The rows of one row group.
+pub(crate) fn rows(
+    file: File,
+    arrow: &ArrowReaderMetadata,
+    mask: &ProjectionMask,
+    row_group: usize,
+    batch_rows: usize,
+) -> Result<ParquetRecordBatchReader, ParquetError> {
+    ParquetRecordBatchReaderBuilder::new_with_metadata(file, arrow.clone())
+        .with_row_groups(vec![row_group])
+        .with_projection(mask.clone())
+        .with_batch_size(batch_rows)
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_memory_is_left_to_others() {
+        const MIB: u64 = 1 << 20;
+        for (stored, pages, available, expected) in [
+            (604 * MIB, 600 * MIB, 1024 * MIB, true),
+            (604 * MIB, 600 * MIB, 4096 * MIB, false),
+            (100 * MIB, 20 * MIB, 1024 * MIB, false),
+            (0, 0, 0, false),
+            (1, 0, 0, true),
+            (u64::MAX, 1, u64::MAX, true),
+        ] {
+            assert_eq!(
+                Held { stored, pages }.is_too_large(available),
+                expected,
+                "{stored} {pages} {available}"
+            );
+        }
+    }
+}
