@@ -50,8 +50,9 @@ class Lines:
         dice, rows, lines, length = random.Random(number), [], [], 0
         while length < BLOCK_BYTES:
             price = dice.randrange(-10**9, 10**9)
+            words = f'"quoted", {dice.randrange(10**9)}\nand {dice.choice("abcdef") * dice.randrange(40)}'
             row = (number * 1_000_000 + len(rows), dice.randrange(USERS), 1_600_000_000 + dice.randrange(10**8),
-                   dice.randrange(-10**15, 10**15), price, f'"quoted", {dice.randrange(10**9)}\nand {dice.choice("abcdef") * dice.randrange(40)}')
+                   dice.randrange(-10**9, 10**9), price, words)
             sign, cents = "-" * (price < 0), abs(price)
             text = row[5].replace('"', '""')
             line = f'{row[0]},{row[1]},{row[2]},{row[3]},{sign}{cents // 100}.{cents % 100:02},"{text}"\n'.encode()
@@ -120,9 +121,9 @@ class Bucket(http.server.BaseHTTPRequestHandler):
             f"<Size>{lines.size}</Size><StorageClass>STANDARD</StorageClass></Contents>"
             for name, lines in sorted(self.files.items()) if name.startswith(prefix)
         )
-        self.answer(200, ('<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name>'
-                          f"<Prefix>{prefix}</Prefix><KeyCount>{len(self.files)}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>"
-                          f"{found}</ListBucketResult>").encode())
+        self.answer(200, ('<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+                          f"<Name>bucket</Name><Prefix>{prefix}</Prefix><KeyCount>{len(self.files)}</KeyCount><MaxKeys>1000</MaxKeys>"
+                          f"<IsTruncated>false</IsTruncated>{found}</ListBucketResult>").encode())
 
     def answer(self, status, body):
         self.send_response(status)
@@ -152,8 +153,8 @@ def load(binary, path, create, insert, megabytes):
     shell.query(insert)
     seconds = time.monotonic() - started
     peak, stored = peak_bytes(shell), sum(file.stat().st_size for file in Path(path).rglob("*.parquet"))
-    shown = f"{megabytes:.0f} MB in {seconds:.1f} s, {megabytes / seconds:.1f} MB/s, peak memory {peak / 1e6:.0f} MB, {stored / 1e6:.0f} MB on disk"
-    print(shown, flush=True)
+    print(f"{megabytes:.0f} MB in {seconds:.1f} s, {megabytes / seconds:.1f} MB/s, peak memory {peak / 1e6:.0f} MB, "
+          f"{stored / 1e6:.0f} MB on disk", flush=True)
     return shell, peak
 
 
@@ -205,7 +206,8 @@ def number_at(row, column):
 
 def wide_sql(rows):
     """The SELECT that makes the rows, for where there is no pyarrow."""
-    forms = ["toInt64({})", "toInt32({})", "{} / 4", "concat('text ', toString({}))", "toDateTime(1600000000 + {}, 'UTC')", "nullIf(toInt64({}) % 7, 0)"]
+    forms = ["toInt64({})", "toInt32({})", "{} / 4", "concat('text ', toString({}))", "toDateTime(1600000000 + {}, 'UTC')",
+             "nullIf(toInt64({}) % 7, 0)"]
     columns = (forms[at % 6].format(f"(number * {factor(at)} % {PRIME})") + f" AS c{at}" for at in range(COLUMNS))
     return f"SELECT {', '.join(columns)} FROM numbers({rows})"
 
@@ -241,10 +243,12 @@ def load_parquet(binary, path, rows):
     writer = write_wide(binary, file, rows)
     print(f"Parquet: {COLUMNS} columns, {rows} rows, {file.stat().st_size / 1e6:.0f} MB, written by {writer}", flush=True)
     create = f"CREATE TABLE wide ({', '.join(f'c{at} {KINDS[at % 6]}' for at in range(COLUMNS))}) ENGINE = MergeTree ORDER BY c0"
-    shell, peak = load(binary, Path(path) / "db", create, f"INSERT INTO wide SELECT * FROM file('{file}', 'Parquet')", file.stat().st_size / 1e6)
+    insert = f"INSERT INTO wide SELECT * FROM file('{file}', 'Parquet')"
+    shell, peak = load(binary, Path(path) / "db", create, insert, file.stat().st_size / 1e6)
     # Some of each kind, spread over the file.
     asked = [at + 6 * group for group in (0, 17, 49) for at in range(6)]
-    forms = ["sum({})", "sum({})", "sum({})", "sum(CRC32({}))", "sum(toUnixTimestamp({}))", "sum({}) * 1000000000 + countIf({} IS NULL)"]
+    forms = ["sum({})", "sum({})", "sum({})", "sum(CRC32({}))", "sum(toUnixTimestamp({}))",
+             "sum({}) * 1000000000 + countIf({} IS NULL)"]
     wanted = [sum(true_value(row, at) for row in range(rows)) for at in asked]
     wanted = [f"{value / 4:.2f}".rstrip("0").rstrip(".") if at % 6 == 2 else value for at, value in zip(asked, wanted)]
     sums = ", ".join(forms[at % 6].replace("{}", f"c{at}") for at in asked)

@@ -201,7 +201,8 @@ class Inserts(Client):
         # Those nobody got an answer to may be there or not.
         unknown = sum(self.first <= seq <= seen_last for seq in list(self.open))
         if not 0 <= seen_last + 1 - self.first - seen <= unknown:
-            raise Unexpected(f"of the statements {self.first} to {seen_last} of client {self.number} a SELECT saw {seen}, {unknown} had no answer")
+            raise Unexpected(f"of the statements {self.first} to {seen_last} of client {self.number} a SELECT saw {seen}, "
+                             f"{unknown} had no answer")
 
 
 class Selects(Client):
@@ -213,7 +214,8 @@ class Selects(Client):
                 raise Unexpected(f"{torn.strip()} statements are seen in part")
         elif kind == 1:
             last = [insert.last for insert in self.server.inserts]
-            seen = {number: rest for number, *rest in (map(int, line.split("\t")) for line in self.ask(SEEN.format(events=events)).splitlines())}
+            lines = self.ask(SEEN.format(events=events)).splitlines()
+            seen = {number: rest for number, *rest in (map(int, line.split("\t")) for line in lines)}
             for insert in self.server.inserts:
                 insert.check_seen(last[insert.number], *seen.get(insert.number, (insert.first - 1, 0)))
         elif kind == 2:
