@@ -3,13 +3,16 @@
 //! Invariant: what is returned is exactly what was asked for, in that order; at most `max_download_threads` requests
 //! of one file are in flight. Must not know: what the bytes mean.
 
+use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::error::Result;
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::listing::SourceFile;
 use crate::progress::ReadProgress;
 use crate::settings::SourceSettings;
@@ -52,6 +55,34 @@ impl FileReader {
             stream::iter(gets).buffer_unordered(in_flight).try_collect().await?;
         arrived.sort_unstable_by_key(|(start, _)| *start);
         Ok(ranges.iter().map(|range| slice(&arrived, range)).collect())
+    }
+
+    /// Several ranges, written into `copy` where they stand in the file; in memory is only what is on its way.
+    pub(crate) async fn copy_ranges(&self, ranges: &[Range<u64>], copy: &Arc<File>) -> Result<()> {
+        let requests = plan(ranges, self.settings.max_download_buffer_size);
+        let gets = requests.into_iter().map(|range| async move {
+            let bytes = self.get(range.clone()).await?;
+            let copy = Arc::clone(copy);
+            let write = move || copy.write_all_at(&bytes, range.start);
+            let written = self.store.runtimes().spawn_blocking("source copy", write).await;
+            let stopped = |_| SourceError::new(SourceErrorKind::Unavailable, "the threads are shutting down");
+            written.map_err(stopped)?.map_err(|error| self.no_copy(&error))
+        });
+        stream::iter(gets).buffer_unordered(self.settings.max_download_threads).try_collect().await
+    }
+
+    /// Most bytes that are on their way for [`FileReader::copy_ranges`].
+    pub(crate) fn copying_bytes(&self) -> u64 {
+        let in_flight = u64::try_from(self.settings.max_download_threads).unwrap_or(u64::MAX);
+        self.settings.max_download_buffer_size.saturating_mul(2).saturating_mul(in_flight)
+    }
+
+    pub(crate) fn no_copy(&self, error: &io::Error) -> SourceError {
+        let path = &self.file.path;
+        let message = format!("a row group of \"{path}\" could not be kept in a temporary file: {error}");
+        SourceError::new(SourceErrorKind::Memory, message)
+            .with_file(path)
+            .with_hint("it is too large for the memory that is left; raise max_memory_usage, or make room where TMPDIR points")
     }
 }
 

@@ -1,11 +1,12 @@
 //! Rows of Parquet row groups, decoded on the thread that asks while the next bytes are on their way.
 //!
 //! Invariant: batches have exactly the output schema; a row group's bytes are fetched whole, in one set of requests,
-//! and freed when it is decoded, unless it is too large for that and on the disk (`parquet_disk.rs`). Bytes fetched ahead stay below `prefetch_bytes_max` and are counted in the query's
+//! and freed when it is decoded, or kept on the disk if it is too large for that (`parquet_disk.rs`). Bytes fetched ahead stay below `prefetch_bytes_max` and are counted in the query's
 //! memory budget; when the budget refuses, nothing is fetched ahead.
 //! Must not know: queries, units' owners.
 
 use std::collections::{HashMap, VecDeque};
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -114,6 +115,8 @@ struct Fetched {
 
 enum FetchedSource {
     Ready(ParquetRecordBatchReader),
+    /// On its way to the disk.
+    Copied(AbortOnDropHandle<Result<File>>),
     Arriving {
         decoder: ParquetPushDecoder,
         ranges: Vec<Range<u64>>,
@@ -245,11 +248,14 @@ impl Stream {
             self.is_opening = false;
             ahead?;
         }
+        let stopped = |_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down");
         self.current = match source {
             FetchedSource::Ready(reader) => Some((reader, grant)),
+            FetchedSource::Copied(task) => {
+                let file = task.await.map_err(stopped)??;
+                Some((self.pages_of(file, row_group)?, grant))
+            }
             FetchedSource::Arriving { decoder, ranges, task } => {
-                let stopped =
-                    |_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down");
                 let data = task.await.map_err(stopped)??;
                 let rows = opened(&self.read.reader.clone(), decoder, (ranges, data), &mut grant).await?;
                 rows.map(|reader| (reader, grant))
@@ -306,22 +312,35 @@ impl Stream {
     fn is_too_large(&self, row_group: usize) -> bool {
         let is_whole = self.read.late.is_none() && !self.read.selections.contains_key(&row_group);
         let held = Held::of(self.read.footer.row_group(row_group), &self.mask);
-        is_whole && self.read.reader.store.is_local() && held.is_too_large(self.read.memory.available())
+        let is_local = self.read.reader.store.is_local();
+        is_whole && held.is_too_large(self.read.memory.available(), is_local)
     }
 
-    /// A row group whose pages are read when they are decoded; `None` if its file is not to be had on the disk.
+    /// A row group whose pages are read when they are decoded; `None` if it has none.
     fn paged(&self, row_group: usize) -> Result<Option<Fetched>> {
-        let Some(file) = parquet_disk::open(&self.read.reader) else { return Ok(None) };
+        let reader = &self.read.reader;
         let held = Held::of(self.read.footer.row_group(row_group), &self.mask);
-        let batch_rows = self.batch_size(row_group).rows;
-        let opened = guarded(|| parquet_disk::rows(file, &self.arrow, &self.mask, row_group, batch_rows));
-        let opened = opened.map_err(|panic| self.decode_error(&panic))?;
-        let reader = opened.map_err(|error| self.decode_error(&error.to_string()))?;
         // Without these bytes there is no progress at all, so they are counted past the limit.
         let mut grant = self.read.memory.empty_grant("source buffers");
         grant.grow_anyway(held.pages);
-        self.read.reader.progress.add_bytes(held.stored);
-        Ok(Some(Fetched { row_group, bytes: 0, grant, source: FetchedSource::Ready(reader) }))
+        let source = if let Some(file) = parquet_disk::open(reader) {
+            reader.progress.add_bytes(held.stored);
+            FetchedSource::Ready(self.pages_of(file, row_group)?)
+        } else {
+            let Opened::Needs(_, ranges) = self.decoder(row_group)? else { return Ok(None) };
+            grant.grow_anyway(reader.copying_bytes().min(held.stored));
+            let copied = parquet_disk::copied(reader.clone(), ranges);
+            let task = reader.store.runtimes().spawn_io("source row group", copied);
+            FetchedSource::Copied(AbortOnDropHandle::new(task))
+        };
+        Ok(Some(Fetched { row_group, bytes: 0, grant, source }))
+    }
+
+    fn pages_of(&self, file: File, row_group: usize) -> Result<ParquetRecordBatchReader> {
+        let batch_rows = self.batch_size(row_group).rows;
+        let opened = guarded(|| parquet_disk::rows(file, &self.arrow, &self.mask, row_group, batch_rows));
+        let opened = opened.map_err(|panic| self.decode_error(&panic))?;
+        opened.map_err(|error| self.decode_error(&error.to_string()))
     }
 
     /// Whether a row group may hold rows that the filters want by now.
