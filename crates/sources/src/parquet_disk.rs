@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -50,14 +51,17 @@ impl Held {
     }
 }
 
-/// The file, if it is one of the disk's and as long as it was.
+/// The file, if it is one of the disk's, as long and as old as it was listed. Of another the copy finds out that it was replaced.
 pub(crate) fn open(reader: &FileReader) -> Option<File> {
     if !reader.store.is_local() || reader.file.unwrapped.is_some() {
         return None;
     }
     #[expect(clippy::disallowed_methods, reason = "files that a query names are not the database's own disk")]
     let file = File::open(Path::new("/").join(&reader.file.key)).ok()?;
-    let is_same = file.metadata().is_ok_and(|metadata| metadata.len() == reader.file.bytes);
+    let found = file.metadata().ok()?;
+    let is_as_old =
+        |listed: DateTime<Utc>| found.modified().is_ok_and(|at| DateTime::<Utc>::from(at) == listed);
+    let is_same = found.len() == reader.file.bytes && reader.file.modified.is_none_or(is_as_old);
     is_same.then_some(file)
 }
 
