@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use bytes::Bytes;
-use formats::{FormatError, Header, ReaderStart, RecordBoundaries, RowReader};
+use formats::{Cutter, Feed, FormatError, Header, Piece, ReaderStart, RecordBoundaries, RowReader, joined};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use host::{MemoryBudget, MemoryGrant, Runtimes};
+use sources::cut_stream::{CutStream, Next};
 use sources::rejects::Rejects;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::body_cutter::{Cut, Cutter, Piece};
 use crate::error::Error;
-use crate::format_stream::{Feed, Reading, each_batch, joined};
+use crate::format_stream::{Reading, each_batch};
 use crate::request::BodyStream;
 
 /// A body up to here is read by one reader: tasks would cost more than they save.
@@ -118,7 +118,7 @@ struct Early {
 
 /// Pieces at work.
 struct Together {
-    cutter: Cutter,
+    body: CutStream<Error>,
     /// Names of the body's columns in its own order, if it has any.
     columns: Option<Vec<String>>,
     /// A piece that waits for memory.
@@ -195,24 +195,25 @@ impl Alone {
 async fn share(plan: &BodyPlan, reading: Reading, early: Early) -> Result<Step, Error> {
     let (mut feed, chunks) = reading.into_parts();
     feed.forget_rest();
-    let mut cutter = Cutter::new(early.seen, chunks, early.boundaries, feed.consumed());
+    let cutter = Cutter::new(early.boundaries, early.seen, feed.consumed());
+    let mut body = CutStream::new(cutter, chunks);
     let mut batches = Vec::new();
     let mut read = |feed: &mut Feed, piece: Piece, end| {
         feed.take_all(piece.parts, plan.has_long_records, end, &mut batches)
     };
-    match cutter.next(plan.piece_bytes).await? {
-        Cut::Last(piece) => {
+    match body.next(plan.piece_bytes).await? {
+        Next::Last(piece) => {
             read(&mut feed, piece, true)?;
             return Ok((batches, None));
         }
-        Cut::Records(piece) => read(&mut feed, piece, false)?,
-        Cut::Endless => {}
+        Next::Records(piece) => read(&mut feed, piece, false)?,
+        Next::Rest => {}
     }
-    let columns = match feed.reader().header() {
-        Header::Read(columns) if !cutter.is_lost() => columns.map(<[String]>::to_vec),
+    let columns = match feed.header() {
+        Header::Read(columns) if !body.is_lost() => columns.map(<[String]>::to_vec),
         // The header is longer than all that was read, or the format is one that is not cut here.
         _ => {
-            let alone = Alone::with_rest(plan, feed, 0, cutter.rest().1);
+            let alone = Alone::with_rest(plan, feed, 0, body.into_rest());
             return Ok((batches, Some(Stage::Alone(alone))));
         }
     };
@@ -220,7 +221,7 @@ async fn share(plan: &BodyPlan, reading: Reading, early: Early) -> Result<Step, 
     feed.take(&[], true, &mut batches)?;
     let rows_before = early.rows + rows_of(&batches);
     let (held, at_work, then) = (None, VecDeque::new(), Then::Cut);
-    let together = Together { cutter, columns, held, at_work, rows_before, then };
+    let together = Together { body, columns, held, at_work, rows_before, then };
     Ok((batches, Some(Stage::Together(together))))
 }
 
@@ -235,8 +236,8 @@ impl Together {
                 && self.at_work.len() < plan.threads + PIECES_WAITING;
             let done = match self.at_work.front_mut() {
                 None if may_cut => {
-                    let cut = self.cutter.next(plan.piece_bytes).await;
-                    self.take(cut);
+                    let next = self.body.next(plan.piece_bytes).await;
+                    self.take(next);
                     continue;
                 }
                 None => return self.end(plan),
@@ -244,8 +245,8 @@ impl Together {
                     // Cutting comes first: whoever takes the rows may be busy with them for long.
                     tokio::select! {
                         biased;
-                        cut = self.cutter.next(plan.piece_bytes) => {
-                            self.take(cut);
+                        next = self.body.next(plan.piece_bytes) => {
+                            self.take(next);
                             continue;
                         }
                         done = &mut first.parsed => done,
@@ -263,14 +264,14 @@ impl Together {
     }
 
     /// What was cut, in the order of the body: a failure shows when all before it is read.
-    fn take(&mut self, cut: Result<Cut, Error>) {
-        match cut {
-            Ok(Cut::Records(piece)) => self.held = Some(piece),
-            Ok(Cut::Last(piece)) => {
+    fn take(&mut self, next: Result<Next, Error>) {
+        match next {
+            Ok(Next::Records(piece)) => self.held = Some(piece),
+            Ok(Next::Last(piece)) => {
                 self.then = Then::End;
                 self.held = Some(piece).filter(|piece| !piece.parts.is_empty());
             }
-            Ok(Cut::Endless) => self.then = Then::Rest,
+            Ok(Next::Rest) => self.then = Then::Rest,
             Err(error) => self.then = Then::Failed(error),
         }
     }
@@ -304,9 +305,9 @@ impl Together {
         match self.then {
             Then::Failed(error) => Err(error),
             Then::Rest => {
-                let (position, chunks) = self.cutter.rest();
-                let reader = (plan.make_reader)(&ReaderStart::Middle { columns: self.columns, position })?;
-                let alone = Alone::with_rest(plan, Feed::new(reader), self.rows_before, chunks);
+                let start = ReaderStart::Middle { columns: self.columns, position: self.body.position() };
+                let feed = Feed::new((plan.make_reader)(&start)?);
+                let alone = Alone::with_rest(plan, feed, self.rows_before, self.body.into_rest());
                 Ok((Vec::new(), Some(Stage::Alone(alone))))
             }
             Then::Cut | Then::End => Ok((Vec::new(), None)),

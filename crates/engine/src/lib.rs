@@ -82,7 +82,6 @@ mod views;
 mod query;
 mod kill;
 mod format_stream;
-mod body_cutter;
 mod body_pieces;
 mod insert_values;
 mod insert_rows;

@@ -7,8 +7,10 @@
 //! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
 mod blocks;
+mod csv;
 
 use blocks::BlockScan;
+use csv::CsvScan;
 
 use crate::kind::FormatKind;
 use crate::scan::{differs, each_marked};
@@ -115,107 +117,6 @@ fn escaped_lines(bytes: &[u8], escaped: &mut bool) -> Option<usize> {
             return Some(at + 1);
         }
         until = at;
-    }
-}
-
-/// CSV as its splitter reads it: a quote opens a cell only where the cell begins, blanks aside; anywhere else in a
-/// bare cell it is a character.
-#[derive(Clone, Debug)]
-struct CsvScan {
-    delimiter: u8,
-    quotes: [u8; 2],
-    trim: bool,
-    state: CsvState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum CsvState {
-    /// Only blanks since a cell began.
-    CellStart,
-    /// In a bare cell, or behind a quoted one.
-    Bare,
-    Quoted(u8),
-    /// Behind a quote in a quoted cell: it closes the cell, or is the first of two.
-    QuoteInQuoted(u8),
-}
-
-impl CsvScan {
-    fn new(settings: &FormatSettings) -> Option<Self> {
-        let delimiter = settings.csv_delimiter;
-        // A quote that is switched off is looked for as the one that is on: the same byte twice.
-        let quotes = match (settings.csv_double_quotes, settings.csv_single_quotes) {
-            (true, true) => [b'"', b'\''],
-            (true, false) => [b'"', b'"'],
-            (false, true) => [b'\'', b'\''],
-            (false, false) => [b'\n', b'\n'],
-        };
-        let is_plain = !quotes.contains(&delimiter) && !matches!(delimiter, b'\n' | b'\r' | b'"' | b'\'');
-        is_plain.then_some(Self {
-            delimiter,
-            quotes,
-            trim: settings.csv_trim_whitespace,
-            state: CsvState::CellStart,
-        })
-    }
-
-    /// The state behind bare text that begins in `before`: only its last bytes matter.
-    fn behind_bare(&self, text: &[u8], before: CsvState) -> CsvState {
-        let is_blank = |byte: &u8| self.trim && matches!(byte, b' ' | b'\t') && *byte != self.delimiter;
-        match text.iter().rev().find(|byte| !is_blank(byte)) {
-            Some(byte) if *byte == self.delimiter || *byte == b'\n' => CsvState::CellStart,
-            Some(_) => CsvState::Bare,
-            None => before,
-        }
-    }
-
-    fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
-        let [first, second] = self.quotes;
-        match first == second {
-            true => self.scan(bytes, |word| differs(word, first) & differs(word, b'\n')),
-            false => {
-                self.scan(bytes, |word| differs(word, first) & differs(word, second) & differs(word, b'\n'))
-            }
-        }
-    }
-
-    #[inline]
-    fn scan(&mut self, bytes: &[u8], others: impl Fn(u64) -> u64) -> Option<usize> {
-        let (mut state, mut boundary) = (self.state, None);
-        // The state holds for the byte here.
-        let mut since = 0;
-        if let (CsvState::QuoteInQuoted(quote), Some(byte)) = (state, bytes.first()) {
-            let is_second = *byte == quote;
-            state = if is_second { CsvState::Quoted(quote) } else { CsvState::Bare };
-            since = usize::from(is_second);
-        }
-        each_marked(bytes, since, others, |at| {
-            let byte = bytes[at];
-            match state {
-                CsvState::Quoted(quote) if byte != quote => return at + 1,
-                CsvState::Quoted(quote) => match bytes.get(at + 1) {
-                    Some(next) if *next == quote => return at + 2,
-                    Some(_) => state = CsvState::Bare,
-                    None => state = CsvState::QuoteInQuoted(quote),
-                },
-                _ if byte == b'\n' => {
-                    state = CsvState::CellStart;
-                    boundary = Some(at + 1);
-                }
-                before => {
-                    let opens = self.behind_bare(&bytes[since..at], before) == CsvState::CellStart;
-                    state = if opens { CsvState::Quoted(byte) } else { CsvState::Bare };
-                }
-            }
-            since = at + 1;
-            since
-        });
-        self.state = match state {
-            CsvState::CellStart | CsvState::Bare => {
-                self.behind_bare(bytes.get(since..).unwrap_or_default(), state)
-            }
-            inside => inside,
-        };
-        boundary
     }
 }
 

@@ -54,6 +54,8 @@ mod splitter;
 pub mod reader;
 
 pub mod boundary;
+pub mod cutter;
+pub mod feed;
 pub mod infer;
 pub mod detect;
 
@@ -63,8 +65,10 @@ pub use boundary::RecordBoundaries;
 pub use builder::{CellError, TypedColumnBuilder, parse_value};
 pub use cell::{Cell, TextForm};
 pub use conform::{conform, missing};
+pub use cutter::{Cut, Cutter, Piece};
 pub use detect::detect;
 pub use error::{FormatError, ValueError};
+pub use feed::{Feed, joined};
 pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};

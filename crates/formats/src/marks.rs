@@ -11,7 +11,8 @@ pub(crate) struct Needles {
     pub(crate) ends: [u8; 3],
 }
 
-const BLOCK: usize = 64;
+/// Bytes compared at once.
+pub(crate) const BLOCK: usize = 64;
 
 /// How the bytes of a block are compared.
 pub(crate) trait Lanes {

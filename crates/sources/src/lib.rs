@@ -72,6 +72,7 @@ mod live_filters;
 mod parquet_disk;
 mod parquet_stream;
 mod sent_parquet;
+pub mod cut_stream;
 mod shared_text;
 mod text_stream;
 mod row_counts;

@@ -16,21 +16,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use bytes::{Bytes, BytesMut};
-use formats::{FormatError, FormatKind, FormatSettings, Header, ReaderStart, RecordBoundaries, RowReader};
-use futures::stream::StreamExt;
+use bytes::Bytes;
+use formats::{
+    Cutter, Feed, FormatError, FormatKind, FormatSettings, Header, ReaderStart, RecordBoundaries, RowReader,
+};
 use host::{MemoryBudget, MemoryGrant, Runtimes};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::compression::ByteStream;
+use crate::cut_stream::{CutStream, Next};
 use crate::error::{Result, SourceError, SourceErrorKind, format_code};
 
 /// The first piece is short: others wait for what it says about the header.
 const FIRST_PIECE_BYTES: usize = 128 << 10;
-/// Without a record's end in this many bytes the rest of a file is not cut: one share reads it, as it is.
-const OPEN_BYTES_MAX: usize = 32 << 20;
 /// Pieces that wait, beside the ones that are parsed.
 const PIECES_AHEAD: usize = 2;
 
@@ -79,22 +79,42 @@ pub(crate) enum Given {
     /// Rows of the file's first piece.
     Rows(Vec<RecordBatch>),
     Piece(Piece),
-    /// The rest of the file, which cannot be cut: bytes the reader has not consumed, and those that follow.
+    /// The rest of the file, which cannot be cut.
     Rest {
-        reader: Box<dyn RowReader>,
-        bytes: BytesMut,
+        feed: Feed,
         chunks: ByteStream,
     },
 }
 
 /// Whole records.
 pub(crate) struct Piece {
-    pub bytes: Bytes,
     /// Where it starts in the file, decompressed.
     pub position: u64,
+    /// End to end.
+    parts: Vec<Bytes>,
     /// Names of the file's columns in its own order, if it has any.
-    pub columns: Arc<Option<Vec<String>>>,
+    columns: Arc<Option<Vec<String>>>,
     _granted: MemoryGrant,
+}
+
+impl Piece {
+    /// Its rows, by a reader made for it.
+    ///
+    /// # Errors
+    /// There can be no such reader, or a row cannot be read; it is named by its part of the file at `path`.
+    pub(crate) fn read(
+        self,
+        path: &str,
+        make_reader: impl FnOnce(&ReaderStart) -> Result<Box<dyn RowReader>>,
+    ) -> Result<Vec<RecordBatch>> {
+        let (columns, position) = (self.columns.as_ref().clone(), self.position);
+        let reader = make_reader(&ReaderStart::Middle { columns, position })?;
+        let mut rows = Vec::new();
+        Feed::new(reader)
+            .take_all(self.parts, false, true, &mut rows)
+            .map_err(|error| bad_row_of_piece(path, position, &error))?;
+        Ok(rows)
+    }
 }
 
 /// What the cutter works with.
@@ -237,7 +257,7 @@ pub(crate) fn bad_row(path: &str, error: &FormatError) -> SourceError {
 }
 
 /// [`bad_row`] of a piece: how many rows stand in front of it nobody knows.
-pub(crate) fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -> SourceError {
+fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -> SourceError {
     let mut error = error.clone();
     let Some(row) = error.row.take() else { return bad_row(path, &error) };
     let message =
@@ -245,138 +265,59 @@ pub(crate) fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -
     SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(format_code(error.code))
 }
 
-/// A file being cut.
-struct Cutter {
-    plan: CutPlan,
-    /// Of the current chunk: not scanned yet.
-    unscanned: Bytes,
-    /// Scanned, without a record's end.
-    open: BytesMut,
-    /// Where `open` starts in the file.
-    position: u64,
-    scanned_any: bool,
-}
-
-/// Where a file's next piece ends.
-enum Cut {
-    /// These are whole records.
-    Records(Bytes),
-    /// The file's last bytes, none if it ended with a record.
-    Last(Bytes),
-    /// No record ends within [`OPEN_BYTES_MAX`].
-    Endless,
-}
-
 async fn cut(plan: CutPlan, queue: &Queue) -> Result<()> {
-    let mut cutter =
-        Cutter { plan, unscanned: Bytes::new(), open: BytesMut::new(), position: 0, scanned_any: false };
-    let mut reader = (cutter.plan.make_reader)(&ReaderStart::File)?;
-    let mut rows = Vec::new();
-    let (path, memory) = (cutter.plan.path.clone(), cutter.plan.memory.clone());
-    let failed = |error: FormatError| bad_row(&path, &error);
-    let (first, is_last) = match cutter.next(FIRST_PIECE_BYTES).await? {
-        Cut::Records(bytes) => (bytes, false),
-        Cut::Last(bytes) => (bytes, true),
-        Cut::Endless => {
-            queue.put(cutter.rest(reader, BytesMut::new())).await;
+    let CutPlan { chunks, path, boundaries, make_reader, piece_bytes, memory, .. } = plan;
+    let mut file = CutStream::new(Cutter::new(boundaries, Vec::new(), 0), chunks);
+    let rest = |file: CutStream<SourceError>, feed| Given::Rest { feed, chunks: file.into_rest() };
+    let mut feed = Feed::new(make_reader(&ReaderStart::File)?);
+    let (first, is_last) = match file.next(FIRST_PIECE_BYTES).await? {
+        Next::Records(piece) => (piece, false),
+        Next::Last(piece) => (piece, true),
+        Next::Rest => {
+            queue.put(rest(file, feed)).await;
             return Ok(());
         }
     };
-    let consumed = reader.read(&first, is_last, &mut rows).map_err(failed)?;
-    let columns = match reader.header() {
+    let mut rows = Vec::new();
+    let failed = |error: FormatError| bad_row(&path, &error);
+    feed.take_all(first.parts, false, is_last, &mut rows).map_err(failed)?;
+    let columns = match feed.header() {
         _ if is_last => None,
         // More lines to skip than the piece has, or a reader that wants to see more.
         Header::Ahead => {
-            let unread = BytesMut::from(first.get(consumed..).unwrap_or_default());
             queue.put(Given::Rows(rows)).await;
-            queue.put(cutter.rest(reader, unread)).await;
+            queue.put(rest(file, feed)).await;
             return Ok(());
         }
         Header::Read(columns) => Some(columns.map(<[String]>::to_vec)),
     };
     if !is_last {
         // The rest of the rows that the reader holds back for a full batch.
-        reader.read(first.get(consumed..).unwrap_or_default(), true, &mut rows).map_err(failed)?;
+        feed.take(&[], true, &mut rows).map_err(failed)?;
     }
     queue.put(Given::Rows(rows)).await;
     let Some(columns) = columns else { return Ok(()) };
     let columns = Arc::new(columns);
     loop {
-        let position = cutter.position;
-        let piece = cutter.next(cutter.plan.piece_bytes).await?;
-        let (bytes, is_last) = match piece {
-            Cut::Records(bytes) => (bytes, false),
-            Cut::Last(bytes) => (bytes, true),
-            Cut::Endless => {
-                let columns = columns.as_ref().clone();
-                let reader = (cutter.plan.make_reader)(&ReaderStart::Middle { columns, position })?;
-                queue.put(cutter.rest(reader, BytesMut::new())).await;
+        let (piece, is_last) = match file.next(piece_bytes).await? {
+            Next::Records(piece) => (piece, false),
+            Next::Last(piece) => (piece, true),
+            Next::Rest => {
+                let (columns, position) = (columns.as_ref().clone(), file.position());
+                let feed = Feed::new(make_reader(&ReaderStart::Middle { columns, position })?);
+                queue.put(rest(file, feed)).await;
                 return Ok(());
             }
         };
-        if !bytes.is_empty() {
-            let granted = granted(&memory, bytes.len(), queue).await;
+        if !piece.parts.is_empty() {
+            let granted = granted(&memory, piece.bytes(), queue).await;
+            let formats::Piece { parts, position } = piece;
             let columns = Arc::clone(&columns);
-            queue.put(Given::Piece(Piece { bytes, position, columns, _granted: granted })).await;
+            queue.put(Given::Piece(Piece { position, parts, columns, _granted: granted })).await;
         }
         if is_last {
             return Ok(());
         }
-    }
-}
-
-impl Cutter {
-    /// The next piece of about `bytes_aimed`.
-    async fn next(&mut self, bytes_aimed: usize) -> Result<Cut> {
-        // End of the last record in `open`, which grows until it is large enough.
-        let mut end = None;
-        loop {
-            if let Some(end) = end.filter(|_| self.open.len() >= bytes_aimed) {
-                return Ok(Cut::Records(self.records(end)));
-            }
-            if end.is_none() && self.open.len() >= OPEN_BYTES_MAX {
-                return Ok(Cut::Endless);
-            }
-            if self.unscanned.is_empty() {
-                match self.plan.chunks.next().await {
-                    Some(chunk) => self.unscanned = chunk?,
-                    None => {
-                        let bytes = self.open.split().freeze();
-                        return Ok(Cut::Last(bytes));
-                    }
-                }
-            }
-            let wanted = bytes_aimed.saturating_sub(self.open.len()).max(FIRST_PIECE_BYTES);
-            let step = self.unscanned.split_to(wanted.min(self.unscanned.len()));
-            let found = self.scan(&step);
-            // A piece that lies in one chunk is not copied.
-            if let Some(found) = found.filter(|found| self.open.is_empty() && *found >= bytes_aimed / 2) {
-                self.open.extend_from_slice(step.get(found..).unwrap_or_default());
-                self.position = self.position.saturating_add(u64::try_from(found).unwrap_or(0));
-                return Ok(Cut::Records(step.slice(..found)));
-            }
-            end = found.map(|found| self.open.len() + found).or(end);
-            self.open.extend_from_slice(&step);
-        }
-    }
-
-    fn scan(&mut self, step: &[u8]) -> Option<usize> {
-        let is_first = !std::mem::replace(&mut self.scanned_any, true);
-        // A byte order mark is part of no record.
-        let mark = if is_first && step.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        self.plan.boundaries.advance(step.get(mark..).unwrap_or_default()).map(|end| mark + end)
-    }
-
-    fn records(&mut self, end: usize) -> Bytes {
-        self.position = self.position.saturating_add(u64::try_from(end).unwrap_or(0));
-        self.open.split_to(end).freeze()
-    }
-
-    /// Everything that is left, for one reader; `unread` comes first.
-    fn rest(self, reader: Box<dyn RowReader>, mut unread: BytesMut) -> Given {
-        unread.extend_from_slice(&self.open);
-        unread.extend_from_slice(&self.unscanned);
-        Given::Rest { reader, bytes: unread, chunks: self.plan.chunks }
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use bytes::{Bytes, BytesMut};
-use formats::{FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
+use bytes::Bytes;
+use formats::{Feed, FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant};
 use model::ByteSize;
@@ -19,14 +19,12 @@ use crate::compression::{ByteStream, Compression, DecodeTask, opened};
 use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::fetch::FileReader;
 use crate::parquet_stream::BatchStream;
-use crate::shared_text::{CutPlan, Given, Share, bad_row, bad_row_of_piece};
+use crate::shared_text::{CutPlan, Given, Share, bad_row};
 use crate::virtual_columns::FileColumn;
 
 /// Bytes of an unfinished row without which there is no progress, taken past the limit.
 const REST_ANYWAY_MAX: u64 = 64 << 20;
 
-/// Bytes of a chunk that complete the row before them, at first: more than most rows have.
-const JOINED_BYTES_MIN: usize = 64 << 10;
 /// Bytes of a local file that are read at once: their buffers fit into the cache and are used again, and a call of the
 /// system costs nothing beside parsing them.
 const LOCAL_STEP_BYTES: u64 = 1 << 20;
@@ -112,9 +110,7 @@ struct Parsing {
     /// Where each column of the output stands among the parsed ones; `None` for those that are not read from the file.
     places: Vec<Option<usize>>,
     input: Input,
-    /// Bytes the reader has not consumed.
-    rest: BytesMut,
-    /// Of `rest`: what a binary file declares it needs is held until it is there.
+    /// Of an unfinished row: what a binary file declares it needs is held until it is there.
     rest_grant: MemoryGrant,
     parsed: VecDeque<RecordBatch>,
     /// Number in the file of the next row given out, where one stream reads it alone.
@@ -128,7 +124,7 @@ struct Parsing {
 
 enum Input {
     /// In order, by one reader.
-    Alone { rows: Box<dyn RowReader>, chunks: ByteStream },
+    Alone { feed: Feed, chunks: ByteStream },
     /// What other streams of the same file leave, parsed as this schema.
     Shared(Share, SchemaRef),
 }
@@ -152,19 +148,17 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
             (Input::Shared(share, parsed_schema), false)
         }
         None => {
-            let rows = row_reader(&read, &parsed_schema, &ReaderStart::File)?;
-            (Input::Alone { rows, chunks: chunks(&read) }, true)
+            let feed = Feed::new(row_reader(&read, &parsed_schema, &ReaderStart::File)?);
+            (Input::Alone { feed, chunks: chunks(&read) }, true)
         }
     };
-    let (rest, parsed) = (BytesMut::new(), VecDeque::new());
     let rest_grant = read.memory.empty_grant("source rows");
     let parsing = Parsing {
         read,
         places,
         input,
-        rest,
         rest_grant,
-        parsed,
+        parsed: VecDeque::new(),
         next_row: 0,
         rejected: 0,
         ended: false,
@@ -265,9 +259,9 @@ impl Parsing {
             }
             match &mut self.input {
                 Input::Alone { chunks, .. } => match chunks.next().await {
-                    Some(chunk) => self.parse(chunk?, false)?,
+                    Some(chunk) => self.parse(&chunk?, false)?,
                     None => {
-                        self.parse(Bytes::new(), true)?;
+                        self.parse(&[], true)?;
                         self.ended = true;
                     }
                 },
@@ -288,62 +282,26 @@ impl Parsing {
             Some(Given::Rows(rows)) => self.parsed.extend(rows),
             Some(Given::Piece(piece)) => {
                 let Input::Shared(_, schema) = &self.input else { return Ok(()) };
-                let (columns, position) = (piece.columns.as_ref().clone(), piece.position);
-                let start = ReaderStart::Middle { columns, position };
-                let mut reader = row_reader(&self.read, schema, &start)?;
-                let mut out = Vec::new();
-                reader
-                    .read(&piece.bytes, true, &mut out)
-                    .map_err(|error| bad_row_of_piece(&self.read.reader.file.path, position, &error))?;
-                self.parsed.extend(out);
+                let path = &self.read.reader.file.path;
+                let rows = piece.read(path, |start| row_reader(&self.read, schema, start))?;
+                self.parsed.extend(rows);
             }
-            Some(Given::Rest { reader, bytes, chunks }) => {
-                self.input = Input::Alone { rows: reader, chunks };
-                self.parse(bytes.freeze(), false)?;
-            }
+            Some(Given::Rest { feed, chunks }) => self.input = Input::Alone { feed, chunks },
         }
         Ok(())
     }
 
-    fn parse(&mut self, chunk: Bytes, end: bool) -> Result<()> {
-        let Input::Alone { rows, .. } = &mut self.input else { return Ok(()) };
-        let path = &self.read.reader.file.path;
-        let failed = |error| bad_row(path, &error);
+    fn parse(&mut self, chunk: &[u8], end: bool) -> Result<()> {
+        let Input::Alone { feed, .. } = &mut self.input else { return Ok(()) };
         let mut out = Vec::new();
-        let mut chunk = &chunk[..];
-        // A row that began in the chunk before gets what it needs of this one; the rest is read where it lies.
-        let mut step = JOINED_BYTES_MIN;
-        while !self.rest.is_empty() && !chunk.is_empty() {
-            let (joined, behind) = chunk.split_at(step.min(chunk.len()));
-            let held = self.rest.len();
-            self.rest.extend_from_slice(joined);
-            let consumed = rows.read(&self.rest, false, &mut out).map_err(failed)?.min(self.rest.len());
-            match consumed.checked_sub(held) {
-                Some(of_chunk) => {
-                    chunk = chunk.get(of_chunk..).unwrap_or_default();
-                    self.rest.clear();
-                }
-                None => {
-                    let _ = self.rest.split_to(consumed);
-                    chunk = behind;
-                    step = step.saturating_mul(2);
-                }
-            }
-        }
-        if self.rest.is_empty() {
-            let consumed = rows.read(chunk, end, &mut out).map_err(failed)?;
-            self.rest.extend_from_slice(chunk.get(consumed..).unwrap_or_default());
-        } else if end {
-            rows.read(&self.rest, true, &mut out).map_err(failed)?;
-            self.rest.clear();
-        }
+        feed.take(chunk, end, &mut out).map_err(|error| bad_row(&self.read.reader.file.path, &error))?;
+        let held = feed.held();
         self.parsed.extend(out);
         self.note_rejected();
-        self.grant_rest()
+        self.grant_rest(u64::try_from(held).unwrap_or(u64::MAX))
     }
 
-    fn grant_rest(&mut self) -> Result<()> {
-        let held = u64::try_from(self.rest.len()).unwrap_or(u64::MAX);
+    fn grant_rest(&mut self, held: u64) -> Result<()> {
         if self.rest_grant.resize(held).is_ok() {
             return Ok(());
         }
@@ -363,12 +321,12 @@ impl Parsing {
 
     /// Tells the statement which rows were skipped.
     fn note_rejected(&mut self) {
-        let Input::Alone { rows, .. } = &mut self.input else { return };
-        let count = rows.rejected() - self.rejected;
+        let Input::Alone { feed, .. } = &mut self.input else { return };
+        let count = feed.rejected() - self.rejected;
         if count > 0 {
             self.rejected += count;
             let reader = &self.read.reader;
-            reader.settings.rejects.add(&reader.file.path, rows.take_rejected(), count);
+            reader.settings.rejects.add(&reader.file.path, feed.take_rejected(), count);
         }
     }
 

@@ -3,7 +3,7 @@
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Int64Type, Schema, SchemaRef};
 use formats::new_reader_at;
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 use model::type_arrow::to_field;
 
 use super::*;
@@ -53,17 +53,15 @@ async fn read(share: Share, format: FormatKind) -> Result<Vec<i64>> {
     while let Some(given) = share.next().await? {
         match given {
             Given::Rows(given) => rows.extend(given),
-            Given::Piece(piece) => {
-                let (columns, position) = (piece.columns.as_ref().clone(), piece.position);
-                let mut reader = make_reader(format)(&ReaderStart::Middle { columns, position })?;
-                let read = reader.read(&piece.bytes, true, &mut rows);
-                read.map_err(|error| bad_row_of_piece("f", position, &error))?;
-            }
-            Given::Rest { mut reader, mut bytes, mut chunks } => {
+            Given::Piece(piece) => rows.extend(piece.read("f", make_reader(format))?),
+            Given::Rest { mut feed, mut chunks } => {
+                let mut read = |chunk: &[u8], end| {
+                    feed.take(chunk, end, &mut rows).map_err(|error| bad_row("f", &error))
+                };
                 while let Some(chunk) = chunks.next().await {
-                    bytes.extend_from_slice(&chunk?);
+                    read(&chunk?, false)?;
                 }
-                reader.read(&bytes, true, &mut rows).map_err(|error| bad_row("f", &error))?;
+                read(&[], true)?;
             }
         }
         // Others get a turn.
@@ -132,7 +130,7 @@ fn one_stream_alone_reads_in_order() {
 fn what_cannot_be_cut_is_read_by_one_share() {
     let runtimes = runtimes();
     let array = format!("[{}]", text(FormatKind::JsonEachRow).trim_end().replace('\n', ",\n"));
-    let padded = format!("{array}{}", " ".repeat(OPEN_BYTES_MAX));
+    let padded = format!("{array}{}", " ".repeat(33 << 20));
     let format = FormatKind::JsonEachRow;
     for text in [array, padded] {
         let read = read_all(
