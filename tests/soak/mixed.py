@@ -5,7 +5,7 @@ Usage: mixed.py BINARY [SECONDS] [SEED]
 
 Inserts (rows, CSV, JSON), aggregates and joins, tables made and dropped, sessions with temporary tables, statements that must
 fail, some that are given up or killed, answers that are hardly read (`mixed_clients.py`). The data stays bounded: every tenth of
-the time all clients rest, the table is checked whole, made one part, and dropped at the next rest, while the clients go on with the
+the time, or every 90 s, all clients rest, the table is checked whole, made one part, and dropped at the next rest, while the clients go on with the
 next generation of it. Checked: no answer but those expected; a SELECT sees of each INSERT all rows or none, everything acknowledged before
 it began, and of each client no later INSERT without the earlier ones; at the end of each generation, also the one with the `kill -9`,
 everything acknowledged is there, whole; never more than 60 active parts a table; the memory stays below the limit.
@@ -38,7 +38,8 @@ SLOPE_SECONDS, WARM_SECONDS = 240, 60
 # The server at rest takes 10 to 20 MB more or less: which pages of the allocator have something left in them is chance. In ten
 # minutes that gives or takes several MB a minute, in an hour a fraction of one.
 SLOPE_ERRORS = 2
-GENERATIONS, GENERATION_SECONDS_MIN = 10, 4
+# A long run rests more often: every rest makes the slope surer.
+GENERATIONS, GENERATION_SECONDS_MIN, GENERATION_SECONDS_MAX = 10, 4, 90
 # The allocator gives back what has been free for 5 s; housekeeping runs every 5 s.
 REST_SECONDS, REST_SAMPLES_SECONDS = 12, 2
 
@@ -171,7 +172,7 @@ def run(binary, seconds, seed, folder):
     threads.append(threading.Thread(target=watch, args=(server, memory)))
     for thread in threads:
         thread.start()
-    length = max(seconds / GENERATIONS, GENERATION_SECONDS_MIN)
+    length = min(max(seconds / GENERATIONS, GENERATION_SECONDS_MIN), GENERATION_SECONDS_MAX)
     count = max(2, int(seconds / length))
     # Only a long run has the time to come to rest. What comes after the kill must be long enough for a slope.
     rest_seconds, killed = REST_SECONDS if length > 2 * REST_SECONDS else 0, int(count * 0.4) - 1

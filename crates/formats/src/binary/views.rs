@@ -2,7 +2,7 @@
 //!
 //! The bytes of a column are copied at once, with the lengths between the texts, and only if one of them is long; a
 //! text by itself is never copied. Invariant: views point into `buffers`. Bytes need not be UTF-8 before
-//! [`Views::into_array`].
+//! [`Views::into_array`], which makes them without looking again where they are ASCII.
 
 use std::sync::Arc;
 
@@ -37,8 +37,19 @@ impl Views {
         self.views.push(0);
     }
 
-    /// Appends `rows` texts, each behind its length.
+    /// Appends `rows` texts, each behind its length; none if there is an error.
     pub(crate) fn read(&mut self, rows: usize, cursor: &mut Cursor<'_>, limits: Limits) -> Result<(), Stop> {
+        let before = (self.views.len(), self.buffers.len());
+        let read = self.append(rows, cursor, limits);
+        if read.is_err() {
+            // Views of a buffer that was not kept would point at nothing.
+            self.views.truncate(before.0);
+            self.buffers.truncate(before.1);
+        }
+        read
+    }
+
+    fn append(&mut self, rows: usize, cursor: &mut Cursor<'_>, limits: Limits) -> Result<(), Stop> {
         let mut start = cursor.at();
         // A text takes a byte at least.
         self.views.reserve(rows.min(cursor.left()));
@@ -76,10 +87,19 @@ impl Views {
 
     pub(crate) fn into_array(self, nulls: Option<NullBuffer>) -> ArrayRef {
         let views = ScalarBuffer::from(self.views);
+        if !self.has_others_than_ascii && nulls.as_ref().is_none_or(|nulls| nulls.len() == views.len()) {
+            // To look at every text again would take as long as to read it.
+            #[expect(unsafe_code, reason = "a check of each text that is known to pass")]
+            // SAFETY: `append` makes every view of a text that it has just read: a short one holds its bytes and zeros behind
+            // them, a long one its first four bytes and where it lies in the buffer that the same call pushes; a call that
+            // fails leaves none. `keep` has seen all bytes of all texts, short and long, and they are ASCII, which is UTF-8
+            // wherever it is cut. There are as many marks of NULL as views.
+            return Arc::new(unsafe { StringViewArray::new_unchecked(views, self.buffers, nulls) });
+        }
         let array = StringViewArray::try_new(views.clone(), self.buffers.clone(), nulls.clone());
         let may_carry = |array: &StringViewArray| array.iter().flatten().any(raw_text::may_carry);
         if let Ok(array) = array
-            && !(self.has_others_than_ascii && may_carry(&array))
+            && !may_carry(&array)
         {
             return Arc::new(array);
         }
@@ -164,5 +184,24 @@ mod tests {
             assert_eq!(read, texts);
             array.to_data().validate_full().unwrap();
         }
+    }
+
+    #[test]
+    fn a_read_that_fails_leaves_nothing() {
+        let limits = Limits { text_bytes: 100, array_items: 0 };
+        let mut bytes = Vec::new();
+        put_text(&mut bytes, b"a text that is kept in a buffer");
+        let whole = bytes.len();
+        put_text(&mut bytes, b"another one that is kept in a buffer");
+        let mut views = Views::default();
+        views.read(1, &mut Cursor::new(&bytes[..whole], 0), limits).unwrap();
+        assert!(views.read(2, &mut Cursor::new(&bytes[..bytes.len() - 1], 0), limits).is_err());
+        views.read(1, &mut Cursor::new(&bytes[whole..], 0), limits).unwrap();
+        let array = views.into_array(None);
+        array.to_data().validate_full().unwrap();
+        assert_eq!(
+            (array.len(), array.as_string_view().value(1)),
+            (2, "another one that is kept in a buffer")
+        );
     }
 }
