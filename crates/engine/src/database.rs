@@ -54,6 +54,8 @@ pub struct Database {
     pub(crate) runtime_env: Arc<RuntimeEnv>,
     /// Functions and planners; each statement adds its own settings and tables.
     pub(crate) base_state: SessionState,
+    /// `base_state` with few functions: see [`crate::context::StatementContext::query_state`].
+    pub(crate) bare_state: SessionState,
     pub(crate) closing: CancellationToken,
     /// Tells background work that there is something new.
     pub(crate) wake: Arc<tokio::sync::Notify>,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Catalog, CatalogConfig};
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
 use object_store::local::LocalFileSystem;
@@ -72,6 +72,7 @@ impl Database {
             sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)))
                 .with_query_planner(Arc::new(Planner))
                 .build();
+        let bare_state = bare(&base_state);
         let database = Arc::new(Database {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
@@ -105,6 +106,7 @@ impl Database {
             store,
             runtime_env,
             base_state,
+            bare_state,
             temporary,
         });
         exports::finish_leftovers(&database);
@@ -146,6 +148,17 @@ impl Database {
             let _ = self.host.disk.remove_dir_all(folder);
         }
     }
+}
+
+/// The session without the functions that queries name; what rewrites and rules ask for stays.
+fn bare(base: &SessionState) -> SessionState {
+    let own = base.scalar_functions().values().filter(|function| function.name().starts_with('_'));
+    let asked_by_rules = base.aggregate_functions().get("first_value");
+    SessionStateBuilder::new_from_existing(base.clone())
+        .with_scalar_functions(own.cloned().collect())
+        .with_aggregate_functions(asked_by_rules.into_iter().cloned().collect())
+        .with_window_functions(Vec::new())
+        .build()
 }
 
 fn root_folder(config: &Config, host: &Host) -> Result<(PathBuf, Option<PathBuf>), Error> {

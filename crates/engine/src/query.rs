@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use catalog::TableState;
+use datafusion::catalog::CatalogProviderList;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -152,23 +153,34 @@ async fn plan_once(
         [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
     let tables = std::mem::take(&mut resolved.tables);
-    let catalog = StatementCatalog::new(Arc::clone(context), tables);
-    let mut state = context.session_state()?.with_catalog_list(Arc::new(catalog)).build();
-    // Without it functions that run would see neither the session's zone nor its source of random numbers.
-    state.mark_start_execution();
-    let mut plans = Vec::with_capacity(asts.len());
-    for ast in asts {
-        let statement = DataFusionStatement::Statement(Box::new(SqlStatement::Query(Box::new(ast))));
-        plans.push(
-            state
-                .statement_to_plan(statement)
-                .await
-                .map_err(|error| naming_the_database(context, error.into())),
-        );
+    let catalog: Arc<dyn CatalogProviderList> = Arc::new(StatementCatalog::new(Arc::clone(context), tables));
+    let functions = asts.iter().flat_map(sql::named_functions).collect();
+    let mut state = context.query_state(&functions)?.with_catalog_list(Arc::clone(&catalog)).build();
+    let mut plans = plans_of(context, &mut state, &asts).await;
+    if plans.iter().any(Result::is_err) {
+        // A function may be asked for that is written in another way than as a call; and the message names the nearest of all.
+        state = context.session_state()?.with_catalog_list(catalog).build();
+        plans = plans_of(context, &mut state, &asts).await;
     }
     let mut plans = plans.into_iter();
     let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
     Ok(Planned { state, logical, totals: plans.next(), resolved })
+}
+
+async fn plans_of(
+    context: &StatementContext,
+    state: &mut SessionState,
+    asts: &[Query],
+) -> Vec<Result<LogicalPlan, Error>> {
+    // Without it functions that run would see neither the session's zone nor its source of random numbers.
+    state.mark_start_execution();
+    let mut plans = Vec::with_capacity(asts.len());
+    for ast in asts {
+        let statement = SqlStatement::Query(Box::new(ast.clone()));
+        let plan = state.statement_to_plan(DataFusionStatement::Statement(Box::new(statement))).await;
+        plans.push(plan.map_err(|error| naming_the_database(context, error.into())));
+    }
+    plans
 }
 
 /// Listing and inference, with their time and what they found noted.

@@ -3,9 +3,11 @@
 //! Invariant: quoted CSV cells may hold delimiters and line ends; LF and CR LF end a row. Must not know: types, headers.
 
 mod quick;
+mod tabs;
 
 use crate::cell::{Cell, TextForm};
 use crate::error::{code, excerpt};
+use crate::quick_rows::quick_rows;
 use crate::scan::{ends_escaped, find_any, number_length};
 use crate::settings::FormatSettings;
 use crate::split::{Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
@@ -182,7 +184,7 @@ impl CsvRows {
 impl SplitRows for CsvRows {
     fn quick_rows<'a>(&mut self, bytes: &'a [u8], at: usize, room: Room, cells: &mut Vec<Cell<'a>>) -> Taken {
         match self.has_quick_rows() {
-            true => self.take_quick(bytes, at, room, cells),
+            true => quick_rows(&*self, bytes, at, room, cells),
             false => Taken { rows: 0, next: at },
         }
     }
@@ -305,6 +307,14 @@ impl TsvRows {
 }
 
 impl SplitRows for TsvRows {
+    fn quick_rows<'a>(&mut self, bytes: &'a [u8], at: usize, room: Room, cells: &mut Vec<Cell<'a>>) -> Taken {
+        // The first row says whether the file has Windows line ends.
+        if self.rows == 0 {
+            return Taken { rows: 0, next: at };
+        }
+        quick_rows(&*self, bytes, at, room, cells)
+    }
+
     fn resume(&self, bytes: &[u8], at: usize) -> Option<usize> {
         resume_unescaped(bytes, at)
     }

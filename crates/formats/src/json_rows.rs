@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use crate::cell::{Cell, Syntax, TextForm};
 use crate::error::{code, excerpt};
 use crate::json_keys::Keys;
+use crate::quick_rows::quick_rows;
 use crate::scan::{ItemEnd, contains, depth_of, skip_space};
 use crate::settings::FormatSettings;
 use crate::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
@@ -255,7 +256,7 @@ impl SplitRows for JsonObjects {
     fn quick_rows<'a>(&mut self, bytes: &'a [u8], at: usize, room: Room, cells: &mut Vec<Cell<'a>>) -> Taken {
         // The first row may stand behind the bracket of an array around all of them.
         match self.started && room.width == self.columns {
-            true => self.take_quick(bytes, at, room, cells),
+            true => quick_rows(self, bytes, at, room, cells),
             false => Taken { rows: 0, next: at },
         }
     }

@@ -5,6 +5,7 @@
 
 mod calendar;
 mod marks;
+mod quick_rows;
 mod scan;
 
 pub mod error;

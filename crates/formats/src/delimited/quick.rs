@@ -1,21 +1,12 @@
-//! CSV rows as almost all are, split by marks.
+//! CSV rows as almost all are.
 //!
-//! Invariant: every row that is taken has the cells that `CsvRows::row` gives it; a row that is in any way unusual (blanks
-//! around cells, a lone CR, another number of cells, cut short) is left to that. Must not know: errors.
+//! Invariant: that of `quick_rows`. Unusual are blanks around cells, a lone CR, another number of cells. Must not know:
+//! errors.
 
 use super::CsvRows;
 use crate::cell::{Cell, TextForm};
-use crate::marks::{Lanes, Marked, Marks, Needles, with_lanes};
-use crate::split::{Room, Taken};
-
-/// Rows from `at` on, of `room.width` cells.
-struct QuickRows<'s, 'a, 'c> {
-    csv: &'s CsvRows,
-    bytes: &'a [u8],
-    at: usize,
-    room: Room,
-    cells: &'c mut Vec<Cell<'a>>,
-}
+use crate::marks::{Lanes, Marks, Needles};
+use crate::quick_rows::QuickRow;
 
 impl CsvRows {
     /// Whether quick rows are those of these settings.
@@ -24,81 +15,58 @@ impl CsvRows {
         is_usual && !matches!(self.delimiter, 0 | b'\n' | b'\r' | b'"' | b' ' | b'\t')
     }
 
-    pub(super) fn take_quick<'a>(
-        &self,
+    #[inline(always)]
+    fn bare_cell<'a>(&self, text: &'a [u8]) -> Option<Cell<'a>> {
+        let form = match text {
+            [] => self.empty,
+            [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => return None,
+            text if text == self.null.as_slice() => TextForm::Null,
+            _ => TextForm::Raw,
+        };
+        Some(Cell { text, form })
+    }
+}
+
+impl QuickRow for &CsvRows {
+    #[inline(always)]
+    fn needles(&self) -> Needles {
+        Needles { quote: b'"', ends: [self.delimiter, b'\n', b'\r'] }
+    }
+
+    #[inline(always)]
+    fn row<'a, L: Lanes>(
+        &mut self,
         bytes: &'a [u8],
-        at: usize,
-        room: Room,
+        mut at: usize,
+        width: usize,
+        marks: &mut Marks<'a, L>,
         cells: &mut Vec<Cell<'a>>,
-    ) -> Taken {
-        with_lanes(QuickRows { csv: self, bytes, at, room, cells })
-    }
-}
-
-impl Marked for QuickRows<'_, '_, '_> {
-    type Done = Taken;
-
-    #[inline(always)]
-    fn run<L: Lanes>(mut self) -> Taken {
-        let needles = Needles { quote: b'"', ends: [self.csv.delimiter, b'\n', b'\r'] };
-        let mut marks = Marks::<L>::new(self.bytes, needles);
-        let mut taken = Taken { rows: 0, next: self.at };
-        let until = self.at.saturating_add(self.room.bytes);
-        while taken.rows < self.room.rows && taken.next < until {
-            let first = self.cells.len();
-            match self.row(&mut marks, taken.next) {
-                Some(next) => taken = Taken { rows: taken.rows + 1, next },
-                None => {
-                    self.cells.truncate(first);
-                    break;
-                }
-            }
-        }
-        taken
-    }
-}
-
-impl<'a> QuickRows<'_, 'a, '_> {
-    /// Where the row behind the one at `at` starts.
-    #[inline(always)]
-    fn row<L: Lanes>(&mut self, marks: &mut Marks<'a, L>, mut at: usize) -> Option<usize> {
-        let bytes = self.bytes;
+    ) -> Option<usize> {
         // An empty line may be a row or none.
         if matches!(bytes.get(at)?, b'\n' | b'\r') {
             return None;
         }
-        for left in (0..self.room.width).rev() {
+        for left in (0..width).rev() {
             let end = if *bytes.get(at)? == b'"' {
                 let (form, end) = quoted(bytes, marks, at + 1)?;
                 let text = bytes.get(at + 1..end)?;
                 let form = if text.is_empty() { TextForm::Empty } else { form };
-                self.cells.push(Cell { text, form });
+                cells.push(Cell { text, form });
                 end + 1
             } else {
                 let end = marks.end(at)?;
                 let text = bytes.get(at..end)?;
-                self.cells.push(self.bare_cell(text)?);
+                cells.push(self.bare_cell(text)?);
                 end
             };
             match *bytes.get(end)? {
-                byte if byte == self.csv.delimiter && left > 0 => at = end + 1,
+                byte if byte == self.delimiter && left > 0 => at = end + 1,
                 b'\n' if left == 0 => return Some(end + 1),
                 b'\r' if left == 0 && bytes.get(end + 1) == Some(&b'\n') => return Some(end + 2),
                 _ => return None,
             }
         }
         None
-    }
-
-    #[inline(always)]
-    fn bare_cell(&self, text: &'a [u8]) -> Option<Cell<'a>> {
-        let form = match text {
-            [] => self.csv.empty,
-            [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => return None,
-            text if text == self.csv.null.as_slice() => TextForm::Null,
-            _ => TextForm::Raw,
-        };
-        Some(Cell { text, form })
     }
 }
 
@@ -121,26 +89,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::delimited::TsvRows;
     use crate::settings::FormatSettings;
-    use crate::split::{RowEnd, SplitRows};
+    use crate::split::{Room, RowEnd, SplitRows, Taken};
 
     type Row = Vec<(Vec<u8>, TextForm)>;
 
     /// Rows of `width` cells up to the first that is none, and where it starts.
-    fn rows(text: &[u8], width: usize, is_quick: bool) -> (Vec<Row>, usize) {
-        let mut csv = CsvRows::new(&FormatSettings::default());
+    fn rows(splitter: &mut impl SplitRows, text: &[u8], width: usize, is_quick: bool) -> (Vec<Row>, usize) {
         let (mut found, mut at) = (Vec::new(), 0);
         loop {
             let mut cells = Vec::new();
             let room = Room { width, rows: 3, bytes: 1000 };
             let taken = if is_quick {
-                csv.quick_rows(text, at, room, &mut cells)
+                splitter.quick_rows(text, at, room, &mut cells)
             } else {
                 Taken { rows: 0, next: at }
             };
             assert_eq!(cells.len(), taken.rows * width);
             if taken.rows == 0 {
-                match csv.row(text, at, true, &mut cells) {
+                match splitter.row(text, at, true, &mut cells) {
                     Ok(RowEnd::Row(next)) if cells.len() == width => at = next,
                     _ => return (found, at),
                 }
@@ -175,7 +143,28 @@ mod tests {
             width in 1..4_usize,
         ) {
             let text = parts.concat();
-            prop_assert_eq!(rows(text.as_bytes(), width, true), rows(text.as_bytes(), width, false));
+            let csv = |is_quick| {
+                rows(&mut CsvRows::new(&FormatSettings::default()), text.as_bytes(), width, is_quick)
+            };
+            prop_assert_eq!(csv(true), csv(false));
+        }
+
+        #[test]
+        fn quick_rows_of_tabs_are_the_rows(
+            parts in prop::collection::vec(
+                prop::sample::select(vec!["a", "1", "\t", "\t", "\\", "\n", "\r\n", "\\N", "\\t", "é", "0.5", "\"", "long text"]),
+                0..120,
+            ),
+            width in 1..4_usize,
+            raw: bool,
+            crlf: bool,
+            skip_empty_end: bool,
+        ) {
+            let text = parts.concat();
+            let mut settings = FormatSettings { tsv_input_crlf: crlf, ..FormatSettings::default() };
+            settings.delimited.tsv_skip_trailing_empty_lines = skip_empty_end;
+            let tabs = |is_quick| rows(&mut TsvRows::new(&settings, raw), text.as_bytes(), width, is_quick);
+            prop_assert_eq!(tabs(true), tabs(false));
         }
     }
 }

@@ -5,9 +5,9 @@
 
 use super::{JsonObjects, Stop, json_cell, key_at, next_member, string_cell, unexpected, value_at};
 use crate::cell::{Cell, TextForm};
-use crate::marks::{Lanes, Marked, Marks, Needles, with_lanes};
+use crate::marks::{Lanes, Marks, Needles};
+use crate::quick_rows::QuickRow;
 use crate::scan::{find_any, number_length, skip_space};
-use crate::split::{Room, Taken};
 
 /// Finds where a string may end.
 pub(super) trait StringEnds {
@@ -52,55 +52,34 @@ fn plain_value(bytes: &[u8], at: usize, ends: &mut impl StringEnds) -> Option<(u
     }
 }
 
-/// Objects from `at` on that follow each other line by line.
-struct QuickObjects<'s, 'a, 'c> {
-    objects: &'s mut JsonObjects,
-    bytes: &'a [u8],
-    at: usize,
-    room: Room,
-    cells: &'c mut Vec<Cell<'a>>,
-}
-
-impl Marked for QuickObjects<'_, '_, '_> {
-    type Done = Taken;
+/// Objects that follow each other line by line.
+impl QuickRow for &mut JsonObjects {
+    #[inline(always)]
+    fn needles(&self) -> Needles {
+        Needles { quote: b'"', ends: [b'"', b'\\', b'\\'] }
+    }
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> Taken {
-        let Self { objects, bytes, at, room, cells } = self;
-        let mut marks = Marks::<L>::new(bytes, Needles { quote: b'"', ends: [b'"', b'\\', b'\\'] });
-        let mut taken = Taken { rows: 0, next: at };
-        let until = at.saturating_add(room.bytes);
-        while taken.rows < room.rows && taken.next < until {
-            let start = taken.next + usize::from(bytes.get(taken.next) == Some(&b'\n'));
-            if bytes.get(start) != Some(&b'{') {
-                break;
-            }
-            let first = cells.len();
-            cells.resize(first + room.width, Cell::DEFAULT);
-            match objects.values(bytes, start, &mut cells[first..], &mut marks) {
-                Ok(next) => taken = Taken { rows: taken.rows + 1, next },
-                // Cut short, or wrong: the one who splits row by row says which.
-                Err(_) => {
-                    cells.truncate(first);
-                    break;
-                }
-            }
+    fn row<'a, L: Lanes>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        width: usize,
+        marks: &mut Marks<'a, L>,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> Option<usize> {
+        let start = at + usize::from(bytes.get(at) == Some(&b'\n'));
+        if bytes.get(start) != Some(&b'{') {
+            return None;
         }
-        taken
+        let first = cells.len();
+        cells.resize(first + width, Cell::DEFAULT);
+        // Cut short, or wrong: the one who splits row by row says which.
+        self.values(bytes, start, &mut cells[first..], marks).ok()
     }
 }
 
 impl JsonObjects {
-    pub(super) fn take_quick<'a>(
-        &mut self,
-        bytes: &'a [u8],
-        at: usize,
-        room: Room,
-        cells: &mut Vec<Cell<'a>>,
-    ) -> Taken {
-        with_lanes(QuickObjects { objects: self, bytes, at, room, cells })
-    }
-
     /// The key at `at`: where it ends, where its value may start, and its column.
     #[inline(always)]
     fn key(&mut self, bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize, Option<usize>), Stop> {
@@ -169,7 +148,7 @@ mod tests {
 
     use super::*;
     use crate::settings::FormatSettings;
-    use crate::split::{RowEnd, SplitRows};
+    use crate::split::{Room, RowEnd, SplitRows, Taken};
 
     type Row = Vec<(Vec<u8>, TextForm)>;
 
