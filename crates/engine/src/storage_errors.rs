@@ -3,7 +3,7 @@
 //! Invariant: each variant is mapped by what its reader can do about it.
 
 use catalog::{CatalogError, RefusedWhy};
-use commitlog::AppendRefused;
+use commitlog::{AppendRefused, LogError};
 use functions::cast::CastError;
 use mergetree::TableError;
 use parts::PartError;
@@ -51,8 +51,15 @@ impl From<CatalogError> for Error {
             CatalogError::NotLogged(_) => (ErrorKind::Limit, 1002),
             CatalogError::Log(_) | CatalogError::Poisoned(_) => (ErrorKind::Unavailable, 1002),
         };
-        let error = Error::new(kind, code, error.to_string());
-        if code == 243 { error.with_hint("free space on the disk and try again") } else { error }
+        let hint = match &error {
+            CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
+            CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
+            CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
+            CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
+            CatalogError::Poisoned(_) => "open the database again",
+            _ => return Error::new(kind, code, error.to_string()),
+        };
+        Error::new(kind, code, error.to_string()).with_hint(hint)
     }
 }
 
@@ -109,5 +116,26 @@ impl From<CastError> for Error {
 impl From<formats::FormatError> for Error {
     fn from(error: formats::FormatError) -> Error {
         Error::new(ErrorKind::BadInput, i32::try_from(error.code).unwrap_or(1002), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_open_a_folder_is_told_what_to_do() {
+        let path = std::path::PathBuf::from("/data/log");
+        let corrupt =
+            LogError::Corruption { path: path.clone(), offset: 7, what: "a torn record".to_owned() };
+        for (error, hint) in [
+            (LogError::Locked { path: path.clone() }, "another folder"),
+            (LogError::TooNew { path, min_reader_version: 9 }, "newer version"),
+            (corrupt, "from a copy"),
+        ] {
+            let error = Error::from(CatalogError::Log(error));
+            assert!(error.message.contains("/data/log"), "{}", error.message);
+            assert!(error.hint.as_deref().is_some_and(|given| given.contains(hint)), "{:?}", error.hint);
+        }
     }
 }
