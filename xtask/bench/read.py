@@ -5,6 +5,7 @@ answers can be compared. DuckDB reads the local files too, where it is installed
 """
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -30,6 +31,8 @@ THREE_WIDE = "sum(n1), max(n4), sum(n97)"
 FILES = 4
 LATENCY_MS = 30
 THREADS = (1, 2, 4, 8, 16, 32, 64)
+# Readings of the sweep: before any is counted, and of each number of threads in a round.
+WARM_UP, REPEATS = 3, 3
 
 
 class Kind:
@@ -138,12 +141,19 @@ def sweep(args, out, url):
     series = []
     for kind in (kind for kind in kinds(args.rows) if kind.name in ("Parquet, wide", "CSV")):
         reading = question(kind, url)
-        statements = [reading] * 2
-        for threads in THREADS:
-            statements += [f"SET max_threads = {threads}", reading, reading]
+        # A process is slow at first, and the machine now and then: the default has its turn among the others, twice.
+        turns = ["DEFAULT", *THREADS, "DEFAULT"]
+        statements = [reading] * WARM_UP
+        for threads in turns:
+            statements += [f"SET max_threads = {threads}"] + [reading] * REPEATS
         rounds = [peers.gristmill(args.binary, os.path.join(args.cache, "read-gm"), statements) for _ in range(args.rounds)]
-        middle = [sorted(r.seconds[i] for r in rounds)[args.rounds // 2] for i in range(len(statements))]
-        default, times = middle[1], middle[4::3]
+
+        def of_turn(turn):
+            first = WARM_UP + turn * (REPEATS + 1) + 1
+            return [seconds for r in rounds for seconds in r.seconds[first : first + REPEATS]]
+
+        default = statistics.median(of_turn(0) + of_turn(len(turns) - 1))
+        times = [statistics.median(of_turn(turn)) for turn in range(1, len(turns) - 1)]
         best = min(times)
         out.row(f"{LATENCY_MS} ms away, {kind.name}: default threads, best of 1..64",
                 f"{default * 1000:.0f} ms", f"{best * 1000:.0f} ms (ours)", f"{best / default:.2f}x")
