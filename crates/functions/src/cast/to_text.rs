@@ -2,9 +2,9 @@
 //!
 //! Invariant: NULL stays NULL at the top; inside arrays, maps and tuples it is the word NULL and texts are quoted.
 
-use std::fmt::Display;
-
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
+use arrow::array::{
+    Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder, downcast_integer_array,
+};
 use arrow::datatypes::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
     Int16Type, UInt32Type,
@@ -15,7 +15,6 @@ use model::{ColumnType, EnumValues, WideInteger};
 use super::caster::Caster;
 use super::write;
 use crate::container::range;
-use crate::number::with_number;
 use crate::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
 use crate::zone::Zone;
 
@@ -61,9 +60,10 @@ impl Caster {
             ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => self.to_text(array, from.value_type()),
             ColumnType::Nothing => StringViewArray::new_null(array.len()),
             wide if wide.is_wide_integer() => wide_text(array, wide),
-            integer => {
-                with_number!(integer, T => integer_text(array.as_primitive::<T>()), else array.as_string_view().clone())
-            }
+            _ => downcast_integer_array!(
+                array => integer_text(array),
+                _ => array.as_string_view().clone(),
+            ),
         }
     }
 
@@ -182,11 +182,13 @@ fn each(array: &dyn Array, mut write: impl FnMut(usize, &mut String)) -> StringV
     builder.finish()
 }
 
-fn integer_text<T: ArrowPrimitiveType<Native: Display>>(array: &PrimitiveArray<T>) -> StringViewArray {
-    use std::fmt::Write;
-    each(array, |row, out| {
-        let _infallible = write!(out, "{}", array.value(row));
-    })
+fn integer_text<T: ArrowPrimitiveType<Native: itoa::Integer>>(array: &PrimitiveArray<T>) -> StringViewArray {
+    let mut digits = itoa::Buffer::new();
+    let mut builder = StringViewBuilder::with_capacity(array.len());
+    for value in array {
+        builder.append_option(value.map(|value| digits.format(value)));
+    }
+    builder.finish()
 }
 
 fn wide_text(array: &ArrayRef, column_type: &ColumnType) -> StringViewArray {
