@@ -5,7 +5,6 @@
 
 mod calendar;
 mod marks;
-mod quick_rows;
 mod scan;
 
 pub mod error;
@@ -28,6 +27,8 @@ pub mod text;
 mod reject;
 
 pub mod split;
+
+mod quick_rows;
 
 pub mod conform;
 
