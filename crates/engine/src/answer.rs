@@ -22,8 +22,11 @@ use crate::request::{Outcome, Rows};
 use crate::secret_urls::masked_urls;
 use crate::source_settings::{format_settings, unchanged_format_settings};
 
-/// Batches computed ahead of whoever reads them.
-const BATCHES_AHEAD: usize = 2;
+/// Batches computed ahead of whoever reads them: the next while one is being written.
+const BATCHES_AHEAD: usize = 1;
+
+/// So many batches are computed without looking whether the first is taken: most answers end with them, and need not wait.
+const BATCHES_AT_ONCE: u64 = 2;
 
 /// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
 pub(crate) struct Listed {
@@ -88,7 +91,7 @@ fn pump(
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let runtimes = context.database.runtimes.clone();
     let task = runtimes.spawn_cpu("result", async move {
-        let (mut result_rows, mut failed, mut is_lost) = (0, None, false);
+        let (mut batches, mut result_rows, mut failed, mut is_lost) = (0, 0, None, false);
         // A panic must not look like the end of the rows.
         while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
             let batch = batch.map_err(|error| context.without_secrets(error));
@@ -99,10 +102,15 @@ fn pump(
             if failed.is_some() {
                 break;
             }
+            batches += 1;
+            let taken = async {
+                sender.send(batch).await.is_ok()
+                    && (batches < BATCHES_AT_ONCE || sender.reserve().await.is_ok())
+            };
             // One that is killed does not wait for a slow reader; why it was, the rows themselves say next.
             let heard = tokio::select! {
                 biased;
-                sent = sender.send(batch) => sent.is_ok(),
+                taken = taken => taken,
                 () = context.progress.cancellation().cancelled() => {
                     is_lost = true;
                     true

@@ -27,10 +27,11 @@ use crate::sessions::Lease;
 use crate::spool::Spool;
 
 /// A client that takes nothing for so long does not keep others from running their statements: short, so that a thousand
-/// of them who begin together do not hold a new statement up for a second.
-const SLOW: Duration = Duration::from_millis(50);
+/// of them who begin together hold a new statement up by what they compute and not by how long they were waited for.
+const SLOW: Duration = Duration::from_millis(5);
 
-/// Bytes that all statements together hold back in front of their heads, as far as each may hold any.
+/// Bytes that all statements together hold back in front of their heads, as far as each may hold any: those that came first
+/// and are not read count, too.
 const HELD_BY_ALL_MAX: usize = 64 << 20;
 /// So many bytes are held back however many statements run.
 const HELD_MIN: usize = 64 << 10;
@@ -78,6 +79,7 @@ pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> En
         () = client.gone(), if reads_only => Err(Error::cancelled()),
     };
     let (place, lease) = (Some(place), Some(lease));
+    let _open = Open::new(&door);
     let mut answer = Answer { door, client, place, lease, head, progress, ended: Ended::default() };
     let done = match outcome {
         Ok(outcome) => answer.give(outcome, &wanted).await,
@@ -87,6 +89,22 @@ pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> En
         answer.fail(error);
     }
     answer.ended
+}
+
+/// An answer that is counted for as long as it is made and sent.
+struct Open(Arc<Door>);
+
+impl Open {
+    fn new(door: &Arc<Door>) -> Open {
+        door.metrics.answers_open.enter();
+        Open(Arc::clone(door))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.metrics.answers_open.leave();
+    }
 }
 
 /// Who reads.
@@ -262,7 +280,9 @@ impl Answer {
             }
             return Ok(());
         }
-        let share = (HELD_BY_ALL_MAX / self.door.gate.busy().max(1)).max(HELD_MIN);
+        let open = usize::try_from(self.door.metrics.answers_open.get()).unwrap_or(usize::MAX);
+        let others = open.saturating_add(self.door.gate.waiting());
+        let share = (HELD_BY_ALL_MAX / others.max(1)).max(HELD_MIN);
         if held.in_memory() >= enough.min(share) {
             let (pieces, body) = Body::coming(None);
             self.send_head(body);
@@ -309,34 +329,41 @@ impl Answer {
         }
     }
 
-    /// Sends a piece; a client that is slow to take it gives up its place among those who compute.
+    /// Sends a piece, and comes back when the client is about to take the next: none is computed for one that takes nothing.
     async fn send(&mut self, piece: Piece) -> Result<(), Error> {
         let Client::Reads(pieces) = &self.client else { return Err(Error::cancelled()) };
+        let is_last = !matches!(piece, Piece::Bytes(_));
         if let Piece::Bytes(bytes) | Piece::Broken(bytes) = &piece {
             self.door.metrics.response_bytes.add(bytes.len() as u64);
         }
+        pieces.reserve().await.map_err(|_| Error::cancelled())?.send(piece);
+        if is_last { Ok(()) } else { self.until_taken().await }
+    }
+
+    /// A client that is slow gives up its place among those who compute.
+    async fn until_taken(&mut self) -> Result<(), Error> {
+        let Client::Reads(pieces) = &self.client else { return Err(Error::cancelled()) };
         let taken = match tokio::time::timeout(SLOW, pieces.reserve()).await {
             Ok(taken) => taken,
             Err(_) => {
                 self.place = None;
-                let taken = pieces.reserve().await;
-                // It goes on without a place if there is none: at its client's pace that costs others little.
-                self.place = self.door.gate.try_enter();
-                taken
+                pieces.reserve().await
             }
         };
-        taken.map_err(|_| Error::cancelled())?.send(piece);
+        taken.map_err(|_| Error::cancelled())?;
         self.take_turns().await
     }
 
     /// Who has sent something lets those go first who wait to begin: a new statement waits for one piece of each of the
     /// others, and not for their ends.
     async fn take_turns(&mut self) -> Result<(), Error> {
-        if self.place.is_none() || self.door.gate.waiting() == 0 {
+        let door = Arc::clone(&self.door);
+        if door.gate.waiting() == 0 {
+            // One that was slow goes on without a place if there is none: at its client's pace that costs others little.
+            self.place = self.place.take().or_else(|| door.gate.try_enter());
             return Ok(());
         }
         self.place = None;
-        let door = Arc::clone(&self.door);
         tokio::select! {
             biased;
             place = door.gate.again() => self.place = place,

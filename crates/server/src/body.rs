@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 
 use crate::wire::Wire;
 
-/// Chunks computed ahead of a client that reads slowly.
-const CHUNKS_AHEAD: usize = 2;
+/// Chunks computed ahead of a client that reads slowly, beside the one that is being sent.
+const CHUNKS_AHEAD: usize = 1;
 
 /// A part of an answer.
 pub(crate) enum Piece {
@@ -44,7 +44,8 @@ pub(crate) struct Coming {
 }
 
 enum Stage {
-    Open,
+    /// How often the connection had flushed when the piece before was given.
+    Open(Option<u64>),
     Ended,
     /// The last chunk was given when the connection had flushed so often.
     Breaking(u64),
@@ -62,7 +63,7 @@ impl Body {
     /// A body and where its pieces are put in. `length` is sent ahead, if it is known.
     pub(crate) fn coming(length: Option<u64>) -> (mpsc::Sender<Piece>, Body) {
         let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
-        (sender, Body::Coming(Coming { pieces, left: length, stage: Stage::Open, wire: None }))
+        (sender, Body::Coming(Coming { pieces, left: length, stage: Stage::Open(None), wire: None }))
     }
 
     /// The same, sent on a connection.
@@ -77,21 +78,27 @@ impl Body {
 
 impl Coming {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match self.stage {
-            Stage::Open => {}
+        let before = match self.stage {
+            Stage::Open(before) => before,
             Stage::Ended => return Poll::Ready(None),
-            Stage::Breaking(flushes) => {
-                let has_left = |wire: &Arc<Wire>| wire.has_flushed_since(flushes, context);
-                if !self.wire.as_ref().is_none_or(has_left) {
-                    return Poll::Pending;
-                }
-                return Poll::Ready(Some(Err(io::Error::other("the answer ended with an error"))));
-            }
+            Stage::Breaking(before) => Some(before),
+        };
+        // HTTP's library would take one piece after the other from a client that reads none.
+        let has_left = |wire: &Arc<Wire>| before.is_none_or(|before| wire.has_flushed_since(before, context));
+        if !self.wire.as_ref().is_none_or(has_left) {
+            return Poll::Pending;
         }
+        if let Stage::Breaking(_) = self.stage {
+            return Poll::Ready(Some(Err(io::Error::other("the answer ended with an error"))));
+        }
+        let flushes = self.wire.as_ref().map(|wire| wire.flushes());
         let bytes = match ready!(self.pieces.poll_recv(context)) {
-            Some(Piece::Bytes(bytes)) => bytes,
+            Some(Piece::Bytes(bytes)) => {
+                self.stage = Stage::Open(flushes);
+                bytes
+            }
             Some(Piece::Broken(bytes)) => {
-                self.stage = Stage::Breaking(self.wire.as_ref().map_or(0, |wire| wire.flushes()));
+                self.stage = Stage::Breaking(flushes.unwrap_or_default());
                 bytes
             }
             Some(Piece::End) => {
@@ -137,5 +144,37 @@ impl hyper::body::Body for Body {
             Body::Coming(Coming { left: Some(left), .. }) => SizeHint::with_exact(*left),
             Body::Coming(_) => SizeHint::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+    use hyper::body::Body as _;
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::wire::Watched;
+
+    async fn next(body: &mut Body) -> Bytes {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        frame.unwrap().unwrap().into_data().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_next_piece_is_given_when_the_one_before_has_left() {
+        let (ours, _theirs) = tokio::io::duplex(64);
+        let (mut watched, wire) = Watched::new(ours);
+        let (pieces, body) = Body::coming(None);
+        let mut body = body.on(&wire);
+        pieces.send(Piece::Bytes(Bytes::from_static(b"one"))).await.unwrap();
+        assert_eq!(next(&mut body).await, "one");
+        pieces.send(Piece::Bytes(Bytes::from_static(b"two"))).await.unwrap();
+        let mut second = Box::pin(next(&mut body));
+        assert!(poll!(&mut second).is_pending());
+        assert!(pieces.try_reserve().is_err(), "nothing is computed behind it");
+        watched.flush().await.unwrap();
+        assert_eq!(second.await, "two");
+        assert!(pieces.try_reserve().is_ok());
     }
 }

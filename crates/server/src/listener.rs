@@ -13,6 +13,7 @@ use host::{Host, Runtimes};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -28,7 +29,10 @@ use crate::wire::Watched;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of an answer that wait in the machine beside those on their way: enough that a fast client never waits.
 #[cfg(target_os = "linux")]
-const UNSENT_BYTES_MAX: u32 = 128 << 10;
+const UNSENT_BYTES_MAX: u32 = 64 << 10;
+/// Connections that wait to be accepted, as far as the machine's own limit lets them; ClickHouse's default. What comes when it
+/// is full tries again after a second.
+const QUEUE: i32 = 4096;
 /// How often sessions whose time is over are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
 
@@ -103,9 +107,17 @@ fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     let said = |error: io::Error| {
         Error::new(ErrorKind::Unavailable, 210, format!("address {address} cannot be listened on: {error}"))
     };
-    let listener = std::net::TcpListener::bind(address).map_err(said)?;
-    listener.set_nonblocking(true).map_err(said)?;
-    TcpListener::from_std(listener).map_err(said)
+    let bound = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        // A server that starts again finds the connections of the one before, which are closing.
+        #[cfg(not(windows))]
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(QUEUE)?;
+        socket.set_nonblocking(true)?;
+        TcpListener::from_std(socket.into())
+    };
+    bound().map_err(said)
 }
 
 /// What a crash left there serves nobody.

@@ -14,6 +14,7 @@ pub(crate) struct Metrics {
     pub(crate) logins_refused: Counter,
     pub(crate) connections: Counter,
     pub(crate) connections_open: Gauge,
+    pub(crate) answers_open: Gauge,
     pub(crate) request_bytes: Counter,
     pub(crate) response_bytes: Counter,
     pub(crate) rows_read: Counter,
@@ -95,6 +96,7 @@ impl Metrics {
             out.counter(name, help, counter.get());
         }
         out.gauge("connections_open", "Connections open now.", self.connections_open.get());
+        out.gauge("answers_open", "Statements whose answers are not sent yet.", self.answers_open.get());
     }
 }
 

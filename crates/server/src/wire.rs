@@ -25,8 +25,17 @@ impl Wire {
         self.flushes.load(Ordering::Acquire)
     }
 
-    /// Whether everything has left since there were so many flushes; if not, the task is woken when it has.
+    fn flushed(&self) {
+        self.flushes.fetch_add(1, Ordering::Release);
+        self.waits.wake();
+    }
+
+    /// Whether everything has left since there were so many flushes; if not, the task is woken when it has. One that need not
+    /// wait is not woken: it would flush and wake itself for ever.
     pub(crate) fn has_flushed_since(&self, flushes: u64, context: &Context<'_>) -> bool {
+        if self.flushes() > flushes {
+            return true;
+        }
         self.waits.register(context.waker());
         self.flushes() > flushes
     }
@@ -79,8 +88,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if let Poll::Ready(Ok(())) = &flushed {
-            self.wire.flushes.fetch_add(1, Ordering::Release);
-            self.wire.waits.wake();
+            self.wire.flushed();
         }
         flushed
     }
@@ -95,6 +103,31 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicU64);
+
+    impl std::task::Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn only_who_waits_for_a_flush_is_woken_by_it() {
+        let wire = Wire::default();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Arc::clone(&wakes).into();
+        let context = Context::from_waker(&waker);
+        for before in 0..3 {
+            assert!(!wire.has_flushed_since(before, &context));
+            wire.flushed();
+            assert!(wire.has_flushed_since(before, &context));
+            assert_eq!(wakes.0.load(Ordering::Relaxed), before + 1);
+        }
+        wire.flushed();
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 3, "nobody waits for this one");
+    }
 
     #[tokio::test]
     async fn bytes_pass_and_flushes_are_counted() {

@@ -430,6 +430,12 @@ fn a_slow_reader_makes_its_statement_wait_and_not_the_memory_grow() {
     // It holds the only place until it has been slow for a moment.
     assert_eq!(running.post("/", "SELECT 1").text(), "1\n");
     assert!(started.elapsed() < Duration::from_secs(8));
+    // What the two ends of the connection take, and two batches.
+    let rows = running.post("/", "SELECT max(read_rows) FROM system.processes").text();
+    assert!(
+        rows.trim().parse::<u64>().unwrap() < 1_000_000,
+        "{rows} rows were computed for one who reads none"
+    );
     let grown = host::process::current_rss_bytes().saturating_sub(before);
     assert!(grown < 100 << 20, "memory grew by {} MB", grown >> 20);
     assert!(!slow.chunk().unwrap().is_empty());

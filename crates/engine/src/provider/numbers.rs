@@ -1,6 +1,6 @@
 //! `numbers(n)`, `numbers(offset, n[, step])`, `zeros(n)`, `generate_series(a, b)` and `system.numbers`.
 //!
-//! Invariant: values come in rising order from one partition, in batches, without holding them all.
+//! Invariant: values come in rising order from one partition, in batches that begin small, without holding them all.
 
 use std::sync::Arc;
 
@@ -26,6 +26,10 @@ pub(crate) struct NumberRange {
     /// The column's name; one called [`ZERO`] has nothing but zeros.
     pub column: &'static str,
 }
+
+/// Rows of the first batch; the next are twice as many, up to the session's. Whoever reads only the beginning, or nothing,
+/// does not make the rest be counted.
+const FIRST_ROWS: u64 = 1024;
 
 /// The column of `zeros`.
 pub(crate) const ZERO: &str = "zero";
@@ -55,7 +59,8 @@ impl PartitionStream for Counting {
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let rows_max = context.session_config().batch_size() as u64;
+        let batch_rows = context.session_config().batch_size() as u64;
+        let mut rows_max = batch_rows.min(FIRST_ROWS);
         let (range, schema) = (self.range, Arc::clone(&self.schema));
         let (mut given, progress) = (0, Arc::clone(&self.progress));
         let batches = std::iter::from_fn(move || {
@@ -65,6 +70,7 @@ impl PartitionStream for Counting {
             }
             let batch = batch_of(range, given, left, &schema);
             given += left;
+            rows_max = (rows_max * 2).min(batch_rows);
             if let Ok(batch) = &batch {
                 progress.add_rows(batch.num_rows());
                 progress.add_bytes(left * value_bytes(range));
