@@ -30,7 +30,7 @@ impl Database {
         let log = self.root().join("stream").join("0").join("wal");
         let segments = self.host.disk.list(&log).unwrap_or_default();
         let mut figures = Figures {
-            statements_running: count(self.processes.running().len()),
+            statements_running: count(self.processes.running_count()),
             log_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             memory_used_bytes: memory.used(),
             memory_limit_bytes: memory.limit(),

@@ -221,6 +221,10 @@ impl Processes {
         self.running.lock().values().cloned().collect()
     }
 
+    pub(crate) fn running_count(&self) -> usize {
+        self.running.lock().len()
+    }
+
     pub(crate) fn ended(&self) -> Vec<LoggedQuery> {
         self.ended.lock().entries.iter().cloned().collect()
     }

@@ -24,6 +24,7 @@ use sql::{Settings, TableName};
 
 use crate::context::StatementContext;
 use crate::error::Error;
+use crate::exec::gather::gathered;
 use crate::exec::source_order::in_source_order;
 use crate::file_filters::of_calls;
 use crate::limits::limit_result;
@@ -409,7 +410,11 @@ pub(crate) fn stream_of(
     schema: SchemaRef,
 ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
     context.progress.watch(&physical);
-    let batches = execute_stream(physical, state.task_ctx())?;
+    let database = &context.database;
+    let batches = match database.processes.running_count() > database.threads {
+        true => gathered(physical, state.task_ctx(), Arc::clone(&database.host.clock))?,
+        false => execute_stream(physical, state.task_ctx())?,
+    };
     let (held, progress) = (Arc::clone(context), Arc::clone(&context.progress));
     let relabelled = batches.map(move |batch| {
         let batch = batch.map_err(Error::from)?;

@@ -9,6 +9,7 @@ pub(crate) mod asof;
 pub(crate) mod commit;
 pub(crate) mod cut;
 pub(crate) mod fill;
+pub(crate) mod gather;
 pub(crate) mod sink;
 pub(crate) mod source_order;
 pub(crate) mod steps;
