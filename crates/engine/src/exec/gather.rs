@@ -66,7 +66,9 @@ struct Gather {
 /// What came of asking the first partition.
 enum Asked {
     Batch(Result<RecordBatch>),
-    /// It has no more, or had its time.
+    /// It has no more.
+    End,
+    /// It had its time.
     Enough,
 }
 
@@ -90,18 +92,23 @@ impl Gather {
     }
 
     async fn ask_first(&mut self) -> Asked {
-        std::future::poll_fn(|context| {
+        let asked = std::future::poll_fn(|context| {
             let begun = self.clock.monotonic();
             let polled = self.first.poll_next_unpin(context);
             self.computed += self.clock.monotonic().saturating_sub(begun);
             match polled {
                 Poll::Ready(Some(batch)) => Poll::Ready(Asked::Batch(batch)),
-                Poll::Ready(None) => Poll::Ready(Asked::Enough),
+                Poll::Ready(None) => Poll::Ready(Asked::End),
                 Poll::Pending if self.computed >= TIME_ALONE => Poll::Ready(Asked::Enough),
                 Poll::Pending => Poll::Pending,
             }
         })
-        .await
+        .await;
+        if let Asked::End = asked {
+            // Nobody may ask a stream again that has ended.
+            self.first = empty(&self.plan.schema());
+        }
+        asked
     }
 
     /// A task for each partition, as DataFusion has them.
@@ -180,6 +187,21 @@ mod tests {
                 assert!(numbers.into_iter().eq(all.map(|number| i64::try_from(number).unwrap())));
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_partition_that_ended_is_not_asked_again() {
+        let mut gather = over(partitions(1), Arc::new(SystemClock::new()));
+        let first = std::mem::replace(&mut gather.first, empty(&gather.plan.schema()));
+        // This kind of stream panics when it is.
+        let strict = futures::stream::unfold(first, |mut first| async { Some((first.next().await?, first)) });
+        gather.first = Box::pin(RecordBatchStreamAdapter::new(gather.plan.schema(), strict));
+        let mut batches = 0;
+        while let Some(batch) = gather.next().await {
+            batch.unwrap();
+            batches += 1;
+        }
+        assert_eq!(batches, 3);
     }
 
     #[tokio::test]
