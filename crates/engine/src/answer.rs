@@ -82,7 +82,7 @@ pub(crate) fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Row
     }
 }
 
-/// Computes batches on the computing threads, a few ahead of the reader, and writes the query log at the end.
+/// Computes batches on the computing threads, one ahead of the reader, and writes the query log at the end.
 fn pump(
     context: Arc<StatementContext>,
     listed: Listed,
