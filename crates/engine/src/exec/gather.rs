@@ -4,7 +4,7 @@
 //! run than there are threads that gains nothing, and for a thousand clients who hardly read it is most of what they cost.
 //! There the first partition alone is asked, until a few batches were taken or a few milliseconds computed: then somebody
 //! wants the rows, and the tasks are started.
-//! Invariant: the rows are those of the plan, each partition is executed once. Must not know: clients, what the plan reads.
+//! Invariant: the rows are those of the plan, each partition is executed once, none is asked alone that needs the others. Must not know: clients, what the plan reads.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -15,6 +15,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
@@ -38,7 +39,7 @@ pub(crate) fn gathered(
     // One with a LIMIT of its own counts the rows of all partitions.
     let below = plan.downcast_ref::<CoalescePartitionsExec>().filter(|gather| gather.fetch().is_none());
     let plan = below.map_or(&plan, |gather| gather.input());
-    if plan.output_partitioning().partition_count() <= 1 {
+    if plan.output_partitioning().partition_count() <= 1 || !has_independent_partitions(plan) {
         return execute_stream(Arc::clone(plan), context);
     }
     let schema = plan.schema();
@@ -133,6 +134,16 @@ impl Gather {
     }
 }
 
+/// Whether a partition comes to its end without the others. Those of a repartitioned input, and of a join, which waits for
+/// all of them before it probes, do not: the first alone would fill their queues, or wait for ever.
+fn has_independent_partitions(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    match plan.children().as_slice() {
+        [] => true,
+        [child] => !plan.is::<RepartitionExec>() && has_independent_partitions(child),
+        _ => false,
+    }
+}
+
 fn empty(schema: &SchemaRef) -> SendableRecordBatchStream {
     Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), futures::stream::empty()))
 }
@@ -186,6 +197,21 @@ mod tests {
                 let all = (0..3).flat_map(|part| (0..batches).map(move |at| part * 1000 + at));
                 assert!(numbers.into_iter().eq(all.map(|number| i64::try_from(number).unwrap())));
             }
+        }
+    }
+
+    #[test]
+    fn only_partitions_that_need_no_others_are_asked_alone() {
+        use datafusion::physical_plan::Partitioning;
+        use datafusion::physical_plan::union::UnionExec;
+
+        let scan = partitions(1);
+        let dealt = RepartitionExec::try_new(Arc::clone(&scan), Partitioning::RoundRobinBatch(2)).unwrap();
+        let dealt: Arc<dyn ExecutionPlan> = Arc::new(dealt);
+        let both = UnionExec::try_new(vec![Arc::clone(&scan), Arc::clone(&scan)]).unwrap();
+        let gathered: Arc<dyn ExecutionPlan> = Arc::new(CoalescePartitionsExec::new(Arc::clone(&dealt)));
+        for (plan, independent) in [(scan, true), (dealt, false), (both, false), (gathered, false)] {
+            assert_eq!(has_independent_partitions(&plan), independent, "{plan:?}");
         }
     }
 
