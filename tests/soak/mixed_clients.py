@@ -207,7 +207,7 @@ class Inserts(Client):
 
 class Selects(Client):
     def step(self):
-        kind, client, events = self.dice.randrange(7), self.dice.choice(self.server.inserts), self.server.events()
+        kind, client, events = self.dice.randrange(8), self.dice.choice(self.server.inserts), self.server.events()
         if kind == 0:
             torn = self.ask(TORN.format(events=events))
             if torn != "0\n":
@@ -227,6 +227,13 @@ class Selects(Client):
                      f"USING (client) WHERE a.seq % 10 = {client.number % 10} GROUP BY a.client")
         elif kind == 5:
             self.ask(f"SELECT * FROM {events} LIMIT 20000 FORMAT Native", compress=1)
+        elif kind == 6:
+            # A join whose rows are the answer: its inputs must all go on while nobody sums them up.
+            rows = self.ask(f"SELECT a.client, b.twice FROM {events} AS a JOIN (SELECT number AS client, number * 2 AS twice FROM "
+                            f"numbers(64)) AS b USING (client) WHERE a.seq % 50 = {client.number}")
+            wrong = [row for row in (line.split("\t") for line in rows.splitlines()) if 2 * int(row[0]) != int(row[1])]
+            if wrong:
+                raise Unexpected(f"a join gives {wrong[0]!r}")
         else:
             self.ask(f"SELECT toStartOfHour(at) AS h, count(), quantile(0.9)(length(text)) FROM {events} GROUP BY h ORDER BY h LIMIT 10",
                      max_threads=1, wait_end_of_query=1)

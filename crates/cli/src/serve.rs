@@ -47,6 +47,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let database = Database::open(Config {
         root: Some(path.clone()),
         memory_bytes_max: file.memory_bytes,
+        uncompressed_cache_bytes: file.uncompressed_cache_bytes,
         allow_any_local_path: false,
         user_files: Some(file.user_files.clone().unwrap_or_else(|| path.join("user_files"))),
         allowed_hosts: file.allowed_hosts.clone(),

@@ -4,6 +4,7 @@
 //! path = "/var/lib/gristmill"
 //! listen = ["0.0.0.0:8123"]
 //! memory_bytes = 8_000_000_000
+//! uncompressed_cache_size = 1_000_000_000   # a fifth of the memory unless given
 //! [tls]
 //! listen = "0.0.0.0:8443"
 //! certificate = "server.pem"
@@ -34,6 +35,7 @@ pub(crate) struct ServerFile {
     pub path: Option<PathBuf>,
     pub listen: Vec<SocketAddr>,
     pub memory_bytes: Option<u64>,
+    pub uncompressed_cache_bytes: Option<u64>,
     pub display_name: Option<String>,
     pub allowed_origin: Option<String>,
     pub allowed_hosts: Option<Vec<String>>,
@@ -55,6 +57,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
                 file.listen = addresses.iter().map(|text| address(key, text)).collect::<Result<_, _>>()?;
             }
             "memory_bytes" => file.memory_bytes = Some(number_of(key, item)?),
+            "uncompressed_cache_size" => file.uncompressed_cache_bytes = Some(number_of(key, item)?),
             "display_name" => file.display_name = Some(visible(key, text_of(key, item)?)?),
             "allowed_origin" => file.allowed_origin = Some(visible(key, text_of(key, item)?)?),
             "remote_url_allow_hosts" => file.allowed_hosts = Some(texts_of(key, item)?),
@@ -68,8 +71,8 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
             "named_collections" => file.named_collections = named_collections(item)?,
             _ => {
                 return Err(format!(
-                    "\"{key}\" is not known; there are path, listen, memory_bytes, display_name, allowed_origin, \
-                     remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
+                    "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, display_name, \
+                     allowed_origin, remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
                 ));
             }
         }
@@ -196,13 +199,14 @@ mod tests {
     #[test]
     fn everything_a_server_needs_is_read() {
         let file = parse(
-            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\n[limits]\nstatements = 4\n\
+            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nuncompressed_cache_size = 1\n[limits]\nstatements = 4\n\
              wait_seconds = 5\n[users.default]\n[users.ann]\nreadonly = 2\ndatabase = 'd'\n\
              verifier = 'pbkdf2-sha256$1000$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'\n\
              [named_collections.c]\nurl = 'u'\n",
         )
         .unwrap();
         assert_eq!((file.path, file.listen.len(), file.memory_bytes), (Some("p".into()), 2, Some(3)));
+        assert_eq!(file.uncompressed_cache_bytes, Some(1));
         assert_eq!((file.limits.statements, file.limits.wait), (4, Duration::from_secs(5)));
         let users: Vec<_> =
             file.users.iter().map(|u| (u.name.as_str(), u.readonly, u.verifier.is_some())).collect();

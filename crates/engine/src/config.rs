@@ -14,6 +14,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Bytes everything together may hold; `None` takes four fifths of what the machine (or its cgroup) has.
     pub memory_bytes_max: Option<u64>,
+    /// Bytes of parts kept without their compression (`uncompressed_cache_size`); `None` takes a fifth of the memory.
+    pub uncompressed_cache_bytes: Option<u64>,
     /// Worker threads; `None` takes the number of cores.
     pub threads: Option<usize>,
     /// Merges, flushes, collection and checkpoints run in the background.
@@ -44,6 +46,7 @@ impl Default for Config {
         Config {
             root: None,
             memory_bytes_max: None,
+            uncompressed_cache_bytes: None,
             threads: None,
             background: true,
             background_pool_size: 2,

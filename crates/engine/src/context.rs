@@ -182,6 +182,12 @@ impl StatementContext {
         let config = sql::functions::with_session_values(config, self.session_values(zone));
         let rules = sql::functions::QueryRules { join_use_nulls: self.settings.get_bool("join_use_nulls") };
         let config = sql::functions::with_query_rules(config, rules);
+        let config = match self.database.store.unpacked() {
+            Some(unpacked) if self.settings.get_bool("use_uncompressed_cache") => {
+                config.with_extension(Arc::clone(unpacked))
+            }
+            _ => config,
+        };
         let pool = BudgetPool::new(self.memory.clone());
         let runtime = RuntimeEnvBuilder::from_runtime_env(&self.database.runtime_env)
             .with_memory_pool(Arc::new(pool))

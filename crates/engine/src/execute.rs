@@ -86,6 +86,11 @@ fn system_command(context: &StatementContext, command: &SystemCommand) -> Result
             context.database.wake.notify_waiters();
         }
         SystemCommand::DropSchemaCache(storage) => context.database.sources.schemas.clear(storage.as_deref()),
+        SystemCommand::DropUncompressedCache => {
+            if let Some(unpacked) = context.database.store.unpacked() {
+                unpacked.clear();
+            }
+        }
         // The query log is in memory and always current.
         SystemCommand::FlushLogs => {}
     }

@@ -14,7 +14,7 @@ use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
 use object_store::local::LocalFileSystem;
 use parking_lot::Mutex;
-use parts::PartStore;
+use parts::{PartStore, UnpackedPages};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -41,6 +41,9 @@ const IO_THREADS: usize = 2;
 /// Bytes of Parquet footers and page indexes kept in memory.
 const METADATA_CACHE_BYTES: usize = 256 << 20;
 
+/// Pages without compression may take one in so many parts of the memory, unless the configuration says otherwise.
+const UNCOMPRESSED_CACHE_SHARE: u64 = 5;
+
 /// How long `close` waits for running work.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(20);
 const CLOSE_POLL: Duration = Duration::from_millis(5);
@@ -57,7 +60,9 @@ impl Database {
         let (root, temporary) = root_folder(&config, &host)?;
         host.disk.create_dir_all(&root)?;
         let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
-        let store = PartStore::local(host.clone(), root.clone());
+        let unpacked_bytes = config.uncompressed_cache_bytes.unwrap_or(memory / UNCOMPRESSED_CACHE_SHARE);
+        let unpacked = UnpackedPages::new(host.memory.clone(), unpacked_bytes);
+        let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked);
         mergetree::collect::orphans_at_open(&catalog, &store)?;
         let runtimes = Runtimes::new(threads, IO_THREADS)?;
         // It ends with the catalog; nobody waits for it.

@@ -24,7 +24,7 @@ pub use faults::{FaultAction, Faults};
 pub use guarded::guarded;
 pub use idle::when_idle;
 pub use machine::Host;
-pub use memory::{MemoryBudget, MemoryGrant, MemoryRefused};
+pub use memory::{MemoryBudget, MemoryGrant, MemoryRefused, Spare};
 pub use random::{Random, SystemRandom};
 pub use runtimes::Runtimes;
 pub use sim::{SimFault, SimHost, SimWorld};

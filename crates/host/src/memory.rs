@@ -2,13 +2,14 @@
 //!
 //! A budget may have children (a query's limit under the server's): a grant must fit every level up to the
 //! root, and counts on every level. Refusal is a normal answer which names who asked, how much, and which
-//! limit said no; the asker spills, flushes or waits.
+//! limit said no; the asker spills, flushes or waits. Whoever holds bytes only to save work later, a cache, is asked to
+//! give way first.
 //!
 //! Invariant: `used` of a level is the sum of its living grants; dropping a grant returns it everywhere.
 //! Must not know: what the bytes are for.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A limit on memory; clones share it.
 #[derive(Debug, Clone)]
@@ -23,6 +24,17 @@ struct Level {
     used: AtomicU64,
     peak: AtomicU64,
     parent: Option<MemoryBudget>,
+    spare: OnceLock<Weak<dyn Spare>>,
+}
+
+/// Holds memory that others may have at any time.
+pub trait Spare: Send + Sync + std::fmt::Debug {
+    /// Bytes it holds at this moment.
+    fn bytes(&self) -> u64;
+
+    /// Returns grants of at least `bytes`, or all it has. Called by whoever is short of memory: it must neither block
+    /// nor ask for memory itself.
+    fn give_way(&self, bytes: u64);
 }
 
 /// Why there is no memory for a consumer.
@@ -62,7 +74,14 @@ impl MemoryBudget {
 
     fn level(scope: &'static str, limit: u64, parent: Option<Self>) -> Self {
         let (used, peak) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { level: Arc::new(Level { scope, limit, used, peak, parent }) }
+        Self { level: Arc::new(Level { scope, limit, used, peak, parent, spare: OnceLock::new() }) }
+    }
+
+    /// Names who gives way when this level is full; only the first one counts. It must take its own grants with
+    /// [`MemoryBudget::try_grant_unused`].
+    pub fn set_spare(&self, holder: Weak<dyn Spare>) {
+        // A second holder would be one that nobody asks: it is simply limited by what is left.
+        let _first_counts = self.level.spare.set(holder);
     }
 
     /// A loan of `bytes`, returned when the grant is dropped.
@@ -71,6 +90,15 @@ impl MemoryBudget {
     /// The bytes do not fit this level or one above; nothing was taken then.
     pub fn try_grant(&self, consumer: &'static str, bytes: u64) -> Result<MemoryGrant, MemoryRefused> {
         self.take(consumer, bytes)?;
+        Ok(MemoryGrant { budget: self.clone(), consumer, bytes })
+    }
+
+    /// [`MemoryBudget::try_grant`] for which nobody gives way.
+    ///
+    /// # Errors
+    /// The bytes are not unused.
+    pub fn try_grant_unused(&self, consumer: &'static str, bytes: u64) -> Result<MemoryGrant, MemoryRefused> {
+        self.take_unused(consumer, bytes)?;
         Ok(MemoryGrant { budget: self.clone(), consumer, bytes })
     }
 
@@ -94,10 +122,13 @@ impl MemoryBudget {
         self.level.limit
     }
 
-    /// What a grant could be at this moment, over all levels.
+    /// What a grant could be at this moment, over all levels, if those who can give way.
     pub fn available(&self) -> u64 {
         self.levels()
-            .map(|level| level.limit.saturating_sub(level.used.load(Ordering::Relaxed)))
+            .map(|level| {
+                let spare = level.spare().map_or(0, |spare| spare.bytes());
+                level.limit.saturating_sub(level.used.load(Ordering::Relaxed).saturating_sub(spare))
+            })
             .min()
             .unwrap_or(0)
     }
@@ -106,7 +137,20 @@ impl MemoryBudget {
         std::iter::successors(Some(&*self.level), |level| level.parent.as_ref().map(|parent| &*parent.level))
     }
 
+    /// Takes bytes; whoever can gives way, once for each level.
     fn take(&self, consumer: &'static str, asked: u64) -> Result<(), MemoryRefused> {
+        let mut full = None;
+        loop {
+            let Err(refused) = self.take_unused(consumer, asked) else { return Ok(()) };
+            let level = self.levels().find(|level| level.scope == refused.scope);
+            let spare = level.and_then(Level::spare).filter(|_| full != Some(refused.scope));
+            let Some(spare) = spare else { return Err(refused) };
+            full = Some(refused.scope);
+            spare.give_way(refused.used.saturating_add(asked).saturating_sub(refused.limit));
+        }
+    }
+
+    fn take_unused(&self, consumer: &'static str, asked: u64) -> Result<(), MemoryRefused> {
         for (taken, level) in self.levels().enumerate() {
             let fits = |used: u64| used.checked_add(asked).filter(|sum| *sum <= level.limit);
             if let Err(used) = level.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
@@ -134,6 +178,10 @@ impl MemoryBudget {
 }
 
 impl Level {
+    fn spare(&self) -> Option<Arc<dyn Spare>> {
+        self.spare.get()?.upgrade()
+    }
+
     fn give_back(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -11,6 +11,7 @@ use host::{DiskFile, Host, create_dir_all_synced};
 use model::{PartDescriptor, PartId, TableId};
 
 use crate::error::PartError;
+use crate::unpacked::UnpackedPages;
 
 /// Folder of all tables below the root.
 const DATA_DIR: &str = "data";
@@ -22,6 +23,8 @@ const PART_SUFFIX: &str = ".parquet";
 pub struct PartStore {
     host: Host,
     root: Arc<Path>,
+    /// Pages of these parts in memory; what is deleted is forgotten there.
+    unpacked: Option<Arc<UnpackedPages>>,
 }
 
 /// A file in the folder of a table.
@@ -36,7 +39,18 @@ pub struct PartFile {
 
 impl PartStore {
     pub fn local(host: Host, root: PathBuf) -> PartStore {
-        PartStore { host, root: root.into() }
+        PartStore { host, root: root.into(), unpacked: None }
+    }
+
+    /// The same store, whose readers keep pages there.
+    #[must_use]
+    pub fn with_unpacked(self, pages: Arc<UnpackedPages>) -> PartStore {
+        PartStore { unpacked: Some(pages), ..self }
+    }
+
+    /// Where readers keep pages of these parts.
+    pub fn unpacked(&self) -> Option<&Arc<UnpackedPages>> {
+        self.unpacked.as_ref()
     }
 
     pub fn host(&self) -> &Host {
@@ -94,6 +108,9 @@ impl PartStore {
     /// # Errors
     /// The disk refuses.
     pub fn delete(&self, part: &PartDescriptor) -> Result<(), PartError> {
+        if let Some(unpacked) = &self.unpacked {
+            unpacked.forget(&part.location.key);
+        }
         self.delete_path(&self.path(part))
     }
 
@@ -117,6 +134,9 @@ impl PartStore {
     /// # Errors
     /// The disk refuses.
     pub fn delete_table(&self, table: TableId) -> Result<(), PartError> {
+        if let Some(unpacked) = &self.unpacked {
+            unpacked.forget_below(&format!("{DATA_DIR}/{table}/"));
+        }
         let dir = self.table_dir(table);
         match self.host.disk.remove_dir_all(&dir) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

@@ -375,6 +375,8 @@ pub enum SystemCommand {
     StartMerges(Option<TableName>),
     /// `Some("S3")` for one kind of storage.
     DropSchemaCache(Option<String>),
+    /// What is kept of parts without their compression.
+    DropUncompressedCache,
     FlushLogs,
 }
 

@@ -21,6 +21,7 @@ use model::PartDescriptor;
 use model::table_def::column_id_of;
 use object_store::ObjectMeta;
 use object_store::path::Path;
+use parts::UnpackedPages;
 
 use super::part_reader::PartReaderFactory;
 
@@ -44,7 +45,10 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     let url = ObjectStoreUrl::parse(PART_STORE_URL)?;
     let runtime = state.runtime_env();
     let store = runtime.object_store(&url)?;
-    let readers = PartReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
+    let mut readers = PartReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
+    if let Some(unpacked) = state.config().get_extension::<UnpackedPages>() {
+        readers = readers.with_unpacked(unpacked, columns_read(&scan));
+    }
     let mut source = ParquetSource::new(Arc::clone(&scan.schema))
         .with_table_parquet_options(state.default_table_options().parquet)
         .with_parquet_file_reader_factory(Arc::new(readers))
@@ -83,6 +87,14 @@ fn filters_first(scan: &PartScan<'_>) -> bool {
     let read: Vec<usize> = scan.projection.cloned().unwrap_or_else(|| all.collect());
     let behind = read.into_iter().filter(|position| !filter.contains(position) && is_long(*position)).count();
     behind > filter.iter().filter(|position| is_long(**position)).count()
+}
+
+/// The names of the columns that are given or compared.
+fn columns_read(scan: &PartScan<'_>) -> HashSet<String> {
+    let fields = scan.schema.fields();
+    let given = scan.projection.cloned().unwrap_or_else(|| (0..fields.len()).collect());
+    let compared = scan.predicate.iter().flat_map(collect_columns).map(|column| column.index());
+    given.into_iter().chain(compared).filter_map(|at| Some(fields.get(at)?.name().clone())).collect()
 }
 
 /// Whether the predicate is about a column of floating point numbers in which some part has NaN. Statistics inside a

@@ -1,9 +1,11 @@
-//! Reads parts for DataFusion, with their page indexes kept beside their footers.
+//! Reads parts for DataFusion, with their page indexes kept beside their footers, and pages that are read again and again
+//! kept without their compression.
 //!
 //! DataFusion asks for a footer alone first and for the page index when a predicate may prune pages; what it then loads
 //! it does not keep, and decodes again for every statement. A part never changes, so both are decoded together, once.
 //! Invariant: what is cached belongs to exactly one file. Must not know: which parts are read, or why.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,22 +15,30 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::ParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::execution::cache::cache_manager::FileMetadataCache;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use parts::{Fill, PartPages, UnpackedPages, Wanted};
 
 /// DataFusion's readers, which answer with the page index whether or not it was asked for.
 #[derive(Debug)]
 pub(super) struct PartReaderFactory {
     inner: CachedParquetFileReaderFactory,
+    unpacked: Option<(Arc<UnpackedPages>, Arc<HashSet<String>>)>,
 }
 
 impl PartReaderFactory {
     pub(super) fn new(store: Arc<dyn ObjectStore>, cache: Arc<FileMetadataCache>) -> Self {
-        PartReaderFactory { inner: CachedParquetFileReaderFactory::new(store, cache) }
+        PartReaderFactory { inner: CachedParquetFileReaderFactory::new(store, cache), unpacked: None }
+    }
+
+    /// The same, with pages of these columns kept without compression.
+    pub(super) fn with_unpacked(self, pages: Arc<UnpackedPages>, columns: HashSet<String>) -> Self {
+        PartReaderFactory { unpacked: Some((pages, Arc::new(columns))), ..self }
     }
 }
 
@@ -40,33 +50,110 @@ impl ParquetFileReaderFactory for PartReaderFactory {
         metadata_size_hint: Option<usize>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        let pages = self.unpacked.as_ref().map(|(cache, columns)| Pages {
+            cache: Arc::clone(cache),
+            columns: Arc::clone(columns),
+            part: cache.part(file.object_meta.location.as_ref()),
+            bytes_scanned: MetricBuilder::new(metrics).counter("bytes_scanned", partition_index),
+        });
         let inner = self.inner.create_reader(partition_index, file, metadata_size_hint, metrics)?;
-        Ok(Box::new(PartReader(inner)))
+        Ok(Box::new(PartReader { inner, pages }))
     }
 }
 
-struct PartReader(Box<dyn AsyncFileReader + Send>);
+struct PartReader {
+    inner: Box<dyn AsyncFileReader + Send>,
+    pages: Option<Pages>,
+}
+
+/// The kept pages of one part.
+struct Pages {
+    cache: Arc<UnpackedPages>,
+    columns: Arc<HashSet<String>>,
+    part: Arc<PartPages>,
+    /// Bytes that came from memory count as read: a statement's figures do not depend on who asked before.
+    bytes_scanned: Count,
+}
 
 impl AsyncFileReader for PartReader {
-    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
-        self.0.get_bytes(range)
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
+        Box::pin(async move {
+            let ranges = self.get_byte_ranges(vec![range.clone()]).await?;
+            ranges.into_iter().next().ok_or_else(|| ParquetError::EOF(format!("nothing at {range:?}")))
+        })
     }
 
-    fn get_byte_ranges(
-        &mut self,
-        ranges: Vec<Range<u64>>,
-    ) -> BoxFuture<'_, parquet::errors::Result<Vec<Bytes>>> {
-        self.0.get_byte_ranges(ranges)
+    fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        let Some(pages) = &self.pages else { return self.inner.get_byte_ranges(ranges) };
+        Box::pin(pages.read(self.inner.as_mut(), ranges))
     }
 
     fn get_metadata<'a>(
         &'a mut self,
         options: Option<&'a ArrowReaderOptions>,
-    ) -> BoxFuture<'a, parquet::errors::Result<Arc<ParquetMetaData>>> {
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         Box::pin(async move {
             let options = options.cloned().unwrap_or_default();
             let options = options.with_page_index_policy(PageIndexPolicy::Optional);
-            self.0.get_metadata(Some(&options)).await
+            let footer = self.inner.get_metadata(Some(&options)).await?;
+            match &self.pages {
+                Some(pages) => pages.cache.view(&pages.part, &footer, &pages.columns),
+                None => Ok(footer),
+            }
         })
+    }
+}
+
+impl Pages {
+    async fn read(
+        &self,
+        file: &mut (dyn AsyncFileReader + Send),
+        ranges: Vec<Range<u64>>,
+    ) -> ParquetResult<Vec<Bytes>> {
+        let wanted = self.cache.wanted(&self.part, &ranges)?;
+        let of_file = ranges.iter().zip(&wanted).filter(|(_, wanted)| matches!(wanted, Wanted::Stored));
+        let of_file: Vec<Range<u64>> = of_file.map(|(range, _)| range.clone()).collect();
+        let mut stored = Vec::new();
+        if !of_file.is_empty() {
+            stored = file.get_byte_ranges(of_file.clone()).await?;
+            for (range, bytes) in of_file.iter().zip(&stored) {
+                self.cache.note_stored(&self.part, range, bytes);
+            }
+        }
+        let mut stored = stored.into_iter();
+        let mut wholes: HashMap<u32, Bytes> = HashMap::new();
+        let mut answers = Vec::with_capacity(ranges.len());
+        for wanted in wanted {
+            answers.push(match wanted {
+                Wanted::Stored => {
+                    stored.next().ok_or_else(|| ParquetError::EOF("a range is missing".to_owned()))?
+                }
+                Wanted::Here { bytes, stored } => {
+                    self.bytes_scanned.add(stored);
+                    bytes
+                }
+                Wanted::Missing(fill) => self.fill(file, fill, &mut wholes).await?,
+            });
+        }
+        Ok(answers)
+    }
+
+    async fn fill(
+        &self,
+        file: &mut (dyn AsyncFileReader + Send),
+        mut fill: Fill,
+        wholes: &mut HashMap<u32, Bytes>,
+    ) -> ParquetResult<Bytes> {
+        if let Some(bytes) = wholes.get(&fill.chunk()).and_then(|whole| fill.asked_of(whole)) {
+            return Ok(bytes);
+        }
+        while let Some(run) = fill.next_run() {
+            let bytes = file.get_bytes(run).await?;
+            fill.take(&bytes)?;
+        }
+        let chunk = fill.chunk();
+        let (asked, whole) = self.cache.keep(&self.part, fill)?;
+        wholes.extend(whole.map(|whole| (chunk, whole)));
+        Ok(asked)
     }
 }

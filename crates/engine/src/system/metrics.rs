@@ -12,9 +12,13 @@ pub(super) const METRICS: SystemTable = SystemTable {
     columns: &[("metric", "String"), ("value", "Int64"), ("description", "String")],
     fill: |context, rows| {
         let (database, tables) = (&context.database, tables(context));
+        let (unpacked_bytes, unpacked_chunks) =
+            database.store.unpacked().map_or((0, 0), |pages| pages.size());
         let metrics = [
             ("Query", database.processes.running().len() as u64, "Statements running."),
             ("MemoryTracking", database.host.memory.used(), "Bytes granted to statements and caches."),
+            ("UncompressedCacheBytes", unpacked_bytes, "Bytes of parts kept without their compression."),
+            ("UncompressedCacheCells", unpacked_chunks as u64, "Column chunks kept so."),
             ("PartsActive", tables.parts, "Parts that are read."),
             ("PartsOutdated", tables.removed, "Parts that were merged away and are not deleted yet."),
             ("AttachedTable", tables.count, "Tables."),
@@ -32,7 +36,10 @@ pub(super) const METRICS: SystemTable = SystemTable {
 pub(super) const EVENTS: SystemTable = SystemTable {
     columns: &[("event", "String"), ("value", "UInt64"), ("description", "String")],
     fill: |context, rows| {
-        for (event, value) in context.database.processes.totals.all() {
+        let (hits, misses) =
+            context.database.store.unpacked().map_or((0, 0), |pages| pages.hits_and_misses());
+        let unpacked = [("UncompressedCacheHits", hits), ("UncompressedCacheMisses", misses)];
+        for (event, value) in context.database.processes.totals.all().into_iter().chain(unpacked) {
             if value > 0 {
                 rows.push([event.into(), value.into(), described(event).into()])?;
             }
@@ -54,6 +61,8 @@ fn described(event: &str) -> &'static str {
         "SelectedBytes" => "Bytes read.",
         "InsertedRows" => "Rows inserted.",
         "InsertedBytes" => "Bytes of inserted rows.",
+        "UncompressedCacheHits" => "Reads of column chunks that were kept without their compression.",
+        "UncompressedCacheMisses" => "Reads of column chunks that had to be decompressed for it.",
         _ => "",
     }
 }

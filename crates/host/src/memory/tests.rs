@@ -48,6 +48,47 @@ fn overflow_is_a_refusal() {
     assert!(budget.try_grant("b", 1).is_err());
 }
 
+/// A cache of ten-byte entries.
+#[derive(Debug)]
+struct Cache(std::sync::Mutex<Vec<MemoryGrant>>);
+
+impl Spare for Cache {
+    fn bytes(&self) -> u64 {
+        self.0.lock().unwrap().iter().map(MemoryGrant::bytes).sum()
+    }
+
+    fn give_way(&self, bytes: u64) {
+        let mut held = self.0.lock().unwrap();
+        let keep = held.len().saturating_sub(usize::try_from(bytes.div_ceil(10)).unwrap());
+        held.truncate(keep);
+    }
+}
+
+#[test]
+fn who_holds_spare_memory_gives_way_by_as_much_as_is_missing() {
+    let server = MemoryBudget::new(100);
+    let cache = Arc::new(Cache(std::sync::Mutex::default()));
+    let holder: Arc<dyn Spare> = Arc::<Cache>::clone(&cache);
+    server.set_spare(Arc::downgrade(&holder));
+    for _ in 0..6 {
+        cache.0.lock().unwrap().push(server.try_grant_unused("cache", 10).expect("fits"));
+    }
+    let query = server.child(90);
+    assert_eq!((server.used(), query.available()), (60, 90), "what can give way is available");
+    let held = query.try_grant("sort", 55).expect("two entries give way");
+    assert_eq!((server.used(), cache.bytes()), (95, 40));
+    assert!(server.try_grant_unused("cache", 10).is_err(), "nobody gives way for a cache");
+    assert_eq!(cache.bytes(), 40);
+    let refused = query.try_grant("sort", 40).expect_err("the query has 35 left");
+    assert_eq!((refused.scope, cache.bytes()), ("query", 40), "the cache could not help");
+    let refused = server.try_grant("merge", 46).expect_err("more than everything");
+    assert_eq!((refused.scope, refused.used), ("total", 55), "what gave way is gone");
+    drop((held, holder));
+    drop(cache);
+    assert_eq!(server.used(), 0);
+    assert!(server.try_grant("merge", 100).is_ok());
+}
+
 #[test]
 fn threads_never_exceed_the_limit_and_return_everything() {
     let server = MemoryBudget::new(1000);

@@ -210,6 +210,10 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         SystemCommand::StartMerges(optional_table(head)?)
     } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
         SystemCommand::DropSchemaCache(if head.word("FOR") { Some(cached_storage(head)?) } else { None })
+    } else if head.words(&["DROP", "UNCOMPRESSED", "CACHE"])
+        || head.words(&["CLEAR", "UNCOMPRESSED", "CACHE"])
+    {
+        SystemCommand::DropUncompressedCache
     } else if head.words(&["FLUSH", "LOGS"]) {
         SystemCommand::FlushLogs
     } else {

@@ -282,6 +282,8 @@ fn the_statements_of_the_s3_guide_are_understood() {
         "SELECT * FROM s3('https://b/posts/*.parquet') FORMAT Null",
         "SELECT count() FROM posts WHERE CreationDate > now() - INTERVAL 1 YEAR AND PostTypeId = 'Question'",
         "SYSTEM STOP MERGES posts",
+        "SYSTEM DROP UNCOMPRESSED CACHE",
+        "SYSTEM CLEAR UNCOMPRESSED CACHE",
         "OPTIMIZE TABLE posts PARTITION 2020 FINAL",
         "EXPLAIN PLAN header = 1 SELECT 1",
         "EXPLAIN LOAD INSERT INTO posts SELECT * FROM s3('u')",

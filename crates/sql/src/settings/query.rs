@@ -64,7 +64,7 @@ optimize_aggregation_in_order   Bool, "0", NoEffect, "Whether GROUP BY uses the 
 force_primary_key               Bool, "0", NoEffect, "Whether a query that can not use the key fails.";
 use_skip_indexes                Bool, "1", NoEffect, "Whether skip indexes are used.";
 use_query_cache                 Bool, "0", NoEffect, "Whether results are cached.";
-use_uncompressed_cache          Bool, "0", NoEffect, "Whether decompressed blocks are cached.";
+use_uncompressed_cache          Bool, "1", Obeyed, "Whether column chunks that are read again are kept without their compression.";
 load_balancing                  Text, "random", NoEffect, "Which replica is asked.";
 max_parallel_replicas           UInt64, "1000", NoEffect, "Replicas that read one table.";
 allow_experimental_analyzer     Bool, "1", NoEffect, "ClickHouse's newer analyzer; its rules are always followed.";
