@@ -30,6 +30,7 @@ mod bags;
 mod widened;
 mod branches;
 mod aggregated;
+mod taken_apart;
 mod rules;
 mod documentation;
 

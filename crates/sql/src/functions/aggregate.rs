@@ -54,7 +54,8 @@ pub(super) fn all() -> Vec<Arc<AggregateUDF>> {
     all
 }
 
-fn named(name: &str) -> Result<Arc<AggregateUDF>> {
+/// An aggregate function of ours.
+pub(super) fn named(name: &str) -> Result<Arc<AggregateUDF>> {
     match BY_NAME.get(name) {
         Some(udaf) => Ok(Arc::clone(udaf)),
         None => internal_err!("there is no aggregate function {name}"),

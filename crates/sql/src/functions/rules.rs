@@ -28,6 +28,7 @@ use super::lift::Lift;
 use super::scalar::call;
 use super::session::{query_rules, session_values};
 use super::short_circuit::{choice, guarded, is_choice};
+use super::taken_apart::TakenApart;
 use super::truth::TRUTH;
 use super::typing::{literal, literal_array, type_of, type_of_field};
 use super::{bags, comparison};
@@ -373,6 +374,7 @@ pub(super) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(Lift),
         Arc::new(ResolveGroupingFunction::new()),
         Arc::new(ClickHouseTypes),
+        Arc::new(TakenApart),
         Arc::new(TypeCoercion::new()),
     ]
 }

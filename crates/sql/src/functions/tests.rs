@@ -277,3 +277,29 @@ fn every_name_is_registered_once_and_documented() {
     }
     assert!(documented.iter().filter(|f| f.is_aggregate).all(|f| !f.description.is_empty()));
 }
+
+#[tokio::test]
+async fn sums_of_one_column_and_constants_need_one_sum_and_one_count() {
+    for (sums, expected) in [
+        (
+            "sum(u16 + 1), sum(u16 + 2), sum(7 + u16), sum(u16 - 3), sum(u16)",
+            "sum(CAST(t.u16 AS UInt64)), count(t.u16)",
+        ),
+        (
+            "sum(ni + 1), sum(ni + 2), sum(u8 + 1)",
+            "sum(CAST(t.ni AS Int64)), count(t.ni), sum(CAST(plus(t.u8, UInt8(1)) AS UInt64)) AS sum(plus(t.u8,Int64(1)))",
+        ),
+        (
+            "sum(f64 + 1), sum(f64 + 2)",
+            "sum(plus(t.f64, UInt8(1))) AS sum(plus(t.f64,Int64(1))), sum(plus(t.f64, UInt8(2))) AS sum(plus(t.f64,Int64(2)))",
+        ),
+        (
+            "sum(DISTINCT i32 + 2), sum(i32 + 3), max(u8)",
+            "sum(DISTINCT plus(t.i32, UInt8(2))) AS sum(DISTINCT plus(t.i32,Int64(2))), sum(plus(t.i32, UInt8(3))) AS sum(plus(t.i32,Int64(3))), max(t.u8)",
+        ),
+    ] {
+        let plan = optimized(&format!("SELECT {sums} FROM t")).await;
+        let aggregates = plan.lines().find_map(|line| line.split_once("aggr=[[")).unwrap().1;
+        assert_eq!(aggregates.trim_end_matches("]]"), expected, "{sums}: {plan}");
+    }
+}
