@@ -5,11 +5,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use chrono::DateTime;
 use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
@@ -17,8 +17,8 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
-use model::PartDescriptor;
 use model::table_def::column_id_of;
+use model::{PartDescriptor, Value};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 use parts::UnpackedPages;
@@ -55,15 +55,15 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         .with_metadata_size_hint(FOOTER_BYTES_HINT)
         .with_enable_page_index(true)
         .with_pushdown_filters(filters_first(&scan));
-    if let Some(predicate) = scan.predicate
-        && !may_meet_nan(&predicate, scan.parts, &scan.schema)
+    if let Some(predicate) = &scan.predicate
+        && !may_meet_nan(predicate, scan.parts, &scan.schema)
     {
-        source = source.with_predicate(predicate);
+        source = source.with_predicate(Arc::clone(predicate));
     }
     let partitions = state.config_options().execution.target_partitions;
     let config = FileScanConfigBuilder::new(url, Arc::new(source))
-        .with_file_groups(file_groups(scan.parts, &scan.schema, partitions))
-        .with_statistics(statistics(scan.parts, &scan.schema))
+        .with_file_groups(file_groups(&scan, partitions))
+        .with_statistics(statistics(scan.parts, &scan.schema, &exact_columns(&scan)))
         .with_projection_indices(scan.projection.cloned())?
         .with_limit(scan.limit)
         .build();
@@ -114,7 +114,8 @@ fn may_meet_nan(
 }
 
 /// Largest parts first, each to the group with the fewest bytes.
-fn file_groups(parts: &[Arc<PartDescriptor>], schema: &SchemaRef, groups: usize) -> Vec<FileGroup> {
+fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
+    let (parts, exact) = (scan.parts, exact_columns(scan));
     let mut order: Vec<&Arc<PartDescriptor>> = parts.iter().collect();
     order.sort_by_key(|part| std::cmp::Reverse(part.bytes));
     let count = groups.clamp(1, parts.len().max(1));
@@ -122,7 +123,7 @@ fn file_groups(parts: &[Arc<PartDescriptor>], schema: &SchemaRef, groups: usize)
     for part in order {
         if let Some(least) = filled.iter_mut().min_by_key(|(bytes, _)| *bytes) {
             least.0 += part.bytes;
-            least.1.push(part_file(part, schema));
+            least.1.push(part_file(part, &scan.schema, &exact));
         }
     }
     filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
@@ -133,7 +134,7 @@ pub(crate) fn part_path(part: &PartDescriptor) -> Path {
     Path::from(part.location.key.as_ref())
 }
 
-fn part_file(part: &PartDescriptor, schema: &SchemaRef) -> PartitionedFile {
+fn part_file(part: &Arc<PartDescriptor>, schema: &SchemaRef, exact: &[usize]) -> PartitionedFile {
     let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
     let meta = ObjectMeta {
         location: part_path(part),
@@ -142,17 +143,70 @@ fn part_file(part: &PartDescriptor, schema: &SchemaRef) -> PartitionedFile {
         e_tag: None,
         version: None,
     };
-    PartitionedFile::new_from_meta(meta)
-        .with_statistics(Arc::new(statistics(std::slice::from_ref(&Arc::new(part.clone())), schema)))
+    PartitionedFile::new_from_meta(meta).with_statistics(Arc::new(statistics(
+        std::slice::from_ref(part),
+        schema,
+        exact,
+    )))
 }
 
-/// Exact row counts let `count()` be answered without a read.
-fn statistics(parts: &[Arc<PartDescriptor>], schema: &SchemaRef) -> Statistics {
+/// The columns whose bounds are the least and the greatest value of the rows: numbers and times, not texts, whose bounds
+/// are cut. Only of those that are read is it certain that all parts have them in today's type.
+fn exact_columns(scan: &PartScan<'_>) -> Vec<usize> {
+    // With a filter or a limit there are other rows.
+    if scan.predicate.is_some() || scan.limit.is_some() {
+        return Vec::new();
+    }
+    let is_exact = |position: &usize| {
+        let data_type = scan.schema.fields().get(*position).map(|field| field.data_type());
+        data_type.is_some_and(|data_type| data_type.is_integer() || data_type.is_temporal())
+    };
+    scan.projection.iter().flat_map(|read| read.iter().copied()).filter(is_exact).collect()
+}
+
+/// Exact row counts let `count()` be answered without a read, exact bounds `min()` and `max()`.
+fn statistics(parts: &[Arc<PartDescriptor>], schema: &SchemaRef, exact: &[usize]) -> Statistics {
     let rows: u64 = parts.iter().map(|part| part.rows).sum();
     let bytes: u64 = parts.iter().map(|part| part.bytes_uncompressed).sum();
-    let exact = |number: u64| usize::try_from(number).map_or(Precision::Absent, Precision::Exact);
     let mut statistics = Statistics::new_unknown(schema);
-    statistics.num_rows = exact(rows);
-    statistics.total_byte_size = exact(bytes).to_inexact();
+    statistics.num_rows = exactly(rows);
+    statistics.total_byte_size = exactly(bytes).to_inexact();
+    for position in exact {
+        if let (Some(field), Some(column)) =
+            (schema.fields().get(*position), statistics.column_statistics.get_mut(*position))
+        {
+            *column = column_statistics(parts, field).unwrap_or_default();
+        }
+    }
     statistics
+}
+
+fn exactly(number: u64) -> Precision<usize> {
+    usize::try_from(number).map_or(Precision::Absent, Precision::Exact)
+}
+
+/// `None` where some part does not say.
+fn column_statistics(parts: &[Arc<PartDescriptor>], field: &Field) -> Option<ColumnStatistics> {
+    let id = column_id_of(field)?;
+    let (mut min, mut max, mut nulls): (Option<&Value>, Option<&Value>, u64) = (None, None, 0);
+    for part in parts {
+        let bounds = part.bounds_of(id)?;
+        nulls += bounds.nulls?;
+        if bounds.nulls == Some(part.rows) {
+            continue;
+        }
+        let (least, greatest) = (bounds.min.as_ref()?, bounds.max.as_ref()?);
+        min = min.filter(|min| min.order(least).is_le()).or(Some(least));
+        max = max.filter(|max| max.order(greatest).is_ge()).or(Some(greatest));
+    }
+    let scalar = |value: Option<&Value>| -> Option<Precision<ScalarValue>> {
+        let array = value?.to_array(field.data_type()).ok()?;
+        ScalarValue::try_from_array(&array, 0).ok().map(Precision::Exact)
+    };
+    Some(ColumnStatistics {
+        null_count: exactly(nulls),
+        min_value: scalar(min)?,
+        max_value: scalar(max)?,
+        ..ColumnStatistics::default()
+    })
 }
