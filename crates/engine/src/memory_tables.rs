@@ -74,6 +74,7 @@ impl Gathered {
     }
 
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
+        let batch = parts::compact::compacted(&batch).map_err(|e| Error::internal(e.to_string()))?;
         grow(&mut self.grant, batch.get_array_memory_size() as u64)?;
         self.batches.push(batch);
         Ok(())

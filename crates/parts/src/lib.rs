@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod array_size;
+pub mod compact;
 pub mod evolve;
 pub mod sorted;
 pub mod unpacked;
