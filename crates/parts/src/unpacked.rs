@@ -31,14 +31,18 @@ use layout::ChunkLayout;
 use residency::{ChunkId, Residency, Tick};
 
 /// One chunk may take one in so many of the memory for all.
-const CHUNK_SHARE: u64 = 4;
+const CHUNK_SHARE: u64 = 8;
+/// Chunks that are being unpacked may take one in so many of it beside what is kept: nobody counts them otherwise.
+const FILLING_SHARE: u64 = 4;
 
 /// The kept chunks of all parts.
 #[derive(Debug)]
 pub struct UnpackedPages {
     memory: MemoryBudget,
-    chunk_bytes_max: u64,
+    bytes_max: u64,
     kept: Mutex<Kept>,
+    /// Bytes of whole chunks that readers unpack at this moment.
+    filling: Arc<AtomicU64>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -79,8 +83,9 @@ impl UnpackedPages {
         };
         let pages = Arc::new(UnpackedPages {
             memory,
-            chunk_bytes_max: bytes_max / CHUNK_SHARE,
+            bytes_max,
             kept: Mutex::new(kept),
+            filling: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         });
@@ -141,12 +146,13 @@ impl UnpackedPages {
         part.view(footer, wanted, |candidates| {
             let kept = self.kept.lock();
             let mut coming = 0;
+            let room = (self.bytes_max / FILLING_SHARE).saturating_sub(self.filling.load(Ordering::Relaxed));
             let is_chosen = |(id, bytes, last_read): &(ChunkId, u64, Tick)| {
                 if kept.residency.contains(*id) {
                     return true;
                 }
-                let fits =
-                    *bytes <= self.chunk_bytes_max && kept.residency.has_room(coming + bytes, *last_read);
+                let is_small = *bytes <= (self.bytes_max / CHUNK_SHARE).min(room);
+                let fits = is_small && kept.residency.has_room(coming + bytes, *last_read);
                 if fits {
                     coming += bytes;
                 }
@@ -180,7 +186,7 @@ impl UnpackedPages {
                 return Ok(Wanted::Here { bytes, stored: layout.stored_bytes(&inside) });
             }
             let is_most = asked.get(&chunk).is_some_and(|asked| asked * 2 >= layout.bytes());
-            Ok(Wanted::Missing(Fill::new(chunk, layout, inside, is_most)))
+            Ok(Wanted::Missing(Fill::new(chunk, layout, inside, is_most.then(|| Arc::clone(&self.filling)))))
         };
         ranges.iter().map(answer).collect()
     }

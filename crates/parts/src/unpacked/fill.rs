@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::parquet::errors::ParquetError;
 use bytes::Bytes;
@@ -28,6 +29,16 @@ pub struct Fill {
     next: usize,
     unpacker: Option<Unpacker>,
     out: Vec<u8>,
+    /// Where the bytes of a whole chunk are counted while it is unpacked.
+    filling: Option<Arc<AtomicU64>>,
+}
+
+impl Drop for Fill {
+    fn drop(&mut self) {
+        if let Some(filling) = self.filling.take().filter(|_| self.unpacker.is_some()) {
+            filling.fetch_sub(self.layout.bytes(), Ordering::Relaxed);
+        }
+    }
 }
 
 impl std::fmt::Debug for Fill {
@@ -37,10 +48,15 @@ impl std::fmt::Debug for Fill {
 }
 
 impl Fill {
-    /// Of the whole chunk, or of the pages that hold some of `asked`.
-    pub(super) fn new(chunk: u32, layout: Arc<ChunkLayout>, asked: Range<u64>, is_whole: bool) -> Fill {
-        let pages = if is_whole { 0..layout.pages.len() } else { layout.pages_of(&asked) };
-        Fill { chunk, asked, next: pages.start, pages, unpacker: None, out: Vec::new(), layout }
+    /// Of the whole chunk, counted in `filling`, or of the pages that hold some of `asked`.
+    pub(super) fn new(
+        chunk: u32,
+        layout: Arc<ChunkLayout>,
+        asked: Range<u64>,
+        filling: Option<Arc<AtomicU64>>,
+    ) -> Fill {
+        let pages = if filling.is_some() { 0..layout.pages.len() } else { layout.pages_of(&asked) };
+        Fill { chunk, asked, next: pages.start, pages, unpacker: None, out: Vec::new(), filling, layout }
     }
 
     /// The chunk's number.
@@ -75,7 +91,13 @@ impl Fill {
         }
         let unpacker = match &mut self.unpacker {
             Some(unpacker) => unpacker,
-            none => none.insert(Unpacker::new(&layout)?),
+            none => {
+                let unpacker = Unpacker::new(&layout)?;
+                if let Some(filling) = &self.filling {
+                    filling.fetch_add(layout.bytes(), Ordering::Relaxed);
+                }
+                none.insert(unpacker)
+            }
         };
         let mut left = run;
         while let Some(page) = layout.pages.get(self.next).filter(|_| !left.is_empty()) {
@@ -92,7 +114,7 @@ impl Fill {
     }
 
     /// What was asked for, and the chunk if it was unpacked as a whole.
-    pub(super) fn end(self) -> Result<(Bytes, Option<Bytes>), ParquetError> {
+    pub(super) fn end(mut self) -> Result<(Bytes, Option<Bytes>), ParquetError> {
         let missing = || ParquetError::General(format!("{:?} is not in chunk {}", self.asked, self.chunk));
         if self.next < self.pages.end {
             return Err(missing());
@@ -101,7 +123,7 @@ impl Fill {
         let inside = self.asked.start.checked_sub(first).zip(self.asked.end.checked_sub(first));
         let (begin, end) = inside.ok_or_else(missing)?;
         let is_whole = self.pages == (0..self.layout.pages.len());
-        let bytes = Bytes::from(self.out);
+        let bytes = Bytes::from(std::mem::take(&mut self.out));
         let asked = slice(&bytes, &(begin..end));
         let asked = asked
             .ok_or_else(|| ParquetError::General("a page was asked for that is not there".to_owned()))?;
