@@ -111,49 +111,62 @@ impl Pages {
         ranges: Vec<Range<u64>>,
     ) -> ParquetResult<Vec<Bytes>> {
         let wanted = self.cache.wanted(&self.part, &ranges)?;
-        let of_file = ranges.iter().zip(&wanted).filter(|(_, wanted)| matches!(wanted, Wanted::Stored));
-        let of_file: Vec<Range<u64>> = of_file.map(|(range, _)| range.clone()).collect();
-        let mut stored = Vec::new();
-        if !of_file.is_empty() {
-            stored = file.get_byte_ranges(of_file.clone()).await?;
-            for (range, bytes) in of_file.iter().zip(&stored) {
-                self.cache.note_stored(&self.part, range, bytes);
-            }
+        // One request for all that is certain to be read.
+        let mut begun = HashSet::new();
+        let first_runs = wanted.iter().zip(&ranges).filter_map(|(wanted, range)| match wanted {
+            Wanted::Stored => Some(range.clone()),
+            Wanted::Missing(fill) if begun.insert(fill.chunk()) || !fill.is_whole() => fill.next_run(),
+            Wanted::Missing(_) | Wanted::Here { .. } => None,
+        });
+        let first_runs: Vec<Range<u64>> = first_runs.collect();
+        let mut runs = match first_runs.is_empty() {
+            true => Vec::new(),
+            false => file.get_byte_ranges(first_runs).await?,
         }
-        let mut stored = stored.into_iter();
+        .into_iter();
+        let missing = || ParquetError::EOF("a range is missing".to_owned());
         let mut wholes: HashMap<u32, Bytes> = HashMap::new();
         let mut answers = Vec::with_capacity(ranges.len());
-        for wanted in wanted {
+        for (wanted, range) in wanted.into_iter().zip(&ranges) {
             answers.push(match wanted {
                 Wanted::Stored => {
-                    stored.next().ok_or_else(|| ParquetError::EOF("a range is missing".to_owned()))?
+                    let bytes = runs.next().ok_or_else(missing)?;
+                    self.cache.note_stored(&self.part, range, &bytes);
+                    bytes
                 }
                 Wanted::Here { bytes, stored } => {
                     self.bytes_scanned.add(stored);
                     bytes
                 }
-                Wanted::Missing(fill) => self.fill(file, fill, &mut wholes).await?,
+                Wanted::Missing(fill) => {
+                    match wholes.get(&fill.chunk()).and_then(|whole| fill.asked_of(whole)) {
+                        Some(bytes) => bytes,
+                        None => {
+                            let (chunk, first) = (fill.chunk(), runs.next().ok_or_else(missing)?);
+                            let (asked, whole) = self.fill(file, fill, first).await?;
+                            wholes.extend(whole.map(|whole| (chunk, whole)));
+                            asked
+                        }
+                    }
+                }
             });
         }
         Ok(answers)
     }
 
+    /// What was asked for, and the chunk if it was unpacked as a whole.
     async fn fill(
         &self,
         file: &mut (dyn AsyncFileReader + Send),
         mut fill: Fill,
-        wholes: &mut HashMap<u32, Bytes>,
-    ) -> ParquetResult<Bytes> {
-        if let Some(bytes) = wholes.get(&fill.chunk()).and_then(|whole| fill.asked_of(whole)) {
-            return Ok(bytes);
-        }
+        first: Bytes,
+    ) -> ParquetResult<(Bytes, Option<Bytes>)> {
+        fill.take(&first)?;
+        drop(first);
         while let Some(run) = fill.next_run() {
             let bytes = file.get_bytes(run).await?;
             fill.take(&bytes)?;
         }
-        let chunk = fill.chunk();
-        let (asked, whole) = self.cache.keep(&self.part, fill)?;
-        wholes.extend(whole.map(|whole| (chunk, whole)));
-        Ok(asked)
+        self.cache.keep(&self.part, fill)
     }
 }

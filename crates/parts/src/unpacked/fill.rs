@@ -64,6 +64,11 @@ impl Fill {
         self.chunk
     }
 
+    /// Whether all of the chunk is unpacked.
+    pub fn is_whole(&self) -> bool {
+        self.pages == (0..self.layout.pages.len())
+    }
+
     /// What was asked for, out of the unpacked chunk.
     pub fn asked_of(&self, whole: &Bytes) -> Option<Bytes> {
         slice(whole, &self.asked)
@@ -122,7 +127,7 @@ impl Fill {
         let first = self.layout.pages.get(self.pages.start).map_or(0, |page| page.unpacked.start);
         let inside = self.asked.start.checked_sub(first).zip(self.asked.end.checked_sub(first));
         let (begin, end) = inside.ok_or_else(missing)?;
-        let is_whole = self.pages == (0..self.layout.pages.len());
+        let is_whole = self.is_whole();
         let bytes = Bytes::from(std::mem::take(&mut self.out));
         let asked = slice(&bytes, &(begin..end));
         let asked = asked
