@@ -2,7 +2,7 @@
 //!
 //! Invariant: lengths are bytes unless the function is named UTF8.
 
-use arrow::array::{ArrayRef, AsArray};
+use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::UInt64Type;
 use model::{ColumnType, raw_text};
 
@@ -12,6 +12,11 @@ use crate::error::FunctionError;
 use crate::number::wrap;
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
+
+/// Bytes of a text that stands in its view instead of a buffer.
+const INLINE_BYTES_MAX: u32 = 12;
+/// Bytes that are looked through even for a single text.
+const HELD_BYTES_MAX: usize = 4096;
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
@@ -56,13 +61,23 @@ fn lengths(call: &Call<'_>) -> Result<Box<dyn Fn(usize) -> usize>, FunctionError
         }
         _ => {
             let array = arg.array.as_string_view().clone();
+            let is_plain = holds_only_text(&array);
             // The length is in the low half of a view; a byte that is no UTF-8 is carried in four.
-            Box::new(move |row| match usize::try_from(array.views()[at(row)] & 0xFFFF_FFFF).unwrap_or(0) {
+            Box::new(move |row| match u32::try_from(array.views()[at(row)] & 0xFFFF_FFFF).unwrap_or(0) {
                 0 => 0,
+                length if is_plain && length > INLINE_BYTES_MAX => length as usize,
                 _ => raw_text::bytes(array.value(at(row))).len(),
             })
         }
     })
+}
+
+/// Whether nothing that the texts look into carries bytes that are no UTF-8. One look at a page is faster than one at each
+/// of its texts, unless few texts look into much.
+fn holds_only_text(array: &StringViewArray) -> bool {
+    let held: usize = array.data_buffers().iter().map(|buffer| buffer.len()).sum();
+    held <= HELD_BYTES_MAX + 2 * array.total_buffer_bytes_used()
+        && !array.data_buffers().iter().any(|buffer| raw_text::may_carry_any(buffer))
 }
 
 fn emptiness(call: &Call<'_>, wants_empty: bool) -> Result<ArrayRef, FunctionError> {
