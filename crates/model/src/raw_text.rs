@@ -11,11 +11,6 @@ const BASE: u32 = 0x10_FE00;
 /// First byte of every character of that plane in UTF-8; ordinary text has none.
 const LEAD: u8 = 0xF4;
 
-/// Whether there may be such characters. Asked of almost every text, so it is told as fast as a byte is found.
-fn has_lead(bytes: &[u8]) -> bool {
-    memchr::memchr(LEAD, bytes).is_some()
-}
-
 fn carried(c: char) -> Option<u8> {
     u32::from(c).checked_sub(BASE).and_then(|byte| u8::try_from(byte).ok()).filter(|byte| *byte >= 0x80)
 }
@@ -27,7 +22,7 @@ fn push_raw(bytes: &[u8], out: &mut String) {
 /// Appends bytes as text.
 pub fn push(bytes: &[u8], out: &mut String) {
     for chunk in bytes.utf8_chunks() {
-        if has_lead(chunk.valid().as_bytes()) {
+        if may_carry_any(chunk.valid().as_bytes()) {
             // Text that has one of these characters itself keeps it byte by byte.
             for c in chunk.valid().chars() {
                 match carried(c) {
@@ -59,7 +54,7 @@ pub fn text(bytes: &[u8]) -> String {
 pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         // Almost all text is ASCII, which is told faster than a single byte is found.
-        Ok(text) if bytes.is_ascii() || !has_lead(bytes) => Cow::Borrowed(text),
+        Ok(text) if bytes.is_ascii() || !may_carry_any(bytes) => Cow::Borrowed(text),
         _ => Cow::Owned(text(bytes)),
     }
 }
@@ -72,7 +67,7 @@ pub fn plain_start(bytes: &[u8]) -> &str {
             bytes.get(..error.valid_up_to()).and_then(|start| std::str::from_utf8(start).ok()).unwrap_or("")
         }
     };
-    if text.is_ascii() || !has_lead(text.as_bytes()) {
+    if text.is_ascii() || !may_carry_any(text.as_bytes()) {
         return text;
     }
     let lead = text.bytes().position(|byte| byte == LEAD);
@@ -81,17 +76,18 @@ pub fn plain_start(bytes: &[u8]) -> &str {
 
 /// Whether some of the text may stand for bytes that are no UTF-8: then it does not compare with others as its bytes do.
 pub fn may_carry(text: &str) -> bool {
-    has_lead(text.as_bytes())
+    may_carry_any(text.as_bytes())
 }
 
-/// [`may_carry`] of a buffer that texts look into.
+/// [`may_carry`] of text in UTF-8, or of a buffer of texts. Asked of almost every text, so it is told as fast as a byte
+/// is found.
 pub fn may_carry_any(bytes: &[u8]) -> bool {
-    has_lead(bytes)
+    memchr::memchr(LEAD, bytes).is_some()
 }
 
 /// The bytes that text carries.
 pub fn bytes(text: &str) -> Cow<'_, [u8]> {
-    if !has_lead(text.as_bytes()) {
+    if !may_carry_any(text.as_bytes()) {
         return Cow::Borrowed(text.as_bytes());
     }
     let mut out = Vec::with_capacity(text.len());

@@ -265,6 +265,17 @@ fn a_damaged_page_is_an_error_that_says_where() {
     let mut damaged = part.bytes.to_vec();
     damaged[body.0 as usize + 20..body.0 as usize + 400].fill(0);
     part.bytes = Bytes::from(damaged);
+    // A stored size that leaves no room for the header: the third field of the first page's header.
+    let mut cut = part.bytes.to_vec();
+    let header = body.0 as usize;
+    let third = header + 1 + cut[header + 1..].iter().position(|byte| *byte & 0x80 == 0).unwrap() + 1;
+    let third = third + 1 + cut[third + 1..].iter().position(|byte| *byte & 0x80 == 0).unwrap() + 1;
+    let last = third + 1 + cut[third + 1..].iter().position(|byte| *byte & 0x80 == 0).unwrap();
+    cut[third + 1..last].fill(0xfe);
+    cut[last] = 0x3e;
+    let whole = std::mem::replace(&mut part.bytes, Bytes::from(cut));
+    assert!(Reader::of(&part, &cache).read(&[first_unpacked(&view)]).is_err());
+    part.bytes = whole;
     let error = Reader::of(&part, &cache).read(&[first_unpacked(&view)]).unwrap_err().to_string();
     assert!(error.contains(&format!("at {} is damaged", body.0)), "{error}");
     assert_eq!(cache.size(), (0, 0));

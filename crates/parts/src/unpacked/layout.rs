@@ -156,7 +156,7 @@ pub(super) fn stored_pages(
 /// the page from its beginning, `stored` what it takes in the file.
 pub(super) fn unpacked_size(page: &[u8], stored: u64) -> Option<u32> {
     let header = PageHeader::parse(&page[..page.len().min(HEADER_BYTES)])?;
-    let header_bytes = usize::try_from(stored.checked_sub(u64::from(header.packed))?).ok()?;
+    let header_bytes = header.header_bytes(usize::try_from(stored).ok()?)?;
     let unpacked = header.unpacked_header_bytes(header_bytes) as u64 + u64::from(header.unpacked);
     u32::try_from(unpacked).ok().filter(|size| i32::try_from(*size).is_ok())
 }

@@ -38,7 +38,14 @@ impl PageHeader {
         })
     }
 
-    /// Bytes of [`PageHeader::for_unpacked`] for a header of `header` bytes.
+    /// Bytes of the header of a page that takes `stored` bytes; `None` if they are too few for it and its content.
+    pub(super) fn header_bytes(&self, stored: usize) -> Option<usize> {
+        let header = stored.checked_sub(usize::try_from(self.packed).ok()?)?;
+        // A damaged size may end the header within the fields that were just read.
+        (header >= self.packed_field.1).then_some(header)
+    }
+
+    /// Bytes of [`PageHeader::for_unpacked`] for a header of [`PageHeader::header_bytes`].
     pub(super) fn unpacked_header_bytes(&self, header: usize) -> usize {
         let (begin, end) = self.packed_field;
         header - (end - begin) + 1 + varint(zigzag(self.unpacked)).1
@@ -120,6 +127,16 @@ mod tests {
             parsed.for_unpacked(&bytes, &mut rewritten);
             assert_eq!(rewritten, header(0, unpacked, unpacked));
             assert_eq!(parsed.unpacked_header_bytes(bytes.len()), rewritten.len());
+        }
+    }
+
+    #[test]
+    fn a_size_that_leaves_no_room_for_the_header_is_found() {
+        let bytes = header(0, 500, 100);
+        let parsed = PageHeader::parse(&bytes).unwrap();
+        assert_eq!(parsed.header_bytes(bytes.len() + 100), Some(bytes.len()));
+        for stored in [0, 99, 100, 103] {
+            assert_eq!(parsed.header_bytes(stored), None, "{stored}");
         }
     }
 

@@ -130,12 +130,8 @@ impl PartPages {
         let Some((_, number)) = known.places.range(..=range.start).next_back() else { return };
         let number = *number;
         let Some(footer) = known.footer.upgrade() else { return };
-        let chunk = match known.chunks.entry(number) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(Chunk { last_read: 0, pages: Pages::of(&footer, number) })
-            }
-        };
+        let fresh = || Chunk { last_read: 0, pages: Pages::of(&footer, number) };
+        let chunk = known.chunks.entry(number).or_insert_with(fresh);
         if chunk.pages.note_stored(number, &footer, range, bytes) {
             chunk.last_read = now();
         }

@@ -37,7 +37,7 @@ impl Unpacker {
             ParquetError::General(format!("the page of {bytes} bytes at {at} is damaged: {what}"))
         };
         let header = PageHeader::parse(stored).ok_or_else(|| damaged("no header"))?;
-        let header_bytes = stored.len().checked_sub(header.packed as usize);
+        let header_bytes = header.header_bytes(stored.len());
         let header_bytes = header_bytes.ok_or_else(|| damaged("its content is cut"))?;
         let (head, content) = stored.split_at(header_bytes);
         self.header.clear();
