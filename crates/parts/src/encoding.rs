@@ -11,6 +11,8 @@ use arrow::compute::take;
 use arrow::datatypes::DataType;
 use arrow::row::{RowConverter, SortField};
 
+use crate::packer::{Effort, Packer};
+
 /// What a part is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WritePurpose {
@@ -37,6 +39,8 @@ pub enum PageCodec {
     None,
     Lz4,
     Zstd(i32),
+    /// Zstandard, quicker than level 1 and larger; where the Parquet library writes the pages, level 1.
+    QuickZstd,
 }
 
 /// The choice for one leaf: a column, or a field of a nested one.
@@ -54,6 +58,15 @@ pub struct LeafSample {
     pub is_text: bool,
     /// Stored as a whole number of up to 64 bits: integers, dates, times, small decimals.
     pub is_integer: bool,
+    /// Of a page of it, where there is as much text.
+    pub packed: Option<PackedSizes>,
+}
+
+/// Bytes of one page of text, packed in two ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PackedSizes {
+    pub zstd: usize,
+    pub quick: usize,
 }
 
 /// The choices for all leaves, in the order Parquet lists them.
@@ -74,12 +87,36 @@ const DECIMAL_64_PRECISION_MAX: u8 = 18;
 /// Fewer rows tell nothing; they cost nothing either.
 const SAMPLE_ROWS_MIN: usize = 64;
 
+/// Bytes of text that are packed for a sample, a page of them.
+const PACKED_BYTES_MAX: usize = 512 * 1024;
+
+/// Less text tells little, and packing it takes no time.
+const PACKED_BYTES_MIN: usize = 64 * 1024;
+
+impl PackedSizes {
+    /// Until the next merge, text may be a third larger for being packed in two thirds of the time. Text that shrinks much
+    /// further with a longer look is mostly repetitions, and those zstd(1) packs fast.
+    fn favour_quick(self) -> bool {
+        self.quick * 3 <= self.zstd * 4
+    }
+
+    fn measure(leaf: &ArrayRef) -> Option<PackedSizes> {
+        let page = text_page(leaf);
+        if page.len() < PACKED_BYTES_MIN {
+            return None;
+        }
+        // A library that packs nothing says nothing about sizes either; writing will say what is wrong.
+        let packed = |effort| Packer::new(effort).ok()?.pack(&page, &mut Vec::new()).ok();
+        Some(PackedSizes { zstd: packed(Effort::Level(1))?, quick: packed(Effort::Quick)? })
+    }
+}
+
 impl ColumnEncodings {
     /// Decides from up to [`SAMPLE_ROWS_MAX`] rows spread over `rows`.
     pub fn choose(rows: &RecordBatch, purpose: WritePurpose) -> ColumnEncodings {
         let sampled = spread(rows);
         let leaves = sampled.columns().iter().flat_map(leaf_arrays);
-        ColumnEncodings { leaves: leaves.map(|leaf| choose_leaf(look_at(&leaf), purpose)).collect() }
+        ColumnEncodings { leaves: leaves.map(|leaf| choose_leaf(look_at(&leaf, purpose), purpose)).collect() }
     }
 
     pub fn leaf(&self, index: usize) -> Option<LeafEncoding> {
@@ -115,6 +152,9 @@ pub fn choose_leaf(sample: LeafSample, purpose: WritePurpose) -> LeafEncoding {
         _ if repeats => leaf(ValueEncoding::Dictionary, zstd),
         // One level up packs text an eighth smaller at nearly the same price; two levels up cost half as much again.
         LeafSample { is_text: true, .. } if for_size => leaf(ValueEncoding::Plain, PageCodec::Zstd(2)),
+        LeafSample { is_text: true, packed: Some(sizes), .. } if sizes.favour_quick() => {
+            leaf(ValueEncoding::Plain, PageCodec::QuickZstd)
+        }
         LeafSample { is_text: true, .. } => leaf(ValueEncoding::Plain, zstd),
         // As small as zstd makes it, as quick as plain values, and nothing to decompress for a reader.
         LeafSample { is_integer: true, .. } => leaf(ValueEncoding::Delta, PageCodec::None),
@@ -147,13 +187,34 @@ fn leaf_arrays(array: &ArrayRef) -> Vec<ArrayRef> {
     }
 }
 
-fn look_at(leaf: &ArrayRef) -> LeafSample {
+/// As much of a text as a page holds, in a page's plain encoding; empty for what is no text.
+fn text_page(leaf: &ArrayRef) -> Vec<u8> {
+    let mut page = Vec::new();
+    let mut push = |text: &[u8]| {
+        let fits = page.len() + text.len() <= PACKED_BYTES_MAX;
+        if fits {
+            page.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+            page.extend_from_slice(text);
+        }
+        fits
+    };
+    if let Some(texts) = leaf.as_string_view_opt() {
+        texts.iter().flatten().all(|text| push(text.as_bytes()));
+    } else if let Some(bytes) = leaf.as_binary_view_opt() {
+        bytes.iter().flatten().all(&mut push);
+    }
+    page
+}
+
+fn look_at(leaf: &ArrayRef, purpose: WritePurpose) -> LeafSample {
     let leaf = leaf.slice(0, leaf.len().min(SAMPLE_ROWS_MAX));
     let data_type = leaf.data_type();
     let is_integer = data_type.is_integer()
         || matches!(data_type, DataType::Date32 | DataType::Timestamp(..))
         || matches!(data_type, DataType::Decimal128(precision, _) if *precision <= DECIMAL_64_PRECISION_MAX);
+    let for_size = purpose == WritePurpose::Merge;
     LeafSample {
+        packed: if for_size { None } else { PackedSizes::measure(&leaf) },
         rows: leaf.len() - leaf.null_count(),
         distinct: count_distinct(&leaf),
         is_text: matches!(data_type, DataType::Utf8View | DataType::BinaryView | DataType::Utf8),
@@ -179,7 +240,13 @@ mod tests {
     use super::*;
 
     fn check(rows: usize, distinct: usize, kind: &str, purpose: WritePurpose, expected: &str) {
-        let sample = LeafSample { rows, distinct, is_text: kind == "text", is_integer: kind == "integer" };
+        let (kind, packed) = match kind {
+            "text, quick 1.3 times as large" => ("text", Some(PackedSizes { zstd: 1000, quick: 1333 })),
+            "text, quick 1.4 times as large" => ("text", Some(PackedSizes { zstd: 1000, quick: 1334 })),
+            kind => (kind, None),
+        };
+        let (is_text, is_integer) = (kind == "text", kind == "integer");
+        let sample = LeafSample { rows, distinct, is_text, is_integer, packed };
         let chosen = choose_leaf(sample, purpose);
         assert_eq!(
             format!("{:?} {:?}", chosen.values, chosen.codec),
@@ -193,6 +260,9 @@ mod tests {
         use WritePurpose::{Flush, Insert, Merge};
         check(4096, 4096, "text", Insert, "Plain Zstd(1)");
         check(4096, 400, "text", Insert, "Dictionary Zstd(1)");
+        check(4096, 4096, "text, quick 1.3 times as large", Insert, "Plain QuickZstd");
+        check(4096, 4096, "text, quick 1.4 times as large", Flush, "Plain Zstd(1)");
+        check(4096, 400, "text, quick 1.3 times as large", Insert, "Dictionary Zstd(1)");
         check(4096, 4000, "integer", Insert, "Delta None");
         check(4096, 4000, "float", Flush, "Plain Lz4");
         check(4096, 12, "integer", Insert, "Dictionary Zstd(1)");

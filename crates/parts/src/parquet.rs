@@ -3,5 +3,8 @@
 //! Invariant: what differs between this format and another one is in this folder, `writer.rs` and `reader.rs`.
 
 pub(crate) mod file;
+mod packed_pages;
+pub(crate) mod page_header;
 pub(crate) mod properties;
 pub(crate) mod stats;
+pub(crate) mod text_chunk;

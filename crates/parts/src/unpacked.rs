@@ -8,7 +8,6 @@
 
 mod fill;
 mod layout;
-mod page_header;
 mod part_pages;
 mod residency;
 mod unpack;

@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowSchemaConverter;
-use ::parquet::arrow::arrow_writer::{
-    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions, compute_leaves,
-};
+use ::parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions};
 use ::parquet::file::metadata::SortingColumn;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::SchemaDescriptor;
@@ -27,9 +25,11 @@ use crate::array_size::array_bytes;
 use crate::encoding::{ColumnEncodings, WritePurpose};
 use crate::error::PartError;
 use crate::evolve::position_of;
+use crate::packer::Effort;
 use crate::parquet::file::ChecksummedFile;
 use crate::parquet::properties::{FileLayout, writer_properties};
 use crate::parquet::stats::column_bounds;
+use crate::row_group::OpenRowGroup;
 use crate::sorted::key_columns;
 use crate::store::PartStore;
 
@@ -112,16 +112,11 @@ impl Drop for UnsyncedPart {
 struct OpenFile {
     writer: SerializedFileWriter<ChecksummedFile>,
     factory: ArrowRowGroupWriterFactory,
+    /// Of each leaf: whether, and how, it is written as plain text.
+    texts: Vec<Option<Effort>>,
     path: PathBuf,
-    group: Option<OpenGroup>,
+    group: Option<OpenRowGroup>,
     groups_done: usize,
-}
-
-struct OpenGroup {
-    leaves: Vec<ArrowColumnWriter>,
-    /// Rows written so far, by column.
-    rows: Vec<u64>,
-    bytes: u64,
 }
 
 impl PartWriter {
@@ -165,7 +160,7 @@ impl PartWriter {
     /// Bytes of encoded and not yet written pages.
     pub fn memory_bytes(&self) -> u64 {
         let group = self.file.as_ref().and_then(|file| file.group.as_ref());
-        group.map_or(0, |group| group.leaves.iter().map(|leaf| leaf.memory_size() as u64).sum())
+        group.map_or(0, OpenRowGroup::memory_bytes)
     }
 
     /// Decides the encodings from these rows, unless they are decided.
@@ -197,7 +192,7 @@ impl PartWriter {
 
     fn group_is_full_with(&self, rows: u64, bytes: u64) -> bool {
         let Some(group) = self.file.as_ref().and_then(|file| file.group.as_ref()) else { return false };
-        let held = group.rows.first().copied().unwrap_or(0);
+        let held = group.rows();
         held > 0 && (held + rows > ROW_GROUP_ROWS_MAX || group.bytes + bytes > ROW_GROUP_BYTES_MAX)
     }
 
@@ -221,11 +216,7 @@ impl PartWriter {
         self.bytes_uncompressed += bytes;
         let leaves = self.first_leaf[position]..self.first_leaf[position + 1];
         let group = self.open_group()?;
-        let arrays = compute_leaves(&field, values).map_err(|e| PartError::write(id, e))?;
-        for (writer, array) in group.leaves[leaves].iter_mut().zip(&arrays) {
-            writer.write(array).map_err(|e| PartError::write(id, e))?;
-        }
-        group.rows[position] += values.len() as u64;
+        group.write(position, leaves, &field, values).map_err(|e| PartError::write(id, e))?;
         group.bytes += bytes;
         Ok(())
     }
@@ -238,16 +229,10 @@ impl PartWriter {
         let id = self.id;
         let Some(file) = self.file.as_mut() else { return Ok(()) };
         let Some(group) = file.group.take() else { return Ok(()) };
-        let rows = group.rows.first().copied().unwrap_or(0);
-        if group.rows.iter().any(|column_rows| *column_rows != rows) {
-            return Err(PartError::write(id, "columns of a row group have different lengths"));
-        }
         let path = file.path.as_path();
         let write = |e| PartError::encode(id, path, e);
         let mut target = file.writer.next_row_group().map_err(write)?;
-        for leaf in group.leaves {
-            leaf.close().and_then(|chunk| chunk.append_to_row_group(&mut target)).map_err(write)?;
-        }
+        let rows = group.append_to(&mut target).map_err(write)?;
         target.close().map_err(write)?;
         file.writer.inner_mut().start_sync();
         file.groups_done += 1;
@@ -312,13 +297,14 @@ impl PartWriter {
         }
     }
 
-    fn open_group(&mut self) -> Result<&mut OpenGroup, PartError> {
+    fn open_group(&mut self) -> Result<&mut OpenRowGroup, PartError> {
         let (id, columns) = (self.id, self.schema.fields().len());
         let file = self.open_file()?;
         if file.group.is_none() {
-            let leaves =
-                file.factory.create_column_writers(file.groups_done).map_err(|e| PartError::write(id, e))?;
-            file.group = Some(OpenGroup { leaves, rows: vec![0; columns], bytes: 0 });
+            let writers = file.factory.create_column_writers(file.groups_done);
+            let schema = file.writer.schema_descr();
+            let group = writers.and_then(|writers| OpenRowGroup::new(writers, schema, &file.texts, columns));
+            file.group = Some(group.map_err(|e| PartError::write(id, e))?);
         }
         file.group.as_mut().ok_or_else(|| PartError::write(id, "no row group is open"))
     }
@@ -343,6 +329,7 @@ impl PartWriter {
             sorting: self.sorting_columns(),
             key_values: self.key_values(),
         };
+        let texts = layout.text_leaves(&self.schema);
         let properties = writer_properties(layout).map_err(write)?;
         let (path, file) = self.store.create(self.spec.table.id, self.id)?;
         let options = ArrowWriterOptions::new().with_properties(properties);
@@ -350,7 +337,9 @@ impl PartWriter {
         let writer = ArrowWriter::try_new_with_options(target, Arc::clone(&self.schema), options)
             .and_then(ArrowWriter::into_serialized_writer);
         match writer {
-            Ok((writer, factory)) => Ok(OpenFile { writer, factory, path, group: None, groups_done: 0 }),
+            Ok((writer, factory)) => {
+                Ok(OpenFile { writer, factory, texts, path, group: None, groups_done: 0 })
+            }
             Err(error) => {
                 self.store.delete_path(&path)?;
                 Err(write(error))

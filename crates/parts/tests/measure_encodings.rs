@@ -36,12 +36,13 @@ fn batches(table: &model::TableDef) -> Vec<RecordBatch> {
 }
 
 fn variants() -> Vec<(&'static str, LeafEncoding)> {
-    use PageCodec::{Lz4, None, Zstd};
+    use PageCodec::{Lz4, None, QuickZstd, Zstd};
     use ValueEncoding::{Delta, Dictionary, Plain};
     let leaf = |values, codec| LeafEncoding { values, codec };
     vec![
         ("plain", leaf(Plain, None)),
         ("plain lz4", leaf(Plain, Lz4)),
+        ("plain quick zstd", leaf(Plain, QuickZstd)),
         ("plain zstd 1", leaf(Plain, Zstd(1))),
         ("plain zstd 3", leaf(Plain, Zstd(3))),
         ("dictionary", leaf(Dictionary, None)),

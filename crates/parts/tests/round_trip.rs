@@ -14,8 +14,10 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use model::{ColumnId, SortOrder, TableKeys, Value};
+use parquet::basic::Compression;
+use parts::encoding::{LeafEncoding, PageCodec, ValueEncoding};
 use parts::evolve::evolve;
-use parts::{PartError, PartSpec, PartStore, PartWriter, WritePurpose, open_part, verify};
+use parts::{ColumnEncodings, PartError, PartSpec, PartStore, PartWriter, WritePurpose, open_part, verify};
 use rows::{Column, column, host, keys, rows as make_rows, spec, table};
 
 fn store(dir: &tempfile::TempDir) -> PartStore {
@@ -58,6 +60,44 @@ fn rows_come_back_by_range_and_column() {
         assert_eq!((found.rows, found.bytes), (30_000, part.bytes));
         assert_eq!(found.bytes_uncompressed, part.bytes_uncompressed);
     }
+}
+
+#[test]
+fn quick_pages_are_pages_of_zstd() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let store = store(&dir);
+    let batch = make_rows(&table, 0, 30_000, true);
+    let quick = LeafEncoding { values: ValueEncoding::Plain, codec: PageCodec::QuickZstd };
+    let dictionary = LeafEncoding { values: ValueEncoding::Dictionary, ..quick };
+    let encodings = ColumnEncodings::uniform(quick, ALL.len()).with_leaf(7, dictionary);
+    let spec = PartSpec { encodings: Some(Arc::new(encodings)), ..spec(&table, WritePurpose::Insert) };
+    let mut writer = PartWriter::new(&store, spec).unwrap();
+    writer.write(&batch.slice(0, 10_000)).unwrap();
+    assert!(writer.memory_bytes() > 1_000_000, "packed pages are counted");
+    writer.end_row_group().unwrap();
+    writer.write(&batch.slice(10_000, 20_000)).unwrap();
+    let part = writer.finish().unwrap().into_descriptor();
+    let reader = open_part(&store, &part).unwrap();
+    let whole = read_all(reader.read(&ids(&ALL), None, 5000).unwrap());
+    assert_eq!(whole.columns(), batch.columns());
+    let read = read_all(reader.read_rows(&ids(&[5, 6, 8]), 12_345..29_999, 777).unwrap());
+    assert_eq!(read.columns(), batch.slice(12_345, 17_654).project(&[4, 5, 7]).unwrap().columns());
+    verify(&store, &part, &keys(&table).sort).unwrap();
+    for (group, pages) in reader.metadata().offset_index().unwrap().iter().enumerate() {
+        for (leaf, index) in pages.iter().enumerate() {
+            let chunk = reader.metadata().row_group(group).column(leaf);
+            assert!(matches!(chunk.compression(), Compression::ZSTD(_)), "{group} {leaf}");
+            let mut at = chunk.data_page_offset();
+            for page in index.page_locations() {
+                assert_eq!(page.offset, at, "{group} {leaf}");
+                at += i64::from(page.compressed_page_size);
+            }
+            let (start, length) = chunk.byte_range();
+            assert_eq!(u64::try_from(at).unwrap(), start + length, "{group} {leaf}");
+        }
+    }
+    let body = reader.metadata().row_group(1).column(5);
+    assert!(body.compressed_size() * 3 < body.uncompressed_size() * 2);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) struct Download {
     pub arrived: Mutex<Arrived>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Arrived {
     /// Of the listing; without one, of the first answer.
     pub etag: Option<String>,
@@ -40,14 +40,15 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    pub(crate) fn of_version(etag: Option<&str>) -> Mutex<Arrived> {
-        Mutex::new(Arrived { etag: etag.map(str::to_owned), ..Arrived::default() })
+    /// `room` is empty and takes the bytes; with too little room they move elsewhere.
+    pub(crate) fn of_version(etag: Option<&str>, room: BytesMut) -> Mutex<Arrived> {
+        Mutex::new(Arrived { etag: etag.map(str::to_owned), bytes: room, breaks: 0 })
     }
 }
 
 impl Download {
     /// Asks for what is missing.
-    pub(crate) async fn attempt(self: Arc<Self>) -> Result<Bytes, Failure> {
+    pub(crate) async fn attempt(self: Arc<Self>) -> Result<BytesMut, Failure> {
         let (missing, etag) = self.missing();
         let options = GetOptions {
             range: Some(GetRange::Bounded(missing.clone())),
@@ -151,11 +152,11 @@ impl Download {
         self.ours(error.with_hint(hint), Verdict::Never)
     }
 
-    fn whole(&self, object_bytes: u64) -> Result<Bytes, Failure> {
+    fn whole(&self, object_bytes: u64) -> Result<BytesMut, Failure> {
         let mut arrived = self.arrived.lock();
         let expected = self.expected();
         if arrived.bytes.len() == expected {
-            return Ok(std::mem::take(&mut arrived.bytes).freeze());
+            return Ok(std::mem::take(&mut arrived.bytes));
         }
         let got = arrived.bytes.len();
         drop(arrived);

@@ -46,14 +46,36 @@ impl FileReader {
         Ok(bytes)
     }
 
+    /// One of the pieces of a request, into its place.
+    async fn get_piece(&self, range: Range<u64>, room: BytesMut) -> Result<BytesMut> {
+        if self.file.unwrapped.is_some() {
+            let mut room = room;
+            room.extend_from_slice(&self.get(range).await?);
+            return Ok(room);
+        }
+        self.progress.add_request();
+        let bytes = self.store.get_into(&self.file.key, range, self.etag(), room).await?;
+        self.progress.add_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(bytes)
+    }
+
     /// Several ranges, in the order asked for.
     pub(crate) async fn get_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let requests = plan(ranges, self.settings.max_download_buffer_size);
+        let bytes_max = self.settings.max_download_buffer_size;
+        let gets = joined(ranges, bytes_max).into_iter().flat_map(|request| places(request, bytes_max));
+        let gets = gets.map(|(range, place)| async move {
+            let start = range.start;
+            Ok(match place {
+                Place::Alone => (start, Arrived::Whole(self.get(range).await?)),
+                Place::First(room) => (start, Arrived::First(self.get_piece(range, room).await?)),
+                Place::Next(room) => (start, Arrived::Next(self.get_piece(range, room).await?)),
+            })
+        });
         let in_flight = self.settings.max_download_threads;
-        let gets = requests.into_iter().map(|range| async move { Ok((range.start, self.get(range).await?)) });
-        let mut arrived: Vec<(u64, Bytes)> =
+        let mut arrived: Vec<(u64, Arrived)> =
             stream::iter(gets).buffer_unordered(in_flight).try_collect().await?;
         arrived.sort_unstable_by_key(|(start, _)| *start);
+        let arrived = assemble(arrived);
         Ok(ranges.iter().map(|range| slice(&arrived, range)).collect())
     }
 
@@ -86,9 +108,65 @@ impl FileReader {
     }
 }
 
-/// Requests that cover the ranges: near ones joined, joined ones cut into pieces of at most `bytes_max`. A cut falls
-/// on the border of a range where there is one, because a range that lies in one piece needs no copy.
+/// Where the bytes of a request go.
+enum Place {
+    Alone,
+    /// Pieces of one request are neighbours in memory too: so they are one when they have arrived, without a copy.
+    First(BytesMut),
+    Next(BytesMut),
+}
+
+enum Arrived {
+    Whole(Bytes),
+    First(BytesMut),
+    Next(BytesMut),
+}
+
+fn places(request: Range<u64>, bytes_max: u64) -> Vec<(Range<u64>, Place)> {
+    let pieces = pieces(request.clone(), bytes_max);
+    if pieces.len() == 1 {
+        return vec![(request, Place::Alone)];
+    }
+    let mut rest = BytesMut::with_capacity(as_usize(request.end - request.start));
+    let place = |(index, piece): (usize, Range<u64>)| {
+        // An allocation may be larger than it was asked to be; what is behind the last piece stays with it.
+        let behind = rest.split_off(as_usize(piece.end - piece.start).min(rest.capacity()));
+        let room = std::mem::replace(&mut rest, behind);
+        (piece, if index == 0 { Place::First(room) } else { Place::Next(room) })
+    };
+    pieces.into_iter().enumerate().map(place).collect()
+}
+
+/// What arrived, in order, with the pieces of each request put together.
+fn assemble(arrived: Vec<(u64, Arrived)>) -> Vec<(u64, Bytes)> {
+    let mut whole = Vec::new();
+    let mut pieces: Option<(u64, BytesMut)> = None;
+    for (start, arrived) in arrived {
+        match (arrived, &mut pieces) {
+            (Arrived::Next(bytes), Some((_, before))) => {
+                before.unsplit(bytes);
+                continue;
+            }
+            (arrived, ended) => {
+                whole.extend(ended.take().map(|(start, bytes)| (start, bytes.freeze())));
+                match arrived {
+                    Arrived::Whole(bytes) => whole.push((start, bytes)),
+                    Arrived::First(bytes) | Arrived::Next(bytes) => pieces = Some((start, bytes)),
+                }
+            }
+        }
+    }
+    whole.extend(pieces.map(|(start, bytes)| (start, bytes.freeze())));
+    whole
+}
+
+/// Requests that cover the ranges: near ones joined, joined ones cut into pieces of at most `bytes_max`.
 fn plan(ranges: &[Range<u64>], bytes_max: u64) -> Vec<Range<u64>> {
+    joined(ranges, bytes_max).into_iter().flat_map(|request| pieces(request, bytes_max)).collect()
+}
+
+/// Near ranges as one, up to `bytes_max`; a longer one stays alone, because a range that lies in one request needs no copy.
+fn joined(ranges: &[Range<u64>], bytes_max: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<&Range<u64>> = ranges.iter().filter(|range| !range.is_empty()).collect();
     sorted.sort_unstable_by_key(|range| (range.start, range.end));
     let mut requests: Vec<Range<u64>> = Vec::new();
@@ -104,7 +182,7 @@ fn plan(ranges: &[Range<u64>], bytes_max: u64) -> Vec<Range<u64>> {
             _ => requests.push(range.clone()),
         }
     }
-    requests.into_iter().flat_map(|request| pieces(request, bytes_max)).collect()
+    requests
 }
 
 /// Equal pieces, none above `bytes_max`; a request up to twice that stays whole.
@@ -175,19 +253,52 @@ mod tests {
     static CONTENT: std::sync::LazyLock<Vec<u8>> =
         std::sync::LazyLock::new(|| (0..=250).cycle().take(2_700_000).collect());
 
+    fn content(range: &Range<u64>) -> &'static [u8] {
+        &CONTENT[as_usize(range.start)..as_usize(range.end)]
+    }
+
+    fn arrive((range, place): (Range<u64>, Place)) -> (u64, Arrived) {
+        let fill = |mut room: BytesMut| {
+            room.extend_from_slice(content(&range));
+            room
+        };
+        let arrived = match place {
+            Place::Alone => Arrived::Whole(Bytes::copy_from_slice(content(&range))),
+            Place::First(room) => Arrived::First(fill(room)),
+            Place::Next(room) => Arrived::Next(fill(room)),
+        };
+        (range.start, arrived)
+    }
+
+    #[test]
+    fn pieces_of_a_request_are_put_together_without_a_copy() {
+        let arrived: Vec<(u64, Arrived)> = places(5..2_000_000, 300_000).into_iter().map(arrive).collect();
+        assert!(arrived.len() > 5);
+        let begins_at = match &arrived[0].1 {
+            Arrived::First(bytes) => bytes.as_ptr(),
+            Arrived::Whole(_) | Arrived::Next(_) => panic!("the first piece is not the first"),
+        };
+        let whole = assemble(arrived);
+        assert_eq!(whole.len(), 1);
+        assert_eq!((whole[0].0, whole[0].1.as_ptr()), (5, begins_at));
+        assert_eq!(whole[0].1, content(&(5..2_000_000)));
+    }
+
     proptest! {
         #[test]
         fn slices_are_what_was_asked_for(
             asked in prop::collection::vec((0_u64..2_000_000, 0_u64..700_000), 0..8),
             bytes_max in 65_536_u64..400_000,
         ) {
-            let cut = |r: &Range<u64>| &CONTENT[as_usize(r.start)..as_usize(r.end)];
             let ranges: Vec<Range<u64>> = asked.iter().map(|(start, length)| *start..start + length).collect();
-            let mut arrived: Vec<(u64, Bytes)> =
-                plan(&ranges, bytes_max).iter().map(|r| (r.start, Bytes::copy_from_slice(cut(r)))).collect();
+            let requests = joined(&ranges, bytes_max);
+            let mut arrived: Vec<(u64, Arrived)> =
+                requests.iter().flat_map(|request| places(request.clone(), bytes_max)).map(arrive).collect();
             arrived.sort_unstable_by_key(|(start, _)| *start);
+            let arrived = assemble(arrived);
+            prop_assert_eq!(arrived.len(), requests.len());
             for range in &ranges {
-                prop_assert_eq!(&slice(&arrived, range)[..], cut(range));
+                prop_assert_eq!(&slice(&arrived, range)[..], content(range));
             }
         }
     }

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
 use host::Runtimes;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
@@ -173,12 +173,28 @@ impl Store {
 
     /// The bytes of a range, all of them. With `etag` an object that has changed is an error.
     pub async fn get(&self, key: &str, range: Range<u64>, etag: Option<&str>) -> Result<Bytes> {
+        let Addressed { path, .. } = self.addressed(key)?;
+        if self.bucket.is_none() && !range.is_empty() {
+            return self.get_once(key, &path, range, etag).await;
+        }
+        Ok(self.get_into(key, range, etag, BytesMut::new()).await?.freeze())
+    }
+
+    /// [`Store::get`] into `room`, which is empty; what comes back is in it if it has room for the range.
+    pub(crate) async fn get_into(
+        &self,
+        key: &str,
+        range: Range<u64>,
+        etag: Option<&str>,
+        mut room: BytesMut,
+    ) -> Result<BytesMut> {
         if range.is_empty() {
-            return Ok(Bytes::new());
+            return Ok(room);
         }
         let Addressed { objects, path, .. } = self.addressed(key)?;
         if self.bucket.is_none() {
-            return self.get_once(key, &path, range, etag).await;
+            room.extend_from_slice(&self.get_once(key, &path, range, etag).await?);
+            return Ok(room);
         }
         let attempts = self.attempts.clone();
         let download = Arc::new(Download {
@@ -188,7 +204,7 @@ impl Store {
             shown: self.shown(key),
             range,
             breaks_max: attempts.policy().body_retries,
-            arrived: Arrived::of_version(etag),
+            arrived: Arrived::of_version(etag, room),
         });
         let get = async move {
             let (shown, range) = (download.shown.as_str(), &download.range);

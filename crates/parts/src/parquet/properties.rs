@@ -8,16 +8,19 @@ use ::parquet::basic::{Compression, Encoding, Type, ZstdLevel};
 use ::parquet::file::metadata::{KeyValue, SortingColumn};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use ::parquet::schema::types::SchemaDescriptor;
+use arrow::datatypes::{DataType, Schema};
 
+use super::text_chunk::TextChunk;
 use crate::encoding::{ColumnEncodings, PageCodec, ValueEncoding};
+use crate::packer::Effort;
 
 /// Rows of a page: as many as ClickHouse has in a granule, so that pruning is as fine. The library knows one limit for all
 /// columns of a file; the cost for the others is an index entry of about 20 bytes per page.
-const PAGE_ROWS_MAX: usize = 8192;
+pub(super) const PAGE_ROWS_MAX: usize = 8192;
 
 /// Bytes of a page before compression. Just above 256 KiB zstd changes to parameters that are quicker both ways for text;
 /// larger pages pack better still, but a merge of 100 inputs holds one page of each.
-const PAGE_BYTES_MAX: usize = 512 * 1024;
+pub(super) const PAGE_BYTES_MAX: usize = 512 * 1024;
 
 /// A dictionary that grows past this costs more than it saves; the writer then falls back to plain values.
 const DICTIONARY_BYTES_MAX: usize = 256 * 1024;
@@ -35,10 +38,39 @@ pub(crate) struct FileLayout<'a> {
     pub key_values: Vec<(String, String)>,
 }
 
+impl FileLayout<'_> {
+    fn is_free_text(&self, leaf: usize) -> bool {
+        let plain = self.encodings.leaf(leaf).is_some_and(|chosen| chosen.values == ValueEncoding::Plain);
+        plain
+            && self.schema.column(leaf).physical_type() == Type::BYTE_ARRAY
+            && !self.key_leaves.contains(&leaf)
+    }
+
+    /// Of each leaf: whether we write it ourselves, and how.
+    pub(crate) fn text_leaves(&self, columns: &Schema) -> Vec<Option<Effort>> {
+        let effort = |leaf: usize| {
+            let column = columns.field(self.schema.get_column_root_idx(leaf));
+            let is_text = matches!(column.data_type(), DataType::Utf8View | DataType::BinaryView);
+            if !is_text || !self.is_free_text(leaf) || !TextChunk::fits(&self.schema.column(leaf)) {
+                return None;
+            }
+            match self.encodings.leaf(leaf)?.codec {
+                PageCodec::QuickZstd => Some(Effort::Quick),
+                PageCodec::Zstd(level) => Some(Effort::Level(level)),
+                PageCodec::None | PageCodec::Lz4 => None,
+            }
+        };
+        (0..self.schema.num_columns()).map(effort).collect()
+    }
+}
+
 pub(crate) fn writer_properties(
-    layout: FileLayout<'_>,
+    mut layout: FileLayout<'_>,
 ) -> Result<WriterProperties, ::parquet::errors::ParquetError> {
-    let key_values = layout.key_values.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let key_values = std::mem::take(&mut layout.key_values)
+        .into_iter()
+        .map(|(key, value)| KeyValue::new(key, value))
+        .collect();
     let mut builder = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(format!("gristmill version {}", env!("CARGO_PKG_VERSION")))
@@ -53,7 +85,7 @@ pub(crate) fn writer_properties(
         .set_max_row_group_row_count(None)
         .set_key_value_metadata(Some(key_values));
     if !layout.sorting.is_empty() {
-        builder = builder.set_sorting_columns(Some(layout.sorting));
+        builder = builder.set_sorting_columns(Some(std::mem::take(&mut layout.sorting)));
     }
     for (index, leaf) in layout.schema.columns().iter().enumerate() {
         let path = leaf.path().clone();
@@ -61,8 +93,7 @@ pub(crate) fn writer_properties(
             builder = builder.set_column_statistics_enabled(path.clone(), EnabledStatistics::Page);
         }
         let Some(chosen) = layout.encodings.leaf(index) else { continue };
-        let is_free_text = leaf.physical_type() == Type::BYTE_ARRAY && chosen.values == ValueEncoding::Plain;
-        if is_free_text && !layout.key_leaves.contains(&index) {
+        if layout.is_free_text(index) {
             builder = builder.set_column_statistics_enabled(path.clone(), EnabledStatistics::None);
         }
         builder = builder.set_column_compression(path.clone(), compression(chosen.codec)?);
@@ -82,5 +113,6 @@ fn compression(codec: PageCodec) -> Result<Compression, ::parquet::errors::Parqu
         PageCodec::None => Compression::UNCOMPRESSED,
         PageCodec::Lz4 => Compression::LZ4_RAW,
         PageCodec::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
+        PageCodec::QuickZstd => Compression::ZSTD(ZstdLevel::try_new(1)?),
     })
 }

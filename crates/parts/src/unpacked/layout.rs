@@ -11,7 +11,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
 
-use super::page_header::PageHeader;
+use crate::parquet::page_header::PageHeader;
 
 /// The first address that is no place in a file: 4 TiB.
 const FIRST_ADDRESS: u64 = 1 << 42;

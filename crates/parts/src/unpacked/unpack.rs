@@ -7,7 +7,7 @@ use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 
 use super::layout::{ChunkLayout, Page};
-use super::page_header::PageHeader;
+use crate::parquet::page_header::PageHeader;
 
 /// Unpacks pages of one chunk, one after the other.
 pub(super) struct Unpacker {

@@ -1,20 +1,24 @@
-//! The beginning of a page's header: what kind of page follows, and how large it is with and without compression.
+//! A page's header: what kind of page follows, and how large it is with and without compression.
 //!
-//! The header is a Thrift struct in the compact protocol; its first three fields are all that is needed here, and every
-//! writer begins with them (Parquet format, `PageHeader`: 1 type, 2 uncompressed_page_size, 3 compressed_page_size).
+//! The header is a Thrift struct in the compact protocol. To read one, its first three fields are all that is needed, and
+//! every writer begins with them (Parquet format, `PageHeader`: 1 type, 2 uncompressed_page_size, 3 compressed_page_size).
 //! Pure. Invariant: a header is understood entirely or not at all; one rewritten by [`PageHeader::for_unpacked`] is the
 //! header of the same page without compression.
 
 /// A field of type i32 whose id is one more than that of the field in front of it.
 const NEXT_FIELD_I32: u8 = 0x15;
 /// Page types: DATA_PAGE and DICTIONARY_PAGE. Only these are compressed as a whole.
-const DATA_PAGE: i32 = 0;
-const DICTIONARY_PAGE: i32 = 2;
+const DATA_PAGE: u32 = 0;
+const DICTIONARY_PAGE: u32 = 2;
+/// The field `data_page_header`, a struct, two ids after the sizes; its first field has the id 1.
+const DATA_PAGE_HEADER: u8 = 0x2c;
+/// Ends a struct.
+const STOP: u8 = 0;
 /// Bytes of a 32-bit number at most.
 const VARINT_BYTES_MAX: usize = 5;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PageHeader {
+pub(crate) struct PageHeader {
     /// Bytes of the page behind its header, as stored.
     pub packed: u32,
     /// The same bytes without compression.
@@ -25,9 +29,9 @@ pub(super) struct PageHeader {
 
 impl PageHeader {
     /// `None` if these are not the first bytes of the header of a page that is compressed as a whole.
-    pub(super) fn parse(bytes: &[u8]) -> Option<PageHeader> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<PageHeader> {
         let mut at = 0;
-        let kind = next_i32(bytes, &mut at)?;
+        let kind = u32::try_from(next_i32(bytes, &mut at)?).ok()?;
         let unpacked = u32::try_from(next_i32(bytes, &mut at)?).ok()?;
         let packed_at = at;
         let packed = u32::try_from(next_i32(bytes, &mut at)?).ok()?;
@@ -39,27 +43,58 @@ impl PageHeader {
     }
 
     /// Bytes of the header of a page that takes `stored` bytes; `None` if they are too few for it and its content.
-    pub(super) fn header_bytes(&self, stored: usize) -> Option<usize> {
+    pub(crate) fn header_bytes(&self, stored: usize) -> Option<usize> {
         let header = stored.checked_sub(usize::try_from(self.packed).ok()?)?;
         // A damaged size may end the header within the fields that were just read.
         (header >= self.packed_field.1).then_some(header)
     }
 
     /// Bytes of [`PageHeader::for_unpacked`] for a header of [`PageHeader::header_bytes`].
-    pub(super) fn unpacked_header_bytes(&self, header: usize) -> usize {
+    pub(crate) fn unpacked_header_bytes(&self, header: usize) -> usize {
         let (begin, end) = self.packed_field;
-        header - (end - begin) + 1 + varint(zigzag(self.unpacked)).1
+        header - (end - begin) + 1 + varint_bytes(zigzag(self.unpacked))
     }
 
     /// The header with the stored size replaced by that without compression.
-    pub(super) fn for_unpacked(&self, header: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn for_unpacked(&self, header: &[u8], out: &mut Vec<u8>) {
         let (begin, end) = self.packed_field;
         out.extend_from_slice(&header[..begin]);
         out.push(NEXT_FIELD_I32);
-        let (bytes, count) = varint(zigzag(self.unpacked));
-        out.extend_from_slice(&bytes[..count]);
+        put_varint(zigzag(self.unpacked), out);
         out.extend_from_slice(&header[end..]);
     }
+}
+
+/// A page of texts: DATA_PAGE with values in PLAIN and levels in RLE.
+pub(crate) fn data_page_header(unpacked: u32, packed: u32, rows: u32) -> Vec<u8> {
+    const PLAIN: u32 = 0;
+    const RLE: u32 = 3;
+    let mut header = Vec::with_capacity(32);
+    put_fields(&[DATA_PAGE, unpacked, packed], &mut header);
+    header.push(DATA_PAGE_HEADER);
+    put_fields(&[rows, PLAIN, RLE, RLE], &mut header);
+    header.extend_from_slice(&[STOP, STOP]);
+    header
+}
+
+fn put_fields(fields: &[u32], out: &mut Vec<u8>) {
+    for field in fields {
+        out.push(NEXT_FIELD_I32);
+        put_varint(zigzag(*field), out);
+    }
+}
+
+/// Appends a number, seven bits in a byte, the lowest first.
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value > 0x7f {
+        out.push(low_bits(value) | 0x80);
+        value >>= 7;
+    }
+    out.push(low_bits(value));
+}
+
+fn low_bits(value: u64) -> u8 {
+    u8::try_from(value & 0x7f).unwrap_or_default()
 }
 
 /// Reads the field behind `at`, which must be an i32 with the next id.
@@ -87,18 +122,9 @@ fn zigzag(value: u32) -> u64 {
     u64::from(value) << 1
 }
 
-fn varint(mut value: u64) -> ([u8; VARINT_BYTES_MAX], usize) {
-    let mut bytes = [0; VARINT_BYTES_MAX];
-    for (count, byte) in bytes.iter_mut().enumerate() {
-        let low = u8::try_from(value & 0x7f).unwrap_or_default();
-        value >>= 7;
-        if value == 0 {
-            *byte = low;
-            return (bytes, count + 1);
-        }
-        *byte = low | 0x80;
-    }
-    (bytes, VARINT_BYTES_MAX)
+fn varint_bytes(value: u64) -> usize {
+    let bits = (u64::BITS - value.leading_zeros()) as usize;
+    bits.div_ceil(7).max(1)
 }
 
 #[cfg(test)]
@@ -108,11 +134,7 @@ mod tests {
     /// A header of three fields and an end, as a writer makes it.
     fn header(kind: u32, unpacked: u32, packed: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for field in [kind, unpacked, packed] {
-            bytes.push(NEXT_FIELD_I32);
-            let (number, count) = varint(zigzag(field));
-            bytes.extend_from_slice(&number[..count]);
-        }
+        put_fields(&[kind, unpacked, packed], &mut bytes);
         bytes.extend_from_slice(b"rest");
         bytes
     }
@@ -128,6 +150,15 @@ mod tests {
             assert_eq!(rewritten, header(0, unpacked, unpacked));
             assert_eq!(parsed.unpacked_header_bytes(bytes.len()), rewritten.len());
         }
+    }
+
+    #[test]
+    fn a_written_header_is_read() {
+        // Thrift's compact protocol by hand: 1 type 0, 2 size 600, 3 size 300, 5 { 1 values 3, 2 PLAIN, 3 RLE, 4 RLE }.
+        let expected = b"\x15\x00\x15\xb0\x09\x15\xd8\x04\x2c\x15\x06\x15\x00\x15\x06\x15\x06\x00\x00";
+        assert_eq!(data_page_header(600, 300, 3), expected);
+        let parsed = PageHeader::parse(expected).unwrap();
+        assert_eq!((parsed.unpacked, parsed.packed), (600, 300));
     }
 
     #[test]
