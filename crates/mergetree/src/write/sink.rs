@@ -10,7 +10,6 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use host::{MemoryBudget, MemoryGrant};
 use model::{BlockRange, LoadId, PartitionValue, SealedPart};
-use parts::array_size::batch_bytes;
 use parts::writer::{ROW_GROUP_BYTES_MAX, ROW_GROUP_ROWS_MAX};
 use parts::{ColumnEncodings, PartSpec, PartWriter, UnsyncedPart, WritePurpose};
 
@@ -136,12 +135,13 @@ impl PartSink {
     }
 
     fn write_block(&mut self, block: Block) -> Result<(), TableError> {
-        let Block { batches, mut grant, .. } = block;
+        let Block { batches, rows, bytes, mut grant } = block;
+        let group_rows = row_group_rows(rows as u64, bytes);
         let earlier = std::mem::take(&mut self.unsynced);
         let keys = BlockKeys::new(&self.table.keys, &batches)?;
         for piece in split(&self.table, &batches, self.settings.partitions_max)? {
             let order = keys.sorted_rows(piece.rows.as_deref()).or(piece.rows);
-            self.write_piece(&batches, piece.partition, order.as_deref(), &mut grant)?;
+            self.write_piece(&batches, piece.partition, order.as_deref(), group_rows, &mut grant)?;
         }
         self.seal(earlier)
     }
@@ -159,6 +159,7 @@ impl PartSink {
         block: &[RecordBatch],
         partition: PartitionValue,
         order: Option<&[RowPlace]>,
+        group_rows: usize,
         grant: &mut MemoryGrant,
     ) -> Result<(), TableError> {
         let spec = self.spec(block, partition)?;
@@ -172,8 +173,7 @@ impl PartSink {
                 }
             }
             Some(order) => {
-                let rows = self.row_group_rows(block);
-                for group in order.chunks(rows) {
+                for group in order.chunks(group_rows) {
                     self.write_row_group(&mut writer, block, group)?;
                     count_encoded(grant, before, &writer);
                     writer.end_row_group()?;
@@ -183,14 +183,6 @@ impl PartSink {
         self.unsynced.push(writer.close()?);
         grant.shrink(grant.bytes() - before);
         Ok(())
-    }
-
-    /// Rows of a row group, so that it has about the bytes it may have.
-    fn row_group_rows(&self, block: &[RecordBatch]) -> usize {
-        let rows: u64 = block.iter().map(|batch| batch.num_rows() as u64).sum();
-        let bytes: u64 = block.iter().map(batch_bytes).sum();
-        let fitting = ROW_GROUP_BYTES_MAX * rows / bytes.max(1);
-        usize::try_from(fitting.clamp(GATHER_ROWS as u64, ROW_GROUP_ROWS_MAX)).unwrap_or(GATHER_ROWS)
     }
 
     /// Column by column: the values of one column of a block stay in the processor's cache while they are gathered in
@@ -237,6 +229,12 @@ impl PartSink {
         let sampled: Vec<RowPlace> = all.into_iter().step_by(step).collect();
         Ok(ColumnEncodings::choose(&gather(block, &sampled)?, self.purpose))
     }
+}
+
+/// Rows of a row group, so that it has about the bytes it may have.
+fn row_group_rows(block_rows: u64, block_bytes: u64) -> usize {
+    let fitting = ROW_GROUP_BYTES_MAX * block_rows / block_bytes.max(1);
+    usize::try_from(fitting.clamp(GATHER_ROWS as u64, ROW_GROUP_ROWS_MAX)).unwrap_or(GATHER_ROWS)
 }
 
 impl Drop for PartSink {
