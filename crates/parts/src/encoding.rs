@@ -111,6 +111,13 @@ impl PackedSizes {
     }
 }
 
+impl LeafSample {
+    /// Whether a dictionary pays.
+    fn repeats(&self) -> bool {
+        self.rows >= SAMPLE_ROWS_MIN && self.distinct * DICTIONARY_REPEATS_MIN <= self.rows
+    }
+}
+
 impl ColumnEncodings {
     /// Decides from up to [`SAMPLE_ROWS_MAX`] rows spread over `rows`.
     pub fn choose(rows: &RecordBatch, purpose: WritePurpose) -> ColumnEncodings {
@@ -145,11 +152,10 @@ impl ColumnEncodings {
 /// The rule itself.
 pub fn choose_leaf(sample: LeafSample, purpose: WritePurpose) -> LeafEncoding {
     let for_size = purpose == WritePurpose::Merge;
-    let repeats = sample.rows >= SAMPLE_ROWS_MIN && sample.distinct * DICTIONARY_REPEATS_MIN <= sample.rows;
     let leaf = |values, codec| LeafEncoding { values, codec };
     let zstd = PageCodec::Zstd(1);
     match sample {
-        _ if repeats => leaf(ValueEncoding::Dictionary, zstd),
+        _ if sample.repeats() => leaf(ValueEncoding::Dictionary, zstd),
         // One level up packs text an eighth smaller at nearly the same price; two levels up cost half as much again.
         LeafSample { is_text: true, .. } if for_size => leaf(ValueEncoding::Plain, PageCodec::Zstd(2)),
         LeafSample { is_text: true, packed: Some(sizes), .. } if sizes.favour_quick() => {
@@ -212,14 +218,18 @@ fn look_at(leaf: &ArrayRef, purpose: WritePurpose) -> LeafSample {
     let is_integer = data_type.is_integer()
         || matches!(data_type, DataType::Date32 | DataType::Timestamp(..))
         || matches!(data_type, DataType::Decimal128(precision, _) if *precision <= DECIMAL_64_PRECISION_MAX);
-    let for_size = purpose == WritePurpose::Merge;
-    LeafSample {
-        packed: if for_size { None } else { PackedSizes::measure(&leaf) },
+    let mut sample = LeafSample {
         rows: leaf.len() - leaf.null_count(),
         distinct: count_distinct(&leaf),
         is_text: matches!(data_type, DataType::Utf8View | DataType::BinaryView | DataType::Utf8),
         is_integer,
+        packed: None,
+    };
+    // Packing takes milliseconds, too long for what gets a dictionary or another level anyway.
+    if sample.is_text && !sample.repeats() && purpose != WritePurpose::Merge {
+        sample.packed = PackedSizes::measure(&leaf);
     }
+    sample
 }
 
 /// A type without an order counts as all distinct.

@@ -10,7 +10,7 @@ mod rows;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch, StringViewArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use model::{ColumnId, SortOrder, TableKeys, Value};
@@ -60,6 +60,26 @@ fn rows_come_back_by_range_and_column() {
         assert_eq!((found.rows, found.bytes), (30_000, part.bytes));
         assert_eq!(found.bytes_uncompressed, part.bytes_uncompressed);
     }
+}
+
+#[test]
+fn text_is_packed_quicker_until_it_is_merged_unless_it_repeats_itself() {
+    let batch = make_rows(&table(), 0, 4096, true);
+    let codec = |batch: &RecordBatch, purpose| {
+        let chosen = ColumnEncodings::choose(batch, purpose).leaf(5).unwrap();
+        assert_eq!(chosen.values, ValueEncoding::Plain);
+        chosen.codec
+    };
+    assert_eq!(codec(&batch, WritePurpose::Insert), PageCodec::QuickZstd);
+    assert_eq!(codec(&batch, WritePurpose::Flush), PageCodec::QuickZstd);
+    assert_eq!(codec(&batch, WritePurpose::Merge), PageCodec::Zstd(2));
+    assert_eq!(codec(&batch.slice(0, 50), WritePurpose::Insert), PageCodec::Zstd(1), "too little to tell");
+    let lines =
+        (0..4096).map(|row| format!("{row} GET /index.html HTTP/1.1 200 Mozilla/5.0 (X11; Linux x86_64)"));
+    let mut columns = batch.columns().to_vec();
+    columns[5] = Arc::new(StringViewArray::from_iter_values(lines));
+    let log = RecordBatch::try_new(batch.schema(), columns).unwrap();
+    assert_eq!(codec(&log, WritePurpose::Insert), PageCodec::Zstd(1), "it would be more than a third larger");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Packed pages in memory, each behind its header, until their row group is written.
 //!
-//! Invariant: a page is packed to where it stays; it is not copied before the file takes it. Must not know: what is in a page.
+//! Invariant: a page is packed to where it stays until it is written to the file. Must not know: what is in a page.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

@@ -86,7 +86,7 @@ impl TextChunk {
             self.validity.append(text.is_some());
         }
         if let Some(text) = text {
-            let length = u32::try_from(text.len()).map_err(|_| too_long(text.len()))?;
+            let length = u32::try_from(text.len()).map_err(|_| self.too_long(text.len()))?;
             self.page.extend_from_slice(&length.to_le_bytes());
             self.page.extend_from_slice(text);
         }
@@ -104,7 +104,7 @@ impl TextChunk {
         let begin = self.put_levels();
         let content = &self.page[begin..];
         let unpacked = u32::try_from(content.len()).ok().filter(|bytes| i32::try_from(*bytes).is_ok());
-        let unpacked = unpacked.ok_or_else(|| too_long(content.len()))?;
+        let unpacked = unpacked.ok_or_else(|| self.too_long(content.len()))?;
         let rows = u32::try_from(self.page_rows)?;
         let at = self.done.bytes();
         let header_bytes =
@@ -172,8 +172,11 @@ impl TextChunk {
         };
         target.append_column(&self.done.into_run(), close)
     }
-}
 
-fn too_long(bytes: usize) -> ParquetError {
-    ParquetError::General(format!("a text of {bytes} bytes; a page may have 2147483647"))
+    fn too_long(&self, bytes: usize) -> ParquetError {
+        let column = self.leaf.name();
+        ParquetError::General(format!(
+            "column {column}: a text of {bytes} bytes is longer than a page of Parquet may be, 2147483647 bytes; split it"
+        ))
+    }
 }
