@@ -59,7 +59,7 @@ async fn values_convert(
     let state = Arc::clone(state);
     let work = move || check_values(&table, &state, &columns, &mut passed, &cancelled).map(|()| passed);
     let joined = context.database.runtimes.spawn_blocking("alter", work).await;
-    match joined.map_err(|e| Error::internal(e.to_string()))? {
+    match joined.map_err(Error::ended_early)? {
         Ok(passed) => Ok(passed),
         Err(TableError::Part(PartError::Evolve { message, .. })) => {
             let message =

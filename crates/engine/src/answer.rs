@@ -142,8 +142,7 @@ fn pump(
 }
 
 fn broke(panic: Box<dyn Any + Send>) -> Option<Result<RecordBatch, Error>> {
-    let message = message_of(panic.as_ref());
-    Some(Err(Error::internal(format!("the statement broke: {message}"))))
+    Some(Err(Error::panicked(message_of(panic.as_ref()))))
 }
 
 /// The sender notices a dropped receiver only at its next batch; a long computation is stopped at once.

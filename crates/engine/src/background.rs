@@ -3,7 +3,7 @@
 //! Invariant: each loop is snapshot, choose, run. An error never reaches a statement, and never keeps the work of another
 //! table, or another kind of work, from being done: it only delays its own next try.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use catalog::{Snapshot, TableState};
@@ -56,7 +56,8 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) 
             let pause = match done {
                 Ok(Ok(true)) => Duration::ZERO,
                 Ok(Ok(false)) => IDLE,
-                Ok(Err(_)) | Err(_) => AFTER_ERROR,
+                Ok(Err(error)) => noted(&weak, &error),
+                Err(task) => noted(&weak, &Error::ended_early(task).in_context(&task_name)),
             };
             tokio::select! {
                 () = closing.cancelled() => return,
@@ -65,6 +66,14 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) 
             }
         }
     })
+}
+
+/// Nobody waits for the round, so its error is seen in `system.errors` alone; the pause until the next one.
+fn noted(database: &Weak<Database>, error: &Error) -> Duration {
+    if let Some(database) = database.upgrade() {
+        database.note_answered(error, "", "");
+    }
+    AFTER_ERROR
 }
 
 fn all_tables(database: &Database) -> Vec<Arc<TableState>> {
@@ -98,7 +107,10 @@ fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
             }
             Ok(false) => {}
             // A damaged part or a full disk must not end the merging of every other table.
-            Err(_) => database.merges.rest(id, now + AFTER_ERROR),
+            Err(error) => {
+                database.note_answered(&error, "", "");
+                database.merges.rest(id, now + AFTER_ERROR);
+            }
         }
     }
     Ok(false)

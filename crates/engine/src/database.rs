@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::error_ledger::Whose;
 use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
@@ -71,6 +73,19 @@ pub(crate) struct SourceCaches {
     pub schemas: Arc<sources::SchemaCache>,
     /// Credentials and region that the process was started with.
     pub environment: sources::S3Environment,
+}
+
+impl Database {
+    /// Counts an error in `system.errors` that ends no statement: of background work, of opening, of a file that was put aside.
+    pub fn note(&self, code: i32, message: impl Into<String>) {
+        let error = Error::new(ErrorKind::Internal, code, message);
+        self.processes.errors.note(self.host.clock.now_ms(), &error, &Whose::default());
+    }
+
+    /// Counts an error that a door answers with itself. Those of statements that began are counted already.
+    pub fn note_answered(&self, error: &Error, query_id: &str, user: &str) {
+        self.processes.errors.note(self.host.clock.now_ms(), error, &Whose { query_id, user });
+    }
 }
 
 impl std::fmt::Debug for Database {

@@ -30,7 +30,7 @@ pub(crate) async fn commit_ops(
     let profile = Arc::clone(&context.profile);
     let work = move || commit(&catalog, &host, read_seq, preconditions, ops, Some(&profile));
     let joined = context.database.runtimes.spawn_blocking("commit", work).await;
-    joined.map_err(|e| Error::internal(e.to_string()))?.map(|_| ())
+    joined.map_err(Error::ended_early)?.map(|_| ())
 }
 
 fn random_bytes(context: &StatementContext) -> [u8; 16] {

@@ -6,7 +6,9 @@
 use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
+use host::guarded;
 use thiserror::Error as ThisError;
+use tokio::task::JoinError;
 
 use crate::error_code::name_of;
 
@@ -59,6 +61,20 @@ impl Error {
 
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Internal, 49, message)
+    }
+
+    /// A panic of a library or of ours, caught where it ends one statement.
+    pub fn panicked(message: impl fmt::Display) -> Error {
+        Error::internal(format!("the statement broke: a library or the database panicked: {message}"))
+            .with_hint("it ended this statement alone; please report the statement and this message")
+    }
+
+    /// A task ended before its work: it panicked, or the database closes.
+    pub(crate) fn ended_early(task: JoinError) -> Error {
+        match guarded::panic_of(task) {
+            Some(panic) => Error::panicked(panic),
+            None => Error::new(ErrorKind::Unavailable, 236, "the database is shutting down"),
+        }
     }
 
     pub fn cancelled() -> Error {
@@ -223,6 +239,7 @@ impl From<sources::SourceError> for Error {
             Kind::Unavailable | Kind::Changed => ErrorKind::Unavailable,
             Kind::Unsupported => ErrorKind::Unsupported,
             Kind::Memory => ErrorKind::Limit,
+            Kind::Broken => ErrorKind::Internal,
         };
         Error::new(kind, i32::from(error.code()), error.to_string())
     }

@@ -189,11 +189,6 @@ pub(crate) fn name_of(code: i32) -> &'static str {
         .map_or("UNKNOWN_EXCEPTION", |found| CODES[found].1)
 }
 
-/// Every number and name, by number.
-pub(crate) fn all() -> impl Iterator<Item = (i32, &'static str)> {
-    CODES.iter().copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -302,7 +302,7 @@ fn sink_target(
 async fn commit_target(context: &Arc<StatementContext>, target: Arc<SinkTarget>) -> Result<Rows, Error> {
     let work = move || crate::commit::commit_parts(&target);
     let joined = context.database.runtimes.spawn_blocking("commit", work).await;
-    joined.map_err(|e| Error::internal(e.to_string()))??;
+    joined.map_err(Error::ended_early)??;
     context.database.wake.notify_waiters();
     Ok(Rows::none())
 }

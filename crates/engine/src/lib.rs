@@ -19,6 +19,7 @@
 
 mod error_code;
 pub mod error;
+mod error_ledger;
 mod storage_errors;
 pub mod config;
 mod memory_tables;

@@ -58,7 +58,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
         }
     };
     let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
-    joined.map_err(|e| Error::internal(e.to_string()))?
+    joined.map_err(Error::ended_early)?
 }
 
 /// What `optimize_throw_if_noop` asks for; FINAL has reached its goal then.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::error::{Error, ErrorKind};
+use crate::error_ledger::{ErrorLedger, Whose};
 use crate::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
 use crate::progress::QueryProgress;
 use crate::rejected_rows::RejectedRows;
@@ -154,6 +155,7 @@ pub(crate) struct Processes {
     pub totals: Totals,
     pub profiles: KeptProfiles,
     pub rejected: RejectedRows,
+    pub errors: ErrorLedger,
 }
 
 impl Processes {
@@ -202,6 +204,11 @@ impl Processes {
         process.progress.end();
         let (rejects, target) = (&process.progress.rejects, process.progress.target());
         self.rejected.take_from(rejects, process.started_ms, &process.query_id, target);
+        if let Some(error) = &error {
+            let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            let whose = Whose { query_id: &process.query_id, user: &process.user };
+            self.errors.note(process.started_ms.saturating_add(ms), error, &whose);
+        }
         let entry = LoggedQuery {
             duration,
             result_rows,

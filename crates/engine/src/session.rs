@@ -94,7 +94,10 @@ impl Session {
     pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
         let body = request.body;
         let deadline = request.deadline;
-        let (prepared, mut listed) = self.prepare(Request { body: None, ..request })?;
+        let (query_id, user) = (request.query_id.clone().unwrap_or_default(), request.user.clone());
+        let prepared = self.prepare(Request { body: None, ..request });
+        let (prepared, mut listed) =
+            prepared.inspect_err(|error| self.database.note_answered(error, &query_id, &user))?;
         let context = Arc::clone(&prepared.context);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline = deadline.map(|deadline| cancel_later(&self.database, &context.progress, deadline));
@@ -120,7 +123,7 @@ impl Session {
             }
             if context.progress.give_up() { Err(Error::cancelled()) } else { rows.await }
         });
-        let result = task.await.unwrap_or_else(|e| Err(Error::internal(format!("the statement broke: {e}"))));
+        let result = task.await.unwrap_or_else(|task| Err(Error::ended_early(task)));
         stop.disarm();
         match result {
             Ok(rows) => Ok(outcome(&context, listed, rows, output)),

@@ -300,5 +300,5 @@ pub(crate) async fn check(context: &Arc<StatementContext>, name: &TableName) -> 
         table.parts().map(row).collect::<Vec<_>>()
     };
     let joined = context.database.runtimes.spawn_blocking("check", work).await;
-    text_rows(["part_path", "is_passed", "message"], joined.map_err(|e| Error::internal(e.to_string()))?)
+    text_rows(["part_path", "is_passed", "message"], joined.map_err(Error::ended_early)?)
 }

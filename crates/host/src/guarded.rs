@@ -37,6 +37,11 @@ pub fn message_of(panic: &(dyn Any + Send)) -> String {
     text.chars().take(MESSAGE_CHARACTERS_MAX).collect()
 }
 
+/// The message of a task that panicked; `None` if it was stopped.
+pub fn panic_of(task: tokio::task::JoinError) -> Option<String> {
+    task.try_into_panic().ok().map(|panic| message_of(panic.as_ref()))
+}
+
 fn quiet_when_guarded() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

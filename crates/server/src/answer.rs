@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
-use formats::{FormatSettings, RowWriter, new_writer};
+use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
 use http::Response;
 use tokio::sync::{mpsc, oneshot};
@@ -65,7 +65,7 @@ pub(crate) struct Job {
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, mut lease, guests, request, wanted, place, head, reads_only, .. } = job;
+    let Job { door, mut lease, guests, request, wanted, place, head, user, reads_only } = job;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);
     let invited = invitations(guests, &request);
@@ -80,7 +80,7 @@ pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> En
     };
     let (place, lease) = (Some(place), Some(lease));
     let _open = Open::new(&door);
-    let mut answer = Answer { door, client, place, lease, head, progress, ended: Ended::default() };
+    let mut answer = Answer { door, client, place, lease, head, user, progress, ended: Ended::default() };
     let done = match outcome {
         Ok(outcome) => answer.give(outcome, &wanted).await,
         Err(error) => Err(error),
@@ -131,6 +131,7 @@ struct Answer {
     place: Option<Place>,
     lease: Option<Lease>,
     head: Head,
+    user: String,
     progress: Arc<QueryProgress>,
     ended: Ended,
 }
@@ -169,7 +170,7 @@ impl Answer {
     async fn give(&mut self, mut outcome: Outcome, wanted: &Wanted) -> Result<(), Error> {
         if outcome.outfile.is_some() {
             let message = "INTO OUTFILE is not allowed here: the file would be the server's";
-            return Err(Error::new(ErrorKind::Unsupported, 358, message));
+            return Err(self.ours(Error::new(ErrorKind::Unsupported, 358, message)));
         }
         if !outcome.has_result() {
             drop(outcome);
@@ -186,7 +187,7 @@ impl Answer {
             pretty_color: Some(outcome.format_settings.pretty_color.unwrap_or(false)),
             ..(*outcome.format_settings).clone()
         };
-        let writer = new_writer(kind, &settings).map_err(unwritable)?;
+        let writer = new_writer(kind, &settings).map_err(|error| self.unwritable(&error))?;
         let telling = Telling::new(kind, &settings).await;
         let mut making = Making { writer, encoding, raw: Vec::new(), telling };
         let mut held = Spool::new();
@@ -213,7 +214,7 @@ impl Answer {
         held: &mut Spool,
     ) -> Result<(), Error> {
         let mut out = Vec::new();
-        making.writer.start(&outcome.schema, &mut making.raw).map_err(unwritable)?;
+        making.writer.start(&outcome.schema, &mut making.raw).map_err(|error| self.unwritable(&error))?;
         self.ended.result_bytes += making.encode(&mut out)?;
         loop {
             let batch = tokio::select! {
@@ -227,7 +228,7 @@ impl Answer {
             };
             let Some(batch) = batch.transpose()? else { break };
             self.ended.result_rows += batch.num_rows() as u64;
-            making.writer.write(&batch, &mut making.raw).map_err(unwritable)?;
+            making.writer.write(&batch, &mut making.raw).map_err(|error| self.unwritable(&error))?;
             drop(batch);
             self.ended.result_bytes += making.encode(&mut out)?;
             if let Client::Reads(_) = self.client {
@@ -236,7 +237,7 @@ impl Answer {
             self.hand_on(&mut out, held, wanted, wanted.held_bytes).await?;
         }
         let stats = self.progress.told(self.elapsed());
-        making.writer.finish(&stats, &mut making.raw).map_err(unwritable)?;
+        making.writer.finish(&stats, &mut making.raw).map_err(|error| self.unwritable(&error))?;
         self.ended.result_bytes += making.encode(&mut out)?;
         making.encoding.finish(&mut out)?;
         held_or_sent(self, &mut out, held).await
@@ -257,6 +258,17 @@ impl Answer {
         self.ended.result_bytes += making.encode(out)?;
         making.encoding.flush_all(out)?;
         self.hand_on(out, held, wanted, 0).await
+    }
+
+    /// An error of ours, which the engine has not seen, so that it is counted here.
+    fn ours(&self, error: Error) -> Error {
+        self.door.database.note_answered(&error, self.head.query_id(), &self.user);
+        error
+    }
+
+    fn unwritable(&self, error: &FormatError) -> Error {
+        let code = i32::try_from(error.code).unwrap_or(1002);
+        self.ours(Error::new(ErrorKind::BadInput, code, error.to_string()))
     }
 
     fn elapsed(&self) -> Duration {
@@ -407,8 +419,4 @@ async fn held_or_sent(answer: &mut Answer, out: &mut Vec<u8>, held: &mut Spool) 
         }
         Client::Done => Err(Error::cancelled()),
     }
-}
-
-fn unwritable(error: formats::FormatError) -> Error {
-    Error::new(ErrorKind::BadInput, i32::try_from(error.code).unwrap_or(1002), error.to_string())
 }

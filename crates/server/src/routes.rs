@@ -176,6 +176,7 @@ async fn statement(door: &Arc<Door>, from: IpAddr, request: Request<Incoming>) -
         Ok(job) => ran(door, from, job).await,
         Err(error) => {
             let ended = Ended { error: Some(error.clone()), ..Ended::default() };
+            door.database.note_answered(&error, refused.query_id(), "");
             log(door, (from, ""), &refused, "", &ended);
             refused.failure(&error)
         }
@@ -189,6 +190,7 @@ async fn ran(door: &Arc<Door>, from: IpAddr, job: Job) -> Response<Body> {
     let user = job.user.clone();
     let logged = Head::new(&door, job.head.query_id().to_owned(), String::new()).since(job.head.started());
     let lost = Head::new(&door, job.head.query_id().to_owned(), "UTC".to_owned());
+    let (lost_in, lost_user) = (Arc::clone(&door.database), user.clone());
     let runtimes = door.runtimes.clone();
     runtimes.spawn_cpu("http statement", async move {
         let ended = run(job, client).await;
@@ -196,8 +198,15 @@ async fn ran(door: &Arc<Door>, from: IpAddr, job: Job) -> Response<Body> {
         door.metrics.rows_written.add(progress.written_rows());
         log(&door, (from, &user), &logged, &shown, &ended);
     });
-    // Nobody sends only if the statement broke.
-    response.await.unwrap_or_else(|_| lost.failure(&Error::internal("the statement broke")))
+    match response.await {
+        Ok(response) => response,
+        // The task panicked.
+        Err(_) => {
+            let error = Error::panicked("writing the answer");
+            lost_in.note_answered(&error, lost.query_id(), &lost_user);
+            lost.failure(&error)
+        }
+    }
 }
 
 /// The beginning of a statement, at a character's end.

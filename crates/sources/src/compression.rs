@@ -346,10 +346,7 @@ fn on_its_own(mut decoded: ByteStream, runtimes: &Runtimes, grant: MemoryGrant) 
             None => Ok(None),
             Some(task) => match task.await {
                 Ok(_) => Ok(None),
-                Err(_) => Err(SourceError::new(
-                    SourceErrorKind::Unavailable,
-                    "decompression was stopped: the database is shutting down",
-                )),
+                Err(task) => Err(SourceError::ended_early("decompression", task)),
             },
         }
     })

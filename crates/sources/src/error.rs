@@ -9,6 +9,9 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+use host::guarded;
+use tokio::task::JoinError;
+
 /// What the caller can do about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SourceErrorKind {
@@ -34,6 +37,8 @@ pub enum SourceErrorKind {
     Unsupported,
     /// Memory was refused: raise the limit.
     Memory,
+    /// A library or we panicked: report it.
+    Broken,
 }
 
 impl SourceErrorKind {
@@ -50,6 +55,7 @@ impl SourceErrorKind {
             SourceErrorKind::BadValue => code::CANNOT_PARSE_TEXT,
             SourceErrorKind::Unsupported => code::NOT_IMPLEMENTED,
             SourceErrorKind::Memory => code::MEMORY_LIMIT_EXCEEDED,
+            SourceErrorKind::Broken => code::LOGICAL_ERROR,
         }
     }
 }
@@ -62,6 +68,7 @@ pub mod code {
     pub const NUMBER_OF_ARGUMENTS_DOESNT_MATCH: u16 = 42;
     pub const UNKNOWN_FUNCTION: u16 = 46;
     pub const NOT_IMPLEMENTED: u16 = 48;
+    pub const LOGICAL_ERROR: u16 = 49;
     pub const TYPE_MISMATCH: u16 = 53;
     pub const UNKNOWN_FORMAT: u16 = 73;
     pub const CANNOT_WRITE_FILE: u16 = 75;
@@ -128,6 +135,21 @@ impl SourceError {
 
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SourceErrorKind::Unsupported, message)
+    }
+
+    /// A task of ours ended before its work: it panicked, or the database closes.
+    pub(crate) fn ended_early(what: &str, task: JoinError) -> Self {
+        match guarded::panic_of(task) {
+            Some(panic) => {
+                let message = format!("{what} broke: a library or the database panicked: {panic}");
+                let hint = "it ended this statement alone; please report the statement and this message";
+                Self::new(SourceErrorKind::Broken, message).with_hint(hint)
+            }
+            None => {
+                let message = format!("{what} was stopped: the database is shutting down");
+                Self::new(SourceErrorKind::Unavailable, message)
+            }
+        }
     }
 
     pub fn corrupt(file: &str, message: impl Into<String>) -> Self {

@@ -87,7 +87,7 @@ impl FileReader {
             let copy = Arc::clone(copy);
             let write = move || copy.write_all_at(&bytes, range.start);
             let written = self.store.runtimes().spawn_blocking("source copy", write).await;
-            let stopped = |_| SourceError::new(SourceErrorKind::Unavailable, "the threads are shutting down");
+            let stopped = |task| SourceError::ended_early("copying", task);
             written.map_err(stopped)?.map_err(|error| self.no_copy(&error))
         });
         stream::iter(gets).buffer_unordered(self.settings.max_download_threads).try_collect().await

@@ -146,9 +146,7 @@ async fn stay_inside(store: &Arc<Store>, listing: &Listing, files: &UserFiles) -
             |path: &String| !FilePath::new(path).canonicalize().is_ok_and(|real| real.starts_with(&root));
         paths.into_iter().find(is_outside)
     });
-    let outside = outside.await.map_err(|_| {
-        SourceError::new(SourceErrorKind::Unavailable, "the worker threads are shutting down")
-    })?;
+    let outside = outside.await.map_err(|task| SourceError::ended_early("following links", task))?;
     match outside {
         None => Ok(()),
         Some(path) => Err(SourceError::bad_arguments(format!(

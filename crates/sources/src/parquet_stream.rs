@@ -248,7 +248,7 @@ impl Stream {
             self.is_opening = false;
             ahead?;
         }
-        let stopped = |_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down");
+        let stopped = |task| SourceError::ended_early("reading", task);
         self.current = match source {
             FetchedSource::Ready(reader) => Some((reader, grant)),
             FetchedSource::Copied(task) => {

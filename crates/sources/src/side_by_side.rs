@@ -146,10 +146,7 @@ impl Stage {
                     continue;
                 }
             };
-            let decoded = decoded.map_err(|_| {
-                let message = "decompression was stopped: the database is shutting down";
-                SourceError::new(SourceErrorKind::Unavailable, message)
-            })?;
+            let decoded = decoded.map_err(|task| SourceError::ended_early("decompression", task))?;
             let Some(UnderWay { parts, grant, .. }) = self.under_way.pop_front() else { continue };
             match decoded {
                 Some(chunks) => {

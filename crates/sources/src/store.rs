@@ -316,7 +316,7 @@ impl Store {
     {
         AbortOnDropHandle::new(self.runtimes.spawn_io(name, task))
             .await
-            .map_err(|_| SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down"))
+            .map_err(|task| SourceError::ended_early(name, task))
     }
 }
 

@@ -59,9 +59,7 @@ pub(crate) fn stored(reader: FileReader, memory: MemoryBudget) -> ByteStream {
     futures::stream::try_unfold(pieces, |mut pieces| async move {
         pieces.fetch_ahead();
         let Some((task, grant)) = pieces.arriving.pop_front() else { return Ok(None) };
-        let chunk = task.await.map_err(|_| {
-            SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down")
-        })??;
+        let chunk = task.await.map_err(|task| SourceError::ended_early("reading", task))??;
         pieces.fetch_ahead();
         drop(grant);
         Ok(Some((chunk, pieces)))

@@ -109,7 +109,7 @@ impl ExecutionPlan for CommitExec {
             let committed = Arc::clone(&target);
             let blocking = move || commit_parts(&committed);
             let joined = target.runtimes.spawn_blocking("commit", blocking).await;
-            joined.map_err(|e| into_datafusion(Error::internal(e.to_string())))?.map_err(into_datafusion)?;
+            joined.map_err(|task| into_datafusion(Error::ended_early(task)))?.map_err(into_datafusion)?;
             stop.disarm();
             Ok(RecordBatch::try_new(count_schema(), vec![Arc::new(UInt64Array::from(vec![rows]))])?)
         };

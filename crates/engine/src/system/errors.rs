@@ -1,13 +1,31 @@
-//! `system.errors`: the error numbers this program can answer with.
+//! `system.errors`: the errors that happened since the process started.
 
 use super::SystemTable;
 use super::rows::Cell;
+use crate::error_code::name_of;
 
 pub(super) const TABLE: SystemTable = SystemTable {
-    columns: &[("name", "String"), ("code", "Int32")],
-    fill: |_, rows| {
-        for (code, name) in crate::error_code::all() {
-            rows.push([name.into(), Cell::Int(code)])?;
+    columns: &[
+        ("name", "String"),
+        ("code", "Int32"),
+        ("value", "UInt64"),
+        ("last_error_time", "DateTime('UTC')"),
+        ("last_error_message", "String"),
+        ("last_error_format_string", "String"),
+        ("last_error_trace", "Array(UInt64)"),
+        ("remote", "UInt8"),
+        ("query_id", "String"),
+    ],
+    fill: |context, rows| {
+        for (code, noted) in context.database.processes.errors.all() {
+            rows.push_some([
+                ("name", name_of(code).into()),
+                ("code", Cell::Int(code)),
+                ("value", noted.count.into()),
+                ("last_error_time", Cell::Time(noted.last_ms)),
+                ("last_error_message", noted.last_message.into()),
+                ("query_id", noted.last_query_id.into()),
+            ])?;
         }
         Ok(())
     },

@@ -479,6 +479,7 @@ fn no_answer_and_no_list_shows_a_secret() {
         "SELECT * FROM system.named_collections FORMAT Vertical",
         "SELECT * FROM system.settings FORMAT Vertical",
         "SELECT * FROM system.users FORMAT Vertical",
+        "SELECT * FROM system.errors FORMAT Vertical",
         "SHOW CREATE TABLE o",
         "SHOW CREATE TABLE u",
         "SHOW PROCESSLIST",

@@ -192,9 +192,7 @@ impl Upload {
     /// In order: the first part sent is the first to be waited for. `false`: none is on its way.
     pub(super) async fn wait_for_one(&mut self) -> Result<bool> {
         let Some(part) = self.sent.pop_front() else { return Ok(false) };
-        let done = part.await.map_err(|_| {
-            SourceError::new(SourceErrorKind::Unavailable, "the I/O threads are shutting down")
-        })?;
+        let done = part.await.map_err(|task| SourceError::ended_early("sending", task))?;
         self.parts.push(done?.into());
         Ok(true)
     }
