@@ -311,7 +311,7 @@ class GivenUp(Client):
         ])
         try:
             with socket.create_connection(("127.0.0.1", self.server.port), 30) as left:
-                left.sendall(f"POST /?query_id={query_id} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(sql)}\r\n\r\n{sql}".encode())
+                left.sendall(f"POST /?query_id={query_id} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sql)}\r\n\r\n{sql}".encode())
                 time.sleep(self.dice.uniform(0, 0.5))
                 if self.dice.random() < 0.5:
                     self.ask(f"KILL QUERY WHERE query_id = '{query_id}' SYNC")

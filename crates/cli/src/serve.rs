@@ -22,6 +22,8 @@ use crate::failure::Failure;
 use crate::serve_file::{ServerFile, parse};
 use crate::terminal;
 
+/// Names mistakes that a debug build makes on purpose, so that those who attack it can be tested.
+const PLANTED_VARIABLE: &str = "GRISTMILL_PLANTED";
 /// ClickHouse's port of HTTP.
 const PORT: u16 = 8123;
 
@@ -41,6 +43,9 @@ pub(crate) struct ServerArgs {
 /// The command.
 pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let file = args.config.as_deref().map(|path| read_with(path, parse)).transpose()?.unwrap_or_default();
+    if let Ok(names) = std::env::var(PLANTED_VARIABLE) {
+        host.faults.plant_named(&names);
+    }
     let path = args.path.clone().or_else(|| file.path.clone());
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
     start_log(Arc::clone(&host.clock));
@@ -100,6 +105,8 @@ fn server_config(args: &ServerArgs, file: ServerFile, path: PathBuf) -> ServerCo
         limits: file.limits,
         display_name: file.display_name.unwrap_or_else(|| "localhost".to_owned()),
         allowed_origin: file.allowed_origin,
+        host_names: file.host_names,
+        metrics_users: file.metrics_users,
         spool: std::path::absolute(&path).unwrap_or(path).join("http"),
     }
 }

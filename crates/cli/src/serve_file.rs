@@ -3,6 +3,8 @@
 //! ```toml
 //! path = "/var/lib/gristmill"
 //! listen = ["0.0.0.0:8123"]
+//! host_names = ["db.example.com"]    # what else requests of this machine may ask for than it and its addresses
+//! metrics_users = ["prometheus"]     # who may read /metrics; anybody unless given
 //! memory_bytes = 8_000_000_000
 //! uncompressed_cache_size = 1_000_000_000   # a fifth of the memory unless given
 //! [tls]
@@ -12,6 +14,7 @@
 //! [users.default]
 //! verifier = "pbkdf2-sha256$.."      # `gristmill password-verifier` prints it
 //! readonly = 1
+//! sees_all = true                    # statements of other users; without it only who may write does
 //! database = "web"
 //! [limits]
 //! statements = 50
@@ -38,6 +41,8 @@ pub(crate) struct ServerFile {
     pub uncompressed_cache_bytes: Option<u64>,
     pub display_name: Option<String>,
     pub allowed_origin: Option<String>,
+    pub host_names: Vec<String>,
+    pub metrics_users: Option<Vec<String>>,
     pub allowed_hosts: Option<Vec<String>>,
     pub user_files: Option<PathBuf>,
     pub tls: Option<TlsConfig>,
@@ -60,6 +65,8 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
             "uncompressed_cache_size" => file.uncompressed_cache_bytes = Some(number_of(key, item)?),
             "display_name" => file.display_name = Some(visible(key, text_of(key, item)?)?),
             "allowed_origin" => file.allowed_origin = Some(visible(key, text_of(key, item)?)?),
+            "host_names" => file.host_names = texts_of(key, item)?,
+            "metrics_users" => file.metrics_users = Some(texts_of(key, item)?),
             "remote_url_allow_hosts" => file.allowed_hosts = Some(texts_of(key, item)?),
             "user_files" => file.user_files = Some(text_of(key, item)?.into()),
             "tls" => file.tls = Some(tls(table(key, item)?)?),
@@ -72,7 +79,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
             _ => {
                 return Err(format!(
                     "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, display_name, \
-                     allowed_origin, remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
+                     allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
                 ));
             }
         }
@@ -96,7 +103,7 @@ fn tls(table: &dyn TableLike) -> Result<TlsConfig, String> {
 fn user(name: &str, item: &Item) -> Result<User, String> {
     let key = format!("users.{name}");
     let table = table(&key, item)?;
-    known(table, &key, &["verifier", "readonly", "database"])?;
+    known(table, &key, &["verifier", "readonly", "database", "sees_all"])?;
     let verifier = match table.get("verifier") {
         None => None,
         Some(item) => {
@@ -113,7 +120,13 @@ fn user(name: &str, item: &Item) -> Result<User, String> {
     let readonly = u8::try_from(readonly).ok().filter(|readonly| *readonly <= 2);
     let readonly = readonly.ok_or_else(|| format!("\"{key}.readonly\" is 0, 1 or 2"))?;
     let database = table.get("database").map(|item| text_of(&format!("{key}.database"), item)).transpose()?;
-    Ok(User { name: name.to_owned(), verifier, readonly, database })
+    let sees_all = match table.get("sees_all") {
+        None => readonly == 0,
+        Some(item) => {
+            item.as_bool().ok_or_else(|| format!("\"{key}.sees_all\" is neither true nor false"))?
+        }
+    };
+    Ok(User { name: name.to_owned(), verifier, readonly, database, sees_all })
 }
 
 fn limits(table: &dyn TableLike) -> Result<Limits, String> {
@@ -128,6 +141,10 @@ fn limits(table: &dyn TableLike) -> Result<Limits, String> {
             "connections" => limits.connections = count.min(1 << 20),
             "header_bytes" => limits.header_bytes = count.clamp(8 << 10, 16 << 20),
             "keep_alive_seconds" => limits.keep_alive = seconds.max(Duration::from_secs(1)),
+            "idle_per_address" => limits.idle_per_address = count,
+            "body_bytes_min" => limits.body_bytes_min = count,
+            "bodies_waiting" => limits.bodies_waiting = count,
+            "long_statements" => limits.long_statements = usize::try_from(number).unwrap_or(usize::MAX),
             "body_silence_seconds" => limits.body_silence = seconds.max(Duration::from_secs(1)),
             "statement_text_bytes" => limits.text_bytes = count,
             "form_bytes" => limits.form_bytes = count,
@@ -141,9 +158,9 @@ fn limits(table: &dyn TableLike) -> Result<Limits, String> {
             "drain_seconds" => limits.drain = seconds,
             _ => {
                 return Err(format!(
-                    "\"{key}\" is not known; there are connections, header_bytes, keep_alive_seconds, \
-                     body_silence_seconds, statement_text_bytes, form_bytes, statements, statements_waiting, \
-                     wait_seconds, statement_seconds, sessions, session_timeout_seconds, held_bytes and drain_seconds"
+                    "\"{key}\" is not known; there are connections, idle_per_address, header_bytes, keep_alive_seconds, \
+                     body_silence_seconds, body_bytes_min, bodies_waiting, statement_text_bytes, form_bytes, statements, \
+                     long_statements, statements_waiting, wait_seconds, statement_seconds, sessions, session_timeout_seconds, held_bytes and drain_seconds"
                 ));
             }
         }
@@ -199,18 +216,24 @@ mod tests {
     #[test]
     fn everything_a_server_needs_is_read() {
         let file = parse(
-            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nuncompressed_cache_size = 1\n[limits]\nstatements = 4\n\
-             wait_seconds = 5\n[users.default]\n[users.ann]\nreadonly = 2\ndatabase = 'd'\n\
+            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nhost_names = 'n'\nmetrics_users = ['m']\nuncompressed_cache_size = 1\n[limits]\nstatements = 4\n\
+             wait_seconds = 5\nbodies_waiting = 6\nlong_statements = 0\n[users.default]\n[users.ann]\nreadonly = 2\ndatabase = 'd'\n\
              verifier = 'pbkdf2-sha256$1000$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'\n\
-             [named_collections.c]\nurl = 'u'\n",
+             [users.eve]\nreadonly = 1\nsees_all = true\n[named_collections.c]\nurl = 'u'\n",
         )
         .unwrap();
         assert_eq!((file.path, file.listen.len(), file.memory_bytes), (Some("p".into()), 2, Some(3)));
         assert_eq!(file.uncompressed_cache_bytes, Some(1));
         assert_eq!((file.limits.statements, file.limits.wait), (4, Duration::from_secs(5)));
-        let users: Vec<_> =
-            file.users.iter().map(|u| (u.name.as_str(), u.readonly, u.verifier.is_some())).collect();
-        assert_eq!(users, [("default", 0, false), ("ann", 2, true)]);
+        assert_eq!((file.limits.bodies_waiting, file.limits.long_statements), (6, 0));
+        let users: Vec<_> = file
+            .users
+            .iter()
+            .map(|u| (u.name.as_str(), u.readonly, u.verifier.is_some(), u.sees_all))
+            .collect();
+        let expected = [("default", 0, false, true), ("ann", 2, true, false), ("eve", 1, false, true)];
+        assert_eq!(users, expected);
+        assert_eq!((file.host_names, file.metrics_users), (vec!["n".to_owned()], Some(vec!["m".to_owned()])));
         assert!(file.named_collections.contains_key("c"));
     }
 
@@ -223,6 +246,7 @@ mod tests {
             ("[users.a]\npassword = 's3cr3t'", "\"users.a.password\" is not known"),
             ("[users.a]\nreadonly = 3", "\"users.a.readonly\" is 0, 1 or 2"),
             ("[limits]\nstatements = 's3cr3t'", "\"limits.statements\" is not a whole number"),
+            ("[users.a]\nsees_all = 1", "\"users.a.sees_all\" is neither true nor false"),
             ("[limits]\nspeed = 1", "\"limits.speed\" is not known"),
             ("[tls]\nlisten = '127.0.0.1:1'", "\"tls\" has no \"certificate\""),
             ("display_name = \"a\\r\\nb\"", "\"display_name\" has a character"),

@@ -38,6 +38,8 @@ pub(crate) struct StatementContext {
     pub settings: Arc<Settings>,
     pub current_database: String,
     pub user: Arc<str>,
+    /// See [`Request`](crate::request::Request).
+    pub sees_own_only: bool,
     /// Those of the session.
     pub temporary: Arc<TemporaryTables>,
     pub progress: Arc<QueryProgress>,
@@ -53,6 +55,11 @@ pub(crate) struct StatementContext {
 }
 
 impl StatementContext {
+    /// Whether what a statement of this user said may be shown to who asks.
+    pub(crate) fn sees_statements_of(&self, user: &str) -> bool {
+        !self.sees_own_only || user == self.user.as_ref()
+    }
+
     pub(crate) fn warn(&self, warning: impl Into<String>) {
         self.warnings.lock().push(warning.into());
     }
@@ -258,6 +265,7 @@ impl StatementContext {
             settings: Arc::clone(&self.settings),
             current_database: self.current_database.clone(),
             user: Arc::clone(&self.user),
+            sees_own_only: self.sees_own_only,
             temporary: Arc::clone(&self.temporary),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use host::{Host, Runtimes};
+use host::{Host, MemoryBudget, Runtimes};
 use mergetree::memtable::MemtableCache;
 use parking_lot::Mutex;
 use parts::PartStore;
@@ -76,6 +76,11 @@ pub(crate) struct SourceCaches {
 }
 
 impl Database {
+    /// What statements and caches may have together; a door grants itself a share for what it holds of them.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.host.memory
+    }
+
     /// Counts an error in `system.errors` that ends no statement: of background work, of opening, of a file that was put aside.
     pub fn note(&self, code: i32, message: impl Into<String>) {
         let error = Error::new(ErrorKind::Internal, code, message);

@@ -50,6 +50,7 @@ impl Process {
     pub(crate) fn report(&self, total: Duration, state: State) -> Report {
         Report {
             query_id: self.query_id.clone(),
+            user: Arc::clone(&self.user),
             state,
             statement: statement_line(&self.query),
             started_ms: self.started_ms,
@@ -203,7 +204,7 @@ impl Processes {
         }
         process.progress.end();
         let (rejects, target) = (&process.progress.rejects, process.progress.target());
-        self.rejected.take_from(rejects, process.started_ms, &process.query_id, target);
+        self.rejected.take_from(rejects, process.started_ms, (&process.query_id, &process.user), target);
         if let Some(error) = &error {
             let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
             let whose = Whose { query_id: &process.query_id, user: &process.user };

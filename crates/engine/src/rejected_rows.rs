@@ -4,6 +4,7 @@
 //! not. Must not know: why a row is bad.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sources::rejects::{Reject, Rejects};
@@ -16,6 +17,7 @@ const ROWS_MAX: usize = 10_000;
 pub(crate) struct RejectedByStatement {
     pub at_ms: u64,
     pub query_id: String,
+    pub user: Arc<str>,
     /// (database, table) the rows were for; empty for a query.
     pub target: (String, String),
     pub reject: Reject,
@@ -29,7 +31,13 @@ pub(crate) struct RejectedRows {
 
 impl RejectedRows {
     /// Takes what a statement that started at `at_ms` skipped.
-    pub(crate) fn take_from(&self, rejects: &Rejects, at_ms: u64, query_id: &str, target: (String, String)) {
+    pub(crate) fn take_from(
+        &self,
+        rejects: &Rejects,
+        at_ms: u64,
+        (query_id, user): (&str, &Arc<str>),
+        target: (String, String),
+    ) {
         let taken = rejects.take();
         if taken.is_empty() {
             return;
@@ -39,8 +47,8 @@ impl RejectedRows {
             if rows.len() == ROWS_MAX {
                 rows.pop_front();
             }
-            let (query_id, target) = (query_id.to_owned(), target.clone());
-            rows.push_back(RejectedByStatement { at_ms, query_id, target, reject });
+            let (query_id, user, target) = (query_id.to_owned(), Arc::clone(user), target.clone());
+            rows.push_back(RejectedByStatement { at_ms, query_id, user, target, reject });
         }
     }
 

@@ -51,6 +51,8 @@ pub struct Request {
     pub sql: String,
     /// Who asks, known by whoever let them in; empty: `default`.
     pub user: String,
+    /// Of the statements of other users, of what they said, and of named collections the sender sees nothing.
+    pub sees_own_only: bool,
     pub client: Caller,
     /// Values of `{name:Type}`.
     pub params: Vec<(String, String)>,

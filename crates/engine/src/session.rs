@@ -203,6 +203,7 @@ impl Session {
             settings: variables.settings,
             current_database: variables.current_database,
             user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
+            sees_own_only: request.sees_own_only,
             temporary: Arc::clone(&self.temporary),
             progress: request.progress,
             memory: host.memory.child_named("query", limit),

@@ -248,6 +248,7 @@ fn running_profiles(context: &StatementContext) -> Vec<Report> {
     let now = context.database.host.clock.monotonic();
     let mut running = context.database.processes.running();
     running.retain(|process| process.profile.is_asked_for() && process.is_profiled());
+    running.retain(|process| context.sees_statements_of(&process.user));
     let report = |process: &crate::processes::Process| {
         process.report(now.saturating_sub(process.started), State::Running)
     };
@@ -261,7 +262,8 @@ fn profile_list(context: &StatementContext, limit: Option<u64>) -> Result<Rows, 
         let state = report.state.name().to_owned();
         [report.query_id.clone(), started, total, state, report.statement.clone()]
     };
-    let ended = context.database.processes.profiles.list();
+    let mut ended = context.database.processes.profiles.list();
+    ended.retain(|report| context.sees_statements_of(&report.user));
     let mut rows: Vec<[String; 5]> = running_profiles(context).iter().map(row).collect();
     rows.extend(ended.iter().map(|report| row(report)));
     rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
@@ -271,9 +273,13 @@ fn profile_list(context: &StatementContext, limit: Option<u64>) -> Result<Rows, 
 /// ANALYZE PROFILE FROM 'query id'.
 fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
     let running = running_profiles(context).into_iter().find(|report| report.query_id == query_id);
+    let ended = || {
+        let found = context.database.processes.profiles.find(query_id);
+        found.filter(|report| context.sees_statements_of(&report.user))
+    };
     let report = match running {
         Some(report) => report.lines(),
-        None => match context.database.processes.profiles.find(query_id) {
+        None => match ended() {
             Some(report) => report.lines(),
             None => {
                 let message = format!("there is no profile of query \"{query_id}\"");

@@ -3,7 +3,7 @@
 //!
 //! A point belongs to a [`crate::Host`], so tests running side by side do not meet. In release builds the
 //! type is empty, [`Faults::hit`] is a constant `Ok` and [`Faults::planted`] a constant `false`. Invariant: only a
-//! simulated host has planted mistakes. Must not know: who hits which point; names are `crate.step`.
+//! simulated host, or a process of a debug build that was asked to, has planted mistakes. Must not know: who hits which point; names are `crate.step`.
 
 use std::io;
 
@@ -115,6 +115,12 @@ impl Faults {
         self.points.planted.lock().contains(name)
     }
 
+    /// Plants the mistakes of this list, divided by commas: for a process that is attacked from outside.
+    pub fn plant_named(&self, names: &str) {
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        self.points.planted.lock().extend(names.map(|name| &*name.to_owned().leak()));
+    }
+
     pub(crate) fn plant(&self, name: &'static str) {
         self.points.planted.lock().insert(name);
     }
@@ -145,6 +151,9 @@ impl Faults {
     pub fn planted(&self, _name: &'static str) -> bool {
         false
     }
+
+    /// Release builds make none.
+    pub fn plant_named(&self, _names: &str) {}
 
     pub(crate) fn disarm(&self) {}
 }
@@ -188,5 +197,8 @@ mod tests {
         assert!(host.faults.hit("log.write").is_ok(), "a new life has nothing armed");
         assert!(host.faults.planted("log.forget") && !host.faults.planted("log.write"));
         assert!(!Faults::default().planted("log.forget"));
+        let faults = Faults::default();
+        faults.plant_named("a.b, c.d,");
+        assert!(faults.planted("a.b") && faults.planted("c.d") && !faults.planted(""));
     }
 }

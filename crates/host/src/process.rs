@@ -54,6 +54,17 @@ pub fn cpu_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Files and sockets the process may have open at one time; `None`: any number, or nobody says.
+pub fn open_files_max() -> Option<u64> {
+    soft_limit(&read_to_string("/proc/self/limits").ok()?, "Max open files")
+}
+
+/// The first figure behind a name.
+fn soft_limit(limits: &str, name: &str) -> Option<u64> {
+    let figures = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    figures.split_whitespace().next()?.parse().ok()
+}
+
 /// The machine's name, or `localhost` where it does not say.
 pub fn host_name() -> String {
     let given = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

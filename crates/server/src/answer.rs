@@ -13,6 +13,7 @@ use std::time::Duration;
 use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
 use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
+use host::MemoryGrant;
 use http::Response;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,15 +21,12 @@ use crate::body::{Body, Piece};
 use crate::door::Door;
 use crate::encoding::Encoding;
 use crate::failure::broken_off;
-use crate::gate::Place;
+use crate::gate::Seat;
 use crate::guests::{Guest, invitations, seated};
 use crate::head::{Ended, Head};
 use crate::sessions::Lease;
 use crate::spool::Spool;
-
-/// A client that takes nothing for so long does not keep others from running their statements: short, so that a thousand
-/// of them who begin together hold a new statement up by what they compute and not by how long they were waited for.
-const SLOW: Duration = Duration::from_millis(5);
+use crate::turns::SLOW;
 
 /// Bytes that all statements together hold back in front of their heads, as far as each may hold any: those that came first
 /// and are not read count, too.
@@ -55,7 +53,9 @@ pub(crate) struct Job {
     pub(crate) guests: Vec<Guest>,
     pub(crate) request: Request,
     pub(crate) wanted: Wanted,
-    pub(crate) place: Place,
+    pub(crate) seat: Arc<Seat>,
+    /// Memory of the statement's text and of its form.
+    pub(crate) grants: [MemoryGrant; 2],
     pub(crate) head: Head,
     /// Whose it is.
     pub(crate) user: String,
@@ -65,7 +65,8 @@ pub(crate) struct Job {
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, mut lease, guests, request, wanted, place, head, user, reads_only } = job;
+    let Job { door, mut lease, guests, request, wanted, seat, grants, head, user, reads_only } = job;
+    let _held = grants;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);
     let invited = invitations(guests, &request);
@@ -78,9 +79,9 @@ pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> En
         outcome = executing => outcome,
         () = client.gone(), if reads_only => Err(Error::cancelled()),
     };
-    let (place, lease) = (Some(place), Some(lease));
+    let lease = Some(lease);
     let _open = Open::new(&door);
-    let mut answer = Answer { door, client, place, lease, head, user, progress, ended: Ended::default() };
+    let mut answer = Answer { door, client, seat, lease, head, user, progress, ended: Ended::default() };
     let done = match outcome {
         Ok(outcome) => answer.give(outcome, &wanted).await,
         Err(error) => Err(error),
@@ -128,7 +129,7 @@ impl Client {
 struct Answer {
     door: Arc<Door>,
     client: Client,
-    place: Option<Place>,
+    seat: Arc<Seat>,
     lease: Option<Lease>,
     head: Head,
     user: String,
@@ -163,7 +164,8 @@ impl Making {
 impl Answer {
     /// The statement has ended. Its client may send the next one of the session as soon as it has seen all of the answer.
     fn is_over(&mut self) {
-        (self.lease, self.place) = (None, None);
+        self.lease = None;
+        self.seat.leave();
     }
 
     /// Sends everything a statement answers.
@@ -358,7 +360,7 @@ impl Answer {
         let taken = match tokio::time::timeout(SLOW, pieces.reserve()).await {
             Ok(taken) => taken,
             Err(_) => {
-                self.place = None;
+                self.seat.leave();
                 pieces.reserve().await
             }
         };
@@ -369,16 +371,16 @@ impl Answer {
     /// Who has sent something lets those go first who wait to begin: a new statement waits for one piece of each of the
     /// others, and not for their ends.
     async fn take_turns(&mut self) -> Result<(), Error> {
-        let door = Arc::clone(&self.door);
-        if door.gate.waiting() == 0 {
+        if self.door.gate.waiting() == 0 {
             // One that was slow goes on without a place if there is none: at its client's pace that costs others little.
-            self.place = self.place.take().or_else(|| door.gate.try_enter());
+            self.seat.take_a_free_one();
             return Ok(());
         }
-        self.place = None;
+        self.seat.leave();
+        let seat = Arc::clone(&self.seat);
         tokio::select! {
             biased;
-            place = door.gate.again() => self.place = place,
+            () = seat.take_again() => {}
             () = self.client.gone() => return Err(Error::cancelled()),
         }
         Ok(())

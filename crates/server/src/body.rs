@@ -12,6 +12,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
+use crate::lobby::Stay;
 use crate::wire::Wire;
 
 /// Chunks computed ahead of a client that reads slowly, beside the one that is being sent.
@@ -41,6 +42,24 @@ pub(crate) struct Coming {
     stage: Stage,
     /// The connection it is sent on.
     wire: Option<Arc<Wire>>,
+    /// While it is sent the connection works.
+    _busy: Option<Busy>,
+}
+
+/// A connection that has something to do, for as long as this is kept; then it waits for the next request.
+pub(crate) struct Busy(Arc<Stay>);
+
+impl Busy {
+    pub(crate) fn new(stay: &Arc<Stay>) -> Busy {
+        stay.works();
+        Busy(Arc::clone(stay))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.waits();
+    }
 }
 
 enum Stage {
@@ -63,14 +82,19 @@ impl Body {
     /// A body and where its pieces are put in. `length` is sent ahead, if it is known.
     pub(crate) fn coming(length: Option<u64>) -> (mpsc::Sender<Piece>, Body) {
         let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
-        (sender, Body::Coming(Coming { pieces, left: length, stage: Stage::Open(None), wire: None }))
+        (
+            sender,
+            Body::Coming(Coming { pieces, left: length, stage: Stage::Open(None), wire: None, _busy: None }),
+        )
     }
 
-    /// The same, sent on a connection.
+    /// The same, sent on a connection that is busy with it. One that is whole is the library's from here on.
     #[must_use]
-    pub(crate) fn on(self, wire: &Arc<Wire>) -> Body {
+    pub(crate) fn on(self, wire: &Arc<Wire>, busy: Busy) -> Body {
         match self {
-            Body::Coming(coming) => Body::Coming(Coming { wire: Some(Arc::clone(wire)), ..coming }),
+            Body::Coming(coming) => {
+                Body::Coming(Coming { wire: Some(Arc::clone(wire)), _busy: Some(busy), ..coming })
+            }
             whole => whole,
         }
     }
@@ -154,6 +178,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     use super::*;
+    use crate::lobby::Lobby;
     use crate::wire::Watched;
 
     async fn next(body: &mut Body) -> Bytes {
@@ -166,7 +191,9 @@ mod tests {
         let (ours, _theirs) = tokio::io::duplex(64);
         let (mut watched, wire) = Watched::new(ours);
         let (pieces, body) = Body::coming(None);
-        let mut body = body.on(&wire);
+        let stay =
+            Arc::new(Lobby::new(&host::Host::system(1 << 20).unwrap().clock).enter([127, 0, 0, 1].into()));
+        let mut body = body.on(&wire, Busy::new(&stay));
         pieces.send(Piece::Bytes(Bytes::from_static(b"one"))).await.unwrap();
         assert_eq!(next(&mut body).await, "one");
         pieces.send(Piece::Bytes(Bytes::from_static(b"two"))).await.unwrap();
@@ -176,5 +203,8 @@ mod tests {
         watched.flush().await.unwrap();
         assert_eq!(second.await, "two");
         assert!(pieces.try_reserve().is_ok());
+        assert!(!stay.is_waiting(), "it is being sent");
+        drop(body);
+        assert!(stay.is_waiting());
     }
 }

@@ -5,14 +5,18 @@
 use std::sync::Arc;
 
 use engine::Database;
-use host::{Host, Runtimes};
+use host::{Host, MemoryBudget, Runtimes};
 
 use crate::config::ServerConfig;
 use crate::gate::Gate;
+use crate::host_names::HostNames;
+use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crate::users::Users;
 
+/// Texts may take one part in so many of the memory: they must not take it from the statements that run.
+const TEXTS_SHARE: u64 = 4;
 /// Letters of an exception tag and digits of an id.
 const TAG_LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
@@ -24,7 +28,12 @@ pub(crate) struct Door {
     pub(crate) config: ServerConfig,
     pub(crate) users: Users,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) gate: Gate,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) connections: Arc<Lobby>,
+    pub(crate) bodies: Arc<Lobby>,
+    /// For texts and forms, while they come and while their statements run.
+    pub(crate) texts: MemoryBudget,
+    pub(crate) host_names: HostNames,
     pub(crate) metrics: Metrics,
 }
 
@@ -35,10 +44,15 @@ impl Door {
         runtimes: Runtimes,
         config: ServerConfig,
     ) -> Arc<Door> {
+        let memory = database.memory();
         Arc::new(Door {
             users: Users::new(&config.users, &host, &runtimes),
             sessions: Sessions::new(Arc::clone(&host.clock), config.limits.sessions),
-            gate: Gate::new(&config.limits),
+            gate: Arc::new(Gate::new(&config.limits, Arc::clone(&host.clock))),
+            connections: Lobby::new(&host.clock),
+            bodies: Lobby::new(&host.clock),
+            texts: memory.child_named("texts of statements", memory.limit() / TEXTS_SHARE),
+            host_names: HostNames::new(&host::process::host_name(), &config.host_names),
             metrics: Metrics::default(),
             database,
             host,

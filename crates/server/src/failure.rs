@@ -19,11 +19,11 @@ pub(crate) fn status_of(code: i32) -> StatusCode {
         6 | 15 | 25 | 26 | 27 | 36 | 37 | 38 | 41 | 44 | 53 | 62 | 72 | 117 | 123 | 167 | 168 | 223 | 318
         | 321 | 374 | 376 | 427 | 441 | 675 | 676 => StatusCode::BAD_REQUEST,
         46 | 47 | 50 | 56 | 60 | 63 | 73 | 78 | 81 | 115 | 152 | 336 | 372 | 511 => StatusCode::NOT_FOUND,
-        159 => StatusCode::REQUEST_TIMEOUT,
+        159 | 209 => StatusCode::REQUEST_TIMEOUT,
         229 => StatusCode::PAYLOAD_TOO_LARGE,
         48 => StatusCode::NOT_IMPLEMENTED,
         381 => StatusCode::LENGTH_REQUIRED,
-        202 | 209 | 439 | 700 => StatusCode::SERVICE_UNAVAILABLE,
+        202 | 439 | 700 => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -6,7 +6,9 @@
 use bytes::Bytes;
 use engine::{BodyStream, Error, ErrorKind};
 use futures::StreamExt;
+use host::MemoryGrant;
 
+use crate::arrival::granted;
 use crate::parameters::Parameters;
 
 /// The boundary of a form, of a `Content-Type`; `None` when the body is something else.
@@ -32,12 +34,13 @@ pub(crate) struct SentFile {
 /// Reads a whole form, adds its fields to `parameters` and answers its files.
 ///
 /// # Errors
-/// The body's own; a form that is too long or damaged.
+/// The body's own; a form that is too long or damaged, or for which there is no memory in `grant`'s budget.
 pub(crate) async fn read(
     mut body: BodyStream,
     boundary: &str,
     bytes_max: usize,
     parameters: &mut Parameters,
+    grant: &mut MemoryGrant,
 ) -> Result<Vec<SentFile>, Error> {
     let mut held = Vec::new();
     while let Some(chunk) = body.next().await {
@@ -50,6 +53,7 @@ pub(crate) async fn read(
             ));
         }
         held.extend_from_slice(&chunk);
+        granted(grant, held.len())?;
     }
     let form = Form::read(Bytes::from(held), boundary)?;
     for (name, value) in form.fields {

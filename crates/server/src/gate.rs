@@ -1,17 +1,20 @@
 //! How many statements compute at one time, who waits for that, and who is next.
 //!
-//! A statement that has not begun goes before those that have sent a piece of their answers and go on: so a crowd of long
-//! answers makes a short one wait for its own turn only. Every fourth place is for those who go on.
+//! A statement that has not begun goes before those that have sent a piece of their answers, or read one of their bodies, and
+//! go on: so a crowd of long answers makes a short one wait for its own turn only. Every fourth place is for those who go on.
 //! Of those who wait to begin the last and the first have their turns: of a thousand who come at once who asks next is not
 //! behind them all, and nobody waits more than three times as long as if the first always went first.
+//! A place that was computed in for [`LONG`] is *lent*: while somebody waits, one more may begin beside it.
 //! Invariant: nobody waits longer than the limit says, and no more wait than it says: the others are told so at once. A
-//! place that is given back is somebody's, or free.
+//! place that is given back is somebody's, or free. No more are lent than the limit says.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use engine::{Error, ErrorKind};
+use host::Clock;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -19,6 +22,10 @@ use crate::config::Limits;
 
 /// Of so many places one is for those who go on, if others wait to begin.
 const TURNS: u32 = 4;
+/// Who has computed for so long is no short statement, and short ones need not wait for its end.
+const LONG: Duration = Duration::from_secs(1);
+/// How often those who wait look for such places.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// See the module.
 pub(crate) struct Gate {
@@ -32,16 +39,28 @@ pub(crate) struct Gate {
 pub(crate) struct Place {
     /// `None`: it is somebody else's by now.
     line: Option<Arc<Line>>,
+    number: u64,
 }
 
-#[derive(Debug)]
 struct Line {
     state: Mutex<State>,
+    clock: Arc<dyn Clock>,
+    lent_max: usize,
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Line").field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
     free: usize,
+    /// Places that are taken and not lent, by number: who has theirs longest stands first.
+    taken: BTreeMap<u64, Duration>,
+    next: u64,
+    lent: usize,
     /// Who came first stands in front. Some of them may have left.
     begin: VecDeque<Waiter>,
     go_on: VecDeque<Waiter>,
@@ -63,7 +82,7 @@ impl Drop for Waiting<'_> {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
-            line.give_back();
+            line.give_back(self.number);
         }
     }
 }
@@ -71,7 +90,15 @@ impl Drop for Place {
 impl Line {
     fn place(self: &Arc<Line>, state: &mut State) -> Option<Place> {
         state.free = state.free.checked_sub(1)?;
-        Some(Place { line: Some(Arc::clone(self)) })
+        Some(self.taken(state))
+    }
+
+    /// A place that is no more free.
+    fn taken(self: &Arc<Line>, state: &mut State) -> Place {
+        let number = state.next;
+        state.next += 1;
+        state.taken.insert(number, self.clock.monotonic());
+        Place { line: Some(Arc::clone(self)), number }
     }
 
     /// A place now, or where it will come.
@@ -93,17 +120,50 @@ impl Line {
         Err(receiver)
     }
 
-    fn give_back(self: &Arc<Line>) {
+    fn give_back(self: &Arc<Line>, number: u64) {
+        let mut state = self.state.lock();
+        if state.taken.remove(&number).is_none() {
+            // It was lent: somebody else has had it for a while.
+            state.lent -= 1;
+            return;
+        }
+        drop(state);
+        self.pass_on();
+    }
+
+    /// Gives a place that is nobody's to who is next.
+    fn pass_on(self: &Arc<Line>) {
         loop {
             let mut state = self.state.lock();
             let Some(next) = state.next() else {
                 state.free += 1;
                 return;
             };
+            let place = self.taken(&mut state);
             drop(state);
-            let Err(mut place) = next.send(Place { line: Some(Arc::clone(self)) }) else { return };
+            let Err(mut place) = next.send(place) else { return };
             // They left; the place is the next one's.
             place.line = None;
+            self.state.lock().taken.remove(&place.number);
+        }
+    }
+
+    /// Lends places of those who have computed for long, while somebody waits to begin.
+    fn lend(self: &Arc<Line>) {
+        loop {
+            let mut state = self.state.lock();
+            let waits = state.begin.iter().any(|waiter| !waiter.is_closed());
+            let longest = state.taken.first_key_value().map(|(number, since)| (*number, *since));
+            let Some((number, since)) = longest.filter(|_| waits && state.lent < self.lent_max) else {
+                return;
+            };
+            if self.clock.monotonic().saturating_sub(since) < LONG {
+                return;
+            }
+            state.taken.remove(&number);
+            state.lent += 1;
+            drop(state);
+            self.pass_on();
         }
     }
 }
@@ -126,9 +186,9 @@ impl State {
 }
 
 impl Gate {
-    pub(crate) fn new(limits: &Limits) -> Gate {
+    pub(crate) fn new(limits: &Limits, clock: Arc<dyn Clock>) -> Gate {
         let state = State { free: limits.statements, ..State::default() };
-        let line = Arc::new(Line { state: Mutex::new(state) });
+        let line = Arc::new(Line { state: Mutex::new(state), clock, lent_max: limits.long_statements });
         Gate { line, waiting: AtomicUsize::new(0), limits: limits.clone() }
     }
 
@@ -150,14 +210,23 @@ impl Gate {
         if before >= self.limits.waiting {
             return Err(self.full(format!("{before} more wait")));
         }
-        let coming = match self.line.wait(|state| &mut state.begin) {
+        let mut coming = match self.line.wait(|state| &mut state.begin) {
             Ok(place) => return Ok(place),
             Err(coming) => coming,
         };
-        match tokio::time::timeout(self.limits.wait, coming).await {
-            Ok(Ok(place)) => Ok(place),
-            Ok(Err(_)) => Err(self.full("the server stops".to_owned())),
-            Err(_) => Err(self.full(format!("none ended within {} s", self.limits.wait.as_secs()))),
+        let mut too_long = std::pin::pin!(tokio::time::sleep(self.limits.wait));
+        loop {
+            self.line.lend();
+            tokio::select! {
+                biased;
+                place = &mut coming => {
+                    return place.map_err(|_| self.full("the server stops".to_owned()));
+                }
+                () = &mut too_long => {
+                    return Err(self.full(format!("none ended within {} s", self.limits.wait.as_secs())));
+                }
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
     }
 
@@ -180,16 +249,117 @@ impl Gate {
     }
 }
 
+/// The place of one statement, which it gives to others while it waits for its client.
+pub(crate) struct Seat {
+    gate: Arc<Gate>,
+    place: Mutex<Option<Place>>,
+}
+
+impl Seat {
+    pub(crate) fn new(gate: &Arc<Gate>, place: Place) -> Arc<Seat> {
+        Arc::new(Seat { gate: Arc::clone(gate), place: Mutex::new(Some(place)) })
+    }
+
+    pub(crate) fn leave(&self) {
+        let place = self.place.lock().take();
+        drop(place);
+    }
+
+    /// A place that is free, if there is one and it has none.
+    pub(crate) fn take_a_free_one(&self) {
+        let mut place = self.place.lock();
+        if place.is_none() {
+            *place = self.gate.try_enter();
+        }
+    }
+
+    /// Comes back with a place, as [`Gate::again`] does; at once if it has one.
+    pub(crate) async fn take_again(&self) {
+        if self.place.lock().is_none() {
+            let place = self.gate.again().await;
+            let before = std::mem::replace(&mut *self.place.lock(), place);
+            drop(before);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
 
+    fn clock() -> Arc<dyn Clock> {
+        host::Host::system(1 << 20).unwrap().clock
+    }
+
+    /// A clock that stands still until it is moved.
+    #[derive(Debug, Default)]
+    struct Moved(Mutex<Duration>);
+
+    impl Clock for Moved {
+        fn now_ms(&self) -> u64 {
+            0
+        }
+
+        fn monotonic(&self) -> Duration {
+            *self.0.lock()
+        }
+
+        fn sleep(&self, duration: Duration) {
+            *self.0.lock() += duration;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_place_that_is_kept_for_long_does_not_keep_others_out_but_for_a_limit() {
+        let limits = Limits { statements: 2, long_statements: 1, wait: Duration::ZERO, ..Limits::default() };
+        let clock = Arc::new(Moved::default());
+        let gate = Gate::new(&limits, Arc::clone(&clock) as Arc<dyn Clock>);
+        let long = [gate.enter().await.unwrap(), gate.enter().await.unwrap()];
+        assert_eq!(gate.enter().await.unwrap_err().code, 202, "they may be short");
+        clock.sleep(LONG);
+        let short = gate.enter().await.unwrap();
+        assert_eq!(gate.enter().await.unwrap_err().code, 202, "one is lent, and no more");
+        drop(short);
+        let short = gate.enter().await.unwrap();
+        let [first, second] = long;
+        // Of the two that are left one has been kept for long.
+        drop(first);
+        let other = gate.enter().await.unwrap();
+        drop(second);
+        assert_eq!(
+            gate.enter().await.unwrap_err().code,
+            202,
+            "the lent place is nobody's now, and these are new"
+        );
+        drop((short, other));
+        let all = [gate.try_enter(), gate.try_enter(), gate.try_enter()];
+        assert_eq!(all.map(|place| place.is_some()), [true, true, false]);
+    }
+
+    #[tokio::test]
+    async fn a_seat_is_left_and_taken_again() {
+        let limits = Limits { statements: 1, wait: Duration::ZERO, ..Limits::default() };
+        let gate = Arc::new(Gate::new(&limits, clock()));
+        let seat = Seat::new(&gate, gate.enter().await.unwrap());
+        seat.take_again().await;
+        assert!(gate.try_enter().is_none());
+        seat.leave();
+        let other = gate.enter().await.unwrap();
+        let mut again = Box::pin(seat.take_again());
+        assert!(futures::poll!(&mut again).is_pending(), "somebody has it");
+        drop(other);
+        again.await;
+        assert!(gate.try_enter().is_none());
+        drop(seat);
+        assert!(gate.try_enter().is_some());
+    }
+
     #[tokio::test]
     async fn places_are_given_in_turn_and_refused_beyond_the_queue() {
         let limits = Limits { statements: 1, waiting: 1, wait: Duration::from_secs(60), ..Limits::default() };
-        let gate = Gate::new(&limits);
+        let gate = Gate::new(&limits, clock());
         let first = gate.enter().await.unwrap();
         let mut second = Box::pin(gate.enter());
         assert!(futures::poll!(&mut second).is_pending());
@@ -208,7 +378,7 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_longer_than_the_limit() {
         let limits = Limits { statements: 1, waiting: 1, wait: Duration::ZERO, ..Limits::default() };
-        let gate = Gate::new(&limits);
+        let gate = Gate::new(&limits, clock());
         let _first = gate.enter().await.unwrap();
         assert_eq!(gate.enter().await.unwrap_err().code, 202);
     }
@@ -216,7 +386,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_and_the_first_who_begin_go_before_those_who_go_on_but_for_every_fourth_place() {
         let limits = Limits { statements: 1, waiting: 9, wait: Duration::from_secs(60), ..Limits::default() };
-        let gate = Gate::new(&limits);
+        let gate = Gate::new(&limits, clock());
         let mut held = gate.enter().await.ok();
         // Two go on, eight begin, of whom two leave while they wait.
         let mut waiting: Vec<(usize, futures::future::LocalBoxFuture<'_, Option<Place>>)> = Vec::new();

@@ -7,16 +7,20 @@
 
 mod verifier;
 mod config;
+mod host_names;
+mod lobby;
 mod parameters;
 mod failure;
 mod blocks;
 mod encoding;
+mod incoming;
 mod arrival;
 mod form;
 mod users;
 mod sessions;
 mod guests;
 mod gate;
+mod turns;
 mod metrics;
 mod wire;
 mod body;

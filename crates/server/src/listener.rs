@@ -1,10 +1,12 @@
 //! Connections: accepted up to a limit, served one request after the other, ended gracefully.
 //!
-//! Invariant: a connection that is silent, slow with its headers, or above the limit costs no thread. After `stop` nothing
-//! new is accepted; what runs has its time to end, then it is cut.
+//! Above the limit, and when the machine gives the process no more files, a new connection takes the place of the one that
+//! has waited longest for its client's next request, or for the rest of one; so many idle ones keep nobody out.
+//! Invariant: a connection that is silent, slow with its headers, or above the limit costs no thread, and one whose statement
+//! runs is not ended for another. After `stop` nothing new is accepted; what runs has its time to end, then it is cut.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +18,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
+use crate::body::Busy;
 use crate::config::{Limits, ServerConfig};
 use crate::door::Door;
+use crate::lobby::Stay;
 use crate::routes::answer;
 use crate::tls::acceptor;
 use crate::wire::Watched;
@@ -33,6 +37,15 @@ const UNSENT_BYTES_MAX: u32 = 64 << 10;
 /// Connections that wait to be accepted, as far as the machine's own limit lets them; ClickHouse's default. What comes when it
 /// is full tries again after a second.
 const QUEUE: i32 = 4096;
+/// One that has to go for another has so long to send what it still holds back.
+const PACKING: Duration = Duration::from_millis(100);
+/// Of the files a process may have open one in so many, and so many at least, are for the database.
+const FILES_SHARE: usize = 4;
+const FILES_MIN: usize = 32;
+/// ENFILE and EMFILE.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+/// There are so many connections, however few files there may be.
+const CONNECTIONS_MIN: usize = 4;
 /// How often sessions whose time is over are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
 
@@ -43,6 +56,7 @@ pub struct Server {
     stop: watch::Sender<bool>,
     cut: watch::Sender<bool>,
     open: Arc<Semaphore>,
+    connections_max: usize,
 }
 
 impl Server {
@@ -60,7 +74,8 @@ impl Server {
         empty_spool(&config, &host)?;
         let (stop, stopped) = watch::channel(false);
         let (cut, is_cut) = watch::channel(false);
-        let open = Arc::new(Semaphore::new(config.limits.connections));
+        let connections_max = connections_max(config.limits.connections, host::process::open_files_max());
+        let open = Arc::new(Semaphore::new(connections_max));
         let plain = config.listen.iter().map(|address| (*address, None));
         let secure = config.tls.iter().map(|tls_config| (tls_config.listen, tls.clone()));
         let doors: Vec<(SocketAddr, Option<TlsAcceptor>)> = plain.chain(secure).collect();
@@ -84,7 +99,7 @@ impl Server {
             runtimes.spawn_io("http listener", listening.accept(listener));
         }
         runtimes.spawn_io("http sessions", sweep(Arc::clone(&door), stopped));
-        Ok(Server { door, addresses, stop, cut, open })
+        Ok(Server { door, addresses, stop, cut, open, connections_max })
     }
 
     /// Where it listens: the plain addresses, then the secure one.
@@ -95,12 +110,26 @@ impl Server {
     /// Accepts nothing new, lets what runs end within the limit's time, then cuts it. Answers whether all ended.
     pub async fn stop(self) -> bool {
         let _ = self.stop.send(true);
-        let connections = u32::try_from(self.door.config.limits.connections).unwrap_or(u32::MAX);
+        let connections = u32::try_from(self.connections_max).unwrap_or(u32::MAX);
         let all_closed = self.open.acquire_many(connections);
         let drained = tokio::time::timeout(self.door.config.limits.drain, all_closed).await.is_ok();
         let _ = self.cut.send(true);
         drained
     }
+}
+
+/// So many connections as are wanted and as leave files for the database.
+fn connections_max(wanted: usize, files: Option<u64>) -> usize {
+    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return wanted };
+    let left = files.saturating_sub((files / FILES_SHARE).max(FILES_MIN)).max(CONNECTIONS_MIN);
+    if left < wanted {
+        tracing::info!(
+            connections = left,
+            files,
+            "as many connections as the limit of open files (ulimit -n) leaves"
+        );
+    }
+    wanted.min(left)
 }
 
 fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
@@ -149,15 +178,15 @@ struct Listening {
 impl Listening {
     async fn accept(mut self, listener: TcpListener) {
         loop {
-            // Above the limit connections wait in the machine's queue.
-            let Ok(place) = Arc::clone(&self.open).acquire_owned().await else { return };
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 _ = self.stopped.changed() => return,
             };
             match accepted {
                 Ok((stream, from)) => {
+                    let Some(place) = self.room_for(from.ip().to_canonical()).await else { return };
                     let connection = Connection {
+                        stay: Arc::new(self.door.connections.enter(from.ip().to_canonical())),
                         door: Arc::clone(&self.door),
                         tls: self.tls.clone(),
                         from,
@@ -170,9 +199,33 @@ impl Listening {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    let is_of_files = error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code));
+                    if !(is_of_files && self.door.connections.send_one_away(None)) {
+                        tracing::warn!(%error, "a connection could not be accepted");
+                    }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
+            }
+        }
+    }
+
+    /// A place for one more connection, if need be that of the one that has waited longest. `None`: the server stops.
+    async fn room_for(&mut self, from: IpAddr) -> Option<OwnedSemaphorePermit> {
+        let (connections, idle_max) = (&self.door.connections, self.door.config.limits.idle_per_address);
+        // Counting those of one address means looking at all.
+        if !from.is_loopback() && connections.count() >= idle_max && connections.waiting_for(from) >= idle_max
+        {
+            connections.send_one_away(Some(from));
+        }
+        loop {
+            if let Ok(place) = Arc::clone(&self.open).try_acquire_owned() {
+                return Some(place);
+            }
+            connections.send_one_away(None);
+            tokio::select! {
+                place = Arc::clone(&self.open).acquire_owned() => return place.ok(),
+                () = tokio::time::sleep(ACCEPT_PAUSE) => {}
+                _ = self.stopped.changed() => return None,
             }
         }
     }
@@ -180,6 +233,7 @@ impl Listening {
 
 /// One connection and what may end it.
 struct Connection {
+    stay: Arc<Stay>,
     door: Arc<Door>,
     tls: Option<TlsAcceptor>,
     from: SocketAddr,
@@ -199,8 +253,12 @@ impl Connection {
             None => self.speak(stream).await,
             Some(tls) => {
                 // A handshake has the time of a request's headers.
-                let shaken = tokio::time::timeout(door.config.limits.keep_alive, tls.accept(stream)).await;
-                if let Ok(Ok(stream)) = shaken {
+                let shaken = tokio::select! {
+                    shaken = tls.accept(stream) => shaken.ok(),
+                    () = tokio::time::sleep(door.config.limits.keep_alive) => None,
+                    () = self.stay.sent_away() => None,
+                };
+                if let Some(stream) = shaken {
                     self.speak(stream).await;
                 }
             }
@@ -211,11 +269,12 @@ impl Connection {
     async fn speak(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let (door, from) = (Arc::clone(&self.door), self.from.ip().to_canonical());
         let (stream, wire) = Watched::new(stream);
+        let stay = Arc::clone(&self.stay);
         let service = service_fn(move |request| {
-            let (door, wire) = (Arc::clone(&door), Arc::clone(&wire));
+            let (door, wire, busy) = (Arc::clone(&door), Arc::clone(&wire), Busy::new(&stay));
             async move {
                 let answered = answer(door, from, request).await;
-                Ok::<_, std::convert::Infallible>(answered.map(|body| body.on(&wire)))
+                Ok::<_, std::convert::Infallible>(answered.map(|body| body.on(&wire, busy)))
             }
         });
         let connection = protocol(&self.door.config.limits).serve_connection(TokioIo::new(stream), service);
@@ -233,6 +292,14 @@ impl Connection {
                     connection.as_mut().graceful_shutdown();
                 }
                 _ = self.cut.changed() => return,
+                () = self.stay.sent_away() => {
+                    // One that is idle closes at once; of a half request nothing more is waited for.
+                    connection.as_mut().graceful_shutdown();
+                    let packed = tokio::time::timeout(PACKING, connection.as_mut()).await;
+                    if packed.is_ok() || self.stay.is_waiting() {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -255,4 +322,18 @@ fn protocol(limits: &Limits) -> http1::Builder {
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(64 << 10));
     protocol
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_for_the_database() {
+        for (files, expected) in
+            [(None, 16_384), (Some(1 << 20), 16_384), (Some(1024), 768), (Some(64), 32), (Some(10), 4)]
+        {
+            assert_eq!(connections_max(16_384, files), expected, "{files:?}");
+        }
+    }
 }

@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 use crate::answer::{Job, run};
 use crate::body::Body;
 use crate::door::Door;
-use crate::failure::text_of;
+use crate::failure::{status_of, text_of};
 use crate::head::{Ended, Head};
 use crate::metrics::Exposition;
 use crate::parameters::Parameters;
-use crate::statement::{Asked, query_id};
+use crate::statement::{Asked, query_id, user_of};
 
 const PLAY: &str = include_str!("play.html");
 /// The page runs its own script and style, and talks to this server alone.
@@ -31,12 +31,20 @@ const LOGGED_CHARACTERS_MAX: usize = 1000;
 pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incoming>) -> Response<Body> {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match (request.method(), request.uri().path()) {
+        // Whoever watches whether the server lives may call it anything.
+        (_, path)
+            if path != "/ping"
+                && path != "/replicas_status"
+                && let Err(refused) = named(&door, from, &request) =>
+        {
+            page(StatusCode::FORBIDDEN, TEXT, text_of(&refused))
+        }
         (&Method::OPTIONS, _) => options(&door, origin.is_some()),
         (&Method::GET | &Method::HEAD, "/ping") => page(StatusCode::OK, TEXT, "Ok.\n"),
         // There is one copy of everything, and it is up to date.
         (&Method::GET | &Method::HEAD, "/replicas_status") => page(StatusCode::OK, TEXT, "Ok.\n"),
         (&Method::GET | &Method::HEAD, "/play") => play(),
-        (&Method::GET | &Method::HEAD, "/metrics") => metrics(&door),
+        (&Method::GET | &Method::HEAD, "/metrics") => metrics(&door, from, &request).await,
         (&Method::GET | &Method::HEAD, "/") if request.uri().query().is_none_or(str::is_empty) => {
             page(StatusCode::OK, TEXT, "Ok.\n")
         }
@@ -46,6 +54,7 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
             let message = "a browser asks for a page of another origin";
             let refused = Error::new(ErrorKind::Denied, 497, message)
                 .with_hint("allowed_origin in the configuration file names pages that may ask");
+            door.database.note_answered(&refused, "", "");
             page(StatusCode::FORBIDDEN, TEXT, text_of(&refused))
         }
         (&Method::GET | &Method::HEAD | &Method::POST, "/" | "/query") => {
@@ -128,10 +137,43 @@ fn play() -> Response<Body> {
     response
 }
 
-fn metrics(door: &Door) -> Response<Body> {
+/// Whether the request asks for this server.
+fn named<B>(door: &Door, from: IpAddr, request: &Request<B>) -> Result<(), Error> {
+    let checked = door.host_names.check(from, request.uri(), request.headers());
+    checked.inspect_err(|refused| door.database.note_answered(refused, "", ""))
+}
+
+/// Whether the sender of a request may read the figures.
+async fn may_measure<B>(door: &Door, from: IpAddr, request: &Request<B>) -> Result<(), Error> {
+    let Some(allowed) = &door.config.metrics_users else { return Ok(()) };
+    let parameters = Parameters::parse(request.uri().query().unwrap_or_default())?;
+    let user = user_of(door, from, request.headers(), &parameters).await?;
+    match allowed.contains(&user.name) {
+        true => Ok(()),
+        false => {
+            let message = format!("user \"{}\" may not read /metrics", user.name.escape_debug());
+            Err(Error::new(ErrorKind::Denied, 497, message)
+                .with_hint("metrics_users in the configuration file says who may"))
+        }
+    }
+}
+
+async fn metrics(door: &Door, from: IpAddr, request: &Request<Incoming>) -> Response<Body> {
+    if let Err(error) = may_measure(door, from, request).await {
+        door.database.note_answered(&error, "", "");
+        let status = if error.code == 516 { StatusCode::UNAUTHORIZED } else { status_of(error.code) };
+        let mut response = page(status, TEXT, text_of(&error));
+        if status == StatusCode::UNAUTHORIZED {
+            let wanted = HeaderValue::from_static("Basic realm=\"gristmill\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, wanted);
+        }
+        return response;
+    }
     let mut out = Exposition::default();
     door.metrics.write(&mut out);
     out.gauge("queries_waiting", "Statements that wait for a place.", door.gate.waiting() as u64);
+    out.gauge("connections_idle", "Connections that wait for a request.", door.connections.waiting() as u64);
+    out.gauge("bodies_waiting", "Bodies that are waited for.", door.bodies.waiting() as u64);
     out.gauge("sessions", "Named sessions.", door.sessions.count() as u64);
     let figures = door.database.figures();
     for (name, help, value) in [

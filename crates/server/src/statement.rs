@@ -16,15 +16,18 @@ use http::{HeaderMap, Method, header, request};
 use hyper::body::Incoming;
 
 use crate::answer::{Job, Wanted};
-use crate::arrival::{Arrival, arrival, bytes_of};
+use crate::arrival::{Arrival, arrival};
 use crate::config::User;
 use crate::door::Door;
 use crate::encoding::{accepted, decoded};
 use crate::form;
+use crate::gate::Seat;
 use crate::guests::announced;
 use crate::head::{Head, checked_id};
+use crate::incoming::{Patience, bytes_of};
 use crate::parameters::Parameters;
 use crate::sessions::{Lease, Wish, new_session};
+use crate::turns::taking_turns;
 use crate::users::{Credentials, refused};
 
 /// Parameters of the door; all others are settings.
@@ -154,16 +157,19 @@ impl Asked<'_> {
         let limits = &self.door.config.limits;
         let blocks = self.parameters.flag("decompress")?.unwrap_or(false);
         let counting = Arc::clone(self.door);
-        let sent = bytes_of(body, limits.body_silence, &self.door.runtimes).inspect(move |chunk| {
+        let sent = bytes_of(body, self.from, self.patience()).inspect(move |chunk| {
             let bytes = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
             counting.metrics.request_bytes.add(bytes);
         });
         let body = decoded(sent.boxed(), &self.codings()?, blocks)?;
+        let mut form_grant = self.door.texts.empty_grant("a form");
         let content_type = self.header("content-type").unwrap_or_default();
         let (body, files) = match form::boundary_of(&content_type) {
             None => (body, Vec::new()),
             Some(boundary) => {
-                let files = form::read(body, &boundary, limits.form_bytes, &mut self.parameters).await?;
+                let parameters = &mut self.parameters;
+                let files =
+                    form::read(body, &boundary, limits.form_bytes, parameters, &mut form_grant).await?;
                 (futures::stream::empty().boxed(), files)
             }
         };
@@ -172,9 +178,13 @@ impl Asked<'_> {
         let wanted = self.wanted()?;
         let settings = self.settings(&user)?;
         let in_url = self.parameters.get("query").unwrap_or_default();
-        let Arrival { sql, data } = arrival(in_url, body, limits.text_bytes).await?;
+        let text_grant = self.door.texts.empty_grant("the text of a statement");
+        let Arrival { sql, grant, data } = arrival(in_url, body, limits.text_bytes, text_grant).await?;
         let place = self.door.gate.enter().await;
         let place = place.inspect_err(|_| self.door.metrics.queries_refused.add(1))?;
+        let seat = Seat::new(&self.door.gate, place);
+        let (clock, faults) = (&self.door.host.clock, &self.door.host.faults);
+        let data = data.map(|data| taking_turns(data, Arc::clone(&seat), Arc::clone(clock), faults));
         let params = self
             .parameters
             .iter()
@@ -190,11 +200,25 @@ impl Asked<'_> {
             query_id: Some(query_id),
             user: user.name.clone(),
             client: self.caller(),
+            sees_own_only: !user.sees_all,
             ..Request::new(sql)
         };
         let reads_only = self.is_reading() || reads(&request.sql);
         let (door, user) = (Arc::clone(self.door), user.name.clone());
-        Ok(Job { door, lease, guests, request, wanted, place, head, user, reads_only })
+        let grants = [grant, form_grant];
+        Ok(Job { door, lease, guests, request, wanted, seat, grants, head, user, reads_only })
+    }
+
+    fn patience(&self) -> Patience {
+        let (door, limits) = (self.door, &self.door.config.limits);
+        Patience {
+            silence: limits.body_silence,
+            bytes_min: limits.body_bytes_min,
+            bodies_max: limits.bodies_waiting,
+            bodies: Arc::clone(&door.bodies),
+            clock: Arc::clone(&door.host.clock),
+            runtimes: door.runtimes.clone(),
+        }
     }
 
     fn header(&self, name: &str) -> Option<String> {

@@ -109,7 +109,8 @@ mod tests {
         let host = Host::system(1 << 20).unwrap();
         let runtimes = Runtimes::new(1, 1).unwrap();
         let verifier = Some(Verifier::new("secret", host.random.as_ref()));
-        let reader = User { name: "reader".to_owned(), verifier, readonly: 1, database: None };
+        let reader =
+            User { name: "reader".to_owned(), verifier, readonly: 1, database: None, sees_all: false };
         let users = Users::new(&[User::unnamed(), reader], &host, &runtimes);
         let (here, there): (IpAddr, IpAddr) = ("127.0.0.1".parse().unwrap(), "10.0.0.1".parse().unwrap());
         for (from, user, password, comes_in) in [

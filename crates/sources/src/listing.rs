@@ -306,7 +306,8 @@ async fn walk(store: &Arc<Store>, glob: &Glob, settings: &SourceSettings) -> Res
         walked.keys.dedup();
         walked
     });
-    let Walked { keys, is_narrowed } = walk.await.map_err(|task| SourceError::ended_early("listing", task))?;
+    let Walked { keys, is_narrowed } =
+        walk.await.map_err(|task| SourceError::ended_early("listing", task))?;
     let heads = keys.into_iter().map(|key| async move { store.head(&key).await });
     let objects = stream::iter(heads).buffered(LISTING_REQUESTS_MAX).try_collect().await?;
     Ok(Found { objects, is_narrowed })

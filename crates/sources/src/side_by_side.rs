@@ -20,7 +20,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, Runtimes};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::{Result, SourceError, SourceErrorKind};
+use crate::error::{Result, SourceError};
 use crate::frames::{FrameScanner, Framing, Step, searched_decoded_max};
 
 /// Decoded bytes of a group aimed at: a task's start is nothing beside it, and the first rows come soon. Short of a MiB

@@ -3,6 +3,7 @@
 //! Invariant: a function of its fields alone, so that a running statement, an ended one and EXPLAIN ANALYZE look the same.
 //! Shares are of the whole time for spans, and of all operators' computing time for operators.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::ByteSize;
@@ -39,6 +40,7 @@ impl State {
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub query_id: String,
+    pub user: Arc<str>,
     pub state: State,
     /// One line.
     pub statement: String,

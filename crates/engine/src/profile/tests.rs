@@ -50,6 +50,7 @@ fn profile(settings: &[(&str, &str)]) -> StatementProfile {
 fn report(state: State, measured: Measured, operators: Option<Operator>) -> Report {
     Report {
         query_id: "q1".to_owned(),
+        user: "ann".into(),
         state,
         statement: statement_line("INSERT INTO t\nSELECT 1"),
         started_ms: 1_704_164_645_000,

@@ -18,13 +18,15 @@ pub(super) const TABLE: SystemTable = SystemTable {
     ],
     fill: |context, rows| {
         for (code, noted) in context.database.processes.errors.all() {
+            let is_shown = context.sees_statements_of(&noted.last_user);
+            let shown = |text: String| if is_shown { text } else { String::new() };
             rows.push_some([
                 ("name", name_of(code).into()),
                 ("code", Cell::Int(code)),
                 ("value", noted.count.into()),
                 ("last_error_time", Cell::Time(noted.last_ms)),
-                ("last_error_message", noted.last_message.into()),
-                ("query_id", noted.last_query_id.into()),
+                ("last_error_message", shown(noted.last_message).into()),
+                ("query_id", shown(noted.last_query_id).into()),
             ])?;
         }
         Ok(())

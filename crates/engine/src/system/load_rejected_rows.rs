@@ -18,7 +18,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("text", "String"),
     ],
     fill: |context, rows| {
-        for rejected in context.database.processes.rejected.rows() {
+        let mut all = context.database.processes.rejected.rows();
+        all.retain(|rejected| context.sees_statements_of(&rejected.user));
+        for rejected in all {
             let row = rejected.reject.row;
             rows.push([
                 Cell::Time(rejected.at_ms),

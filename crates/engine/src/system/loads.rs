@@ -149,6 +149,8 @@ fn known_open(context: &StatementContext, load: &Arc<StagedLoad>) -> KnownLoad {
 fn push_load(context: &StatementContext, rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
     let load = &known.load;
     let table = context.snapshot.table_by_id(load.table);
+    // Whose a load was is not known once the process has ended.
+    let shown = |text: &str| Cell::from(if context.sees_own_only { "" } else { text });
     rows.push([
         load.id.to_string().into(),
         load.label.as_str().into(),
@@ -168,9 +170,9 @@ fn push_load(context: &StatementContext, rows: &mut RowBuilder, known: &KnownLoa
         load.rows().into(),
         load.part_count().into(),
         Cell::Int(known.error().map_or(0, |error| error.code)),
-        known.error().map(|error| error.message.clone()).unwrap_or_default().into(),
+        shown(known.error().map_or("", |error| &error.message)),
         known.is_open().into(),
-        Cell::from(&*load.statement),
+        shown(&load.statement),
     ])
 }
 

@@ -22,6 +22,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("create_query", "String"),
     ],
     fill: |context, rows| {
+        if context.sees_own_only {
+            return Ok(());
+        }
         for (name, entries, origin) in all(context) {
             let pairs = entries.keys().map(|key| (key.to_string(), HIDDEN_PART.to_owned())).collect();
             let (source, query) = match origin {

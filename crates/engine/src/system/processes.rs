@@ -86,7 +86,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
     columns: COLUMNS,
     fill: |context, rows| {
         let now = context.database.host.clock.monotonic();
-        for process in context.database.processes.running() {
+        let mut running = context.database.processes.running();
+        running.retain(|process| context.sees_statements_of(&process.user));
+        for process in running {
             let (progress, client) = (&process.progress, &process.client);
             let (address, port) = address(client);
             rows.push_some([

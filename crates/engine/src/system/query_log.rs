@@ -60,7 +60,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("Settings", "Map(String, String)"),
     ],
     fill: |context, rows| {
-        for entry in context.database.processes.ended() {
+        let mut ended = context.database.processes.ended();
+        ended.retain(|entry| context.sees_statements_of(&entry.process.user));
+        for entry in ended {
             push_entry(rows, entry, &context.database.host_name)?;
         }
         Ok(())

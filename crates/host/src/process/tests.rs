@@ -10,6 +10,17 @@ fn file(root: &Path, name: &str, text: &str) {
 }
 
 #[test]
+fn limits_are_read_by_their_names() {
+    let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                  Max cpu time              unlimited            unlimited            seconds   \n\
+                  Max open files            64                   1048576              files     \n";
+    assert_eq!(soft_limit(limits, "Max open files"), Some(64));
+    assert_eq!(soft_limit(limits, "Max cpu time"), None);
+    assert_eq!(soft_limit(limits, "Max"), None);
+    assert!(open_files_max().is_none_or(|files| files > 0));
+}
+
+#[test]
 fn this_process_uses_memory_and_time() {
     assert!(current_rss_bytes() > 100_000);
     let resident = resident_bytes();

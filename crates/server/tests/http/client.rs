@@ -35,20 +35,28 @@ pub(crate) fn start_confined(users: Vec<User>, allowed_hosts: Option<Vec<String>
 }
 
 fn start_on(config: Config, users: Vec<User>, limits: Limits) -> Running {
+    start_as(config, |server| (server.users, server.limits) = (users, limits))
+}
+
+/// A server whose configuration is changed before it starts.
+pub(crate) fn start_as(config: Config, change: impl FnOnce(&mut ServerConfig)) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let root = Some(folder.path().join("db"));
     let user_files = Some(folder.path().join("user_files"));
     let database = Database::open(Config { root, threads: Some(2), user_files, ..config }).unwrap();
     let runtimes = Runtimes::new(2, 2).unwrap();
-    let config = ServerConfig {
+    let mut config = ServerConfig {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         tls: None,
-        users,
-        limits,
+        users: vec![User::unnamed()],
+        limits: Limits::default(),
         display_name: "tests".to_owned(),
         allowed_origin: None,
+        host_names: Vec::new(),
+        metrics_users: None,
         spool: folder.path().join("spool"),
     };
+    change(&mut config);
     let host = Host::system(1 << 30).unwrap();
     let server = Server::start(config, Arc::clone(&database), host, runtimes.clone()).unwrap();
     let address = server.addresses()[0];
@@ -131,12 +139,18 @@ impl Client {
         Client { stream: BufReader::new(stream) }
     }
 
+    /// To write while the answer is waited for.
+    pub(crate) fn writer(&self) -> TcpStream {
+        self.stream.get_ref().try_clone().unwrap()
+    }
+
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
     pub(crate) fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n", body.len());
+        let mut head =
+            format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -153,7 +167,7 @@ impl Client {
         body: &[u8],
         length: usize,
     ) {
-        let mut head = format!("POST {target} HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n");
+        let mut head = format!("POST {target} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n");
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

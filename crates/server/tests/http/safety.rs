@@ -18,7 +18,7 @@ fn encoded(text: &str) -> String {
 fn user(name: &str, password: &str, readonly: u8) -> User {
     let random = host::SystemRandom::new().unwrap();
     let verifier = Some(Verifier::new(password, &random));
-    User { name: name.to_owned(), verifier, readonly, database: None }
+    User { name: name.to_owned(), verifier, readonly, database: None, sees_all: readonly == 0 }
 }
 
 /// Addresses of this machine, of its network and of metadata services, in the ways people write them.
