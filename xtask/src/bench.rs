@@ -70,8 +70,17 @@ pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
 
 /// Builds the release binary and answers with its path.
 pub(crate) fn release_binary(root: &Path) -> Result<PathBuf> {
+    binary(root, "release", &["--release", "--package", "cli"])
+}
+
+/// Builds the binary that the tests drive and answers with its path.
+pub(crate) fn debug_binary(root: &Path) -> Result<PathBuf> {
+    binary(root, "debug", &["--workspace", "--bin", "gristmill"])
+}
+
+fn binary(root: &Path, profile: &str, arguments: &[&str]) -> Result<PathBuf> {
     let target = environment::target_folder()?;
-    let mut build = Step::new("cargo", &["build", "--release", "--quiet", "--package", "cli"], root);
+    let mut build = Step::new("cargo", &[&["build", "--quiet"], arguments].concat(), root);
     if let Some(folder) = &target {
         build = build.env("CARGO_TARGET_DIR", folder);
     }
@@ -81,7 +90,7 @@ pub(crate) fn release_binary(root: &Path) -> Result<PathBuf> {
         Some(folder) => folder,
         None => target_of(&metadata).context("cargo metadata names no target_directory")?,
     };
-    Ok(folder.join("release/gristmill"))
+    Ok(folder.join(profile).join("gristmill"))
 }
 
 fn target_of(metadata: &str) -> Option<PathBuf> {

@@ -7,6 +7,7 @@ mod tidy;
 mod test;
 mod soak;
 mod bench;
+mod attack;
 mod reference;
 
 use std::io::Write;
@@ -36,6 +37,8 @@ enum Task {
     Ci,
     /// Every test with the long amounts, part by part, and a table of them at the end
     Soak(soak::SoakArgs),
+    /// Hostile clients, statements and damage against the real binary, and a table of them at the end
+    Attack(attack::AttackArgs),
     /// Measure against ClickHouse on this machine; appends to docs/performance.md
     Bench(bench::BenchArgs),
     /// Write docs/reference from the code
@@ -49,6 +52,7 @@ fn main() -> Result<()> {
         Task::Test { arguments } => test::run(&root, &arguments),
         Task::Ci => test::run(&root, &[]),
         Task::Soak(args) => soak::run(&root, &args),
+        Task::Attack(args) => attack::run(&root, &args),
         Task::Bench(args) => bench::run(&root, &args),
         Task::Reference => reference::run(&root),
     }

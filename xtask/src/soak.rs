@@ -39,7 +39,7 @@ struct Part {
     is_long: bool,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part {
         name: "kill9",
         amount: "kill -9: 100 of INSERTs, 300 of labels, 20 of loads; a full disk",
@@ -99,6 +99,15 @@ const PARTS: [Part; 11] = [
         amount: "64 clients of every kind for 10 minutes, a kill -9 in the middle",
         targets: &["--test", "scripts"],
         tests: &["mixed_clients"],
+        short_tests: None,
+        seeds: None,
+        is_long: true,
+    },
+    Part {
+        name: "attacks",
+        amount: "1,000 half bodies and 1,000 half heads for a minute",
+        targets: &["--test", "scripts"],
+        tests: &["slow_silent"],
         short_tests: None,
         seeds: None,
         is_long: true,

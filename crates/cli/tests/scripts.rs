@@ -84,6 +84,11 @@ fn loads_much_larger_than_their_memory_succeed() {
 }
 
 #[test]
+fn slow_silent_and_foreign_clients_keep_nobody_out() {
+    run_with_binary("json", "attack/clients.py", &[amount("short", "long")]);
+}
+
+#[test]
 fn real_clients_are_served() {
     let arguments = ["--seconds".to_owned(), amount("600", "3600")];
     let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];
