@@ -17,7 +17,7 @@ use crate::loads::StagedLoad;
 use crate::op_format::VERSION;
 use crate::op_format::collection_fields::{read_collection, write_collection};
 use crate::op_format::fields::{Field, FieldReader, FieldWriter, FormatError};
-use crate::op_format::part_fields::{read_part, write_part};
+use crate::op_format::part_fields::{needs_of_bytes as part_needs, read_part, write_part};
 use crate::op_format::table_fields::{needs as table_needs, read_table, write_table};
 use crate::state::{DroppedTable, State, is_implicit};
 use crate::table_state::{InlineStatement, RemovedPart, TableState};
@@ -47,10 +47,24 @@ pub fn needs(fact: &Fact) -> u64 {
             Ok(Content::Definition(def)) => table_needs(&def),
             _ => 1,
         },
-        kind::TOKEN | kind::LOAD | kind::STAGED_PART => 2,
+        kind::PART => part_needs(FieldReader::new("part", &fact.payload)),
+        kind::REMOVED_PART => nested_part_needs(fact, 1),
+        kind::STAGED_PART => nested_part_needs(fact, 2).max(2),
+        kind::TOKEN | kind::LOAD => 2,
         kind::COLLECTION | kind::EXPORT => 3,
         _ => 1,
     }
+}
+
+/// Of the part in the field of this number.
+fn nested_part_needs(fact: &Fact, number: u64) -> u64 {
+    let mut fields = FieldReader::new(name_of(fact.kind), &fact.payload);
+    while let Ok(Some(field)) = fields.next_field() {
+        if field.number == number {
+            return field.nested("part").map_or(1, part_needs);
+        }
+    }
+    1
 }
 
 /// One row of a checkpoint.

@@ -92,6 +92,7 @@ pub(crate) fn part(id: PartId, table: TableId, partition: u64) -> PartDescriptor
             owner_nodes: Vec::new(),
         },
         checksum: 0x0123_4567_89ab_cdef,
+        tail: None,
         blocks: BlockRange::default(),
         level: 0,
         data_version: 0,

@@ -26,8 +26,9 @@ use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
-/// tables outside and exports, 4 views; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 4;
+/// tables outside and exports, 4 views, 5 parts whose tail has a sum; what needs none of them is still written for
+/// readers of 1.
+pub const VERSION: u64 = 5;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -90,11 +91,11 @@ pub fn encode_transaction(transaction: &Transaction, at_ms: u64) -> Bytes {
 /// The oldest version whose readers know the op.
 fn needs(op: &Op) -> u64 {
     match op {
-        Op::DedupToken { .. }
-        | Op::StageOpen { .. }
-        | Op::StageAdd { .. }
-        | Op::StagePublish { .. }
-        | Op::StageAbort { .. } => 2,
+        Op::AddPart(part) => part_fields::needs(part.descriptor()),
+        Op::StageAdd { parts, .. } => {
+            parts.iter().map(|part| part_fields::needs(part.descriptor())).max().unwrap_or(1).max(2)
+        }
+        Op::DedupToken { .. } | Op::StageOpen { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => 2,
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
         Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
         Op::ExportOpen { .. } | Op::ExportCommit { .. } | Op::ExportEnd { .. } => 3,

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::merging::{flush_table, run_merge};
 use crate::part_log::Removed;
 use crate::provider::part_files::part_path;
@@ -97,7 +97,8 @@ fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
         if !database.merges.may_run(id) || database.merges.is_resting(id, now) {
             continue;
         }
-        let busy = database.merges.busy();
+        let mut busy = database.merges.busy();
+        busy.extend(database.store.health().damaged(id));
         let chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter().next();
         let Some(plan) = chosen else { continue };
         match run_merge(database, &table, plan) {
@@ -106,10 +107,13 @@ fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
                 return Ok(true);
             }
             Ok(false) => {}
-            // A damaged part or a full disk must not end the merging of every other table.
+            // A full disk must not end the merging of every other table. A damaged part is left as it is from now on, and
+            // the other parts of its table are merged.
             Err(error) => {
                 database.note_answered(&error, "", "");
-                database.merges.rest(id, now + AFTER_ERROR);
+                if error.kind != ErrorKind::Corruption {
+                    database.merges.rest(id, now + AFTER_ERROR);
+                }
             }
         }
     }

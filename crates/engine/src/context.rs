@@ -21,6 +21,7 @@ use crate::memory_pool::BudgetPool;
 use crate::memory_tables::MemoryTables;
 use crate::profile::StatementProfile;
 use crate::progress::QueryProgress;
+use crate::provider::checked_file::PartChecks;
 use crate::schemas_name::HERE;
 use crate::secrets::Secrets;
 use crate::temporary::{TemporaryTables, is_temporary};
@@ -189,6 +190,8 @@ impl StatementContext {
         let config = sql::functions::with_session_values(config, self.session_values(zone));
         let rules = sql::functions::QueryRules { join_use_nulls: self.settings.get_bool("join_use_nulls") };
         let config = sql::functions::with_query_rules(config, rules);
+        let (store, runtimes) = (self.database.store.clone(), self.database.runtimes.clone());
+        let config = config.with_extension(Arc::new(PartChecks { store, runtimes }));
         let config = match self.database.store.unpacked() {
             Some(unpacked) if self.settings.get_bool("use_uncompressed_cache") => {
                 config.with_extension(Arc::clone(unpacked))

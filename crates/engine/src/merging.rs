@@ -11,6 +11,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::SessionValues;
 use host::MemoryBudget;
+use mergetree::TableError;
 use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
 use model::{PartDescriptor, TableId};
@@ -34,12 +35,23 @@ pub(crate) fn run_merge(
     let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
     let running = &slot.merge;
     let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
-    let outcome = outcome.map_err(Error::from);
+    let outcome = outcome.map_err(|error| merge_error(database, state, error));
     log_merge(database, state, &running.plan, memory.peak(), now, &outcome);
     match outcome? {
         MergeOutcome::Committed { .. } => Ok(true),
         MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
         MergeOutcome::NoSpace => Err(no_space(state)),
+    }
+}
+
+/// An input that is damaged is no input of another merge.
+fn merge_error(database: &Database, state: &TableState, error: TableError) -> Error {
+    let TableError::Part(part) = error else { return error.into() };
+    database.store.health().note_error(state.def.id, &part);
+    let damaged = part.damaged_part().and_then(|id| state.part(id));
+    match damaged {
+        Some(damaged) => Error::from(part).of_part(&state.def.name, damaged),
+        None => part.into(),
     }
 }
 

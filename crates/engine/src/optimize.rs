@@ -1,13 +1,16 @@
 //! OPTIMIZE TABLE: merges on request, waited for.
 //!
-//! Invariant: after FINAL every partition that was there at the start is one part, unless merges are stopped.
+//! Invariant: after FINAL every partition that was there at the start is one part, unless merges are stopped or a part is
+//! damaged: that one stays as it is, and the statement says so.
 
 use std::sync::Arc;
 
-use mergetree::merge::{MergePlan, plan_all};
+use catalog::TableState;
+use mergetree::merge::{MergePlan, plan_all_but};
 use sql::{Optimize, Partition};
 
 use crate::context::StatementContext;
+use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::merging::{flush_table, run_merge};
 
@@ -37,13 +40,25 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
         loop {
             let snapshot = database.catalog.snapshot();
             let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
-            let plans: Vec<MergePlan> = plan_all(&state, partition.as_deref(), is_final);
+            let left_alone = database.store.health().damaged(table);
+            let plans: Vec<MergePlan> = plan_all_but(&state, &left_alone, partition.as_deref(), is_final);
             if plans.is_empty() || cancelled.is_cancelled() {
-                return if cancelled.is_cancelled() { Err(Error::cancelled()) } else { done(false) };
+                let damaged = damage(&database, &state, partition.as_deref());
+                return match (cancelled.is_cancelled(), damaged) {
+                    (true, _) => Err(Error::cancelled()),
+                    (false, Some(error)) if is_final => Err(error),
+                    (false, _) => done(false),
+                };
             }
             let mut merged = false;
             for plan in plans {
-                merged |= run_merge(&database, &state, plan)?;
+                match run_merge(&database, &state, plan) {
+                    // What is damaged is left alone; the other parts are merged first.
+                    Err(_) if is_final && database.store.health().damaged(table).len() > left_alone.len() => {
+                        merged = true;
+                    }
+                    ended => merged |= ended?,
+                }
             }
             if !is_final {
                 return done(merged);
@@ -59,6 +74,18 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
     };
     let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
     joined.map_err(Error::ended_early)?
+}
+
+/// What is wrong with a part that had to be left as it is.
+fn damage(database: &Database, state: &TableState, partition: Option<&str>) -> Option<Error> {
+    let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
+    wanted.find_map(|part| {
+        let damage = database.store.health().of(part).1?;
+        let error = Error::new(ErrorKind::Corruption, 246, damage.as_ref()).of_part(&state.def.name, part);
+        Some(error.with_hint(
+            "the part is left as it is, and the others were merged; put its file back from a copy",
+        ))
+    })
 }
 
 /// What `optimize_throw_if_noop` asks for; FINAL has reached its goal then.

@@ -6,9 +6,23 @@ use catalog::{CatalogError, RefusedWhy};
 use commitlog::{AppendRefused, LogError};
 use functions::cast::CastError;
 use mergetree::TableError;
+use model::PartDescriptor;
 use parts::PartError;
 
 use crate::error::{Error, ErrorKind};
+
+/// What to do about a damaged part.
+const DAMAGED: &str = "put the file back from a copy; what does not need this part can be read as before, and CHECK TABLE \
+                       looks at all parts of a table";
+
+impl Error {
+    /// Says of which table and part damage is.
+    #[must_use]
+    pub(crate) fn of_part(self, table: &str, part: &PartDescriptor) -> Error {
+        let message = format!("table \"{table}\", part {}: {}", part.name(), self.message);
+        Error { message, ..self }
+    }
+}
 
 impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {
@@ -98,7 +112,8 @@ impl From<PartError> for Error {
                 Error::new(ErrorKind::Limit, 243, text).with_hint("free space on the disk and try again")
             }
             PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, 1002, text),
-            PartError::Damaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
+            PartError::Damaged { .. } => Error::new(ErrorKind::Corruption, 246, text).with_hint(DAMAGED),
+            PartError::Checksum { .. } => Error::new(ErrorKind::Corruption, 40, text).with_hint(DAMAGED),
             PartError::UnknownFormat { .. } => Error::new(ErrorKind::Unsupported, 48, text),
             PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => {
                 Error::internal(text)

@@ -13,7 +13,7 @@ pub mod inputs;
 pub mod execute;
 pub mod run;
 
-pub use candidates::{choose_for, plan_all, summaries};
+pub use candidates::{choose_for, plan_all, plan_all_but, summaries};
 pub use choose::{MergeLimits, MergePlan, MergeReason, PartSummary, choose};
 pub use execute::MergeProgress;
 pub use run::{MergeOutcome, run};

@@ -24,7 +24,7 @@ pub mod units;
 pub use column_type::{ColumnType, EnumValues, TupleElement};
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
-pub use part::{BlockRange, ColumnBounds, PartDescriptor, PartLocation, SealedPart, SortOrder};
+pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError};
 pub use staged::{StagedFile, StagedInput, StagedUnit};

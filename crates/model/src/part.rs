@@ -46,6 +46,16 @@ pub struct ColumnBounds {
     pub nulls: Option<u64>,
 }
 
+/// What of a part's file is not pages: from its index of pages to its end. The sums of the pages are in it, so this one sum
+/// vouches for every byte that a reader goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileTail {
+    /// Where it begins.
+    pub begin: u64,
+    /// XXH3-64 of it.
+    pub checksum: u64,
+}
+
 /// Everything the catalog keeps of one part.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartDescriptor {
@@ -59,6 +69,8 @@ pub struct PartDescriptor {
     pub location: PartLocation,
     /// XXH3-64 of the file.
     pub checksum: u64,
+    /// `None` for a part whose pages have no sums: written by a version before 5 of the log's format.
+    pub tail: Option<FileTail>,
     /// Zero until applied: block numbers are given in log order.
     pub blocks: BlockRange,
     /// 0 for a part made by an insert, one more than its inputs for a merge.

@@ -1,6 +1,6 @@
 //! What can go wrong with the bytes of a part.
 //!
-//! Invariant: `Damaged` means that what was written is not what is read: retrying does not help, another copy does.
+//! Invariant: `Damaged` and `Checksum` mean that what was written is not what is read: retrying does not help, another copy does.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,10 @@ pub enum PartError {
     Write { part: PartId, message: String },
     #[error("part {part} is damaged: {message}")]
     Damaged { part: PartId, message: String },
+    #[error(
+        "part {part} is damaged: {place}: its checksum is wrong, {found:x} where {written:x} was written"
+    )]
+    Checksum { part: PartId, place: String, written: u64, found: u64 },
     #[error("part {part} has file format {format}, which this version cannot read")]
     UnknownFormat { part: PartId, format: u16 },
     #[error("rows of version {schema_version} of the columns do not fit the table: {message}")]
@@ -26,6 +30,19 @@ pub enum PartError {
 }
 
 impl PartError {
+    /// The part, if it is not what was written.
+    pub fn damaged_part(&self) -> Option<PartId> {
+        match self {
+            PartError::Damaged { part, .. } | PartError::Checksum { part, .. } => Some(*part),
+            _ => None,
+        }
+    }
+
+    /// Whether a part is not what was written.
+    pub fn is_damage(&self) -> bool {
+        self.damaged_part().is_some()
+    }
+
     pub(crate) fn disk(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PartError {
         let path = path.to_owned();
         move |source| PartError::Disk { action, path, source }

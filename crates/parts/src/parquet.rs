@@ -3,8 +3,11 @@
 //! Invariant: what differs between this format and another one is in this folder, `writer.rs` and `reader.rs`.
 
 pub(crate) mod file;
-mod packed_pages;
 pub(crate) mod page_header;
+pub(crate) mod page_places;
+pub(crate) mod page_sums;
+mod packed_pages;
+pub(crate) mod summed_pages;
 pub(crate) mod properties;
 pub(crate) mod stats;
 pub(crate) mod text_chunk;

@@ -17,16 +17,20 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::part::FORMAT_PARQUET;
 use model::table_def::column_id_of;
-use model::{ColumnId, PartDescriptor, PartId};
+use model::{ColumnId, PartDescriptor, PartId, TableId};
 
 use crate::error::PartError;
-use crate::parquet::file::FileRanges;
+use crate::footer::{PartFooter, tail_range};
+use crate::health::PartHealth;
+use crate::ranges::FileRanges;
 use crate::store::PartStore;
 
 /// An open part. Cheap to clone; reads do not disturb each other.
 #[derive(Clone)]
 pub struct PartReader {
+    table: TableId,
     part: PartId,
+    health: Arc<PartHealth>,
     file: FileRanges,
     metadata: ArrowReaderMetadata,
     rows: u64,
@@ -40,20 +44,38 @@ pub fn open_part(store: &PartStore, part: &PartDescriptor) -> Result<PartReader,
     if part.format != FORMAT_PARQUET {
         return Err(PartError::UnknownFormat { part: part.id, format: part.format });
     }
+    open_checked(store, part).inspect_err(|error| store.health().note_error(part.table, error))
+}
+
+fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, PartError> {
     let path = store.path(part);
     let file = store.host().disk.open_read(&path).map_err(PartError::disk("open", &path))?;
     let file = FileRanges::new(file).map_err(PartError::disk("read", &path))?;
+    let damaged = |e: ::parquet::errors::ParquetError| PartError::damaged(part.id, e);
     // Where pages are, not what is in them: reads here are by row number.
     let options = ArrowReaderOptions::new()
         .with_offset_index_policy(PageIndexPolicy::Optional)
         .with_column_index_policy(PageIndexPolicy::Skip);
-    let metadata = ArrowReaderMetadata::load(&file, options).map_err(|e| PartError::damaged(part.id, e))?;
+    let (file, metadata) = match tail_range(part) {
+        Some(tail) => {
+            let tail = file.read(&tail).map_err(|e| PartError::damaged(part.id, e))?;
+            let footer = Arc::new(PartFooter::decode(part, &tail, false)?);
+            let metadata = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options);
+            (file.checked_by(footer), metadata.map_err(damaged)?)
+        }
+        None => {
+            store.compare_whole_once(part)?;
+            let metadata = ArrowReaderMetadata::load(&file, options).map_err(damaged)?;
+            (file, metadata)
+        }
+    };
     let rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
     if rows != part.rows {
         let message = format!("it has {rows} rows where {} were written", part.rows);
         return Err(PartError::damaged(part.id, message));
     }
-    Ok(PartReader { part: part.id, file, metadata, rows })
+    let health = Arc::clone(store.health());
+    Ok(PartReader { table: part.table, part: part.id, health, file, metadata, rows })
 }
 
 impl PartReader {
@@ -168,14 +190,23 @@ impl PartReader {
     }
 
     fn build(&self, builder: ParquetRecordBatchReaderBuilder<FileRanges>) -> Result<PartBatches, PartError> {
-        let batches = builder.build().map_err(|e| PartError::damaged(self.part, e))?;
-        Ok(PartBatches { part: self.part, batches })
+        match builder.build() {
+            Ok(batches) => Ok(PartBatches { reader: self.clone(), batches }),
+            Err(error) => Err(self.damage(&error)),
+        }
+    }
+
+    /// What is wrong with the part when the Parquet library says so.
+    fn damage(&self, said: &dyn std::error::Error) -> PartError {
+        let error = self.file.take_damage().unwrap_or_else(|| PartError::damaged(self.part, said));
+        self.health.note_error(self.table, &error);
+        error
     }
 }
 
 /// Batches of a part, in the part's order and with the columns in the part's order.
 pub struct PartBatches {
-    part: PartId,
+    reader: PartReader,
     batches: ParquetRecordBatchReader,
 }
 
@@ -184,6 +215,6 @@ impl Iterator for PartBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.batches.next()?;
-        Some(next.map_err(|e| PartError::damaged(self.part, e)))
+        Some(next.map_err(|error| self.reader.damage(&error)))
     }
 }

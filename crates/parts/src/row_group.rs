@@ -5,6 +5,7 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, compute_leaves};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
@@ -13,7 +14,10 @@ use ::parquet::schema::types::SchemaDescriptor;
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
 
+use parking_lot::Mutex;
+
 use crate::packer::Effort;
+use crate::parquet::summed_pages::{ChunkPages, SummedPages};
 use crate::parquet::text_chunk::TextChunk;
 
 pub(crate) struct OpenRowGroup {
@@ -26,21 +30,22 @@ pub(crate) struct OpenRowGroup {
 
 enum LeafWriter {
     Text(Box<TextChunk>),
-    Other(Box<ArrowColumnWriter>),
+    Other(Box<ArrowColumnWriter>, Arc<Mutex<ChunkPages>>),
 }
 
 impl OpenRowGroup {
-    /// `texts` says of each leaf whether, and how, it is written as plain text.
+    /// `texts` says of each leaf whether, and how, it is written as plain text; `summed` has the pages of the others.
     pub(crate) fn new(
         writers: Vec<ArrowColumnWriter>,
         schema: &SchemaDescriptor,
         texts: &[Option<Effort>],
+        summed: &SummedPages,
         columns: usize,
     ) -> ParquetResult<OpenRowGroup> {
         let leaf = |(index, writer)| {
             Ok(match texts.get(index).copied().flatten() {
                 Some(effort) => LeafWriter::Text(Box::new(TextChunk::new(&schema.column(index), effort)?)),
-                None => LeafWriter::Other(Box::new(writer)),
+                None => LeafWriter::Other(Box::new(writer), summed.of_leaf(index)),
             })
         };
         let leaves = writers.into_iter().enumerate().map(leaf).collect::<ParquetResult<Vec<_>>>()?;
@@ -56,7 +61,7 @@ impl OpenRowGroup {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = self.leaves.iter().map(|leaf| match leaf {
             LeafWriter::Text(chunk) => chunk.memory_size(),
-            LeafWriter::Other(writer) => writer.memory_size(),
+            LeafWriter::Other(writer, _) => writer.memory_size(),
         });
         bytes.map(|bytes| bytes as u64).sum()
     }
@@ -75,7 +80,7 @@ impl OpenRowGroup {
             let arrays = compute_leaves(field, values)?;
             for (leaf, array) in self.leaves[leaves].iter_mut().zip(&arrays) {
                 match leaf {
-                    LeafWriter::Other(writer) => writer.write(array)?,
+                    LeafWriter::Other(writer, _) => writer.write(array)?,
                     LeafWriter::Text(_) => return Err(ParquetError::General("a nested text".to_owned())),
                 }
             }
@@ -84,10 +89,11 @@ impl OpenRowGroup {
         Ok(())
     }
 
-    /// Writes all columns; returns the rows.
+    /// Writes all columns, and appends the sums of their pages to `sums`; returns the rows.
     pub(crate) fn append_to<W: Write + Send>(
         self,
         target: &mut SerializedRowGroupWriter<'_, W>,
+        sums: &mut Vec<u32>,
     ) -> ParquetResult<u64> {
         let rows = self.rows();
         if self.rows.iter().any(|column_rows| *column_rows != rows) {
@@ -95,8 +101,10 @@ impl OpenRowGroup {
         }
         for leaf in self.leaves {
             match leaf {
-                LeafWriter::Text(chunk) => chunk.append_to(target)?,
-                LeafWriter::Other(writer) => writer.close()?.append_to_row_group(target)?,
+                LeafWriter::Text(chunk) => chunk.append_to(target, sums)?,
+                LeafWriter::Other(writer, pages) => {
+                    ChunkPages::append(&pages, writer.close()?, target, sums)?;
+                }
             }
         }
         Ok(rows)

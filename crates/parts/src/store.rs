@@ -9,14 +9,19 @@ use std::sync::Arc;
 
 use host::{DiskFile, Host, create_dir_all_synced};
 use model::{PartDescriptor, PartId, TableId};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::PartError;
+use crate::health::PartHealth;
 use crate::unpacked::UnpackedPages;
 
 /// Folder of all tables below the root.
 const DATA_DIR: &str = "data";
 /// Suffix of a part's file.
 const PART_SUFFIX: &str = ".parquet";
+
+/// Bytes summed up at once.
+const COMPARED_BYTES: usize = 1 << 20;
 
 /// The files of parts in one root folder. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,6 +30,7 @@ pub struct PartStore {
     root: Arc<Path>,
     /// Pages of these parts in memory; what is deleted is forgotten there.
     unpacked: Option<Arc<UnpackedPages>>,
+    health: Arc<PartHealth>,
 }
 
 /// A file in the folder of a table.
@@ -39,7 +45,7 @@ pub struct PartFile {
 
 impl PartStore {
     pub fn local(host: Host, root: PathBuf) -> PartStore {
-        PartStore { host, root: root.into(), unpacked: None }
+        PartStore { host, root: root.into(), unpacked: None, health: Arc::default() }
     }
 
     /// The same store, whose readers keep pages there.
@@ -51,6 +57,11 @@ impl PartStore {
     /// Where readers keep pages of these parts.
     pub fn unpacked(&self) -> Option<&Arc<UnpackedPages>> {
         self.unpacked.as_ref()
+    }
+
+    /// What is known of the bytes of these parts.
+    pub fn health(&self) -> &Arc<PartHealth> {
+        &self.health
     }
 
     pub fn host(&self) -> &Host {
@@ -111,6 +122,7 @@ impl PartStore {
         if let Some(unpacked) = &self.unpacked {
             unpacked.forget(&part.location.key);
         }
+        self.health.forget(part);
         self.delete_path(&self.path(part))
     }
 
@@ -120,6 +132,43 @@ impl PartStore {
     /// The disk refuses.
     pub fn delete_file(&self, file: &PartFile) -> Result<(), PartError> {
         self.delete_path(&file.path)
+    }
+
+    /// Compares the length and the checksum of the whole file with what the descriptor says.
+    ///
+    /// # Errors
+    /// They differ, or the file cannot be read.
+    pub fn compare_whole(&self, part: &PartDescriptor) -> Result<(), PartError> {
+        let path = self.path(part);
+        let file = self.host.disk.open_read(&path).map_err(PartError::disk("open", &path))?;
+        let bytes = file.len().map_err(PartError::disk("read", &path))?;
+        if bytes != part.bytes {
+            let message = format!("it has {bytes} bytes where {} were written", part.bytes);
+            return Err(PartError::damaged(part.id, message));
+        }
+        let mut hash = Xxh3::new();
+        let mut at = 0;
+        while at < bytes {
+            let length = usize::try_from(bytes - at).unwrap_or(COMPARED_BYTES).min(COMPARED_BYTES);
+            let piece = file.read_bytes(at, length).map_err(PartError::disk("read", &path))?;
+            hash.update(&piece);
+            at += length as u64;
+        }
+        let (found, written) = (hash.digest(), part.checksum);
+        if found != written {
+            let place = "the file".to_owned();
+            return Err(PartError::Checksum { part: part.id, place, written, found });
+        }
+        Ok(())
+    }
+
+    /// As [`PartStore::compare_whole`], unless that was done since the process began: what a reader of a part without sums
+    /// of its pages does first. Blocks while another reader does it.
+    ///
+    /// # Errors
+    /// As [`PartStore::compare_whole`].
+    pub fn compare_whole_once(&self, part: &PartDescriptor) -> Result<(), PartError> {
+        self.health.once(part, || self.compare_whole(part))
     }
 
     pub(crate) fn delete_path(&self, path: &Path) -> Result<(), PartError> {
@@ -137,6 +186,7 @@ impl PartStore {
         if let Some(unpacked) = &self.unpacked {
             unpacked.forget_below(&format!("{DATA_DIR}/{table}/"));
         }
+        self.health.forget_table(table);
         let dir = self.table_dir(table);
         match self.host.disk.remove_dir_all(&dir) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

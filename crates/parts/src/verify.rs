@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow::array::Array;
 use model::table_def::column_id_of;
 use model::{ColumnId, PartDescriptor, RowExpr, SortOrder, Value};
-use xxhash_rust::xxh3::Xxh3;
 
 use crate::array_size::batch_bytes;
 use crate::error::PartError;
@@ -25,22 +24,33 @@ pub struct VerifiedPart {
     pub bytes_uncompressed: u64,
 }
 
-/// Bytes summed up at once.
-const CHECKSUM_BYTES: usize = 1 << 20;
 /// Rows decoded at once.
 const BATCH_ROWS: usize = 8192;
 
 /// Checks length, checksum, every page, bounds, NULL counts and, if `sort_key` is the one the part was sorted by, the
-/// order.
+/// order. What is found is noted in the store's [`crate::PartHealth`].
 ///
 /// # Errors
-/// `Damaged` or `Unsorted` with the first difference.
+/// `Damaged`, `Checksum` or `Unsorted` with the first difference.
 pub fn verify(
     store: &PartStore,
     part: &PartDescriptor,
     sort_key: &[Arc<dyn RowExpr>],
 ) -> Result<VerifiedPart, PartError> {
-    verify_checksum(store, part)?;
+    let verified = verify_file(store, part, sort_key);
+    match &verified {
+        Ok(_) => store.health().note_sound(part, store.host().clock.now_ms()),
+        Err(error) => store.health().note_error(part.table, error),
+    }
+    verified
+}
+
+fn verify_file(
+    store: &PartStore,
+    part: &PartDescriptor,
+    sort_key: &[Arc<dyn RowExpr>],
+) -> Result<VerifiedPart, PartError> {
+    store.compare_whole(part)?;
     let reader = open_part(store, part)?;
     let columns: Vec<ColumnId> = reader.schema().fields().iter().filter_map(|f| column_id_of(f)).collect();
     let key: &[Arc<dyn RowExpr>] = if part.sort_order == SortOrder::None { &[] } else { sort_key };
@@ -70,30 +80,6 @@ pub fn verify(
         }
     }
     Ok(VerifiedPart { rows, bytes: part.bytes, bytes_uncompressed })
-}
-
-fn verify_checksum(store: &PartStore, part: &PartDescriptor) -> Result<(), PartError> {
-    let path = store.path(part);
-    let file = store.host().disk.open_read(&path).map_err(PartError::disk("open", &path))?;
-    let bytes = file.len().map_err(PartError::disk("read", &path))?;
-    if bytes != part.bytes {
-        return Err(PartError::damaged(
-            part.id,
-            format!("it has {bytes} bytes where {} were written", part.bytes),
-        ));
-    }
-    let mut hash = Xxh3::new();
-    let mut at = 0;
-    while at < bytes {
-        let length = usize::try_from(bytes - at).unwrap_or(CHECKSUM_BYTES).min(CHECKSUM_BYTES);
-        let piece = file.read_bytes(at, length).map_err(PartError::disk("read", &path))?;
-        hash.update(&piece);
-        at += length as u64;
-    }
-    if hash.digest() != part.checksum {
-        return Err(PartError::damaged(part.id, "its checksum is wrong"));
-    }
-    Ok(())
 }
 
 /// Looks at the first and last value of a batch only where looking at all would cost more than decoding did.

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowSchemaConverter;
-use ::parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions};
+use ::parquet::arrow::arrow_writer::{
+    ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions, PageStoreFactory,
+};
 use ::parquet::file::metadata::SortingColumn;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::SchemaDescriptor;
@@ -27,8 +29,10 @@ use crate::error::PartError;
 use crate::evolve::position_of;
 use crate::packer::Effort;
 use crate::parquet::file::ChecksummedFile;
+use crate::parquet::page_sums;
 use crate::parquet::properties::{FileLayout, writer_properties};
 use crate::parquet::stats::column_bounds;
+use crate::parquet::summed_pages::SummedPages;
 use crate::row_group::OpenRowGroup;
 use crate::sorted::key_columns;
 use crate::store::PartStore;
@@ -114,6 +118,10 @@ struct OpenFile {
     factory: ArrowRowGroupWriterFactory,
     /// Of each leaf: whether, and how, it is written as plain text.
     texts: Vec<Option<Effort>>,
+    /// Pages of the other leaves.
+    summed: Arc<SummedPages>,
+    /// The sums of the pages that are written, in order.
+    sums: Vec<u32>,
     path: PathBuf,
     group: Option<OpenRowGroup>,
     groups_done: usize,
@@ -232,7 +240,7 @@ impl PartWriter {
         let path = file.path.as_path();
         let write = |e| PartError::encode(id, path, e);
         let mut target = file.writer.next_row_group().map_err(write)?;
-        let rows = group.append_to(&mut target).map_err(write)?;
+        let rows = group.append_to(&mut target, &mut file.sums).map_err(write)?;
         target.close().map_err(write)?;
         file.writer.inner_mut().start_sync();
         file.groups_done += 1;
@@ -259,12 +267,15 @@ impl PartWriter {
         let id = self.id;
         // Taken only when nothing can fail any more: until then dropping the writer deletes the file.
         let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
+        file.writer.append_key_value_metadata(page_sums::key_value(&file.sums));
+        file.writer.flush().map_err(PartError::disk("write", &file.path))?;
+        file.writer.inner_mut().begin_tail();
         let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;
         let ended = file.writer.inner_mut().end();
-        let (bytes, checksum) = ended.map_err(PartError::disk("write", &file.path))?;
+        let (bytes, checksum, tail) = ended.map_err(PartError::disk("write", &file.path))?;
         file.writer.inner_mut().start_sync();
         let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
-        let descriptor = self.descriptor(bounds, bytes, checksum);
+        let descriptor = PartDescriptor { tail, ..self.descriptor(bounds, bytes, checksum) };
         let file = self.file.take();
         Ok(UnsyncedPart { store: self.store.clone(), file, descriptor })
     }
@@ -283,6 +294,7 @@ impl PartWriter {
                 owner_nodes: Vec::new(),
             },
             checksum,
+            tail: None,
             blocks: spec.blocks,
             level: spec.level,
             data_version: 0,
@@ -303,7 +315,8 @@ impl PartWriter {
         if file.group.is_none() {
             let writers = file.factory.create_column_writers(file.groups_done);
             let schema = file.writer.schema_descr();
-            let group = writers.and_then(|writers| OpenRowGroup::new(writers, schema, &file.texts, columns));
+            let group = writers
+                .and_then(|writers| OpenRowGroup::new(writers, schema, &file.texts, &file.summed, columns));
             file.group = Some(group.map_err(|e| PartError::write(id, e))?);
         }
         file.group.as_mut().ok_or_else(|| PartError::write(id, "no row group is open"))
@@ -332,13 +345,16 @@ impl PartWriter {
         let texts = layout.text_leaves(&self.schema);
         let properties = writer_properties(layout).map_err(write)?;
         let (path, file) = self.store.create(self.spec.table.id, self.id)?;
-        let options = ArrowWriterOptions::new().with_properties(properties);
+        let summed = Arc::<SummedPages>::default();
+        let stores: Arc<dyn PageStoreFactory> = Arc::<SummedPages>::clone(&summed);
+        let options = ArrowWriterOptions::new().with_properties(properties).with_page_store_factory(stores);
         let target = ChecksummedFile::new(file);
         let writer = ArrowWriter::try_new_with_options(target, Arc::clone(&self.schema), options)
             .and_then(ArrowWriter::into_serialized_writer);
         match writer {
             Ok((writer, factory)) => {
-                Ok(OpenFile { writer, factory, texts, path, group: None, groups_done: 0 })
+                let (sums, group) = (Vec::new(), None);
+                Ok(OpenFile { writer, factory, texts, summed, sums, path, group, groups_done: 0 })
             }
             Err(error) => {
                 self.store.delete_path(&path)?;

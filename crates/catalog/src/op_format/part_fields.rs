@@ -5,14 +5,16 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnId, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue,
-    SortOrder, TableId, Value,
+    BlockRange, ColumnBounds, ColumnId, FileTail, LoadId, PartDescriptor, PartId, PartLocation,
+    PartitionValue, SortOrder, TableId, Value,
 };
 
 use super::VERSION;
 use super::fields::{Field, FieldReader, FieldWriter, FormatError, put_varint};
 
 const PART: &str = "part";
+/// The number of the newest field.
+const TAIL: u64 = 22;
 
 /// Kind byte, then the value to the end: the field around it knows the length.
 fn value_bytes(value: &Value) -> Vec<u8> {
@@ -107,6 +109,39 @@ pub fn write_part(fields: &mut FieldWriter, part: &PartDescriptor) {
         fields.id(20, load.as_bytes());
     }
     fields.uint(21, part.created_ms);
+    if let Some(tail) = part.tail {
+        fields.nested(TAIL, |inner| {
+            inner.uint(1, tail.begin);
+            inner.fixed64(2, tail.checksum);
+        });
+    }
+}
+
+/// The oldest format version whose readers know all of the part.
+pub fn needs(part: &PartDescriptor) -> u64 {
+    if part.tail.is_some() { 5 } else { 1 }
+}
+
+/// As [`needs`], of a part that was written, without reading all of it.
+pub fn needs_of_bytes(mut fields: FieldReader<'_>) -> u64 {
+    while let Ok(Some(field)) = fields.next_field() {
+        if field.number == TAIL {
+            return 5;
+        }
+    }
+    1
+}
+
+fn read_tail(mut fields: FieldReader<'_>) -> Result<FileTail, FormatError> {
+    let mut tail = FileTail { begin: 0, checksum: 0 };
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => tail.begin = field.uint()?,
+            2 => tail.checksum = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(tail)
 }
 
 fn write_bounds(fields: &mut FieldWriter, bounds: &ColumnBounds) {
@@ -174,6 +209,7 @@ pub fn read_part(mut fields: FieldReader<'_>) -> Result<PartDescriptor, FormatEr
             19 => part.format = field.narrow()?,
             20 => part.load = Some(LoadId::from_bytes(field.id()?)),
             21 => part.created_ms = field.uint()?,
+            TAIL => part.tail = Some(read_tail(field.nested("tail of a part")?)?),
             _ => field.skip(VERSION)?,
         }
     }
@@ -192,6 +228,7 @@ fn blank() -> PartDescriptor {
         bucket: 0,
         location: PartLocation { store: 0, key: Arc::from(""), owner_nodes: Vec::new() },
         checksum: 0,
+        tail: None,
         blocks: BlockRange::default(),
         level: 0,
         data_version: 0,

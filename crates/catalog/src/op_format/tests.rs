@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, KeptClause,
-    LoadId, PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit,
-    TableDef, TableEngine, Value,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, FileTail,
+    KeptClause, LoadId, PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput,
+    StagedUnit, TableDef, TableEngine, Value,
 };
 use proptest::prelude::*;
 
@@ -116,6 +116,29 @@ fn every_op_of_version_4() -> Vec<Op> {
     vec![Op::CreateTable(view.clone()), Op::AlterTable(view)]
 }
 
+/// As [`every_op`], of what version 5 added.
+fn every_op_of_version_5() -> Vec<Op> {
+    let tail = Some(FileTail { begin: 123_456, checksum: u64::MAX - 7 });
+    let plain = part(PartId::from_bytes([0x44; 16]), table_id(), 3);
+    let sealed = SealedPart::attest_durable(PartDescriptor { tail, ..plain });
+    let load = LoadId::from_bytes([0x77; 16]);
+    vec![
+        Op::AddPart(sealed.clone()),
+        Op::StageAdd { load, units: vec![0, 300], parts: vec![sealed], rows: 20 },
+    ]
+}
+
+#[test]
+fn bytes_of_version_5_do_not_change() {
+    for (op, expected) in every_op_of_version_5().into_iter().zip(include_str!("version_5.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+        assert_eq!(bytes[0], 5);
+    }
+    assert_eq!(include_str!("version_5.hex").lines().count(), every_op_of_version_5().len());
+}
+
 #[test]
 fn bytes_of_version_4_do_not_change() {
     for (op, expected) in every_op_of_version_4().into_iter().zip(include_str!("version_4.hex").lines()) {
@@ -193,19 +216,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 5;
+    bytes[0] = 6;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 4; version 5 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 5; version 6 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 4; version 5 is needed"
+        "op of kind 99 (unnamed) is not known to format version 5; version 6 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 5, and this program reads up to version 4"
+        "transaction needs format version 6, and this program reads up to version 5"
     );
 }
 
@@ -263,7 +286,7 @@ fn descriptor() -> impl Strategy<Value = PartDescriptor> {
     let place = (any::<u16>(), text(), prop::collection::vec(any::<u32>(), 0..3));
     let partition = (prop::collection::vec(value(), 0..3), text());
     let numbers = any::<(u32, u32, u64, u64, u64, u32, u64, Option<u32>)>();
-    let sizes = any::<(u64, u64, u64, u16, u64)>();
+    let sizes = any::<(u64, u64, u64, u16, u64, Option<(u64, u64)>)>();
     (ids, place, partition, numbers, sizes, prop::collection::vec(bounds(), 0..3)).prop_map(
         |(ids, place, partition, numbers, sizes, bounds)| PartDescriptor {
             id: PartId::from_bytes(ids.0),
@@ -274,6 +297,7 @@ fn descriptor() -> impl Strategy<Value = PartDescriptor> {
             schema_version: numbers.0,
             bucket: numbers.1,
             checksum: numbers.2,
+            tail: sizes.5.map(|(begin, checksum)| FileTail { begin, checksum }),
             blocks: BlockRange { min: numbers.3, max: numbers.4 },
             level: numbers.5,
             data_version: numbers.6,

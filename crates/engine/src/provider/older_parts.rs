@@ -58,6 +58,7 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         }
     };
     let parts = PartScan {
+        table: &scan.now.name,
         schema: Arc::clone(&source),
         parts: scan.parts,
         projection: Some(&projection),

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, SchemaRef};
 use chrono::DateTime;
 use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
+use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
@@ -23,6 +23,7 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 use parts::UnpackedPages;
 
+use super::checked_file::{PartChecks, ScannedPart};
 use super::part_reader::PartReaderFactory;
 
 /// The name under which the store that holds a database's parts is registered with DataFusion.
@@ -33,6 +34,8 @@ const FOOTER_BYTES_HINT: usize = 512 * 1024;
 
 /// What to read of the parts.
 pub(crate) struct PartScan<'a> {
+    /// The table's name, for errors.
+    pub table: &'a Arc<str>,
     pub schema: SchemaRef,
     pub parts: &'a [Arc<PartDescriptor>],
     pub projection: Option<&'a Vec<usize>>,
@@ -45,7 +48,11 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     let url = ObjectStoreUrl::parse(PART_STORE_URL)?;
     let runtime = state.runtime_env();
     let store = runtime.object_store(&url)?;
-    let mut readers = PartReaderFactory::new(store, runtime.cache_manager.get_file_metadata_cache());
+    let Some(checks) = state.config().get_extension::<PartChecks>() else {
+        return internal_err!("parts are scanned in a session without a store of parts");
+    };
+    let footers = runtime.cache_manager.get_file_metadata_cache();
+    let mut readers = PartReaderFactory::new(store, footers, checks);
     if let Some(unpacked) = state.config().get_extension::<UnpackedPages>() {
         readers = readers.with_unpacked(unpacked, columns_read(&scan));
     }
@@ -123,7 +130,7 @@ fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
     for part in order {
         if let Some(least) = filled.iter_mut().min_by_key(|(bytes, _)| *bytes) {
             least.0 += part.bytes;
-            least.1.push(part_file(part, &scan.schema, &exact));
+            least.1.push(part_file(part, scan, &exact));
         }
     }
     filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
@@ -134,7 +141,7 @@ pub(crate) fn part_path(part: &PartDescriptor) -> Path {
     Path::from(part.location.key.as_ref())
 }
 
-fn part_file(part: &Arc<PartDescriptor>, schema: &SchemaRef, exact: &[usize]) -> PartitionedFile {
+fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize]) -> PartitionedFile {
     let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
     let meta = ObjectMeta {
         location: part_path(part),
@@ -143,11 +150,9 @@ fn part_file(part: &Arc<PartDescriptor>, schema: &SchemaRef, exact: &[usize]) ->
         e_tag: None,
         version: None,
     };
-    PartitionedFile::new_from_meta(meta).with_statistics(Arc::new(statistics(
-        std::slice::from_ref(part),
-        schema,
-        exact,
-    )))
+    let statistics = statistics(std::slice::from_ref(part), &scan.schema, exact);
+    let scanned = ScannedPart { part: Arc::clone(part), table: Arc::clone(scan.table) };
+    PartitionedFile::new_from_meta(meta).with_statistics(Arc::new(statistics)).with_extension(scanned)
 }
 
 /// The columns whose bounds are the least and the greatest value of the rows: numbers and times, not texts, whose bounds

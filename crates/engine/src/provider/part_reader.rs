@@ -21,19 +21,29 @@ use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use parquet::file::metadata::ParquetMetaData;
 use parts::{Fill, PartPages, UnpackedPages, Wanted};
+
+use super::checked_file::{CheckedFile, PartChecks};
 
 /// DataFusion's readers, which answer with the page index whether or not it was asked for.
 #[derive(Debug)]
 pub(super) struct PartReaderFactory {
     inner: CachedParquetFileReaderFactory,
+    store: Arc<dyn ObjectStore>,
+    cache: Arc<FileMetadataCache>,
+    checks: Arc<PartChecks>,
     unpacked: Option<(Arc<UnpackedPages>, Arc<HashSet<String>>)>,
 }
 
 impl PartReaderFactory {
-    pub(super) fn new(store: Arc<dyn ObjectStore>, cache: Arc<FileMetadataCache>) -> Self {
-        PartReaderFactory { inner: CachedParquetFileReaderFactory::new(store, cache), unpacked: None }
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        cache: Arc<FileMetadataCache>,
+        checks: Arc<PartChecks>,
+    ) -> Self {
+        let inner = CachedParquetFileReaderFactory::new(Arc::clone(&store), Arc::clone(&cache));
+        PartReaderFactory { inner, store, cache, checks, unpacked: None }
     }
 
     /// The same, with pages of these columns kept without compression.
@@ -56,13 +66,15 @@ impl ParquetFileReaderFactory for PartReaderFactory {
             part: cache.part(file.object_meta.location.as_ref()),
             bytes_scanned: MetricBuilder::new(metrics).counter("bytes_scanned", partition_index),
         });
-        let inner = self.inner.create_reader(partition_index, file, metadata_size_hint, metrics)?;
-        Ok(Box::new(PartReader { inner, pages }))
+        let (store, cache, checks) =
+            (Arc::clone(&self.store), Arc::clone(&self.cache), Arc::clone(&self.checks));
+        let inner = self.inner.create_reader(partition_index, file.clone(), metadata_size_hint, metrics)?;
+        Ok(Box::new(PartReader { inner: CheckedFile::new(inner, store, cache, checks, &file)?, pages }))
     }
 }
 
 struct PartReader {
-    inner: Box<dyn AsyncFileReader + Send>,
+    inner: CheckedFile,
     pages: Option<Pages>,
 }
 
@@ -85,7 +97,7 @@ impl AsyncFileReader for PartReader {
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
         let Some(pages) = &self.pages else { return self.inner.get_byte_ranges(ranges) };
-        Box::pin(pages.read(self.inner.as_mut(), ranges))
+        Box::pin(pages.read(&mut self.inner, ranges))
     }
 
     fn get_metadata<'a>(
@@ -93,9 +105,7 @@ impl AsyncFileReader for PartReader {
         options: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         Box::pin(async move {
-            let options = options.cloned().unwrap_or_default();
-            let options = options.with_page_index_policy(PageIndexPolicy::Optional);
-            let footer = self.inner.get_metadata(Some(&options)).await?;
+            let footer = self.inner.get_metadata(options).await?;
             match &self.pages {
                 Some(pages) => pages.cache.view(&pages.part, &footer, &pages.columns),
                 None => Ok(footer),
@@ -105,11 +115,7 @@ impl AsyncFileReader for PartReader {
 }
 
 impl Pages {
-    async fn read(
-        &self,
-        file: &mut (dyn AsyncFileReader + Send),
-        ranges: Vec<Range<u64>>,
-    ) -> ParquetResult<Vec<Bytes>> {
+    async fn read(&self, file: &mut CheckedFile, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
         let wanted = self.cache.wanted(&self.part, &ranges)?;
         // One request for all that is certain to be read.
         let mut begun = HashSet::new();
@@ -157,7 +163,7 @@ impl Pages {
     /// What was asked for, and the chunk if it was unpacked as a whole.
     async fn fill(
         &self,
-        file: &mut (dyn AsyncFileReader + Send),
+        file: &mut CheckedFile,
         mut fill: Fill,
         first: Bytes,
     ) -> ParquetResult<(Bytes, Option<Bytes>)> {

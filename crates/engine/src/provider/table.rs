@@ -158,7 +158,8 @@ impl TableProvider for MergeTreeTable {
                 self.state.definition_of(version).filter(|then| then.schema_version != now.schema_version);
             let Some(then) = then else {
                 let (schema, predicate) = (Arc::clone(&self.schema), predicate.clone());
-                let scan = PartScan { schema, parts: &parts, projection, predicate, limit };
+                let table = &self.state.def.name;
+                let scan = PartScan { table, schema, parts: &parts, projection, predicate, limit };
                 inputs.push(scan_parts(session, scan)?);
                 continue;
             };

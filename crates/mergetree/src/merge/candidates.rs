@@ -57,7 +57,17 @@ pub fn choose_for(
 /// What OPTIMIZE asks for, in all partitions or the one of this name: with FINAL, one merge of all neighbours, or of a
 /// single part that is in another order; without, the best merge of each partition, balanced or not.
 pub fn plan_all(table: &TableState, partition: Option<&str>, is_final: bool) -> Vec<MergePlan> {
-    let mut parts = summaries(table, &HashSet::new());
+    plan_all_but(table, &HashSet::new(), partition, is_final)
+}
+
+/// The same without the parts of `damaged`, which stay as they are.
+pub fn plan_all_but(
+    table: &TableState,
+    damaged: &HashSet<PartId>,
+    partition: Option<&str>,
+    is_final: bool,
+) -> Vec<MergePlan> {
+    let mut parts = summaries(table, damaged);
     parts.retain(|part| partition.is_none_or(|name| name == part.partition.name()));
     if is_final {
         let neighbours = parts.chunk_by(|a, b| a.neighbourhood == b.neighbourhood);

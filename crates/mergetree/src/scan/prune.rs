@@ -67,6 +67,7 @@ mod tests {
             partition: PartitionValue::all(),
             bucket: 0,
             location: PartLocation { store: 0, key: "k".into(), owner_nodes: vec![] },
+            tail: None,
             checksum: 0,
             blocks: BlockRange::default(),
             level: 0,

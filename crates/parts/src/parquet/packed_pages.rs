@@ -10,6 +10,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 
+use super::page_sums::{content_crc, page_sum};
 use crate::packer::Packer;
 
 /// Memory is taken in pieces of up to this size.
@@ -23,6 +24,7 @@ pub(super) struct PackedPages {
     pieces: Vec<Vec<u8>>,
     /// Header and content of each page: a piece, and where in it.
     pages: Vec<(usize, Range<usize>)>,
+    sums: Vec<u32>,
     bytes: usize,
 }
 
@@ -32,12 +34,17 @@ impl PackedPages {
         self.bytes
     }
 
-    /// Packs a page; `header` is told its packed size. Returns the bytes of the header.
+    /// The sums of the pages, headers included.
+    pub(super) fn sums(&self) -> &[u32] {
+        &self.sums
+    }
+
+    /// Packs a page; `header` is told its packed size and CRC-32. Returns the bytes of the header.
     pub(super) fn add(
         &mut self,
         content: &[u8],
         packer: &mut Packer,
-        header: impl FnOnce(u32) -> Vec<u8>,
+        header: impl FnOnce(u32, u32) -> Vec<u8>,
     ) -> ParquetResult<usize> {
         let room = HEADER_BYTES_MAX + Packer::room_for(content.len());
         let has_room = |piece: &Vec<u8>| piece.capacity() - piece.len() >= room;
@@ -51,11 +58,12 @@ impl PackedPages {
         let content_at = piece.len() + HEADER_BYTES_MAX;
         piece.resize(content_at, 0);
         let packed = packer.pack(content, piece).map_err(ParquetError::General)?;
-        let header = header(u32::try_from(packed)?);
+        let header = header(u32::try_from(packed)?, content_crc(&piece[content_at..]));
         let begin = content_at.checked_sub(header.len()).filter(|_| header.len() <= HEADER_BYTES_MAX);
         let begin =
             begin.ok_or_else(|| ParquetError::General("the header of a page is too long".to_owned()))?;
         piece[begin..content_at].copy_from_slice(&header);
+        self.sums.push(page_sum(&header, &piece[content_at..]));
         self.pages.push((last, begin..content_at + packed));
         self.bytes += header.len() + packed;
         Ok(header.len())
@@ -72,6 +80,13 @@ impl PackedPages {
 pub(super) struct PageRun {
     pages: VecDeque<Bytes>,
     bytes: u64,
+}
+
+impl PageRun {
+    /// Of pages, or pieces of pages, in order.
+    pub(super) fn of(pages: VecDeque<Bytes>) -> PageRun {
+        PageRun { bytes: pages.iter().map(|page| page.len() as u64).sum(), pages }
+    }
 }
 
 impl Length for PageRun {
@@ -129,10 +144,10 @@ mod tests {
         let mut sizes = Vec::new();
         for content in &contents {
             let before = pages.bytes();
-            assert_eq!(pages.add(content, &mut packer, |_| b"head".to_vec()).unwrap(), 4);
+            assert_eq!(pages.add(content, &mut packer, |_, _| b"head".to_vec()).unwrap(), 4);
             sizes.push(pages.bytes() - before);
         }
-        assert!(pages.add(b"", &mut packer, |_| vec![0; HEADER_BYTES_MAX + 1]).is_err());
+        assert!(pages.add(b"", &mut packer, |_, _| vec![0; HEADER_BYTES_MAX + 1]).is_err());
         let run = pages.into_run();
         assert_eq!(run.len(), sizes.iter().sum::<usize>() as u64);
         let mut at = 0;

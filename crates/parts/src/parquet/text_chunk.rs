@@ -107,8 +107,9 @@ impl TextChunk {
         let unpacked = unpacked.ok_or_else(|| self.too_long(content.len()))?;
         let rows = u32::try_from(self.page_rows)?;
         let at = self.done.bytes();
-        let header_bytes =
-            self.done.add(content, &mut self.packer, |packed| data_page_header(unpacked, packed, rows))?;
+        let header_bytes = self
+            .done
+            .add(content, &mut self.packer, |packed, sum| data_page_header(unpacked, packed, sum, rows))?;
         self.unpacked_bytes += header_bytes + content.len();
         self.locations.push(PageLocation {
             offset: i64::try_from(at)?,
@@ -144,12 +145,14 @@ impl TextChunk {
         begin
     }
 
-    /// Ends the chunk and appends it to a row group.
+    /// Ends the chunk and appends it to a row group, and the sums of its pages to `sums`.
     pub(crate) fn append_to<W: Write + Send>(
         mut self,
         target: &mut SerializedRowGroupWriter<'_, W>,
+        sums: &mut Vec<u32>,
     ) -> ParquetResult<()> {
         self.end_page()?;
+        sums.extend_from_slice(self.done.sums());
         let bytes = self.done.bytes();
         let metadata = ColumnChunkMetaData::builder(Arc::clone(&self.leaf))
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))

@@ -17,8 +17,8 @@ use crate::parquet::page_header::PageHeader;
 const FIRST_ADDRESS: u64 = 1 << 42;
 /// Addresses of one chunk.
 const CHUNK_ADDRESSES_BITS: u32 = 33;
-/// Bytes in which the three fields of a header that matter fit.
-pub(super) const HEADER_BYTES: usize = 18;
+/// Bytes in which the fields of a header that matter fit: three sizes, a sum, and the beginning of the next field.
+pub(super) const HEADER_BYTES: usize = 25;
 
 /// One page, in both forms. Sizes are of header and content.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,27 +129,6 @@ impl ChunkLayout {
 
 fn signed(value: u64) -> Result<i64, ParquetError> {
     i64::try_from(value).map_err(|e| ParquetError::External(Box::new(e)))
-}
-
-/// Where the pages of a stored chunk are: its dictionary, if it has one, and its data; `true` if there is one.
-pub(super) fn stored_pages(
-    chunk: &ColumnChunkMetaData,
-    index: &OffsetIndexMetaData,
-) -> Option<(Vec<Range<u64>>, bool)> {
-    let (start, length) = chunk.byte_range();
-    let place = |location: &PageLocation| {
-        let begin = u64::try_from(location.offset).ok()?;
-        Some(begin..begin + u64::try_from(location.compressed_page_size).ok()?)
-    };
-    let mut pages: Vec<Range<u64>> = index.page_locations().iter().map(place).collect::<Option<_>>()?;
-    let first = pages.first()?.start;
-    let has_dictionary = first != start;
-    if has_dictionary {
-        pages.insert(0, start..first);
-    }
-    // Anything between or behind the pages would get lost.
-    let is_dense = pages.windows(2).all(|two| two[0].end == two[1].start);
-    (is_dense && pages.last()?.end == start + length).then_some((pages, has_dictionary))
 }
 
 /// Bytes of a stored page without compression, header included; `None` if it is not one that can be unpacked. `page` is

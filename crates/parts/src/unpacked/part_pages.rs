@@ -12,9 +12,10 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parking_lot::Mutex;
 
-use super::layout::{ChunkLayout, stored_pages, unpacked_size};
+use super::layout::{ChunkLayout, unpacked_size};
 use super::residency::{ChunkId, Tick};
 use super::unpack;
+use crate::parquet::page_places::stored_pages;
 
 /// One part, for as long as it exists.
 #[derive(Debug)]

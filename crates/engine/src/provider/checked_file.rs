@@ -1,0 +1,178 @@
+//! The file of a part as DataFusion's readers get it: only footers and pages that are as they were written.
+//!
+//! A part with sums of its pages is read from its end: footer and index of pages come in one request, are compared with the
+//! sum in the descriptor, and are kept; each fetch of pages is compared as it arrives, once. A part without is compared as a
+//! whole before its first reader gets a byte. Invariant: bytes that leave here are those that the writer wrote, or the
+//! statement ends with an error that names the place. Must not know: what is read, and what is kept of it.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::common::HashMap;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::execution::cache::cache_manager::{CachedFileMetadataEntry, FileMetadata, FileMetadataCache};
+use futures::future::BoxFuture;
+use host::Runtimes;
+use model::PartDescriptor;
+use object_store::{ObjectMeta, ObjectStore};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use parts::{PartError, PartFooter, PartStore, tail_range};
+
+use crate::error::Error;
+
+/// Where parts are compared as a whole, and what is known of their health: an extension of the session.
+#[derive(Debug)]
+pub(crate) struct PartChecks {
+    pub store: PartStore,
+    pub runtimes: Runtimes,
+}
+
+/// Which part a file of a scan is.
+#[derive(Clone, Debug)]
+pub(super) struct ScannedPart {
+    pub part: Arc<PartDescriptor>,
+    pub table: Arc<str>,
+}
+
+/// One part, open for one reader.
+pub(super) struct CheckedFile {
+    file: Box<dyn AsyncFileReader + Send>,
+    store: Arc<dyn ObjectStore>,
+    cache: Arc<FileMetadataCache>,
+    checks: Arc<PartChecks>,
+    meta: ObjectMeta,
+    scanned: ScannedPart,
+    footer: Option<Arc<PartFooter>>,
+}
+
+impl CheckedFile {
+    pub(super) fn new(
+        file: Box<dyn AsyncFileReader + Send>,
+        store: Arc<dyn ObjectStore>,
+        cache: Arc<FileMetadataCache>,
+        checks: Arc<PartChecks>,
+        of: &PartitionedFile,
+    ) -> ParquetResult<CheckedFile> {
+        let scanned = of.extension::<ScannedPart>().cloned();
+        let scanned =
+            scanned.ok_or_else(|| ParquetError::General(format!("{} is scanned as no part", of.path())))?;
+        Ok(CheckedFile { file, store, cache, checks, meta: of.object_meta.clone(), scanned, footer: None })
+    }
+
+    async fn footer(&mut self) -> ParquetResult<Arc<PartFooter>> {
+        if let Some(footer) = &self.footer {
+            return Ok(Arc::clone(footer));
+        }
+        let kept = self.cache.get(&self.meta.location).filter(|kept| kept.is_valid_for(&self.meta));
+        let kept = kept.and_then(|kept| {
+            kept.file_metadata.as_any().downcast_ref::<KeptFooter>().map(|kept| Arc::clone(&kept.0))
+        });
+        let footer = match kept {
+            Some(footer) => footer,
+            None => {
+                let footer = Arc::new(self.read_footer().await?);
+                let kept = CachedFileMetadataEntry::new(
+                    self.meta.clone(),
+                    Arc::new(KeptFooter(Arc::clone(&footer))),
+                );
+                self.cache.put(&self.meta.location, kept);
+                footer
+            }
+        };
+        self.footer = Some(Arc::clone(&footer));
+        Ok(footer)
+    }
+
+    async fn read_footer(&mut self) -> ParquetResult<PartFooter> {
+        let part = Arc::clone(&self.scanned.part);
+        if let Some(tail) = tail_range(&part) {
+            let read = self.store.get_ranges(&self.meta.location, std::slice::from_ref(&tail)).await;
+            let read = read.map_err(|e| self.explained(ParquetError::External(Box::new(e))))?;
+            let tail = read.into_iter().next().unwrap_or_default();
+            return PartFooter::decode(&part, &tail, true).map_err(|error| self.damage(error));
+        }
+        let (checks, compared) = (Arc::clone(&self.checks), Arc::clone(&part));
+        let comparing = move || checks.store.compare_whole_once(&compared);
+        let compared = self.checks.runtimes.spawn_blocking("compare part", comparing).await;
+        compared.map_err(|e| ParquetError::External(Box::new(e)))?.map_err(|error| self.damage(error))?;
+        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
+        let metadata = self.file.get_metadata(Some(&options)).await?;
+        Ok(PartFooter::without_sums(&part, metadata))
+    }
+
+    async fn read(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
+        let footer = self.footer().await?;
+        let pages = ranges.iter().map(|range| footer.pages_around(range));
+        let pages: Vec<Range<u64>> = pages.collect::<Result<_, _>>().map_err(|error| self.damage(error))?;
+        let read = self.file.get_byte_ranges(pages.clone()).await.map_err(|error| self.explained(error))?;
+        let mut answers = Vec::with_capacity(ranges.len());
+        for ((bytes, pages), range) in read.into_iter().zip(pages).zip(ranges) {
+            footer.check(pages.start, &bytes).map_err(|error| self.damage(error))?;
+            let (begin, end) = (range.start - pages.start, range.end - pages.start);
+            answers.push(bytes.slice(usize::try_from(begin)?..usize::try_from(end)?));
+        }
+        Ok(answers)
+    }
+
+    /// A file that is shorter than it was is damaged, whatever the store says.
+    fn explained(&self, error: ParquetError) -> ParquetError {
+        let (store, part) = (&self.checks.store, &self.scanned.part);
+        let length = store.host().disk.open_read(&store.path(part)).and_then(|file| file.len());
+        match length {
+            Ok(bytes) if bytes < part.bytes => self.damage(PartError::Damaged {
+                part: part.id,
+                message: format!("it has {bytes} bytes where {} were written", part.bytes),
+            }),
+            _ => error,
+        }
+    }
+
+    /// Notes damage, and says of which table and part it is.
+    fn damage(&self, error: PartError) -> ParquetError {
+        let ScannedPart { part, table } = &self.scanned;
+        self.checks.store.health().note_error(part.table, &error);
+        ParquetError::External(Box::new(Error::from(error).of_part(table, part)))
+    }
+}
+
+impl AsyncFileReader for CheckedFile {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
+        Box::pin(async move {
+            let read = self.read(vec![range.clone()]).await?;
+            read.into_iter().next().ok_or_else(|| ParquetError::EOF(format!("nothing at {range:?}")))
+        })
+    }
+
+    fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        Box::pin(self.read(ranges))
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        _options: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
+        Box::pin(async move { Ok(Arc::clone(self.footer().await?.metadata())) })
+    }
+}
+
+/// A footer in DataFusion's cache of footers.
+struct KeptFooter(Arc<PartFooter>);
+
+impl FileMetadata for KeptFooter {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn memory_size(&self) -> usize {
+        self.0.memory_bytes()
+    }
+
+    fn extra_info(&self) -> HashMap<String, String> {
+        HashMap::new()
+    }
+}

@@ -1,0 +1,86 @@
+//! What is known of the bytes of parts since the process began: when they were checked, and which are damaged.
+//!
+//! Invariant: a part without sums of its pages is compared as a whole before its first reader gets a byte, and whoever else
+//! wants to read it meanwhile waits. Memory only. Must not know: how a part is checked, and what follows from damage.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use model::{PartDescriptor, PartId, TableId};
+use parking_lot::Mutex;
+
+use crate::error::PartError;
+
+/// The parts of one store.
+#[derive(Debug, Default)]
+pub struct PartHealth {
+    parts: Mutex<BTreeMap<(TableId, PartId), Known>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    checked_ms: Option<u64>,
+    damage: Option<Arc<str>>,
+    /// Whether the whole file was compared and found sound; locked while somebody compares it.
+    compared: Arc<Mutex<bool>>,
+}
+
+impl PartHealth {
+    /// Compares the whole file by `compare`, unless that was done since the process began.
+    ///
+    /// # Errors
+    /// What `compare` found; the next reader compares again.
+    pub(crate) fn once(
+        &self,
+        part: &PartDescriptor,
+        compare: impl FnOnce() -> Result<(), PartError>,
+    ) -> Result<(), PartError> {
+        let compared = Arc::clone(&self.parts.lock().entry((part.table, part.id)).or_default().compared);
+        let mut is_sound = compared.lock();
+        if !*is_sound {
+            compare().inspect_err(|error| self.note_error(part.table, error))?;
+            *is_sound = true;
+        }
+        Ok(())
+    }
+
+    /// The part was read completely, and is as it was written.
+    pub fn note_sound(&self, part: &PartDescriptor, now_ms: u64) {
+        let mut parts = self.parts.lock();
+        let known = parts.entry((part.table, part.id)).or_default();
+        (known.checked_ms, known.damage) = (Some(now_ms), None);
+    }
+
+    /// Notes damage; other errors say nothing of the part.
+    pub fn note_error(&self, table: TableId, error: &PartError) {
+        if let Some(part) = error.damaged_part() {
+            let mut parts = self.parts.lock();
+            parts.entry((table, part)).or_default().damage.get_or_insert(error.to_string().into());
+        }
+    }
+
+    /// When the part was last read completely, and what is wrong with it.
+    pub fn of(&self, part: &PartDescriptor) -> (Option<u64>, Option<Arc<str>>) {
+        let parts = self.parts.lock();
+        let known = parts.get(&(part.table, part.id));
+        known.map_or((None, None), |known| (known.checked_ms, known.damage.clone()))
+    }
+
+    /// The damaged parts of a table.
+    pub fn damaged(&self, table: TableId) -> HashSet<PartId> {
+        let parts = self.parts.lock();
+        let of_table = parts.range((table, PartId::from_bytes([0; 16]))..);
+        let of_table = of_table.take_while(|((found, _), _)| *found == table);
+        of_table.filter(|(_, known)| known.damage.is_some()).map(|((_, part), _)| *part).collect()
+    }
+
+    /// The part is gone.
+    pub(crate) fn forget(&self, part: &PartDescriptor) {
+        self.parts.lock().remove(&(part.table, part.id));
+    }
+
+    /// The table is gone.
+    pub(crate) fn forget_table(&self, table: TableId) {
+        self.parts.lock().retain(|(found, _), _| *found != table);
+    }
+}
