@@ -39,7 +39,7 @@ struct Part {
     is_long: bool,
 }
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     Part {
         name: "kill9",
         amount: "kill -9: 100 of INSERTs, 300 of labels, 20 of loads; a full disk",
@@ -117,6 +117,15 @@ const PARTS: [Part; 12] = [
         amount: "12 GB of CSV and a Parquet file of 300 columns under 1 GiB",
         targets: &["--test", "scripts"],
         tests: &["loads_much_larger"],
+        short_tests: None,
+        seeds: None,
+        is_long: true,
+    },
+    Part {
+        name: "explosions",
+        amount: "statements that make much of little, under 512 MB and 2 GiB",
+        targets: &["--test", "scripts"],
+        tests: &["statements_that_explode"],
         short_tests: None,
         seeds: None,
         is_long: true,

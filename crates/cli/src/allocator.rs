@@ -1,9 +1,124 @@
 //! The allocator of the process: mimalloc, told to keep what is freed for five seconds, and asked by idle threads to give it back.
 //!
+//! Every allocation is counted (`host::meter`). One of [`TAGGED_BYTES_MIN`] bytes has its account's tag behind its end, so
+//! that it is credited to whom it was charged, whoever frees it.
 //! Invariant: set up before the first thread. The delay is measured: `docs/performance.md`, "Choices that were measured".
 
+use std::alloc::{GlobalAlloc, Layout};
+
+use host::meter::{self, Tag};
+use mimalloc::MiMalloc;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counting = Counting;
+
+/// Smaller allocations mostly end in the task that they began in; their four bytes would cost more.
+const TAGGED_BYTES_MIN: usize = 4096;
+
+/// A tag is written behind the bytes asked for.
+const TAG_BYTES: usize = size_of::<u32>();
+
+struct Counting;
+
+/// The layout with room for a tag. Sizes are at most `isize::MAX`: the sum does not overflow, and a layout that rounds up
+/// beyond it is refused by the allocator, not by the type.
+fn with_tag(layout: Layout) -> Option<Layout> {
+    Layout::from_size_align(layout.size() + TAG_BYTES, layout.align()).ok()
+}
+
+/// Counts an allocation that has room for a tag, and writes it.
+#[expect(unsafe_code, reason = "the tag is written where nobody else writes")]
+fn tag(block: *mut u8, bytes: usize) {
+    if !block.is_null() {
+        let tag = meter::allocated(bytes);
+        // SAFETY: the block has `bytes + TAG_BYTES` bytes.
+        unsafe { block.add(bytes).cast::<u32>().write_unaligned(tag.bits()) };
+    }
+}
+
+/// Counts the end of an allocation that has a tag.
+#[expect(unsafe_code, reason = "the tag is read where it was written")]
+fn untag(block: *mut u8, bytes: usize) {
+    // SAFETY: `tag` has written it when the block was allocated with these bytes.
+    let bits = unsafe { block.add(bytes).cast::<u32>().read_unaligned() };
+    meter::freed_of(bytes, Tag::from_bits(bits));
+}
+
+#[expect(unsafe_code, reason = "an allocator is")]
+// SAFETY: mimalloc's, with sizes that are the same for each block whenever it is asked about.
+unsafe impl GlobalAlloc for Counting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() < TAGGED_BYTES_MIN {
+            // SAFETY: the caller's.
+            let block = unsafe { MiMalloc.alloc(layout) };
+            if !block.is_null() {
+                meter::allocated(layout.size());
+            }
+            return block;
+        }
+        let Some(larger) = with_tag(layout) else { return std::ptr::null_mut() };
+        // SAFETY: the caller's, and larger than nothing.
+        let block = unsafe { MiMalloc.alloc(larger) };
+        tag(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() < TAGGED_BYTES_MIN {
+            // SAFETY: the caller's.
+            let block = unsafe { MiMalloc.alloc_zeroed(layout) };
+            if !block.is_null() {
+                meter::allocated(layout.size());
+            }
+            return block;
+        }
+        let Some(larger) = with_tag(layout) else { return std::ptr::null_mut() };
+        // SAFETY: the caller's, and larger than nothing.
+        let block = unsafe { MiMalloc.alloc_zeroed(larger) };
+        tag(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() < TAGGED_BYTES_MIN {
+            meter::freed(layout.size());
+        } else {
+            untag(block, layout.size());
+        }
+        // SAFETY: the caller's; mimalloc knows the block's size itself.
+        unsafe { MiMalloc.dealloc(block, layout) };
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        let before = layout.size();
+        let with_tag = bytes + if bytes < TAGGED_BYTES_MIN { 0 } else { TAG_BYTES };
+        // Read before the block moves; counted when it has.
+        let old = (before >= TAGGED_BYTES_MIN).then(|| {
+            // SAFETY: as in `untag`.
+            let bits = unsafe { block.add(before).cast::<u32>().read_unaligned() };
+            Tag::from_bits(bits)
+        });
+        // SAFETY: the caller's; mimalloc knows the block's size itself.
+        let moved = unsafe { MiMalloc.realloc(block, layout, with_tag) };
+        if moved.is_null() {
+            return moved;
+        }
+        match old {
+            Some(tag) => meter::freed_of(before, tag),
+            None => meter::freed(before),
+        }
+        if bytes < TAGGED_BYTES_MIN {
+            meter::allocated(bytes);
+        } else {
+            tag(moved, bytes);
+        }
+        moved
+    }
+}
 
 /// By default freed memory goes back to the kernel after 10 ms, and comes back page fault by page fault with the next
 /// block of a load or the next statement. After five seconds an idle process still becomes small, as its threads ask for it.
@@ -16,6 +131,7 @@ pub(crate) fn keep_freed_memory_a_while() {
     // Without it a server that 64 clients had kept busy kept 470 MB of nothing for ever: pages of its idle threads in which
     // other threads had freed everything, and free memory past its five seconds, which only somebody's freeing gives back.
     host::when_idle(give_back);
+    host::when_short(give_back_at_once);
     // Whoever sets the variable wants something else.
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
         return;
@@ -33,5 +149,17 @@ fn give_back() {
     // SAFETY: a call without pointers, of a thread for its own memory; allowed at any time.
     unsafe {
         libmimalloc_sys::mi_collect(false);
+    }
+}
+
+/// While memory is short nothing that is free stays.
+fn give_back_at_once(is_short: bool) {
+    #[expect(unsafe_code, reason = "the allocator has no safe interface for it")]
+    // SAFETY: calls without pointers; allowed at any time.
+    unsafe {
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, if is_short { 0 } else { PURGE_DELAY_MS });
+        if is_short {
+            libmimalloc_sys::mi_collect(true);
+        }
     }
 }

@@ -89,6 +89,11 @@ fn slow_silent_and_foreign_clients_keep_nobody_out() {
 }
 
 #[test]
+fn statements_that_explode_end_within_their_memory() {
+    run_with_binary("json", "soak/explosions.py", &[amount("short", "long")]);
+}
+
+#[test]
 fn real_clients_are_served() {
     let arguments = ["--seconds".to_owned(), amount("600", "3600")];
     let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];

@@ -12,6 +12,7 @@ use formats::FormatKind;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use host::guarded::message_of;
+use host::meter;
 use tokio_util::sync::DropGuard;
 
 use crate::context::StatementContext;
@@ -19,6 +20,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::outfile::Outfile;
 use crate::request::{Outcome, Rows};
+use crate::room::room_for;
 use crate::secret_urls::masked_urls;
 use crate::source_settings::{format_settings, unchanged_format_settings};
 
@@ -27,6 +29,9 @@ const BATCHES_AHEAD: usize = 1;
 
 /// So many batches are computed without looking whether the first is taken: most answers end with them, and need not wait.
 const BATCHES_AT_ONCE: u64 = 2;
+
+/// A row is written as text into a buffer that grows by doubling, and that is sent, or encoded once more.
+const COPIES_WRITTEN: usize = 4;
 
 /// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
 pub(crate) struct Listed {
@@ -90,10 +95,15 @@ fn pump(
 ) -> BoxStream<'static, Result<RecordBatch, Error>> {
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
     let runtimes = context.database.runtimes.clone();
-    let task = runtimes.spawn_cpu("result", async move {
+    let account = Some(Arc::clone(&context.account));
+    let work = async move {
         let (mut batches, mut result_rows, mut failed, mut is_lost) = (0, 0, None, false);
         // A panic must not look like the end of the rows.
         while let Some(batch) = AssertUnwindSafe(rows.next()).catch_unwind().await.unwrap_or_else(broke) {
+            let batch = batch.and_then(|batch| {
+                room_for(&batch, COPIES_WRITTEN, "the answer")?;
+                Ok(batch)
+            });
             let batch = batch.map_err(|error| context.without_secrets(error));
             match &batch {
                 Ok(batch) => result_rows += batch.num_rows() as u64,
@@ -131,7 +141,8 @@ fn pump(
             // Nobody may be there to hear it.
             let _ = sender.send(Err(error)).await;
         }
-    });
+    };
+    let task = runtimes.spawn_cpu("result", meter::metered(account, work));
     let stop = task.abort_handle();
     let batches =
         futures::stream::unfold((receiver, AbortOnDrop(stop)), |(mut receiver, guard)| async move {

@@ -12,6 +12,10 @@ use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
 
 use crate::error::{Error, ErrorKind};
+use crate::room::room_for;
+
+/// A row is gathered out of its batch, sorted, and written as a page of a part.
+const COPIES_STORED: usize = 4;
 
 /// Expressions of the columns that have one, in the order of `TableDef::written_columns`.
 pub(crate) type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
@@ -99,6 +103,7 @@ impl Conform {
     }
 
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+        room_for(batch, COPIES_STORED, "an inserted row")?;
         let is_native = self.native.as_ref().is_some_and(|native| Arc::ptr_eq(native, batch.schema_ref()));
         if is_native && self.is_whole && self.null_as_default {
             // Nothing to convert: the same columns, under the table's schema with its column ids.

@@ -10,7 +10,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
-use host::MemoryBudget;
+use host::{Account, MemoryBudget};
 use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
 use sql::{SettingChange, Settings, TableName};
@@ -45,6 +45,8 @@ pub(crate) struct StatementContext {
     pub temporary: Arc<TemporaryTables>,
     pub progress: Arc<QueryProgress>,
     pub memory: MemoryBudget,
+    /// What it holds, as the allocator counts.
+    pub account: Arc<Account>,
     pub snapshot: Snapshot,
     pub query_id: String,
     pub warnings: Arc<Mutex<Vec<String>>>,
@@ -198,7 +200,7 @@ impl StatementContext {
             }
             _ => config,
         };
-        let pool = BudgetPool::new(self.memory.clone());
+        let pool = BudgetPool::new(self.memory.clone(), Arc::clone(&self.account));
         let runtime = RuntimeEnvBuilder::from_runtime_env(&self.database.runtime_env)
             .with_memory_pool(Arc::new(pool))
             .build_arc()?;
@@ -272,6 +274,7 @@ impl StatementContext {
             temporary: Arc::clone(&self.temporary),
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),
+            account: Arc::clone(&self.account),
             snapshot: self.snapshot.clone(),
             query_id: self.query_id.clone(),
             warnings: Arc::clone(&self.warnings),

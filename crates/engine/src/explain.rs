@@ -12,6 +12,7 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, State
 
 use crate::context::StatementContext;
 use crate::error::Error;
+use crate::exec::metered::metered;
 use crate::explain_sources::source_lines;
 use crate::insert_into;
 use crate::load_source::{UNIT_BYTES, plain_source, unit_of};
@@ -104,7 +105,7 @@ async fn estimate(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<
 
 async fn analyze(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
     let planned = plan(context, query, None).await?;
-    let physical = planned.physical().await?;
+    let physical = metered(planned.physical().await?)?;
     context.progress.watch(&physical);
     let mut stream = execute_stream(Arc::clone(&physical), planned.state.task_ctx())?;
     while let Some(batch) = stream.next().await {

@@ -23,6 +23,7 @@ use crate::conform::{Conform, insert_columns};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::exec::commit::CommitExec;
+use crate::exec::metered::metered;
 use crate::exec::sink::SinkExec;
 use crate::insert_rows::SentRows;
 use crate::insert_sinks::write_rows;
@@ -385,7 +386,7 @@ pub(crate) async fn insert_select(
         return insert_batches(context, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(context, handle, conform, claim)?;
-    let sink = SinkExec::new(physical, Arc::clone(&target));
+    let sink = SinkExec::new(metered(physical)?, Arc::clone(&target));
     let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
     context.progress.watch(&plan);
     let mut committed = execute_stream(plan, planned.state.task_ctx())?;

@@ -25,6 +25,8 @@ pub mod config;
 mod memory_tables;
 mod temporary;
 mod memory_pool;
+mod metering;
+mod room;
 mod provider;
 pub mod already_loaded;
 pub mod progress;

@@ -28,6 +28,7 @@ use crate::flushing::Flushing;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
+use crate::metering::follow_tasks;
 use crate::part_log::PartLog;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
@@ -56,6 +57,7 @@ impl Database {
     pub fn open(config: Config) -> Result<Arc<Database>, Error> {
         let memory = config.memory_bytes_max.unwrap_or_else(|| host::process::total_memory_bytes() / 5 * 4);
         let host = Host::system(memory)?;
+        follow_tasks();
         let threads = config.threads.unwrap_or_else(host::process::cpu_count).max(1);
         let (root, temporary) = root_folder(&config, &host)?;
         host.disk.create_dir_all(&root)?;

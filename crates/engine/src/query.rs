@@ -25,6 +25,7 @@ use sql::{Settings, TableName};
 use crate::context::StatementContext;
 use crate::error::Error;
 use crate::exec::gather::gathered;
+use crate::exec::metered::metered;
 use crate::exec::source_order::in_source_order;
 use crate::file_filters::of_calls;
 use crate::limits::limit_result;
@@ -409,6 +410,7 @@ pub(crate) fn stream_of(
     physical: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
 ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
+    let physical = metered(physical)?;
     context.progress.watch(&physical);
     let database = &context.database;
     let batches = match database.processes.running_count() > database.threads {

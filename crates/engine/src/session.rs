@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use formats::FormatKind;
+use host::{Account, meter};
 use parking_lot::Mutex;
 use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -112,7 +113,8 @@ impl Session {
         }
         // Statements run on the computing threads. Dropping this future cancels the statement.
         let stop = context.progress.cancellation().clone().drop_guard();
-        let task = self.database.runtimes.spawn_cpu("statement", async move {
+        let account = Some(Arc::clone(&context.account));
+        let work = async move {
             let Prepared { context, parsed, text, .. } = prepared;
             let cancelled = context.progress.cancellation().clone();
             let mut rows = Box::pin(execute(&context, &parsed.statement, &text, body));
@@ -122,7 +124,8 @@ impl Session {
                 () = cancelled.cancelled() => {}
             }
             if context.progress.give_up() { Err(Error::cancelled()) } else { rows.await }
-        });
+        };
+        let task = self.database.runtimes.spawn_cpu("statement", meter::metered(account, work));
         let result = task.await.unwrap_or_else(|task| Err(Error::ended_early(task)));
         stop.disarm();
         match result {
@@ -207,6 +210,7 @@ impl Session {
             temporary: Arc::clone(&self.temporary),
             progress: request.progress,
             memory: host.memory.child_named("query", limit),
+            account: Account::open(limit, &host.memory),
             snapshot: self.database.catalog.snapshot(),
             query_id,
             warnings: Arc::new(Mutex::new(warnings)),

@@ -5,6 +5,7 @@
 use catalog::{CatalogError, RefusedWhy};
 use commitlog::{AppendRefused, LogError};
 use functions::cast::CastError;
+use host::MemoryRefused;
 use mergetree::TableError;
 use model::PartDescriptor;
 use parts::PartError;
@@ -101,6 +102,13 @@ impl From<TableError> for Error {
             TableError::Gather(_) => Error::internal(text),
             TableError::Cancelled => Error::cancelled(),
         }
+    }
+}
+
+impl From<MemoryRefused> for Error {
+    fn from(refused: MemoryRefused) -> Error {
+        Error::new(ErrorKind::Limit, 241, refused.to_string())
+            .with_hint("raise max_memory_usage, or ask for less at once")
     }
 }
 

@@ -269,7 +269,7 @@ fn operator(operator: Operator) -> ScalarFunction {
         move |call| {
             let number = |arg: &Arg| Arg { column_type: numeral(&arg.column_type), ..arg.clone() };
             let args: Vec<Arg> = call.args.iter().map(number).collect();
-            own.evaluate(&Call { args: &args, nulls: call.nulls.clone(), ..*call })
+            own.evaluate(&Call { args: &args, ..call.again() })
         },
     )
 }

@@ -11,6 +11,7 @@ use arrow::buffer::NullBuffer;
 use chrono_tz::Tz;
 use model::ColumnType;
 
+use crate::allowance::Allowance;
 use crate::error::{FunctionError, codes};
 
 /// The type of an argument, and its value where that is known before any row is.
@@ -51,6 +52,7 @@ pub struct Call<'a> {
     pub session: &'a SessionValues,
     /// Rows that are NULL because an argument is; kernels skip them.
     pub(crate) nulls: Option<NullBuffer>,
+    pub(crate) allowance: Allowance,
 }
 
 impl<'a> Call<'a> {
@@ -60,7 +62,22 @@ impl<'a> Call<'a> {
         result_type: &'a ColumnType,
         session: &'a SessionValues,
     ) -> Self {
-        Self { args, rows, result_type, session, nulls: None }
+        let allowance = Allowance::new("of this expression");
+        Self { args, rows, result_type, session, nulls: None, allowance }
+    }
+
+    /// The same call as another function's.
+    pub(crate) fn again<'b>(&'b self) -> Call<'b> {
+        let allowance = Allowance::new(self.allowance.function());
+        Call { nulls: self.nulls.clone(), allowance, ..*self }
+    }
+
+    /// Asks for memory that the kernel is about to allocate: an upper bound, before it does.
+    ///
+    /// # Errors
+    /// The statement may not have so much: MEMORY_LIMIT_EXCEEDED.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), FunctionError> {
+        self.allowance.take(bytes)
     }
 }
 

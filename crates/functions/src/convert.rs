@@ -99,7 +99,7 @@ fn day_in_zone(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         None => source.clone(),
     };
     let moved = [moved];
-    let zoned = Call { args: &moved, session: &session, nulls: call.nulls.clone(), ..*call };
+    let zoned = Call { args: &moved, session: &session, ..call.again() };
     convert(&zoned, CastMode::Strict, call.result_type)
 }
 

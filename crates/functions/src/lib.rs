@@ -8,6 +8,8 @@
 //! `functions()` returns. `tests/oracle/*.txt` then gets lines with its expressions, filled in by `scripts/oracle.py`.
 
 pub mod error;
+pub mod allowance;
+mod row_bytes;
 pub mod call;
 mod number;
 mod calendar;
@@ -57,4 +59,5 @@ pub use hash::city_hash_128;
 pub use interval::Stride;
 pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use registry::{FunctionDoc, ScalarFunction};
+pub use row_bytes::row_bytes;
 pub use value::shown_type;

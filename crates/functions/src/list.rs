@@ -51,6 +51,27 @@ fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
+/// Bytes of an index in a buffer that grows by doubling.
+const INDEX_BYTES: usize = 16;
+
+/// Bytes that an element takes in the result, on average.
+fn element_bytes(values: &ArrayRef) -> usize {
+    match values.data_type().primitive_width() {
+        Some(width) => width,
+        // A view, and of texts the bytes stay where they are.
+        None if values.as_string_view_opt().is_some() => 16,
+        None => values.get_array_memory_size() / values.len().max(1),
+    }
+}
+
+impl Call<'_> {
+    /// Asks for the indices of elements that a pick of [`gather`] makes in one go, in front of all others.
+    pub(crate) fn reserve_indices(&self, elements: usize) -> Result<(), FunctionError> {
+        self.allowance.check_elements(elements)?;
+        self.reserve(elements.saturating_mul(INDEX_BYTES))
+    }
+}
+
 /// Lists of the elements that `pick` names for each row, by their place in `values`.
 pub(crate) fn gather(
     call: &Call<'_>,
@@ -60,12 +81,16 @@ pub(crate) fn gather(
 ) -> Result<ArrayRef, FunctionError> {
     let mut indices = Vec::new();
     let mut lengths = Vec::with_capacity(call.rows);
+    let each = element_bytes(values);
     for row in 0..call.rows {
         let before = indices.len();
         if !call.is_null(row) {
             pick(row, &mut indices)?;
         }
-        lengths.push(indices.len() - before);
+        let picked = indices.len() - before;
+        call.reserve(picked.saturating_mul(each))?;
+        call.allowance.check_elements(indices.len())?;
+        lengths.push(picked);
     }
     let taken = take(values, &UInt64Array::from(indices), None)?;
     Ok(list_of(element, offsets_of(lengths), taken, None)?)

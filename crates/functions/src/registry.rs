@@ -9,13 +9,16 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, make_array, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use model::type_arrow::to_data_type;
 use model::{ColumnType, Monotonicity};
 
+use crate::allowance::Allowance;
 use crate::call::{Arg, ArgType, Call};
 use crate::cast::default_array;
 use crate::error::{FunctionError, codes};
 use crate::fixed_text;
+use crate::row_bytes::row_bytes;
 
 /// For the generated reference and `system.functions`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -209,7 +212,9 @@ impl ScalarFunction {
                 nulls = NullBuffer::union(nulls.as_ref(), arg.array.logical_nulls().as_ref());
             }
         }
-        let plain = Call { args: &args, rows: call.rows, nulls, ..*call };
+        let allowance = Allowance::new(self.name);
+        allowance.take(kernel_bytes(&args, call.result_type))?;
+        let plain = Call { args: &args, rows: call.rows, nulls, allowance, ..*call };
         let result = (self.kernel)(&plain)?;
         let result = if result.data_type() == &data_type { result } else { cast(&result, &data_type)? };
         let result = match (call.result_type.value_type(), result.as_string_view_opt()) {
@@ -252,6 +257,21 @@ impl ScalarFunction {
         let message = format!("function {} takes {expected} arguments, {count} given", self.name);
         FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     }
+}
+
+/// What a kernel may allocate for arrays, maps and tuples that it is given: places of the elements, in a buffer that grows by
+/// doubling, and the elements; as text each, and then together. Kernels that make more of less ask themselves.
+fn kernel_bytes(args: &[Arg], result_type: &ColumnType) -> usize {
+    let is_nested = |arg: &&Arg| {
+        matches!(arg.array.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_))
+    };
+    let bytes = args.iter().filter(is_nested).map(|arg| row_bytes(&arg.array)).fold(0, usize::saturating_add);
+    let copies = match result_type.value_type() {
+        ColumnType::String => 8,
+        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) => 4,
+        _ => 1,
+    };
+    bytes.saturating_mul(copies)
 }
 
 fn can_be_nullable(column_type: &ColumnType) -> bool {

@@ -54,6 +54,22 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
     }
 }
 
+/// What a kernel that asks for nothing itself may allocate for each byte of the row it works on.
+const ROW_BYTES_PER_BYTE: usize = 16;
+
+/// Texts of a column that together have fewer bytes are not looked at one by one.
+const SMALL_TEXTS_BYTES: usize = 64 << 10;
+
+/// Bytes of the longest text of a column, 0 where all of them are small.
+fn longest_text(texts: &StringViewArray) -> usize {
+    if texts.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>() < SMALL_TEXTS_BYTES {
+        return 0;
+    }
+    // The lower half of a view is its length.
+    let length = |view: &u128| usize::try_from(view & u128::from(u32::MAX)).unwrap_or(usize::MAX);
+    texts.views().iter().map(length).max().unwrap_or(0)
+}
+
 impl Call<'_> {
     pub(crate) fn caster(&self, mode: CastMode) -> Caster {
         let settings = crate::cast::CastSettings::new(self.session.time_zone, self.session.now_ns);
@@ -113,21 +129,52 @@ impl Call<'_> {
     ) -> Result<ArrayRef, FunctionError> {
         let mut buffer = String::new();
         let mut builder = StringViewBuilder::with_capacity(self.rows);
+        self.reserve_row()?;
         for row in 0..self.rows {
             buffer.clear();
             if !self.is_null(row) {
                 write(row, &mut buffer)?;
             }
+            self.allowance.check_text(buffer.len())?;
+            self.reserve(buffer.len())?;
             builder.append_value(&buffer);
         }
         Ok(Arc::new(builder.finish()))
+    }
+
+    /// Asks for the text of one row, of which the bytes are known before any is written, and makes room for it.
+    pub(crate) fn reserve_text(&self, bytes: usize, out: &mut String) -> Result<(), FunctionError> {
+        if bytes > out.capacity() {
+            self.reserve(bytes)?;
+            self.allowance.check_text(bytes)?;
+            out.reserve_exact(bytes.saturating_sub(out.len()));
+        }
+        Ok(())
+    }
+
+    /// Asks for what `more` bytes take behind those that are written: a buffer that is full becomes twice as large.
+    pub(crate) fn reserve_more(&self, more: usize, out: &String) -> Result<(), FunctionError> {
+        let bytes = out.len().saturating_add(more);
+        if bytes > out.capacity() {
+            self.reserve(bytes.saturating_mul(2))?;
+        }
+        self.allowance.check_text(bytes)
+    }
+
+    /// Asks for what one row of text may need that a kernel makes of its arguments without asking: one byte may become
+    /// eight, as binary digits do, in a buffer that grows by doubling.
+    fn reserve_row(&self) -> Result<(), FunctionError> {
+        let longest = |arg: &Arg| arg.array.as_string_view_opt().map_or(0, longest_text);
+        self.reserve(self.args.iter().map(longest).max().unwrap_or(0).saturating_mul(ROW_BYTES_PER_BYTE))
     }
 
     /// A text result whose values are parts of an argument.
     pub(crate) fn each_part<'t>(&self, part: impl Fn(usize) -> &'t str) -> Result<ArrayRef, FunctionError> {
         let mut builder = StringViewBuilder::with_capacity(self.rows);
         for row in 0..self.rows {
-            builder.append_value(if self.is_null(row) { "" } else { part(row) });
+            let part = if self.is_null(row) { "" } else { part(row) };
+            self.reserve(part.len())?;
+            builder.append_value(part);
         }
         Ok(Arc::new(builder.finish()))
     }

@@ -84,6 +84,11 @@ impl MemoryBudget {
         let _first_counts = self.level.spare.set(holder);
     }
 
+    /// Has whoever holds memory to save work later return `bytes`.
+    pub fn ask_to_give_way(&self, bytes: u64) {
+        self.levels().filter_map(Level::spare).for_each(|spare| spare.give_way(bytes));
+    }
+
     /// A loan of `bytes`, returned when the grant is dropped.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::idle::idle;
+use crate::meter;
 
 /// Most blocking threads at once; more closures wait in a queue. Merges are bounded by their own setting far below
 /// this; the limit only keeps a mistake from taking the machine's threads.
@@ -140,9 +141,12 @@ impl Runtimes {
         T: Send + 'static,
     {
         let named = Arc::clone(&self.shared.tasks).enter(name.into());
+        let account = meter::current();
         self.cpu.spawn_blocking(move || {
             let _named = named;
+            let entered = meter::enter(account);
             let done = work();
+            drop(entered);
             // Nobody tells a blocking thread that it waits.
             idle();
             done
@@ -162,7 +166,9 @@ impl Runtimes {
         let name = name.into();
         let named = Arc::clone(&self.shared.tasks).enter(name.clone());
         let (sender, receiver) = oneshot::channel();
+        let account = meter::current();
         let run = move || {
+            let _entered = meter::enter(account);
             let done = work();
             drop(named);
             // Whoever asked may have gone.
@@ -200,10 +206,12 @@ impl Runtimes {
 
     fn named<F: Future>(&self, name: TaskName, task: F) -> impl Future<Output = F::Output> + use<F> {
         let named = Arc::clone(&self.shared.tasks).enter(name);
-        async move {
+        let task = async move {
             let _named = named;
             task.await
-        }
+        };
+        // Whoever works for a statement has others work for it.
+        meter::metered(meter::current(), task)
     }
 }
 

@@ -5,7 +5,8 @@
 //! Must not know: budgets, streams.
 
 use parquet::arrow::ProjectionMask;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::basic::Type;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 /// Decoded bytes of one batch to aim at; views and pages of the same size come on top.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -21,8 +22,29 @@ pub(crate) struct BatchSize {
 /// At most `rows_max` rows of the columns in `mask`.
 pub(crate) fn batch_size(group: &RowGroupMetaData, mask: &ProjectionMask, rows_max: usize) -> BatchSize {
     let chunks = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
-    let chunk_bytes = chunks.map(|(_, chunk)| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
-    sized(chunk_bytes.sum(), u64::try_from(group.num_rows()).unwrap_or(0), rows_max)
+    sized(
+        chunks.map(|(_, chunk)| decoded_bytes(chunk)).fold(0, u64::saturating_add),
+        u64::try_from(group.num_rows()).unwrap_or(0),
+        rows_max,
+    )
+}
+
+/// What a column chunk takes at least when it is decoded: a dictionary, or a run of one value, says little of how many there are.
+fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+    let column = chunk.column_descr();
+    let value_bytes = match column.physical_type() {
+        Type::BOOLEAN => 1,
+        Type::INT32 | Type::FLOAT => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        // A text is a view of its bytes.
+        Type::INT96 | Type::BYTE_ARRAY => 16,
+        Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or(0),
+    };
+    // Where it stands in its list, and whether it is there.
+    let level_bytes = if column.max_rep_level() > 0 { 4 } else { 0 };
+    let values = u64::try_from(chunk.num_values()).unwrap_or(0);
+    let stored = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+    stored.max(values.saturating_mul(value_bytes + level_bytes))
 }
 
 fn sized(bytes: u64, rows: u64, rows_max: usize) -> BatchSize {

@@ -11,7 +11,7 @@ use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use formats::{Feed, FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
 use futures::stream::StreamExt;
-use host::{MemoryBudget, MemoryGrant};
+use host::{MemoryBudget, MemoryGrant, meter};
 use model::ByteSize;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -300,7 +300,10 @@ impl Parsing {
     }
 
     fn grant_rest(&mut self, held: u64) -> Result<()> {
-        if self.rest_grant.resize(held).is_ok() {
+        // A buffer that is full becomes twice as large, and both are there while it does.
+        let doubled = usize::try_from(held.saturating_mul(2)).unwrap_or(usize::MAX);
+        let has_room = held <= REST_ANYWAY_MAX || meter::reserve("a row of a file", doubled).is_ok();
+        if has_room && self.rest_grant.resize(held).is_ok() {
             return Ok(());
         }
         if held <= REST_ANYWAY_MAX {

@@ -17,7 +17,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("mergetree", &["parts", "catalog", "model", "host"], false),
     ("load", &["catalog", "model", "host"], false),
     ("formats", &["model"], false),
-    ("functions", &["model"], false),
+    ("functions", &["model", "host"], false),
     ("sources", &["formats", "model", "host"], true),
     ("sql", &["functions", "formats", "model"], true),
     (

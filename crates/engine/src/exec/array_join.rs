@@ -1,12 +1,15 @@
 //! ArrayJoinExec: arrays in, one row for each of their elements out.
 //!
 //! Invariant: the arrays of a row have one length, or it is an error; rows keep their order. A batch out has at most as
-//! many rows as the session's batches, but for those of one row in.
+//! many rows as the session's batches.
 
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array,
+};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, interleave, take};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -111,7 +114,7 @@ impl ExecutionPlan for ArrayJoinExec {
             let batch = batch?;
             let ranges = joiner.ranges(&batch)?;
             let joiner = joiner.clone();
-            let joined = ranges.into_iter().map(move |(from, rows)| joiner.joined(&batch.slice(from, rows)));
+            let joined = ranges.into_iter().map(move |piece| joiner.joined(&joiner.cut(&batch, piece)?));
             Ok::<_, DataFusionError>(futures::stream::iter(joined))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows.try_flatten())))
@@ -126,22 +129,55 @@ struct Joiner {
     rows_max: usize,
 }
 
+/// Rows of a batch, and of a single one that makes too many rows the elements from a place on.
+#[derive(Clone, Copy)]
+struct Piece {
+    from: usize,
+    rows: usize,
+    elements: Option<(usize, usize)>,
+}
+
+impl Piece {
+    fn rows(from: usize, rows: usize) -> Piece {
+        Piece { from, rows, elements: None }
+    }
+}
+
 impl Joiner {
-    /// (first row, rows) of pieces that make no more than the wanted rows each.
-    fn ranges(&self, batch: &RecordBatch) -> Result<Vec<(usize, usize)>> {
+    /// Pieces that make no more than the wanted rows each.
+    fn ranges(&self, batch: &RecordBatch) -> Result<Vec<Piece>> {
         let lengths = self.lengths(batch)?;
         let (mut ranges, mut from, mut made) = (vec![], 0, 0_usize);
         for (row, length) in lengths.iter().enumerate() {
             if made > 0 && made + length > self.rows_max {
-                ranges.push((from, row - from));
+                ranges.push(Piece::rows(from, row - from));
                 (from, made) = (row, 0);
+            }
+            if *length > self.rows_max {
+                // Nothing stands in front of it: it is a piece of its own, and of that many.
+                let starts = (0..*length).step_by(self.rows_max);
+                let part = |start: usize| Some((start, self.rows_max.min(length - start)));
+                ranges.extend(starts.map(|start| Piece { from: row, rows: 1, elements: part(start) }));
+                (from, made) = (row + 1, 0);
+                continue;
             }
             made += length;
         }
         if from < lengths.len() {
-            ranges.push((from, lengths.len() - from));
+            ranges.push(Piece::rows(from, lengths.len() - from));
         }
         Ok(ranges)
+    }
+
+    /// The rows of a piece, their arrays cut to its elements.
+    fn cut(&self, batch: &RecordBatch, piece: Piece) -> Result<RecordBatch> {
+        let rows = batch.slice(piece.from, piece.rows);
+        let Some((start, count)) = piece.elements else { return Ok(rows) };
+        let mut columns = rows.columns().to_vec();
+        for at in &self.columns {
+            columns[*at] = elements_of(&columns[*at], start, count)?;
+        }
+        Ok(RecordBatch::try_new(rows.schema(), columns)?)
     }
 
     /// Elements of every row's arrays.
@@ -213,6 +249,25 @@ fn lengths_of(column: &ArrayRef) -> Result<Vec<usize>> {
     match column.data_type() {
         DataType::List(_) => Ok(of(column.as_list::<i32>().value_offsets())),
         DataType::Map(..) => Ok(of(column.as_map().value_offsets())),
+        other => internal_err!("ARRAY JOIN of {other}"),
+    }
+}
+
+/// The one array of a column with some of its elements.
+fn elements_of(column: &ArrayRef, start: usize, count: usize) -> Result<ArrayRef> {
+    let first = |offsets: &[i32]| usize::try_from(offsets.first().copied().unwrap_or(0)).unwrap_or(0) + start;
+    let offsets = OffsetBuffer::from_lengths([count]);
+    match column.data_type() {
+        DataType::List(field) => {
+            let list = column.as_list::<i32>();
+            let values = list.values().slice(first(list.value_offsets()), count);
+            Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, values, None)?))
+        }
+        DataType::Map(field, is_sorted) => {
+            let map = column.as_map();
+            let entries = map.entries().slice(first(map.value_offsets()), count);
+            Ok(Arc::new(MapArray::try_new(Arc::clone(field), offsets, entries, None, *is_sorted)?))
+        }
         other => internal_err!("ARRAY JOIN of {other}"),
     }
 }

@@ -4,6 +4,7 @@
 //! unless the statement itself asks for it.
 
 pub(crate) mod array_join;
+pub(crate) mod metered;
 pub(crate) mod cells;
 pub(crate) mod asof;
 pub(crate) mod commit;

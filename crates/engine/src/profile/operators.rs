@@ -42,6 +42,10 @@ pub(crate) fn operators_of(plan: &dyn ExecutionPlan) -> Operator {
 }
 
 fn operator(plan: &dyn ExecutionPlan) -> Operator {
+    // It changes nothing and costs nothing.
+    if let ("MeteredExec", [input]) = (plan.name(), plan.children().as_slice()) {
+        return operator(input.as_ref());
+    }
     let metrics = plan.metrics().unwrap_or_default().aggregate_by_name();
     let named = |name: &str| metrics.sum_by_name(name).map(|value| value.as_usize() as u64);
     let output_bytes = metrics.sum(|metric| matches!(metric.value(), MetricValue::OutputBytes(_)));

@@ -76,7 +76,11 @@ fn range_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 /// Refuses to make too many elements before any of them takes memory.
-fn check_elements(made: usize, (start, end, step): (i64, i64, i64)) -> Result<(), FunctionError> {
+fn check_elements(
+    call: &Call<'_>,
+    made: usize,
+    (start, end, step): (i64, i64, i64),
+) -> Result<(), FunctionError> {
     let (distance, step) = (i128::from(end) - i128::from(start), i128::from(step));
     let ahead = if step == 0 || (distance > 0) != (step > 0) {
         0
@@ -85,7 +89,8 @@ fn check_elements(made: usize, (start, end, step): (i64, i64, i64)) -> Result<()
     };
     let all = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(made);
     if all <= RANGE_ELEMENTS_MAX {
-        return Ok(());
+        // As numbers of 8 bytes in a buffer that grows by doubling, and once more as what they become.
+        return call.reserve((all - made).saturating_mul(24));
     }
     let message = format!(
         "a call to function range would produce {all} array elements, which is greater than the allowed maximum of \
@@ -111,7 +116,7 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             [] => (0, 0, 1),
         };
         if !call.is_null(row) {
-            check_elements(numbers.len(), (start, end, step))?;
+            check_elements(call, numbers.len(), (start, end, step))?;
         }
         let mut next = start;
         while !call.is_null(row) && (step > 0 && next < end || step < 0 && next > end) {

@@ -15,6 +15,7 @@ use crate::container::{list_of, offsets_of, range, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
 use crate::list::{Lists, gather};
 use crate::registry::ScalarFunction;
+use crate::row_bytes::row_bytes;
 use crate::types::{contained, supertype};
 
 /// Most elements an array is made of out of nothing, as in ClickHouse.
@@ -101,6 +102,7 @@ fn resize(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let wanted = size_of(size);
         check_size(wanted, "arrayResize")?;
         let missing = wanted.saturating_sub(own.len());
+        call.reserve_indices(wanted)?;
         let fill = std::iter::repeat_n(filled.filler(row), missing);
         if size < 0 {
             out.extend(fill);
@@ -118,6 +120,20 @@ fn check_size(size: usize, name: &str) -> Result<(), FunctionError> {
         return Ok(());
     }
     let message = format!("too large array size {size} in function {name}: at most {ELEMENTS_MAX} are made");
+    Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message))
+}
+
+/// Most bytes of an array of one element, as in ClickHouse, where a text has eight beside its own.
+const CONSTANT_BYTES_MAX: usize = 1 << 30;
+
+fn check_bytes(count: usize, one: &ArrayRef) -> Result<(), FunctionError> {
+    let bytes = one.as_string_view_opt().map_or_else(|| row_bytes(one), |text| text.value(0).len() + 8);
+    if count.saturating_mul(bytes) <= CONSTANT_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "array size {count} with element size {bytes} bytes is too large: while executing function arrayWithConstant"
+    );
     Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message))
 }
 
@@ -140,6 +156,8 @@ fn with_constant(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
         };
         check_size(out.len().saturating_add(count), "arrayWithConstant")?;
+        check_bytes(count, &values.slice(value.row(row), 1))?;
+        call.reserve_indices(count)?;
         out.extend(std::iter::repeat_n(u64_of(value.row(row)), count));
         Ok(())
     })
@@ -153,6 +171,7 @@ fn replicate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (value, lists) = (call.arg(0)?, call.lists(1)?);
     let values = call.caster(CastMode::Strict).column(&value.array, &value.column_type, element)?;
     gather(call, element, &values, |row, out| {
+        call.reserve_indices(lists.range(row).len())?;
         out.extend(std::iter::repeat_n(u64_of(value.row(row)), lists.range(row).len()));
         Ok(())
     })

@@ -83,6 +83,10 @@ fn shingles(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         if size > own.len() {
             return Err(wrong("must be less than or equal to the array length"));
         }
+        // Each run as a list of places, then all of them together, then the elements.
+        let runs = own.len() - size + 1;
+        call.reserve(runs.saturating_mul(size.saturating_mul(32).saturating_add(32)))?;
+        call.allowance.check_elements(runs.saturating_mul(size))?;
         out.extend((own.start..=own.end - size).map(|start| (start..start + size).map(u64_of).collect()));
         Ok(())
     })

@@ -96,7 +96,7 @@ fn from_unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let time = Arg { array: made, is_constant: false, column_type: ColumnType::DateTime { time_zone: None } };
     let mut args = vec![time];
     args.extend(call.args.iter().skip(2).cloned());
-    let inner = Call { args: &args, nulls: call.nulls.clone(), ..*call };
+    let inner = Call { args: &args, ..call.again() };
     let locals = Locals::new(&inner, 0, 1)?;
     let templates = call.texts(1)?;
     call.each_text(|row, out| super::format::write_template(templates.get(row), &locals, row, out))

@@ -10,9 +10,11 @@ use arrow::compute::{interleave, take};
 use model::ColumnType;
 
 use super::{LambdaFunction, Over, entry};
+use crate::allowance::reserve;
 use crate::call::Arg;
 use crate::container::{list_of, map_of, range};
 use crate::error::{FunctionError, codes};
+use crate::row_bytes::row_bytes;
 
 /// Most elements a lambda runs over in one batch: what 32-bit offsets of lists can say.
 const ELEMENTS_MAX: usize = 0x7FFF_FFFF;
@@ -162,6 +164,10 @@ fn source(arg: &Arg, rows: usize) -> Result<(OffsetBuffer<i32>, Source), Functio
         let message = format!("{rows} rows of an array of {} elements are too many for a lambda", own.len());
         return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
     }
+    // Places in a buffer that grows by doubling, and the elements.
+    let each = columns.iter().map(|column| row_bytes(&column.slice(own.start, own.len()))).sum::<usize>();
+    let _taken =
+        reserve("of a lambda", rows.saturating_mul(own.len().saturating_mul(16).saturating_add(each)))?;
     let places: UInt64Array = (0..rows).flat_map(|_| own.clone().map(u64_of)).collect::<Vec<_>>().into();
     let columns = columns.iter().map(|column| take(column, &places, None)).collect::<Result<_, _>>()?;
     Ok((OffsetBuffer::from_lengths(std::iter::repeat_n(own.len(), rows)), Source { column_type, columns }))

@@ -52,6 +52,12 @@ fn extract_groups(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(list_of(&ColumnType::String, offsets_of(lengths), Arc::new(builder.finish()), None)?)
 }
 
+/// The matches of shorter texts are not counted beforehand.
+const LONG_BYTES: usize = 64 << 10;
+
+/// A match with its places, kept until all are found; each group takes places and a piece beside that.
+const MATCH_BYTES: usize = 192;
+
 /// A list for each match, or a list for each group.
 fn extract_all_groups(call: &Call<'_>, by_match: bool) -> Result<ArrayRef, FunctionError> {
     let (subjects, patterns, compiled) = (call.texts(0)?, call.texts(1)?, expressions());
@@ -63,6 +69,10 @@ fn extract_all_groups(call: &Call<'_>, by_match: bool) -> Result<ArrayRef, Funct
         if call.is_null(row) {
             outer.push(0);
             continue;
+        }
+        if subjects.get(row).len() > LONG_BYTES {
+            let matches = pattern.find_iter(subjects.get(row)).count();
+            call.reserve(matches.saturating_mul(MATCH_BYTES.saturating_add(groups.saturating_mul(48))))?;
         }
         let matches: Vec<_> = pattern.captures_iter(subjects.get(row)).collect();
         let part =

@@ -10,17 +10,26 @@ use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
 use crate::types::{supertype, takes_text};
 
-/// Longest text a function may make.
-const TEXT_BYTES_MAX: usize = 1 << 30;
+/// Longest text that padding makes, as in ClickHouse.
+const PADDED_MAX: usize = 1_000_000;
 
-pub(super) fn check_size(bytes: usize) -> Result<(), FunctionError> {
-    if bytes <= TEXT_BYTES_MAX {
+pub(super) fn check_padded(length: usize) -> Result<(), FunctionError> {
+    if length <= PADDED_MAX {
         return Ok(());
     }
-    Err(FunctionError::new(
-        codes::TOO_LARGE_STRING_SIZE,
-        format!("text of {bytes} bytes is over {TEXT_BYTES_MAX}"),
-    ))
+    let message = format!("new padded length ({length}) is too big: at most {PADDED_MAX}");
+    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+}
+
+/// Most repetitions of a text, as in ClickHouse.
+const REPETITIONS_MAX: usize = 1_000_000;
+
+fn check_repetitions(count: usize) -> Result<(), FunctionError> {
+    if count <= REPETITIONS_MAX {
+        return Ok(());
+    }
+    let message = format!("too many times to repeat ({count}): at most {REPETITIONS_MAX}");
+    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
 }
 
 /// The type of `concat`: arrays join as arrays, all else as text.
@@ -37,7 +46,10 @@ fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
     call.each_text(|row, out| {
-        texts.iter().for_each(|text| out.push_str(text.get(row)));
+        for text in &texts {
+            call.reserve_more(text.get(row).len(), out)?;
+            out.push_str(text.get(row));
+        }
         Ok(())
     })
 }
@@ -47,6 +59,7 @@ fn concat_with_separator(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     call.each_text(|row, out| {
         let Some((separator, parts)) = texts.split_first() else { return Ok(()) };
         for (index, part) in parts.iter().enumerate() {
+            call.reserve_more(separator.get(row).len() + part.get(row).len(), out)?;
             if index > 0 {
                 out.push_str(separator.get(row));
             }
@@ -60,7 +73,8 @@ fn repeat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (texts, counts) = (call.texts(0)?, call.ints(1)?);
     call.each_text(|row, out| {
         let count = usize::try_from(counts.get(row)).unwrap_or(0);
-        check_size(texts.get(row).len().saturating_mul(count))?;
+        check_repetitions(count)?;
+        call.reserve_text(texts.get(row).len().saturating_mul(count), out)?;
         (0..count).for_each(|_| out.push_str(texts.get(row)));
         Ok(())
     })
@@ -91,6 +105,7 @@ fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let value = index.and_then(|index: usize| texts.get(index + 1));
             let value = value
                 .ok_or_else(|| FunctionError::bad_argument("a format names an argument that is missing"))?;
+            call.reserve_more(value.get(row).len(), out)?;
             out.push_str(value.get(row));
             rest = &rest[at + end + 1..];
         }
@@ -136,7 +151,8 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
                 let counts = call.ints(0)?;
                 call.each_text(|row, out| {
                     let count = usize::try_from(counts.get(row)).unwrap_or(0);
-                    check_size(count)?;
+                    check_repetitions(count)?;
+                    call.reserve_text(count, out)?;
                     out.extend(std::iter::repeat_n(' ', count));
                     Ok(())
                 })

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use model::{ColumnType, raw_text};
 
-use super::join::check_size;
+use super::join::check_padded;
 use crate::call::ArgType;
 use crate::error::{FunctionError, codes};
 use crate::registry::ScalarFunction;
@@ -163,11 +163,13 @@ fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
                 let message = format!("the width that {name} is asked for, {}, is negative", widths.get(row));
                 FunctionError::new(codes::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
             })?;
-            check_size(width)?;
+            check_padded(width)?;
             let fill =
                 fills.as_ref().map(|fills| fills.get(row)).filter(|fill| !fill.is_empty()).unwrap_or(" ");
             let have = units(text, utf8);
             let missing = width.saturating_sub(have);
+            // The padding, as bytes and as text, beside the result; characters have up to four bytes.
+            call.reserve(missing.saturating_mul(if utf8 { 12 } else { 6 }))?;
             let padding: String = if utf8 {
                 fill.chars().cycle().take(missing).collect()
             } else {

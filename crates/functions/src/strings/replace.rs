@@ -20,6 +20,9 @@ fn plain(name: &'static str, most: usize) -> ScalarFunction {
             if needle.is_empty() {
                 out.push_str(text);
             } else {
+                let found = text.matches(needle).take(most).count();
+                let longer = replacements.get(row).len().saturating_sub(needle.len()).saturating_mul(found);
+                call.reserve_text(text.len().saturating_add(longer), out)?;
                 let mut rest = text;
                 for _ in 0..most {
                     let Some(at) = rest.find(needle) else { break };
@@ -76,6 +79,15 @@ fn fill(found: &Captures<'_>, pieces: &[Piece<'_>], out: &mut String) {
     }
 }
 
+/// Bytes that [`fill`] writes.
+fn filled_bytes(found: &Captures<'_>, pieces: &[Piece<'_>]) -> usize {
+    let bytes = |piece: &Piece<'_>| match piece {
+        Piece::Text(text) => text.len(),
+        Piece::Group(group) => found.get(*group).map_or(0, |part| part.len()),
+    };
+    pieces.iter().map(bytes).fold(0, usize::saturating_add)
+}
+
 fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, replacements) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
     let compiled = Compiled::new(|pattern| {
@@ -104,6 +116,7 @@ fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError
         for found in pattern.captures_iter(text).take(most) {
             let Some(whole) = found.get(0) else { continue };
             out.push_str(&text[end..whole.start()]);
+            call.reserve_more(filled_bytes(&found, &pieces), out)?;
             fill(&found, &pieces, out);
             end = whole.end();
         }

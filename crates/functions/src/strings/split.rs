@@ -13,6 +13,9 @@ use crate::error::FunctionError;
 use crate::registry::ScalarFunction;
 use crate::types::takes_text;
 
+/// What a piece takes beside its bytes: a view of 16, in a buffer that grows by doubling.
+const PIECE_BYTES: usize = 32;
+
 fn text_list() -> ColumnType {
     ColumnType::Array(Box::new(ColumnType::String))
 }
@@ -25,20 +28,29 @@ fn each_list(
 ) -> Result<ArrayRef, FunctionError> {
     let mut builder = StringViewBuilder::new();
     let mut lengths = Vec::with_capacity(call.rows);
+    let (mut refused, mut all) = (Ok(()), 0_usize);
     for row in 0..call.rows {
-        let mut count = 0_usize;
+        let before = all;
         if call.is_null(row) {
             if of_empty {
                 builder.append_value("");
-                count = 1;
+                all += 1;
             }
         } else {
             split(row, &mut |piece| {
-                builder.append_value(piece);
-                count += 1;
+                // What is refused is not made; what comes after it need not be.
+                if refused.is_ok() {
+                    refused = call.reserve(PIECE_BYTES + piece.len());
+                }
+                if refused.is_ok() {
+                    builder.append_value(piece);
+                    all += 1;
+                }
             })?;
         }
-        lengths.push(count);
+        std::mem::replace(&mut refused, Ok(()))?;
+        call.allowance.check_elements(all)?;
+        lengths.push(all - before);
     }
     let values: ArrayRef = std::sync::Arc::new(builder.finish());
     Ok(list_of(&ColumnType::String, offsets_of(lengths), values, None)?)
@@ -141,6 +153,7 @@ fn join(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let separator = separators.as_ref().map_or("", |separators| separators.get(row));
         let mut first = true;
         for at in range(list.value_offsets(), arg.row(row)).filter(|at| texts.is_valid(*at)) {
+            call.reserve_more(separator.len() + texts.value(at).len(), out)?;
             if !first {
                 out.push_str(separator);
             }

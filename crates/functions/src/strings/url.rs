@@ -149,6 +149,12 @@ fn written(name: &'static str, write: fn(&str, &mut String)) -> ScalarFunction {
     })
 }
 
+/// Shorter URLs have too few parameters to ask for.
+const LONG_BYTES: usize = 32 << 10;
+
+/// A parameter has two bytes at least, and is a piece and a text of 16, in buffers that grow by doubling.
+const PIECE_BYTES_PER_BYTE: usize = 32;
+
 fn listed(name: &'static str, keep: fn(&str) -> &str) -> ScalarFunction {
     let list = ColumnType::Array(Box::new(ColumnType::String));
     ScalarFunction::new(name, 1..=1, takes_text(name, 1, list), move |call: &Call<'_>| {
@@ -156,6 +162,9 @@ fn listed(name: &'static str, keep: fn(&str) -> &str) -> ScalarFunction {
         let mut builder = StringViewBuilder::new();
         let mut lengths = Vec::with_capacity(call.rows);
         for row in 0..call.rows {
+            if urls.get(row).len() > LONG_BYTES {
+                call.reserve(urls.get(row).len().saturating_mul(PIECE_BYTES_PER_BYTE))?;
+            }
             let pairs: Vec<&str> =
                 if call.is_null(row) { Vec::new() } else { parameters(urls.get(row)).collect() };
             pairs.iter().for_each(|pair| builder.append_value(keep(pair)));

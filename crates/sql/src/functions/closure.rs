@@ -25,8 +25,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+use functions::allowance::reserve;
 use functions::lambda::{Elements, Over};
-use functions::{Arg, FunctionError, LambdaFunction};
+use functions::{Arg, FunctionError, LambdaFunction, row_bytes};
 use model::ColumnType;
 use model::type_arrow::{from_field, to_field};
 
@@ -272,8 +273,12 @@ impl Closure {
         if self.function.over == Over::Fold {
             return self.fold(&body, &elements, given, captures);
         }
-        let mut columns = elements.parameters();
         let count = elements.offsets().last().map_or(0, |count| usize::try_from(*count).unwrap_or(0));
+        let _repeated = match count < LOOKED_AT_MIN {
+            true => None,
+            false => Some(reserve("of a lambda", repeated_bytes(captures, count)).map_err(external)?),
+        };
+        let mut columns = elements.parameters();
         if !captures.is_empty() {
             let rows = elements.row_of_each();
             columns.extend(spread(captures, &rows)?);
@@ -309,6 +314,24 @@ impl Closure {
 
     fn shown(&self) -> String {
         format!("{}(({}) -> {}", self.function.name, self.parameters.join(", "), self.body)
+    }
+}
+
+/// Values that are repeated for fewer elements are not asked for.
+const LOOKED_AT_MIN: usize = 1 << 16;
+
+/// What it takes to repeat what a lambda captures for so many elements: rows in a buffer that grows by doubling, and values.
+fn repeated_bytes(captures: &[Arg], count: usize) -> usize {
+    let each = |arg: &Arg| arg.array.data_type().primitive_width().unwrap_or(16).max(row_average(arg));
+    let bytes = captures.iter().map(each).fold(16, usize::saturating_add);
+    bytes.saturating_mul(count)
+}
+
+/// Bytes of a captured array, map or tuple; a text stays where it is.
+fn row_average(arg: &Arg) -> usize {
+    match arg.array.data_type() {
+        DataType::Utf8View | DataType::BinaryView => 16,
+        _ => row_bytes(&arg.array) / arg.array.len().max(1),
     }
 }
 

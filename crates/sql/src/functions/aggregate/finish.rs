@@ -13,12 +13,16 @@ use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
+use functions::allowance::{Reserved, reserve};
 use functions::default_array;
 use model::ColumnType;
 use model::type_arrow::to_data_type;
 
 use super::definition::Empty;
-use crate::functions::typing::scalar_at;
+use crate::functions::typing::{external, scalar_at};
+
+/// Copies of less are not asked for.
+const COPY_BYTES_MIN: usize = 1 << 20;
 
 /// How results are finished.
 #[derive(Clone, Debug)]
@@ -50,6 +54,18 @@ impl Finish {
             }
         };
         laid_out(array, &data_type)
+    }
+
+    /// Asks for the copy that a result makes of what was collected, where it is not a few numbers.
+    fn reserve(&self, collected_bytes: usize) -> Result<Option<Reserved>> {
+        let copies = matches!(
+            self.result.value_type(),
+            ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::String | ColumnType::Tuple(_)
+        );
+        if !copies || collected_bytes < COPY_BYTES_MIN {
+            return Ok(None);
+        }
+        reserve("an aggregate function", collected_bytes).map(Some).map_err(external)
     }
 
     /// The value over no rows.
@@ -139,6 +155,7 @@ impl Accumulator for Finished {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        let _copied = self.finish.reserve(self.inner.size())?;
         self.finish.scalar(&self.inner.evaluate()?)
     }
 
@@ -147,6 +164,7 @@ impl Accumulator for Finished {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let _copied = self.finish.reserve(self.inner.size())?;
         let states = self.inner.state()?;
         states.into_iter().enumerate().map(|(index, state)| self.declared(index, state)).collect()
     }
@@ -182,6 +200,10 @@ impl GroupsAccumulator for FinishedGroups {
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let _copied = match emit_to {
+            EmitTo::All => self.finish.reserve(self.inner.size())?,
+            EmitTo::First(_) => None,
+        };
         self.finish.array(self.inner.evaluate(emit_to)?)
     }
 

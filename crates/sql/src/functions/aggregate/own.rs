@@ -16,6 +16,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility};
 use functions::FunctionError;
 use functions::aggregates::{AggregateFunction, Parameter};
+use functions::allowance::reserve;
 use functions::error::codes;
 use model::ColumnType;
 use model::type_arrow::{from_field, to_data_type, to_field};
@@ -206,6 +207,7 @@ impl Rows {
 
     /// All rows as one array for each argument.
     fn columns(&self) -> Result<Vec<ArrayRef>> {
+        let _copied = reserve(self.function.name, self.bytes).map_err(external)?;
         let column = |(index, column_type): (usize, &ColumnType)| {
             let parts: Vec<&dyn Array> = self.batches.iter().map(|batch| batch[index].as_ref()).collect();
             match parts.is_empty() {

@@ -1,0 +1,47 @@
+//! Free memory that the allocator keeps, given back while the process has little left.
+//!
+//! What is freed stays resident for a while, because it is mostly wanted again. Close to the limit that is memory which
+//! others cannot have. Invariant: looked at once in [`PAUSE`] at most, by who looks at the meter anyway; away from the limit
+//! it costs a comparison. Must not know: allocators.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::process::current_rss_bytes;
+
+/// Reading the resident bytes takes some 20 microseconds, giving memory back up to some milliseconds.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Memory is short when so many eighths of the limit are resident.
+const SHORT_EIGHTHS: u64 = 7;
+
+static WORK: OnceLock<(SystemClock, fn(bool))> = OnceLock::new();
+static NEXT_MS: AtomicU64 = AtomicU64::new(0);
+static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Has this done while memory is short, with `true`, and when it is no longer, with `false`. The first call counts.
+pub fn when_short(work: fn(bool)) {
+    let _first = WORK.set((SystemClock::new(), work));
+}
+
+/// Called by who looks at the meter of a process that may hold `limit` bytes and has allocated `live`.
+pub(crate) fn look(live: u64, limit: u64) {
+    if live < limit / 2 && !IS_SHORT.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some((clock, work)) = WORK.get() else { return };
+    let now = u64::try_from(clock.monotonic().as_millis()).unwrap_or(u64::MAX);
+    let next = NEXT_MS.load(Ordering::Relaxed);
+    let pause = u64::try_from(PAUSE.as_millis()).unwrap_or(0);
+    let is_mine = now >= next
+        && NEXT_MS.compare_exchange(next, now + pause, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if !is_mine {
+        return;
+    }
+    let is_short = current_rss_bytes() > limit / 8 * SHORT_EIGHTHS;
+    if IS_SHORT.swap(is_short, Ordering::Relaxed) || is_short {
+        work(is_short);
+    }
+}
