@@ -11,10 +11,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, ReplayedRecord};
+use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, LogFolder, ReplayedRecord};
 use host::{Host, random};
 use model::{PartId, Seq, TableId, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 
 use crate::admit::RefusedWhy;
 use crate::checkpoint::{self, CheckpointError};
+use crate::finding::Finding;
 use crate::op::{Op, Transaction};
 use crate::op_format::decode_transaction;
 use crate::pins::Pins;
@@ -107,6 +108,9 @@ pub struct Catalog {
     poisoned: AtomicBool,
     pins: Pins,
     checkpoints: Mutex<Checkpoints>,
+    findings: Vec<Finding>,
+    /// As the anchor has it.
+    held_until_ms: AtomicU64,
 }
 
 struct Writer {
@@ -141,32 +145,22 @@ impl Drop for Catalog {
 impl Catalog {
     /// Reads the newest readable checkpoint, then the log from there on. Creates no record.
     pub fn open(host: &Host, root: &Path, config: CatalogConfig) -> Result<Catalog, CatalogError> {
-        let Recovered { mut state, from, newest_named, passed_over } = recover(host, root)?;
+        let mut recovered = recover(host, root)?;
+        let after = recovered.after();
         let mut logged_bytes = 0;
         let mut deliver = |record: ReplayedRecord| {
             logged_bytes += bytes_of(&record.transactions);
-            replay_record(&mut state, &record)
+            replay_record(&mut recovered.state, &record)
         };
-        let after = from.unwrap_or(Seq::ZERO).0;
-        let opened =
-            LocalLog::open(host, &root.join("stream").join("0").join("wal"), after, &mut deliver, config.log);
-        let log = match opened {
-            Err(LogError::Corruption { path, offset, what }) if !passed_over.is_empty() => {
-                let what = format!("{what} ({})", passed_over.join("; "));
-                return Err(LogError::Corruption { path, offset, what }.into());
-            }
-            other => other?,
-        };
-        if state.seq() < newest_named {
-            let (end, problems) = (state.seq(), passed_over.join("; "));
-            let problem = format!("the log ends at {end}, before checkpoint {newest_named}: {problems}");
-            return Err(CatalogError::Unrecoverable(problem));
-        }
-        // The lock is ours now: nobody is writing these.
+        let opened = LocalLog::open(host, &LogFolder::below(root), after, &mut deliver, config.log);
+        let log = opened.map_err(|error| recovered.because(error))?;
         let dir = checkpoint::dir_of(root);
+        let findings = recovered.findings(&dir, log.findings(), log.anchor())?;
+        let Recovered { state, from, .. } = recovered;
+        // The lock is ours now: nobody is writing these.
         checkpoint::remove_leftovers(&*host.disk, &dir)
-            .map_err(|source| CheckpointError::Io { path: dir, source })?;
-        let seq = state.seq();
+            .map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
+        let (seq, held_until_ms) = (state.seq(), AtomicU64::new(log.anchor().held_until_ms));
         Ok(Catalog {
             host: host.clone(),
             root: root.to_owned(),
@@ -178,6 +172,8 @@ impl Catalog {
             poisoned: AtomicBool::new(false),
             pins: Pins::default(),
             checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0 }),
+            findings,
+            held_until_ms,
         })
     }
 
@@ -247,12 +243,39 @@ impl Catalog {
         known.covered_bytes = covered_bytes;
         let kept: Vec<Seq> = previous.into_iter().chain([seq]).collect();
         let io_error = |source| CheckpointError::Io { path: dir.clone(), source };
+        // Known to be there before what it replaces goes.
+        let needed_from = previous.map_or(1, |previous| previous.next().0);
+        self.writer.lock().log.pin_checkpoint(seq.0, needed_from).map_err(io_error)?;
         self.host.faults.hit("catalog.checkpoint.drop").map_err(io_error)?;
         checkpoint::remove_others(disk, &dir, &kept).map_err(io_error)?;
         if let Some(previous) = previous {
             self.writer.lock().log.drop_before(previous.next().0).map_err(io_error)?;
         }
         Ok(seq)
+    }
+
+    /// What the open came across, and went on after.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Writes down that everything committed so far is durable. Done at the end of a process, it makes anything that is
+    /// missing at the next open damage, and no torn end.
+    pub fn pin(&self) -> Result<(), CatalogError> {
+        let pinned = self.writer.lock().log.pin();
+        Ok(pinned.map_err(|source| LogError::Io { path: self.root.clone(), source })?)
+    }
+
+    /// Nothing is to be deleted before `until_ms`, in this process or a later one.
+    pub fn hold_collection(&self, until_ms: u64) -> Result<(), CatalogError> {
+        self.held_until_ms.store(until_ms, Ordering::Release);
+        let held = self.writer.lock().log.hold_until(until_ms);
+        Ok(held.map_err(|source| LogError::Io { path: self.root.clone(), source })?)
+    }
+
+    /// Milliseconds since 1970 UTC; in the past if nothing is held.
+    pub fn held_until_ms(&self) -> u64 {
+        self.held_until_ms.load(Ordering::Acquire)
     }
 
     /// Writes a checkpoint when enough log has been written since the last one.
@@ -264,35 +287,6 @@ impl Catalog {
         }
         self.checkpoint().map(Some)
     }
-}
-
-struct Recovered {
-    state: State,
-    from: Option<Seq>,
-    /// The newest seq a checkpoint is named after, readable or not.
-    newest_named: Seq,
-    /// Why newer checkpoints were not taken.
-    passed_over: Vec<String>,
-}
-
-/// The newest checkpoint that can be read, or the empty state.
-fn recover(host: &Host, root: &Path) -> Result<Recovered, CatalogError> {
-    let dir = checkpoint::dir_of(root);
-    let listed = checkpoint::list(&*host.disk, &dir);
-    let seqs = listed.map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
-    let newest_named = seqs.first().copied().unwrap_or(Seq::ZERO);
-    let mut passed_over = Vec::new();
-    for seq in seqs {
-        match checkpoint::read(&*host.disk, &checkpoint::path_of(&dir, seq)) {
-            Ok(state) if state.seq() == seq => {
-                return Ok(Recovered { state, from: Some(seq), newest_named, passed_over });
-            }
-            Ok(state) => passed_over.push(format!("checkpoint {seq} holds seq {}", state.seq())),
-            Err(too_new @ CheckpointError::TooNew { .. }) => return Err(too_new.into()),
-            Err(error) => passed_over.push(error.to_string()),
-        }
-    }
-    Ok(Recovered { state: State::default(), from: None, newest_named, passed_over })
 }
 
 fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<(), LogError> {
@@ -312,6 +306,10 @@ fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
 
 mod queue;
 mod commits;
+mod recovery;
+
+pub use recovery::{ReadRoot, read_root};
+use recovery::{Recovered, recover};
 
 #[cfg(test)]
 mod tests;

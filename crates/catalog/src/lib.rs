@@ -21,15 +21,19 @@ pub mod snapshot;
 pub mod fact_format;
 pub mod checkpoint;
 pub mod inspect;
+pub mod finding;
 pub mod catalog;
 
 #[cfg(test)]
 mod generated;
 
 pub use admit::RefusedWhy;
-pub use catalog::{Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes};
+pub use catalog::{
+    Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, ReadRoot, read_root,
+};
 pub use collections::{Collection, CollectionValue, Collections};
 pub use exports::{ExportState, Exports};
+pub use finding::Finding;
 pub use labels::{LabelState, SeenStatements};
 pub use loads::{Loads, StagedLoad};
 pub use op::{Op, Precondition, Transaction};

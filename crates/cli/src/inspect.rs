@@ -21,10 +21,16 @@ const VALUE_CHARS_MAX: usize = 24;
 pub(crate) struct InspectArgs {
     /// A part (.parquet), a segment of the log (.seg), a checkpoint, or a folder of them
     path: PathBuf,
+    /// PATH is the folder of a database: check every byte of it, name what is damaged, and exit with 1 if something is
+    #[arg(long)]
+    verify: bool,
 }
 
 /// The command.
 pub(crate) fn run(args: &InspectArgs, host: &Host) -> Result<(), Failure> {
+    if args.verify {
+        return verify(&std::path::absolute(&args.path)?, host);
+    }
     for path in files(&std::path::absolute(&args.path)?, host)? {
         terminal::line(&format!("{}", path.display()))?;
         for line in lines_of(&path, host)? {
@@ -32,6 +38,27 @@ pub(crate) fn run(args: &InspectArgs, host: &Host) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A line a kind of file, a line a problem.
+fn verify(root: &Path, host: &Host) -> Result<(), Failure> {
+    if !host.disk.exists(root)? {
+        return Err(Failure::new(format!("{} does not exist", root.display())));
+    }
+    let checks = engine::verify_folder(host, root);
+    let mut problems = 0;
+    for check in &checks {
+        let verdict = if check.damage.is_empty() { "ok" } else { "DAMAGED" };
+        terminal::line(&format!("{:<12} {:>6}  {verdict:<8} {}", check.what, check.checked, check.remark))?;
+        problems += check.damage.len();
+    }
+    for problem in checks.iter().flat_map(|check| &check.damage) {
+        terminal::line(&format!("DAMAGED {problem}"))?;
+    }
+    match problems {
+        0 => Ok(()),
+        _ => Err(Failure::new(format!("{problems} problems in {}", root.display()))),
+    }
 }
 
 /// Number of the newest record in the log of the database at `root`; 0 when there is none.

@@ -69,6 +69,9 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
         named_collections: configuration.named_collections,
         ..Config::default()
     })?;
+    for notice in database.notices().iter().filter(|notice| notice.code.is_some()) {
+        terminal::note(&format!("warning: {}", notice.text));
+    }
     let script = Script::new(&args.query, args.database.as_deref(), args.ignore_error);
     let runner = Runner::new(&database, host, format, args.stats || script.is_interactive());
     let ended = script.run(&runner, runtimes);

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let path = args.path.clone().or_else(|| file.path.clone());
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
     start_log(Arc::clone(&host.clock));
+    let defaults = Config::default();
     let database = Database::open(Config {
         root: Some(path.clone()),
         memory_bytes_max: file.memory_bytes,
@@ -58,8 +59,12 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         allowed_hosts: file.allowed_hosts.clone(),
         faces_users: true,
         named_collections: file.named_collections.clone(),
-        ..Config::default()
+        orphans_lifetime_ms: file.orphans_lifetime_ms.unwrap_or(defaults.orphans_lifetime_ms),
+        ..defaults
     })?;
+    for notice in database.notices() {
+        tracing::warn!(code = notice.code, "{}", notice.text);
+    }
     // Before anybody may ask it to stop.
     let mut asked = runtimes.block_on(async { Asked::new() })?;
     let config = server_config(args, file, path);

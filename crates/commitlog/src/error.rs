@@ -1,6 +1,7 @@
 //! What can go wrong with the log, by what the caller does about it.
 
 use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -13,6 +14,9 @@ pub enum LogError {
     /// Bytes that were acknowledged are not what was written: restore a copy.
     #[error("log {} is corrupt at byte {offset}: {what}", .path.display())]
     Corruption { path: PathBuf, offset: u64, what: String },
+    /// What was durable is not there, or not all of it: put it back.
+    #[error("log {} is incomplete: {what}", .path.display())]
+    Lacking { path: PathBuf, what: String },
     /// Written by a program too new for this one: update.
     #[error(
         "log {} needs a program that reads record version {min_reader_version}, this one reads up to {}",
@@ -53,4 +57,44 @@ pub enum AppendRefused {
     /// No room for it, most likely.
     #[error("no space was made for it: {0}")]
     Space(io::Error),
+}
+
+/// Something an open came across that did not keep it from opening.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogFinding {
+    /// Bytes behind the last whole record, cut off: a record whose append had not returned, if nothing else has
+    /// happened to the file.
+    TornEnd { path: PathBuf, offset: u64, bytes: u64, last_seq: u64 },
+    /// One copy of the anchor was written again from the other.
+    AnchorRepaired { path: PathBuf, why: String },
+    /// Neither copy could be read. Records that only they knew of would be missed by nobody.
+    AnchorLost { path: PathBuf, last_seq: u64 },
+}
+
+impl LogFinding {
+    /// Whether a crash cannot explain it.
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, LogFinding::TornEnd { .. })
+    }
+}
+
+impl fmt::Display for LogFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogFinding::TornEnd { path, offset, bytes, last_seq } => write!(
+                f,
+                "log {}: {bytes} bytes from byte {offset} on, behind record {last_seq}, are no whole record and were cut off",
+                path.display()
+            ),
+            LogFinding::AnchorRepaired { path, why } => {
+                write!(f, "anchor {}: {why}; it was written again from the other copy", path.display())
+            }
+            LogFinding::AnchorLost { path, last_seq } => write!(
+                f,
+                "anchor {}: both copies are missing or damaged; the log is sound up to record {last_seq}, and \
+                 nobody knows whether there was more",
+                path.display()
+            ),
+        }
+    }
 }

@@ -19,16 +19,22 @@
 //! * One writer: a lock of the folder; a second opener is told who stands in the way.
 //! * A damaged record that is not the torn end is [`LogError::Corruption`]; the log does not open and loses
 //!   nothing.
+//! * Two copies of an *anchor* beside the log say what was durable at the last change of segment, checkpoint, open
+//!   or close. A log that holds less is [`LogError::Lacking`], however sound the rest of it looks.
 //!
 //! Must not know: what a transaction means. `docs/design/commitlog.md` has the reasons and the measurements.
 
 pub mod record;
 pub mod error;
 mod volume;
+pub mod anchor_format;
 pub mod segment;
+pub mod anchor;
 pub mod replay;
 pub mod local_log;
 
-pub use error::{AppendError, AppendRefused, LogError};
-pub use local_log::{AppendTimes, LocalLog, LogConfig};
+pub use anchor::{AnchorCopy, LogFolder, newest_of, read_anchors};
+pub use anchor_format::Anchor;
+pub use error::{AppendError, AppendRefused, LogError, LogFinding};
+pub use local_log::{AppendTimes, LocalLog, LogConfig, ReadLog, read_only};
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

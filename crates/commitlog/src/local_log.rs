@@ -11,15 +11,17 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
 use host::{DiskFile, Host, create_dir_all_synced, random};
 
-use crate::error::{AppendError, AppendRefused, LogError};
+use crate::anchor::{Anchors, LogFolder};
+use crate::anchor_format::Anchor;
+use crate::error::{AppendError, AppendRefused, LogError, LogFinding};
 use crate::record::{self, Envelope};
-use crate::replay::{LastSegment, Replayed, ReplayedRecord, replay};
+use crate::replay::{LastSegment, Replayed, ReplayedRecord};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, path_of};
 use crate::volume::Volume;
 
@@ -70,7 +72,10 @@ pub struct LocalLog {
     frame: Vec<u8>,
     poisoned: Option<String>,
     times: AppendTimes,
-    _lock: Box<dyn Send + Sync>,
+    root_id: [u8; 16],
+    anchors: Anchors,
+    findings: Vec<LogFinding>,
+    _locks: [Box<dyn Send + Sync>; 2],
 }
 
 /// The segment that takes the next record.
@@ -95,36 +100,42 @@ impl fmt::Debug for LocalLog {
 }
 
 impl LocalLog {
-    /// Takes the folder's lock and delivers every record after seq `after`, in order, to `deliver`.
+    /// Takes the folder's locks and delivers every record after seq `after`, in order, to `deliver`.
     ///
     /// Creates the folder and its `LOCK` when missing, but no segment. If the end was torn by a crash it is
     /// wiped, and the last record is made durable again: it may have been read from a page cache whose sync
-    /// never succeeded.
+    /// never succeeded. Then the anchor says so.
     ///
     /// # Errors
-    /// See [`LogError`]; an error of `deliver` ends the replay.
+    /// See [`LogError`]; an error of `deliver` ends the replay. Nothing was changed but what is said above.
     pub fn open(
         host: &Host,
-        dir: &Path,
+        folder: &LogFolder,
         after: u64,
         deliver: &mut dyn FnMut(ReplayedRecord) -> Result<(), LogError>,
         config: LogConfig,
     ) -> Result<Self, LogError> {
-        let io_error = |source| LogError::Io { path: dir.to_owned(), source };
+        let dir = &folder.wal;
+        let io_error = |source| LogError::Io { path: dir.clone(), source };
         create_dir_all_synced(&*host.disk, dir).map_err(io_error)?;
-        let lock = host.disk.lock(&dir.join("LOCK")).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => LogError::Locked { path: dir.to_owned() },
+        let locked = |error: io::Error| match error.kind() {
+            ErrorKind::WouldBlock => LogError::Locked { path: dir.clone() },
             _ => io_error(error),
-        })?;
-        let Replayed { segments, last, next_seq, epoch, previous_hash, volume } =
-            replay(&*host.disk, dir, config.stream, after, deliver)?;
+        };
+        // Somebody may delete the file; then the folder itself is still locked. Older programs know the file only.
+        let file = host.disk.lock(&dir.join("LOCK")).map_err(locked)?;
+        let locks = [file, host.disk.lock_dir(dir).map_err(locked)?];
+        let pinning::Opened { replayed, anchor, findings } =
+            pinning::read(&*host.disk, folder, after, deliver, &config)?;
+        let root_id = pinning::root_id(host, &anchor, &replayed);
+        let Replayed { segments, last, next_seq, epoch, previous_hash, volume, .. } = replayed;
         let current = match last {
             Some(last) => Some(settle(host, last).map_err(io_error)?),
             None => None,
         };
-        Ok(Self {
+        let mut log = Self {
             host: host.clone(),
-            dir: dir.to_owned(),
+            dir: dir.clone(),
             config,
             segments,
             current,
@@ -135,8 +146,13 @@ impl LocalLog {
             frame: Vec::new(),
             poisoned: None,
             times: AppendTimes::default(),
-            _lock: lock,
-        })
+            root_id,
+            anchors: Anchors::new(folder, anchor),
+            findings,
+            _locks: locks,
+        };
+        log.renew_anchor()?;
+        Ok(log)
     }
 
     /// Appends one record; when this returns `Ok`, the record is durable and its seq is returned.
@@ -168,6 +184,14 @@ impl LocalLog {
         self.previous_hash = record::hash(&self.frame);
         self.volume.note(seq, bytes);
         self.next_seq += 1;
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.filled > self.anchors.held.newest_segment_bytes)
+        {
+            // The file has grown, as it does once in megabytes. An anchor that stays behind is true, too.
+            let _follows = self.pin();
+        }
         if self.frame.capacity() > FRAME_BYTES_KEPT {
             self.frame = Vec::new();
         }
@@ -241,29 +265,48 @@ impl LocalLog {
         AppendRefused::Space(io::Error::new(error.kind(), format!("{}: {error}", self.dir.display())))
     }
 
+    /// Durable, then named by the anchor, and only then written to.
     fn new_segment(&mut self, frame_bytes: u64) -> io::Result<()> {
         let (disk, first_seq) = (&self.host.disk, self.next_seq);
         let path = path_of(&self.dir, first_seq);
-        if disk.exists(&path)? {
-            // Left by a writer that stopped before its first record was durable.
-            disk.remove_file(&path)?;
-        }
         let mut salt = [0; 4];
         self.host.random.fill(&mut salt);
         let (salt, created_ms) = (u32::from_le_bytes(salt), self.host.clock.now_ms());
-        let header = SegmentHeader { stream: self.config.stream, first_seq, created_ms, salt };
-        let mut file = disk.create(&path)?;
-        file.write_at(0, &header.encode())?;
+        let (stream, root_id) = (self.config.stream, self.root_id);
+        let header = SegmentHeader { stream, first_seq, created_ms, root_id, salt };
         let needed = (SEGMENT_HEADER_BYTES + frame_bytes).next_multiple_of(STEP_BYTES_MIN);
-        let filled = needed.min(self.config.segment_bytes_max);
+        let mut filled = needed.min(self.config.segment_bytes_max);
+        let faults = self.host.faults.clone();
+        if faults.planted("commitlog.anchor_before_segment") {
+            self.anchors.write(
+                &self.host,
+                Anchor { newest_segment: first_seq, newest_segment_bytes: 0, ..self.anchors.held },
+            )?;
+        }
+        let mut file = if disk.exists(&path)? {
+            // Left by a writer that stopped before its first record was durable. The anchor may name it, so it is not
+            // removed; what may be a torn record goes first, lest it be behind a torn header.
+            let mut file = disk.open_append(&path)?;
+            filled = filled.max(file.len()?);
+            write_zeros(&mut *file, SEGMENT_HEADER_BYTES, filled)?;
+            file.sync_data()?;
+            file
+        } else {
+            disk.create(&path)?
+        };
+        file.write_at(0, &header.encode())?;
         write_zeros(&mut *file, SEGMENT_HEADER_BYTES, filled)?;
-        self.host.faults.hit("commitlog.new_segment.sync")?;
+        faults.hit("commitlog.new_segment.sync")?;
         if let Err(error) = file.sync_data().and_then(|()| disk.sync_dir(&self.dir)) {
             self.poisoned = Some(format!("new segment {}: {error}", path.display()));
             return Err(error);
         }
         if self.segments.last() != Some(&first_seq) {
             self.segments.push(first_seq);
+        }
+        faults.hit("commitlog.new_segment.anchor")?;
+        if !faults.planted("commitlog.segment_without_anchor") {
+            self.pin_segment(first_seq, filled)?;
         }
         self.current = Some(Current { file, salt, end: SEGMENT_HEADER_BYTES, filled });
         Ok(())
@@ -324,6 +367,10 @@ fn write_zeros(file: &mut dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     }
     Ok(())
 }
+
+mod pinning;
+
+pub use pinning::{ReadLog, read_only};
 
 #[cfg(test)]
 mod tests;

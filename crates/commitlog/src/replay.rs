@@ -40,13 +40,28 @@ pub(crate) struct Replayed {
     /// Epoch of the last record; 0 when there is none.
     pub(crate) epoch: u64,
     pub(crate) previous_hash: [u8; 16],
+    /// Hash of the record asked for in [`Start::pinned`], if it was read.
+    pub(crate) pinned_hash: Option<[u8; 16]>,
     pub(crate) volume: Volume,
+}
+
+/// Where to begin, and what to look at on the way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) stream: u64,
+    /// Records after this one are delivered.
+    pub(crate) after: u64,
+    /// A record whose hash is wanted.
+    pub(crate) pinned: Option<u64>,
+    /// Every segment with a record has at least as many bytes: they were zeros, and durable, before the record was.
+    pub(crate) filled_min: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct LastSegment {
     pub(crate) path: PathBuf,
     pub(crate) salt: u32,
+    pub(crate) root_id: [u8; 16],
     /// End of the last good frame.
     pub(crate) end: u64,
     /// End of what a torn write left behind it; equal to `end` when nothing did.
@@ -57,22 +72,23 @@ pub(crate) struct LastSegment {
     pub(crate) last_frame: (u64, Bytes),
 }
 
-/// Reads the log from the segment that holds `after + 1` and delivers the records after `after` in order.
+/// Reads the log from the segment that holds `after + 1` and delivers the records after `after` in order. `segments` are
+/// the first seqs of its files.
 pub(crate) fn replay(
     disk: &dyn Disk,
     dir: &Path,
-    stream: u64,
-    after: u64,
+    segments: Vec<u64>,
+    from: Start,
     deliver: &mut dyn FnMut(ReplayedRecord) -> Result<(), LogError>,
 ) -> Result<Replayed, LogError> {
-    let segments =
-        segment::list(disk, dir).map_err(|source| LogError::Io { path: dir.to_owned(), source })?;
+    let Start { stream, after, pinned, filled_min } = from;
     let start = start_of(dir, &segments, after)?;
     let first_seq = segments.get(start).copied().unwrap_or(1);
     let volume = Volume::default();
-    let replayed =
-        Replayed { segments, last: None, next_seq: first_seq, epoch: 0, previous_hash: [0; 16], volume };
-    let mut run = Run { stream, after, chained: first_seq == 1, deliver, replayed };
+    let (last, pinned_hash) = (None, None);
+    let (next_seq, previous_hash) = (first_seq, [0; 16]);
+    let replayed = Replayed { segments, last, next_seq, epoch: 0, previous_hash, pinned_hash, volume };
+    let mut run = Run { stream, after, pinned, filled_min, chained: first_seq == 1, deliver, replayed };
     for index in start..run.replayed.segments.len() {
         run.segment(disk, dir, index)?;
     }
@@ -94,7 +110,10 @@ fn start_of(dir: &Path, segments: &[u64], after: u64) -> Result<usize, LogError>
         }
         let begins =
             segments.first().map_or("is empty".to_owned(), |first| format!("begins at record {first}"));
-        let what = format!("the log {begins}, records from {} on are needed", after.saturating_add(1));
+        let what = format!(
+            "the log {begins}, records from {} on are needed: a segment before it is missing",
+            after.saturating_add(1)
+        );
         return Err(LogError::Corruption { path: dir.to_owned(), offset: 0, what });
     };
     let is_last = start + 1 == segments.len();
@@ -104,6 +123,8 @@ fn start_of(dir: &Path, segments: &[u64], after: u64) -> Result<usize, LogError>
 struct Run<'a> {
     stream: u64,
     after: u64,
+    pinned: Option<u64>,
+    filled_min: u64,
     /// The hash of the record before is known.
     chained: bool,
     deliver: &'a mut dyn FnMut(ReplayedRecord) -> Result<(), LogError>,
@@ -116,7 +137,15 @@ impl Run<'_> {
         let is_last = index + 1 == self.replayed.segments.len();
         let path = segment::path_of(dir, first_seq);
         if first_seq != self.replayed.next_seq {
-            let what = format!("it should begin with record {}", self.replayed.next_seq);
+            let expected = segment::path_of(dir, self.replayed.next_seq);
+            let before =
+                index.checked_sub(1).map(|before| segment::path_of(dir, self.replayed.segments[before]));
+            let cut = before.map_or(String::new(), |path| format!(", or the end of {}", path.display()));
+            let what = format!(
+                "it should begin with record {}: missing is {}{cut}",
+                self.replayed.next_seq,
+                expected.display()
+            );
             return Err(LogError::Corruption { path, offset: 0, what });
         }
         let Some(mut reader) = SegmentReader::open(disk, &path)? else {
@@ -145,6 +174,11 @@ impl Run<'_> {
                 Err(bad) => break bad,
             }
         };
+        if last_frame.is_some() && reader.bytes < self.filled_min {
+            let (bytes, filled) = (reader.bytes, self.filled_min);
+            let what = format!("it was cut: it has {bytes} bytes and was made with {filled} at least");
+            return Err(LogError::Lacking { path, what });
+        }
         if is_last {
             let torn_end = self.torn_end(&mut reader, bad)?;
             let (salt, end, file_bytes) = (header.salt, reader.at, reader.bytes);
@@ -152,6 +186,7 @@ impl Run<'_> {
             self.replayed.last = last_frame.map(|last_frame| LastSegment {
                 path,
                 salt,
+                root_id: header.root_id,
                 end,
                 torn_end,
                 file_bytes,
@@ -192,6 +227,9 @@ impl Run<'_> {
         self.chained = true;
         self.replayed.epoch = envelope.epoch;
         self.replayed.previous_hash = record::hash(&framed.frame);
+        if self.pinned == Some(envelope.seq) {
+            self.replayed.pinned_hash = Some(self.replayed.previous_hash);
+        }
         self.replayed.next_seq += 1;
         if envelope.seq <= self.after {
             return Ok(());

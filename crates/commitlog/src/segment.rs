@@ -4,9 +4,10 @@
 //!  <first seq, 20 digits>.seg
 //!   0  magic "GRISTSEG"      8      24  seq of the first record   8
 //!   8  version               2      32  created, ms               8
-//!  10  min_reader_version    2      40  zeros                    20
-//!  12  salt                  4      60  crc32c of bytes 0..60     4
-//!  16  stream                8      64  frames without gaps, then zeros to the end of the file
+//!  10  min_reader_version    2      40  id of the root           16   zeros before there were anchors
+//!  12  salt                  4      56  zeros                     4
+//!  16  stream                8      60  crc32c of bytes 0..60     4
+//!                                   64  frames without gaps, then zeros to the end of the file
 //! ```
 //!
 //! The header and the first zeros are durable before the first frame is written. So a file whose header does
@@ -41,6 +42,7 @@ pub struct SegmentHeader {
     pub first_seq: u64,
     /// Milliseconds since 1970 UTC.
     pub created_ms: u64,
+    pub root_id: [u8; 16],
     pub(crate) salt: u32,
 }
 
@@ -58,14 +60,14 @@ fn first_seq_of(name: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// First seqs of all segments of a folder, ascending.
-pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<u64>> {
+/// First seqs and bytes of all segments of a folder, ascending.
+pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<(u64, u64)>> {
     // Names have a fixed width, so the order of names is the order of numbers.
     Ok(disk
         .list(dir)?
         .iter()
         .filter(|entry| !entry.is_dir)
-        .filter_map(|entry| first_seq_of(&entry.name))
+        .filter_map(|entry| Some((first_seq_of(&entry.name)?, entry.bytes)))
         .collect())
 }
 
@@ -78,6 +80,7 @@ impl SegmentHeader {
         for number in [self.stream, self.first_seq, self.created_ms] {
             out.extend_from_slice(&number.to_le_bytes());
         }
+        out.extend_from_slice(&self.root_id);
         out.resize(CHECKED_BYTES, 0);
         out.extend_from_slice(&crc32c::crc32c(&out).to_le_bytes());
         out
@@ -93,8 +96,9 @@ impl SegmentHeader {
         let min_reader_version = u16::from_le_bytes(fields.take()?);
         let salt = u32::from_le_bytes(fields.take()?);
         let mut number = || -> Result<u64, BadFrame> { Ok(u64::from_le_bytes(fields.take()?)) };
-        let header = Self { salt, stream: number()?, first_seq: number()?, created_ms: number()? };
-        let _zeros: [u8; 20] = fields.take()?;
+        let (stream, first_seq, created_ms) = (number()?, number()?, number()?);
+        let header = Self { salt, stream, first_seq, created_ms, root_id: fields.take()? };
+        let _zeros: [u8; 4] = fields.take()?;
         if u32::from_le_bytes(fields.take()?) != checked {
             return Err(BadFrame::HeaderChecksum);
         }
@@ -142,7 +146,7 @@ impl SegmentReader {
         let io_error = |source| LogError::Io { path: path.to_owned(), source };
         let file = disk.open_read(path).map_err(io_error)?;
         let bytes = file.len().map_err(io_error)?;
-        let empty = SegmentHeader { stream: 0, first_seq: 0, created_ms: 0, salt: 0 };
+        let empty = SegmentHeader { stream: 0, first_seq: 0, created_ms: 0, root_id: [0; 16], salt: 0 };
         let (window, window_at) = (Bytes::new(), 0);
         let mut reader = Self { path: path.to_owned(), header: empty, file, bytes, at: 0, window, window_at };
         let head = reader.peek(0, SEGMENT_HEADER_BYTES.min(bytes)).map_err(io_error)?;

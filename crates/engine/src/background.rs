@@ -130,10 +130,14 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
     let lifetime_ms = database.config.old_parts_lifetime_ms;
     let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
     removed.log_gone(&database.part_log, &catalog.snapshot(), host.clock.now_ms());
+    let swept = match host.clock.now_ms() < catalog.held_until_ms() {
+        true => Ok(0),
+        false => mergetree::lost::sweep(&database.store, database.config.orphans_lifetime_ms),
+    };
     if database.temporary.is_none() {
         schema_file::save(host.disk.as_ref(), database.root(), &database.sources.schemas);
     }
-    let mut first_error = collected.err().map(Error::from);
+    let mut first_error = collected.err().or(swept.err()).map(Error::from);
     if let Err(error) = catalog.checkpoint_if_due() {
         first_error.get_or_insert(error.into());
     }

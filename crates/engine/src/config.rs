@@ -26,6 +26,8 @@ pub struct Config {
     pub merge_bytes_max: u64,
     /// Milliseconds a part stays after it was merged away (`old_parts_lifetime`).
     pub old_parts_lifetime_ms: u64,
+    /// Milliseconds a file that no record names stays in `lost/` (`orphans_lifetime`).
+    pub orphans_lifetime_ms: u64,
     /// `file()` may name any path of this machine; otherwise only paths below `user_files`.
     pub allow_any_local_path: bool,
     /// Where relative paths of `file()` begin.
@@ -52,6 +54,7 @@ impl Default for Config {
             background_pool_size: 2,
             merge_bytes_max: 150 << 30,
             old_parts_lifetime_ms: 480_000,
+            orphans_lifetime_ms: 7 * 86_400_000,
             allow_any_local_path: true,
             user_files: None,
             allowed_hosts: None,

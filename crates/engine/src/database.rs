@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::error_ledger::Whose;
 use crate::flushing::Flushing;
+use crate::found_at_open::OpenNotice;
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
@@ -64,6 +65,8 @@ pub struct Database {
     pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
     /// Removed when the database closes.
     pub(crate) temporary: Option<PathBuf>,
+    /// What was found when it was opened.
+    pub(crate) notices: Vec<OpenNotice>,
 }
 
 /// What reading files outside keeps between statements.

@@ -17,10 +17,12 @@
 //!
 //! Invariant: no DataFusion type crosses this boundary.
 
+mod verify_folder;
 mod error_code;
 pub mod error;
 mod error_ledger;
 mod storage_errors;
+mod found_at_open;
 pub mod config;
 mod memory_tables;
 mod temporary;
@@ -123,6 +125,7 @@ pub use database::Database;
 pub use error::{Error, ErrorKind};
 pub use figures::Figures;
 pub use formats::FormatKind;
+pub use found_at_open::OpenNotice;
 pub use outfile::{Existing, Outfile, OutputEncoder};
 pub use progress::QueryProgress;
 pub use request::{BodyStream, Caller, Dialect, Outcome, Request};
@@ -130,3 +133,4 @@ pub use session::Session;
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};
 pub use statement_text::masked;
 pub use telling::Telling;
+pub use verify_folder::{FolderCheck, verify_folder};

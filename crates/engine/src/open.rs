@@ -1,7 +1,7 @@
 //! Opening and closing a database.
 //!
-//! Invariant: after `open` returns, everything acknowledged before is there, half-written files are gone, and
-//! background work runs. `close` waits a bounded time for what runs, and removes a temporary folder.
+//! Invariant: after `open` returns, everything acknowledged before is there, files that no record names are out of the
+//! way, and background work runs; or something is missing and `open` says what. `close` waits a bounded time for what runs, and removes a temporary folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::steps::Planner;
 use crate::exports;
 use crate::flushing::Flushing;
+use crate::found_at_open::{self, OpenNotice};
 use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
@@ -65,7 +66,8 @@ impl Database {
         let unpacked_bytes = config.uncompressed_cache_bytes.unwrap_or(memory / UNCOMPRESSED_CACHE_SHARE);
         let unpacked = UnpackedPages::new(host.memory.clone(), unpacked_bytes);
         let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked);
-        mergetree::collect::orphans_at_open(&catalog, &store)?;
+        let found = mergetree::collect::orphans_at_open(&catalog, &store, config.orphans_lifetime_ms)?;
+        let notices = found_at_open::notices(&catalog, &found);
         let runtimes = Runtimes::new(threads, IO_THREADS)?;
         // It ends with the catalog; nobody waits for it.
         let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
@@ -115,7 +117,9 @@ impl Database {
             base_state,
             bare_state,
             temporary,
+            notices,
         });
+        database.note_notices();
         exports::finish_leftovers(&database);
         schema_file::restore(database.host.disk.as_ref(), database.root(), &database.sources.schemas);
         if database.config.background {
@@ -124,9 +128,22 @@ impl Database {
         Ok(database)
     }
 
+    fn note_notices(&self) {
+        for notice in &self.notices {
+            if let Some(code) = notice.code {
+                self.note(code, notice.text.clone());
+            }
+        }
+    }
+
     /// Folder of the database; a temporary one when `Config::root` was not given.
     pub fn root(&self) -> &std::path::Path {
         self.catalog.root()
+    }
+
+    /// What opening came across that did not keep it from opening.
+    pub fn notices(&self) -> &[OpenNotice] {
+        &self.notices
     }
 
     /// Stops background work and, for a temporary database, removes its folder.
@@ -149,6 +166,8 @@ impl Database {
         };
         let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
         if self.temporary.is_none() {
+            // Without it the next open takes a damaged end for a torn one; nothing else depends on it.
+            let _pinned = self.catalog.pin();
             schema_file::save(self.host.disk.as_ref(), self.root(), &self.sources.schemas);
         }
         if let Some(folder) = &self.temporary {

@@ -25,6 +25,9 @@ impl Error {
     }
 }
 
+/// For whoever has lost a part of a folder.
+const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing, and open it again";
+
 impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {
         use RefusedWhy as Why;
@@ -62,6 +65,9 @@ impl From<CatalogError> for Error {
     fn from(error: CatalogError) -> Error {
         let (kind, code) = match &error {
             CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => (ErrorKind::Corruption, 1002),
+            CatalogError::Log(LogError::Lacking { .. } | LogError::Corruption { .. }) => {
+                (ErrorKind::Corruption, 246)
+            }
             CatalogError::NotLogged(AppendRefused::Space(_)) => (ErrorKind::Limit, 243),
             CatalogError::NotLogged(_) => (ErrorKind::Limit, 1002),
             CatalogError::Log(_) | CatalogError::Poisoned(_) => (ErrorKind::Unavailable, 1002),
@@ -71,6 +77,7 @@ impl From<CatalogError> for Error {
             CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
             CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
             CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
+            CatalogError::Log(LogError::Lacking { .. }) | CatalogError::Unrecoverable(_) => PUT_BACK,
             CatalogError::Poisoned(_) => "open the database again",
             _ => return Error::new(kind, code, error.to_string()),
         };
@@ -99,6 +106,7 @@ impl From<TableError> for Error {
             TableError::Catalog(catalog) => catalog.into(),
             TableError::Refused(why) => why.into(),
             TableError::OutcomeUnknown(_) => Error::new(ErrorKind::OutcomeUnknown, 1002, text),
+            TableError::LogMissing { .. } => Error::new(ErrorKind::Corruption, 246, text).with_hint(PUT_BACK),
             TableError::Gather(_) => Error::internal(text),
             TableError::Cancelled => Error::cancelled(),
         }
@@ -153,6 +161,7 @@ mod tests {
             LogError::Corruption { path: path.clone(), offset: 7, what: "a torn record".to_owned() };
         for (error, hint) in [
             (LogError::Locked { path: path.clone() }, "another folder"),
+            (LogError::Lacking { path: path.clone(), what: "it ends".to_owned() }, "nothing was changed"),
             (LogError::TooNew { path, min_reader_version: 9 }, "newer version"),
             (corrupt, "from a copy"),
         ] {

@@ -54,6 +54,9 @@ pub trait Disk: Send + Sync + Debug {
     /// else, in this process or another, has it. Freed when the returned value is dropped or the process
     /// ends.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
+    /// The same of a directory itself, so that no name in it matters. Where the file system has no such locks (NFS), the
+    /// answer is a lock that keeps nobody out.
+    fn lock_dir(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
 }
 
 /// A file open for writing.

@@ -99,15 +99,27 @@ impl Disk for SystemDisk {
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let file = open.map_err(|e| at(path, &e))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
-            Err(TryLockError::WouldBlock) => {
-                let message = format!("{}: locked by another process or handle", path.display());
-                Err(io::Error::new(ErrorKind::WouldBlock, message))
-            }
-            Err(TryLockError::Error(error)) => Err(at(path, &error)),
+        match lock_of(open.map_err(|e| at(path, &e))?, path)? {
+            Ok(lock) => Ok(lock),
+            Err(error) => Err(at(path, &error)),
         }
+    }
+
+    fn lock_dir(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        let dir = File::open(path).map_err(|e| at(path, &e))?;
+        Ok(lock_of(dir, path)?.unwrap_or_else(|_no_such_locks| Box::new(())))
+    }
+}
+
+/// The outer error is that somebody has it, the inner one that the system does not lock such a file.
+fn lock_of(file: File, path: &Path) -> io::Result<io::Result<Box<dyn Send + Sync>>> {
+    match file.try_lock() {
+        Ok(()) => Ok(Ok(Box::new(file))),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("{}: locked by another process or handle", path.display());
+            Err(io::Error::new(ErrorKind::WouldBlock, message))
+        }
+        Err(TryLockError::Error(error)) => Ok(Err(error)),
     }
 }
 

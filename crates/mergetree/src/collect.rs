@@ -1,25 +1,21 @@
-//! Deletes files that nobody needs: parts removed long enough ago, and files no record ever named.
+//! Deletes files of parts removed long enough ago, and puts files aside that no record ever named.
 //!
-//! Invariant: a file is deleted only if no snapshot that is held can see it, no open load has staged it and no record
+//! Invariant: after damage was found nothing is deleted or moved for as long as what is put aside is kept. A file is deleted only if no snapshot that is held can see it, no open load has staged it and no record
 //! may still name it. The file goes first, the memory of it after; a crash between the two repeats the deletion, which is
 //! idempotent.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{Catalog, CommitOutcome, TableState};
+use catalog::{Catalog, CommitOutcome, Finding, Snapshot, TableState};
 use host::Host;
-use model::{PartId, Seq, TableDef, TableId};
-use parts::{PartError, PartStore};
+use model::{PartDescriptor, PartId, Seq, TableDef, TableId};
+use parts::{PartError, PartFile, PartStore};
 
 use crate::error::TableError;
-
-/// What was deleted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Collected {
-    pub files: u64,
-    pub bytes: u64,
-}
+pub use crate::lost::Collected;
+use crate::lost::{self, FREE_BYTES_LOW};
 
 /// Deletes the files of parts that were removed at least `lifetime_ms` ago, or what the table's `old_parts_lifetime` says,
 /// and that no snapshot sees.
@@ -36,6 +32,10 @@ pub fn run(
     let snapshot = catalog.snapshot();
     let now_ms = host.clock.now_ms();
     let mut collected = Collected::default();
+    // What was merged away may be all there is of a part that was damaged. A full disk stops everything, though.
+    if now_ms < catalog.held_until_ms() && store.free_bytes()? >= FREE_BYTES_LOW {
+        return Ok(collected);
+    }
     let ignore_snapshots = host.faults.planted("mergetree.collect_ignores_snapshots");
     let horizon = if ignore_snapshots { snapshot.seq() } else { horizon };
     let expired = Expired { horizon, now_ms, lifetime_ms };
@@ -80,8 +80,7 @@ fn collect_table(
         }
         pass(store, table, "mergetree.collect.delete")?;
         store.delete(&removed.descriptor)?;
-        collected.files += 1;
-        collected.bytes += removed.descriptor.bytes;
+        collected.add(removed.descriptor.bytes);
         gone.push(removed.descriptor.id);
     }
     if !gone.is_empty() {
@@ -107,36 +106,113 @@ fn lifetime_ms(def: &TableDef) -> Option<u64> {
     u64::try_from(lifetime.as_millis()).ok()
 }
 
-/// Deletes files that no record names. Only right after opening, before the first statement: later on, a file without a
-/// name may be one that is about to get it.
+/// What was found beside the log when it was opened.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FoundAtOpen {
+    /// Files no record names, now in [`lost`].
+    pub put_aside: Collected,
+    /// Such files that were never finished, and are gone.
+    pub unfinished: Collected,
+    /// Files of live parts that were found in [`lost`].
+    pub brought_back: u64,
+    /// Live parts whose files are not there, or have another length.
+    pub missing: Vec<PathBuf>,
+    /// Nothing is deleted or put aside before, milliseconds since 1970 UTC; 0 if nothing is held.
+    pub held_until_ms: u64,
+    /// Files no record names that stay where they are for that long, or because a live part is missing.
+    pub left: u64,
+}
+
+/// Puts files aside that no record names, for `lifetime_ms`, and looks whether live parts have theirs. Only right after
+/// opening, before the first statement: later on, a file without a name may be one that is about to get it.
 ///
 /// # Errors
-/// The disk refuses.
-pub fn orphans_at_open(catalog: &Catalog, store: &PartStore) -> Result<Collected, TableError> {
+/// The disk refuses; or there are parts beside a log without a record.
+pub fn orphans_at_open(
+    catalog: &Catalog,
+    store: &PartStore,
+    lifetime_ms: u64,
+) -> Result<FoundAtOpen, TableError> {
     let snapshot = catalog.snapshot();
-    let (mut tables, mut parts): (HashSet<TableId>, HashSet<PartId>) = (HashSet::new(), HashSet::new());
-    let dropped = snapshot.dropped_tables().map(|(_, dropped)| dropped.state.as_ref());
-    for table in snapshot.all_tables().map(AsRef::as_ref).chain(dropped) {
-        tables.insert(table.def.id);
-        parts.extend(table.parts().map(|part| part.id));
-        parts.extend(table.removed().map(|removed| removed.descriptor.id));
+    let named = Named::of(&snapshot);
+    let mut files = Vec::new();
+    let tables = store.list_tables()?;
+    for table in &tables {
+        files.extend(store.list_files(*table)?);
     }
-    // Nobody sees them yet: a load that is resumed publishes them.
-    parts.extend(snapshot.loads().flat_map(|load| load.parts().map(|part| part.id)));
-    let mut collected = Collected::default();
-    for table in store.list_tables()? {
-        let known = tables.contains(&table);
-        for file in store.list_files(table)? {
-            if known && file.part.is_some_and(|part| parts.contains(&part)) {
-                continue;
-            }
-            store.delete_file(&file)?;
-            collected.files += 1;
-            collected.bytes += file.bytes;
+    let mut parts = files.iter().filter(|file| file.part.is_some());
+    if let (Seq::ZERO, Some(file)) = (catalog.seq(), parts.next()) {
+        let (root, example) = (store.root().to_owned(), file.path.clone());
+        return Err(TableError::LogMissing { root, files: 1 + parts.count(), example });
+    }
+    let mut found = FoundAtOpen::default();
+    let now_ms = store.host().clock.now_ms();
+    if catalog.findings().iter().any(Finding::is_damage) {
+        catalog.hold_collection(now_ms.saturating_add(lifetime_ms))?;
+    }
+    let lengths: HashMap<&Path, u64> = files.iter().map(|file| (file.path.as_path(), file.bytes)).collect();
+    for part in &named.live {
+        if lengths.get(store.path(part).as_path()) == Some(&part.bytes) {
+            continue;
         }
-        if !known {
-            store.delete_table(table)?;
+        match lost::bring_back(store, part)? {
+            true => found.brought_back += 1,
+            false => found.missing.push(store.path(part)),
         }
     }
-    Ok(collected)
+    let orphans: Vec<&PartFile> = files.iter().filter(|file| !named.knows(file)).collect();
+    if now_ms < catalog.held_until_ms() {
+        found.held_until_ms = catalog.held_until_ms();
+    }
+    if found.held_until_ms > 0 || !found.missing.is_empty() {
+        found.left = u64::try_from(orphans.len()).unwrap_or(u64::MAX);
+        return Ok(found);
+    }
+    (found.put_aside, found.unfinished) = lost::put_aside(store, &orphans, now_ms)?;
+    for table in tables.iter().filter(|table| !named.tables.contains(table)) {
+        if store.host().disk.list(&store.table_dir(*table)).is_ok_and(|left| left.is_empty()) {
+            store.delete_table(*table)?;
+        }
+    }
+    lost::sweep(store, lifetime_ms)?;
+    Ok(found)
+}
+
+/// What records name.
+#[derive(Default)]
+struct Named<'a> {
+    tables: HashSet<TableId>,
+    parts: HashSet<PartId>,
+    /// Those that must be there: live, or staged.
+    live: Vec<&'a PartDescriptor>,
+}
+
+impl<'a> Named<'a> {
+    fn of(snapshot: &'a Snapshot) -> Named<'a> {
+        let mut named = Named::default();
+        for table in snapshot.all_tables() {
+            named.live.extend(table.parts().map(AsRef::<PartDescriptor>::as_ref));
+            named.add(table);
+        }
+        for (_, dropped) in snapshot.dropped_tables() {
+            named.add(&dropped.state);
+        }
+        // Nobody sees them yet: a load that is resumed publishes them.
+        named
+            .live
+            .extend(snapshot.loads().flat_map(|load| load.parts().map(AsRef::<PartDescriptor>::as_ref)));
+        let live = named.live.iter().map(|part| part.id);
+        named.parts.extend(live);
+        named
+    }
+
+    fn add(&mut self, table: &TableState) {
+        self.tables.insert(table.def.id);
+        self.parts.extend(table.parts().map(|part| part.id));
+        self.parts.extend(table.removed().map(|removed| removed.descriptor.id));
+    }
+
+    fn knows(&self, file: &PartFile) -> bool {
+        self.tables.contains(&file.table) && file.part.is_some_and(|part| self.parts.contains(&part))
+    }
 }

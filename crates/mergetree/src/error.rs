@@ -1,5 +1,7 @@
 //! What can go wrong between rows and parts, by what the caller can do about it.
 
+use std::path::PathBuf;
+
 use catalog::{CatalogError, RefusedWhy};
 use host::MemoryRefused;
 use model::{ByteSize, RowExprError};
@@ -53,6 +55,12 @@ pub enum TableError {
     /// The transaction may or may not have happened; its files must stay.
     #[error("it is not known whether the transaction was committed: {0}")]
     OutcomeUnknown(String),
+    /// Missing is not empty: parts are made only after a record has made their table.
+    #[error(
+        "the log in {} has no record, but there are {files} files of parts, such as {}: the log is missing", .root.display(),
+        .example.display()
+    )]
+    LogMissing { root: PathBuf, files: usize, example: PathBuf },
     /// Columns of the inputs of a merge do not fit together.
     #[error("cannot gather the rows of a merge: {0}")]
     Gather(String),

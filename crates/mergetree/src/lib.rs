@@ -12,6 +12,7 @@ pub mod memtable;
 pub mod flush;
 pub mod merge;
 pub mod scan;
+pub mod lost;
 pub mod collect;
 
 pub use error::TableError;

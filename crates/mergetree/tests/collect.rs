@@ -19,7 +19,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use catalog::Op;
 use host::{Disk, MemoryBudget, SimHost};
 use mergetree::merge::MergeOutcome;
-use mergetree::{Table, collect};
+use mergetree::{Table, collect, lost};
 use model::{Label, LoadId, StagedFile, StagedUnit};
 use tables::{commit, create, definition, files, insert, live, named_files, plan, read_all, run, state};
 
@@ -42,6 +42,8 @@ fn merge(table: &Table) {
 }
 
 const LIFETIME_MS: u64 = 480_000;
+/// Seven days.
+const LOST_MS: u64 = 604_800_000;
 
 #[test]
 fn removed_parts_wait_for_their_time_and_for_readers() {
@@ -77,7 +79,7 @@ fn a_dropped_table_takes_its_folder_along() {
 }
 
 #[test]
-fn opening_deletes_what_nobody_names_and_nothing_else() {
+fn opening_puts_aside_what_nobody_names_and_nothing_else() {
     let (host, _world) = SimHost::new(3);
     let table = three_parts(&host);
     merge(&table);
@@ -85,19 +87,124 @@ fn opening_deletes_what_nobody_names_and_nothing_else() {
     let uncommitted = tables::write(&table, &read_all(&table)).unwrap();
     let folder = table.store.table_dir(table.def.id);
     disk.create(&folder.join("0.tmp")).unwrap();
+    let unfinished = folder.join("0c0c0c0c-0c0c-0c0c-0c0c-0c0c0c0c0c0c.parquet");
+    disk.create(&unfinished).unwrap().append(b"PAR1 and some pages").unwrap();
     let unknown = root().join("data/0b0b0b0b-0b0b-0b0b-0b0b-0b0b0b0b0b0b");
     disk.create_dir_all(&unknown).unwrap();
     disk.create(&unknown.join("x.parquet")).unwrap();
     let foreign = root().join("data/not-a-table");
     disk.create_dir_all(&foreign).unwrap();
-    assert_eq!(files(&table).len(), 6);
+    assert_eq!(files(&table).len(), 7);
 
-    let collected = collect::orphans_at_open(&table.catalog, &table.store).unwrap();
-    assert_eq!(collected.files, 3, "{uncommitted:?}");
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!((found.put_aside.files, found.unfinished.files), (3, 1), "{uncommitted:?}");
     assert_eq!(files(&table), named_files(&table));
     assert_eq!((files(&table).len(), live(&table).len()), (4, 1));
     assert!(!disk.exists(&unknown).unwrap() && disk.exists(&foreign).unwrap());
-    assert_eq!(collect::orphans_at_open(&table.catalog, &table.store).unwrap(), Default::default());
+    assert!(!disk.exists(&unfinished).unwrap());
+    assert_eq!(collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap(), Default::default());
+    let lost = lost_files(&table);
+    let names: Vec<String> =
+        lost.iter().map(|path| path.file_name().unwrap().to_string_lossy().into()).collect();
+    let part = format!("{}.parquet", uncommitted[0].descriptor().id);
+    assert!(names.len() == 3 && names.contains(&part) && names.contains(&"0.tmp".to_owned()), "{lost:?}");
+    host.clock.sleep(Duration::from_millis(LOST_MS - 1));
+    collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!(lost_files(&table), lost, "kept for a while");
+    host.clock.sleep(Duration::from_millis(1));
+    assert_eq!(lost::sweep(&table.store, LOST_MS).unwrap(), 1);
+    assert!(lost_files(&table).is_empty());
+}
+
+/// Files put aside, at any time and of any table.
+fn lost_files(table: &Table) -> Vec<PathBuf> {
+    fn below(disk: &dyn Disk, dir: &std::path::Path, found: &mut Vec<PathBuf>) {
+        for entry in disk.list(dir).unwrap() {
+            let path = dir.join(&entry.name);
+            if entry.is_dir { below(disk, &path, found) } else { found.push(path) }
+        }
+    }
+    let mut found = Vec::new();
+    below(table.host.disk.as_ref(), &root().join("lost"), &mut found);
+    found
+}
+
+#[test]
+fn a_part_that_is_named_after_all_is_brought_back() {
+    let (host, _world) = SimHost::new(6);
+    let table = three_parts(&host);
+    let before = read_all(&table);
+    let part = live(&table).remove(0);
+    let path = table.store.path(&part);
+    let aside = root().join("lost/77").join(part.table.to_string());
+    host.disk.create_dir_all(&aside).unwrap();
+    host.disk.rename(&path, &aside.join(path.file_name().unwrap())).unwrap();
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!((found.brought_back, found.missing.len()), (1, 0));
+    assert_eq!(read_all(&table), before);
+    host.disk.remove_file(&path).unwrap();
+    tables::write(&table, &before).unwrap();
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!(
+        (found.missing, found.left, found.put_aside.files),
+        (vec![path], 1, 0),
+        "nothing is moved now"
+    );
+}
+
+#[test]
+fn a_log_that_is_gone_takes_no_file_along() {
+    let (host, _world) = SimHost::new(7);
+    let table = three_parts(&host);
+    let (store, before) = (table.store.clone(), files(&table));
+    drop(table);
+    for name in ["ANCHOR", "stream/0/ANCHOR", "stream/0/wal/00000000000000000001.seg"] {
+        host.disk.remove_file(&root().join(name)).unwrap();
+    }
+    // Nothing but the parts is left to tell that there was more.
+    for _ in 0..2 {
+        let catalog = tables::open_catalog(&host, &root());
+        let error = collect::orphans_at_open(&catalog, &store, LOST_MS).unwrap_err().to_string();
+        assert!(error.contains("has no record, but there are 3 files of parts"), "{error}");
+    }
+    let after: std::collections::BTreeSet<PathBuf> = store
+        .list_files(store.list_tables().unwrap()[0])
+        .unwrap()
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn nothing_is_deleted_for_a_while_after_damage_was_found() {
+    let (host, _world) = SimHost::new(8);
+    let table = three_parts(&host);
+    merge(&table);
+    tables::write(&table, &read_all(&table)).unwrap();
+    let (store, def) = (table.store.clone(), table.def.clone());
+    let all = files(&table);
+    drop(table);
+    for name in ["ANCHOR", "stream/0/ANCHOR"] {
+        host.disk.remove_file(&root().join(name)).unwrap();
+    }
+    let reopen = || {
+        tables::handle(&host, &root(), Arc::new(tables::open_catalog(&host, &root())), def.as_ref().clone())
+    };
+    // The second open finds the anchor whole again, and still holds.
+    for _ in 0..2 {
+        let table = reopen();
+        let found = collect::orphans_at_open(&table.catalog, &store, LOST_MS).unwrap();
+        assert!((found.left, found.put_aside.files) == (1, 0) && found.held_until_ms > 0, "{found:?}");
+        host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));
+        assert_eq!(collect::run(&table.catalog, &store, &host, LIFETIME_MS).unwrap().files, 0);
+        assert_eq!(files(&table), all);
+    }
+    host.clock.sleep(Duration::from_millis(LOST_MS));
+    let table = reopen();
+    let found = collect::orphans_at_open(&table.catalog, &store, LOST_MS).unwrap();
+    assert_eq!((found.left, found.put_aside.files, found.held_until_ms), (0, 1, 0));
+    assert_eq!(collect::run(&table.catalog, &store, &host, LIFETIME_MS).unwrap().files, 3);
 }
 
 #[test]
@@ -136,7 +243,7 @@ fn staged_parts_survive_an_opening_and_those_of_given_up_loads_are_collected() {
     };
     let parts = tables::write(&table, &read_all(&table)).unwrap();
     commit(&table.catalog, vec![open, Op::StageAdd { load, units: vec![0], parts, rows: 30 }]);
-    assert_eq!(collect::orphans_at_open(&table.catalog, &table.store).unwrap(), Default::default());
+    assert_eq!(collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap(), Default::default());
     assert_eq!((files(&table).len(), live(&table).len()), (4, 3));
     commit(&table.catalog, vec![Op::StageAbort { load }]);
     host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));

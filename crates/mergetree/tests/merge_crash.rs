@@ -68,7 +68,7 @@ fn work(host: &Host, known: &mut Known) -> Option<Table> {
         known.created = true;
     }
     let table = handle(host, &root(), catalog, def());
-    collect::orphans_at_open(&table.catalog, &table.store).ok()?;
+    collect::orphans_at_open(&table.catalog, &table.store, 0).ok()?;
     while known.next_step < STEPS {
         let step = known.next_step;
         known.next_step += 1;
@@ -134,7 +134,7 @@ fn story(seed: u64) -> (u64, Known, u64) {
         // Every other time the next crash may come while the root is opened.
         if round % 2 == 1 && known.created {
             let table = handle(&host, &root(), Arc::new(tables::open_catalog(&host, &root())), def());
-            collect::orphans_at_open(&table.catalog, &table.store).unwrap();
+            collect::orphans_at_open(&table.catalog, &table.store, 0).unwrap();
             check(&table, &mut known);
         }
     }

@@ -221,6 +221,9 @@ fn a_damaged_checkpoint_means_a_longer_replay() {
     damage(&host, second);
     let catalog = open(&host);
     assert_eq!(state_of(&catalog), before);
+    let [finding @ Finding::Checkpoint { missed, taken, .. }] = catalog.findings() else { panic!() };
+    assert!((*missed, *taken) == (second, Some(first)) && finding.is_damage());
+    assert!(finding.to_string().contains("is damaged"), "{finding}");
     // The damaged file does not count as the previous one: the log must still reach back to a good one.
     fill(&catalog, 3);
     let third = catalog.checkpoint().unwrap();
@@ -247,7 +250,53 @@ fn no_good_checkpoint_and_a_log_that_does_not_reach_is_a_clear_error() {
         }
     }
     let error = Catalog::open(&host, &root(), small()).err().unwrap().to_string();
-    assert!(error.contains("before checkpoint 6") && error.contains("is damaged"), "{error}");
+    let says = error.contains("00000000000000000001.seg is incomplete: the file is missing");
+    assert!(says && error.contains("is damaged"), "{error}");
+}
+
+#[test]
+fn a_missing_checkpoint_is_told_or_named() {
+    let (host, _world) = SimHost::new(11);
+    let catalog = open(&host);
+    create(&catalog);
+    fill(&catalog, 4);
+    let first = catalog.checkpoint().unwrap();
+    fill(&catalog, 4);
+    let second = catalog.checkpoint().unwrap();
+    let before = state_of(&catalog);
+    assert!(catalog.findings().is_empty());
+    drop(catalog);
+    let path = |seq| checkpoint::path_of(&checkpoint::dir_of(&root()), seq);
+    let bytes = host::read_all(&*host.disk, &path(second)).unwrap();
+    host.disk.remove_file(&path(second)).unwrap();
+    let catalog = open(&host);
+    assert_eq!(state_of(&catalog), before);
+    let [finding] = catalog.findings() else { panic!("{:?}", catalog.findings()) };
+    assert!(finding.to_string().contains(&format!("{} is missing", path(second).display())), "{finding}");
+    drop(catalog);
+    host::replace_file(&*host.disk, &path(second), &bytes).unwrap();
+    host.disk.remove_file(&path(first)).unwrap();
+    let catalog = open(&host);
+    assert!(state_of(&catalog) == before && catalog.findings().is_empty(), "the older one is a spare");
+}
+
+#[test]
+fn what_was_committed_before_a_clean_end_is_missed() {
+    let (host, world) = SimHost::new(13);
+    let catalog = open(&host);
+    create(&catalog);
+    fill(&catalog, 4);
+    catalog.pin().unwrap();
+    let before = state_of(&catalog);
+    drop(catalog);
+    let segment = root().join("stream/0/wal/00000000000000000001.seg");
+    let bytes = host::read_all(&*host.disk, &segment).unwrap();
+    let last = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64;
+    world.damage(&segment, last, 1).unwrap();
+    let error = Catalog::open(&host, &root(), small()).err().unwrap().to_string();
+    assert!(error.contains("it ends at record 5, and record 6 had been synced"), "{error}");
+    world.damage(&segment, last, 1).unwrap();
+    assert_eq!(state_of(&open(&host)), before);
 }
 
 #[test]

@@ -8,11 +8,16 @@ use super::*;
 use crate::replay::{Tail, dump};
 use crate::segment;
 
+mod anchor;
 mod cost;
 mod crash;
 
 const DIR: &str = "/db/stream/0/wal";
 const SMALL: LogConfig = LogConfig { segment_bytes_max: 1024, record_bytes_max: 700, stream: 4 };
+
+fn folder() -> LogFolder {
+    LogFolder::below(Path::new("/db"))
+}
 
 fn text(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
@@ -29,7 +34,7 @@ fn open_after(
         seen.push((record.seq, String::from_utf8_lossy(&record.transactions[0]).into_owned()));
         Ok(())
     };
-    let log = LocalLog::open(host, Path::new(DIR), after, &mut deliver, config)?;
+    let log = LocalLog::open(host, &folder(), after, &mut deliver, config)?;
     Ok((log, seen))
 }
 
@@ -52,7 +57,7 @@ fn expected(seqs: impl Iterator<Item = u64>) -> Vec<(u64, String)> {
 }
 
 fn files(host: &Host) -> Vec<u64> {
-    segment::list(&*host.disk, Path::new(DIR)).expect("listed")
+    segment::list(&*host.disk, Path::new(DIR)).expect("listed").into_iter().map(|(first, _)| first).collect()
 }
 
 #[test]
@@ -85,14 +90,15 @@ fn opening_creates_no_segment_and_a_second_opener_is_told() {
 #[test]
 fn the_same_on_a_real_disk() {
     let dir = tempfile::tempdir().expect("tempdir");
-    let dir = dir.path().join("stream/0/wal");
+    let folder = LogFolder::below(dir.path());
+    let dir = folder.wal.clone();
     let host = Host::system(1 << 20).expect("host");
     let mut none = |_| Ok(());
-    let mut log = LocalLog::open(&host, &dir, 0, &mut none, LogConfig::default()).expect("opened");
+    let mut log = LocalLog::open(&host, &folder, 0, &mut none, LogConfig::default()).expect("opened");
     for n in 0..20_u8 {
         log.append(&[Bytes::from(vec![n; 100]), Bytes::new()]).expect("appended");
     }
-    let error = LocalLog::open(&host, &dir, 0, &mut none, LogConfig::default()).expect_err("held");
+    let error = LocalLog::open(&host, &folder, 0, &mut none, LogConfig::default()).expect_err("held");
     assert!(matches!(error, LogError::Locked { .. }));
     drop(log);
     let entries = host.disk.list(&dir).expect("listed");
@@ -106,7 +112,7 @@ fn the_same_on_a_real_disk() {
         seen.push(record.transactions[0].clone());
         Ok(())
     };
-    let log = LocalLog::open(&host, &dir, 5, &mut deliver, LogConfig::default()).expect("opened");
+    let log = LocalLog::open(&host, &folder, 5, &mut deliver, LogConfig::default()).expect("opened");
     assert_eq!(log.next_seq(), 21);
     assert_eq!(seen, (5..20_u8).map(|n| Bytes::from(vec![n; 100])).collect::<Vec<_>>());
 }
@@ -248,7 +254,7 @@ fn an_error_of_the_state_machine_ends_the_replay_and_frees_the_lock() {
     let mut refuse = |record: ReplayedRecord| {
         Err(LogError::Replay { seq: record.seq, source: "unknown op kind 77".into() })
     };
-    let error = LocalLog::open(&host, Path::new(DIR), 1, &mut refuse, SMALL).expect_err("refused");
+    let error = LocalLog::open(&host, &folder(), 1, &mut refuse, SMALL).expect_err("refused");
     assert_eq!(error.to_string(), "record 2 cannot be applied: unknown op kind 77");
     assert!(open(&host).is_ok());
 }

@@ -154,12 +154,24 @@ impl Disk for SimDisk {
             if state.names.get(path).is_none() {
                 state.create(path)?;
             }
-            if !state.locks.insert(path.to_owned()) {
-                return Err(refuse(ErrorKind::WouldBlock, path, "locked by another process or handle"));
-            }
-            Ok(())
+            take_lock(state, path)
         })?;
         Ok(Box::new(Lock { disk: self.clone(), path: path.to_owned() }))
+    }
+
+    fn lock_dir(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        self.call("lock_dir", path, &[], |state| match state.names.get(path) {
+            Some(Entry::Dir) => take_lock(state, path),
+            _ => Err(refuse(ErrorKind::NotFound, path, "no such directory")),
+        })?;
+        Ok(Box::new(Lock { disk: self.clone(), path: path.to_owned() }))
+    }
+}
+
+fn take_lock(state: &mut State, path: &Path) -> io::Result<()> {
+    match state.locks.insert(path.to_owned()) {
+        true => Ok(()),
+        false => Err(refuse(ErrorKind::WouldBlock, path, "locked by another process or handle")),
     }
 }
 

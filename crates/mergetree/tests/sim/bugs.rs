@@ -5,11 +5,15 @@ use crate::world::scenario;
 /// A tenth of `ten_thousand_seeds`.
 const SEEDS_MAX: u64 = 1000;
 
-const MISTAKES: [&str; 10] = [
+const MISTAKES: [&str; 12] = [
     // A record's sync is left out.
     "commitlog.skip_sync",
     // A commit is answered and published before its record is synced.
     "commitlog.answer_before_sync",
+    // The anchor names a segment before the segment is durable.
+    "commitlog.anchor_before_segment",
+    // The anchor hears nothing of a new segment.
+    "commitlog.segment_without_anchor",
     // A part is named by a record without having been synced.
     "parts.skip_sync",
     "mergetree.merge_drops_last_row",

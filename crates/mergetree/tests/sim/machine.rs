@@ -18,11 +18,13 @@ use crate::statement::{Row, rows_of, table_definition};
 use crate::tables::handle;
 
 /// Every named point between two durable steps, those of a record first.
-pub(crate) const POINTS: [&str; 15] = [
+pub(crate) const POINTS: [&str; 17] = [
     "commitlog.record.write",
     "commitlog.record.sync",
     "commitlog.record.synced",
     "commitlog.new_segment.sync",
+    "commitlog.new_segment.anchor",
+    "commitlog.anchor.write",
     "catalog.checkpoint.write",
     "catalog.checkpoint.rename",
     "catalog.checkpoint.renamed",
@@ -41,6 +43,9 @@ pub(crate) const RECORD_POINTS: usize = 3;
 
 const ROOT: &str = "/db";
 
+/// Between some lives what was put aside goes, between others it stays.
+const LOST_MS: u64 = 4 * 3_600_000;
+
 pub(crate) struct Database {
     pub(crate) table: Table,
     pub(crate) world: SimWorld,
@@ -49,7 +54,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens as a server does: the log, then away with files that no record names.
+    /// Opens as a server does: the log, then aside with files that no record names.
     pub(crate) fn open(host: &Host, world: &SimWorld) -> Result<Database, TableError> {
         let mut config = CatalogConfig::default();
         // Small, so that a life sees several segments.
@@ -57,7 +62,13 @@ impl Database {
         config.log.record_bytes_max = 8 << 10;
         let catalog = Arc::new(Catalog::open(host, Path::new(ROOT), config)?);
         let table = handle(host, Path::new(ROOT), catalog, table_definition());
-        collect::orphans_at_open(&table.catalog, &table.store)?;
+        if let Some(finding) = table.catalog.findings().iter().find(|finding| finding.is_damage()) {
+            return Err(TableError::Gather(format!("nothing is damaged, and it says: {finding}")));
+        }
+        let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS)?;
+        if let Some(missing) = found.missing.first() {
+            return Err(TableError::Gather(format!("{} is said to be missing", missing.display())));
+        }
         Ok(Database { table, world: world.clone(), disturbed: false })
     }
 
@@ -182,6 +193,13 @@ impl Database {
             Some(pair) => Err(format!("segment {} ends before checkpoint {previous} and is kept", pair[0])),
             None => Ok(()),
         }
+    }
+
+    /// The newest segment of the log of a machine on which nothing runs.
+    pub(crate) fn newest_segment(host: &Host) -> Option<PathBuf> {
+        let dir = Path::new(ROOT).join("stream").join("0").join("wal");
+        let names = host.disk.list(&dir).ok()?.into_iter().map(|entry| dir.join(entry.name));
+        names.filter(|path| path.extension().is_some_and(|extension| extension == "seg")).max()
     }
 
     /// What lies in a folder of the log.

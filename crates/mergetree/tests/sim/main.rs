@@ -83,6 +83,7 @@ fn acknowledged_statements_survive_everything_once_and_failed_ones_leave_nothing
         ("flushes that lost a race", total.flushes_lost, held / 50),
         ("jobs held in the middle", total.held, held),
         ("parts collected", total.collected, amount),
+        ("missing segments that were noticed", total.thefts, amount / 4),
         ("checkpoints", total.checkpoints, amount),
         ("snapshots read again", total.read_again, amount),
     ];

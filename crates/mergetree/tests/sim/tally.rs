@@ -23,6 +23,8 @@ pub(crate) struct Tally {
     pub(crate) collected: u64,
     pub(crate) checkpoints: u64,
     pub(crate) read_again: u64,
+    /// Segments taken away whose loss was noticed.
+    pub(crate) thefts: u64,
     pub(crate) calls: u64,
 }
 
@@ -48,6 +50,7 @@ impl Tally {
         self.collected += other.collected;
         self.checkpoints += other.checkpoints;
         self.read_again += other.read_again;
+        self.thefts += other.thefts;
         self.calls += other.calls;
     }
 }

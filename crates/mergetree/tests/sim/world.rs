@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use catalog::{Op, State};
 use host::{Host, SimHost, SimWorld};
+use model::Seq;
 
 use crate::checker::{Answer, Journal};
 use crate::housekeeping::{Housekeeping, tidy_up};
@@ -57,6 +58,8 @@ struct Simulation {
     journal: Journal,
     writers: Vec<Writer>,
     tally: Tally,
+    /// Of its own, so that the lives are the same with and without it.
+    thief: Dice,
 }
 
 /// Lives the lives of a seed, making a planted mistake all along; an error is what the checker says.
@@ -73,6 +76,7 @@ pub(crate) fn scenario(seed: u64, mistake: Option<&'static str>) -> Result<Run, 
         journal: Journal::default(),
         writers: writers.collect(),
         tally: Tally::default(),
+        thief: Dice(!seed),
     };
     let mut db = Database::open(&host, &world).map_err(|error| error.to_string())?;
     commit(db.catalog(), vec![Op::CreateTable(db.table.def.as_ref().clone())]);
@@ -81,7 +85,7 @@ pub(crate) fn scenario(seed: u64, mistake: Option<&'static str>) -> Result<Run, 
         let trouble = simulation.live(&mut db).map_err(told)?;
         let before = db.state();
         drop(db);
-        db = simulation.restart(trouble).map_err(told)?;
+        db = simulation.restart(trouble, before.seq()).map_err(told)?;
         simulation.check_restart(&db, &before).map_err(|problem| format!("after life {life}: {problem}"))?;
     }
     simulation.end(db).map_err(|problem| format!("at the end: {problem}"))?;
@@ -232,7 +236,7 @@ impl Simulation {
     }
 
     /// Opens again, after a stop of the machine or only of the program; the first try may be stopped too.
-    fn restart(&mut self, trouble: Trouble) -> Result<Database, String> {
+    fn restart(&mut self, trouble: Trouble, published: Seq) -> Result<Database, String> {
         let only_program = !self.world.crashed() && self.dice.one_in(2);
         let host = if only_program { self.world.restart_program() } else { self.world.reopen() };
         if trouble == Trouble::FullDisk {
@@ -240,6 +244,11 @@ impl Simulation {
         }
         // Hours, but all lives together less than a label lives.
         host.clock.sleep(Duration::from_secs(self.dice.below(10 * 3600)));
+        if self.thief.one_in(3)
+            && let Some(db) = self.steal(&host, published)?
+        {
+            return Ok(db);
+        }
         if !self.dice.one_in(3) {
             return open(&host, &self.world);
         }
@@ -257,6 +266,26 @@ impl Simulation {
         self.tally.recoveries_stopped += 1;
         let host = if self.world.crashed() { self.world.reopen() } else { self.world.restart_program() };
         open(&host, &self.world)
+    }
+
+    /// Takes the newest segment away: either nobody needed it, or the database says so and opens when it is back.
+    fn steal(&mut self, host: &Host, published: Seq) -> Result<Option<Database>, String> {
+        let Some(path) = Database::newest_segment(host) else { return Ok(None) };
+        let failed = |error: std::io::Error| error.to_string();
+        let bytes = host::read_all(&*host.disk, &path).map_err(failed)?;
+        host.disk.remove_file(&path).map_err(failed)?;
+        match Database::open(host, &self.world) {
+            Ok(db) if db.state().seq() >= published => return Ok(Some(db)),
+            Ok(db) => {
+                let (path, seq) = (path.display(), db.state().seq());
+                return Err(format!(
+                    "{path} was taken away, and the database opened at {seq} of {published}"
+                ));
+            }
+            Err(_) => self.tally.thefts += 1,
+        }
+        host::replace_file(&*host.disk, &path, &bytes).map_err(failed)?;
+        Ok(None)
     }
 
     /// What was acknowledged is there; what is there stays; and replay gives what commits gave.

@@ -75,7 +75,7 @@ fn work(table: &Table, expected: &mut Expected) -> bool {
 
 /// Everything acknowledged is there, of the last statement all or nothing, and no file is left that nobody names.
 fn check(table: &Table, expected: &Expected, what: &str) {
-    collect::orphans_at_open(&table.catalog, &table.store).unwrap();
+    collect::orphans_at_open(&table.catalog, &table.store, 0).unwrap();
     let found = ids(table);
     let mut possible = [expected.acknowledged.clone(), expected.open.clone()].concat();
     possible.sort_unstable();

@@ -54,8 +54,8 @@ fn a_zero_filled_file_commits_faster_than_a_growing_one() {
     let host = Host::system(1 << 20).expect("host");
     let filled = commits(&host, &dir.path().join("filled"), COMMITS * BYTES);
     let growing = commits(&host, &dir.path().join("growing"), 0);
-    let wal = dir.path().join("wal");
-    let mut log = LocalLog::open(&host, &wal, 0, &mut |_| Ok(()), LogConfig::default()).expect("opened");
+    let folder = LogFolder::below(&dir.path().join("log"));
+    let mut log = LocalLog::open(&host, &folder, 0, &mut |_| Ok(()), LogConfig::default()).expect("opened");
     let append = Cost::of(&host, |_| {
         log.append(&[Bytes::from_static(&[1; 100])]).expect("appended");
     });

@@ -3,13 +3,12 @@
 //! The model knows what was acknowledged. After every successful open the log must have replayed all of it,
 //! in order and unchanged, and at most one record more: the one in doubt.
 
-use std::path::Path;
-
 use bytes::Bytes;
 use host::{Host, SimHost, SimWorld, random};
 
-use super::{DIR, LocalLog, LogConfig, LogError, ReplayedRecord};
-use crate::error::AppendError;
+use super::{LocalLog, LogConfig, LogError, ReplayedRecord, folder};
+use crate::error::{AppendError, LogFinding};
+use crate::segment;
 
 const CONFIG: LogConfig = LogConfig { segment_bytes_max: 4096, record_bytes_max: 3000, stream: 0 };
 
@@ -40,7 +39,7 @@ impl Model {
             seen.push(record);
             Ok(())
         };
-        let log = LocalLog::open(host, Path::new(DIR), self.checkpoint, &mut deliver, CONFIG)?;
+        let log = LocalLog::open(host, &folder(), self.checkpoint, &mut deliver, CONFIG)?;
         if let Some(in_doubt) = self.in_doubt.take() {
             let kept = log.next_seq() > self.next_seq();
             self.tally.doubt_kept += u64::from(kept);
@@ -106,9 +105,35 @@ fn next_life(world: &SimWorld, host: &Host) -> Host {
     if only_program { world.restart_program() } else { world.reopen() }
 }
 
+/// Takes the newest segment away: either no acknowledged record was in it, or the log does not open until it is back.
+fn steal(model: &Model, host: &Host) {
+    let Some(path) = segment::list(&*host.disk, &folder().wal)
+        .expect("listed")
+        .last()
+        .map(|(first, _)| segment::path_of(&folder().wal, *first))
+    else {
+        return;
+    };
+    let bytes = host::read_all(&*host.disk, &path).expect("read");
+    host.disk.remove_file(&path).expect("removed");
+    match LocalLog::open(host, &folder(), model.checkpoint, &mut |_| Ok(()), CONFIG) {
+        Ok(log) => assert!(log.next_seq() >= model.next_seq(), "{} is missed by nobody", path.display()),
+        Err(error) => {
+            assert!(matches!(error, LogError::Lacking { .. } | LogError::Corruption { .. }), "{error}")
+        }
+    }
+    host::replace_file(&*host.disk, &path, &bytes).expect("put back");
+}
+
 /// Eight lives; returns the trace hash and what happened.
 fn run(seed: u64) -> (u64, Tally) {
+    run_with(seed, None)
+}
+
+fn run_with(seed: u64, mistake: Option<&'static str>) -> (u64, Tally) {
     let (mut host, world) = SimHost::new(seed);
+    #[cfg(debug_assertions)]
+    mistake.into_iter().for_each(|mistake| world.plant(mistake));
     let mut model = Model::default();
     for _ in 0..8 {
         let ops = 1 + random::below(&*host.random, 90);
@@ -118,9 +143,13 @@ fn run(seed: u64) -> (u64, Tally) {
         }
         model.live(&host);
         host = next_life(&world, &host);
+        if random::below(&*host.random, 3) == 0 {
+            steal(&model, &host);
+        }
     }
     let log = model.open(&host).expect("an undisturbed machine opens its log");
     assert_eq!(log.next_seq(), model.next_seq());
+    assert!(!log.findings().iter().any(LogFinding::is_damage), "{:?}", log.findings());
     (world.trace_hash(), model.tally)
 }
 
@@ -141,6 +170,17 @@ fn no_crash_loses_an_acknowledged_record_or_shows_half_of_another() {
     let enough =
         total.opened > seeds() * 4 && total.doubt_kept > seeds() / 4 && total.doubt_gone > seeds() / 4;
     assert!(enough, "most lives get past the open and doubts end both ways: {total:?}");
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn planted_mistakes_about_the_anchor_are_noticed() {
+    for mistake in ["commitlog.anchor_before_segment", "commitlog.segment_without_anchor"] {
+        let noticed = |seed: &u64| std::panic::catch_unwind(|| run_with(*seed, Some(mistake))).is_err();
+        let seed = (0..200).find(noticed);
+        println!("{mistake}: seed {seed:?}");
+        assert!(seed.is_some(), "{mistake} was not noticed");
+    }
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! What a root holds: the newest checkpoint that can be read, and the log from there on.
+//!
+//! Invariant: reads only. What is missing for certain is an error; what is not as it was left, and yet not missed, is a
+//! finding.
+
+use std::path::Path;
+
+use commitlog::{Anchor, LogError, LogFinding, LogFolder, ReplayedRecord, read_only};
+use host::Host;
+use model::Seq;
+
+use super::{CatalogConfig, CatalogError, replay_record};
+use crate::checkpoint::{self, CheckpointError};
+use crate::finding::Finding;
+use crate::state::State;
+
+pub(super) struct Recovered {
+    pub(super) state: State,
+    /// The checkpoint that was taken.
+    pub(super) from: Option<Seq>,
+    /// The newest seq a checkpoint is named after, readable or not.
+    newest_named: Seq,
+    /// Why newer checkpoints were not taken.
+    passed_over: Vec<String>,
+}
+
+/// The newest checkpoint that can be read, or the empty state.
+pub(super) fn recover(host: &Host, root: &Path) -> Result<Recovered, CatalogError> {
+    let dir = checkpoint::dir_of(root);
+    let listed = checkpoint::list(&*host.disk, &dir);
+    let seqs = listed.map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
+    let newest_named = seqs.first().copied().unwrap_or(Seq::ZERO);
+    let mut passed_over = Vec::new();
+    for seq in seqs {
+        match checkpoint::read(&*host.disk, &checkpoint::path_of(&dir, seq)) {
+            Ok(state) if state.seq() == seq => {
+                return Ok(Recovered { state, from: Some(seq), newest_named, passed_over });
+            }
+            Ok(state) => passed_over.push(format!("checkpoint {seq} holds seq {}", state.seq())),
+            Err(too_new @ CheckpointError::TooNew { .. }) => return Err(too_new.into()),
+            Err(error) => passed_over.push(error.to_string()),
+        }
+    }
+    Ok(Recovered { state: State::default(), from: None, newest_named, passed_over })
+}
+
+impl Recovered {
+    /// The log is needed from the record after this one.
+    pub(super) fn after(&self) -> u64 {
+        self.from.unwrap_or(Seq::ZERO).0
+    }
+
+    /// An error of the log, with why it was asked for more than there is.
+    pub(super) fn because(&self, error: LogError) -> LogError {
+        let because = |what: String| match self.passed_over.is_empty() {
+            true => what,
+            false => format!("{what} ({})", self.passed_over.join("; ")),
+        };
+        match error {
+            LogError::Corruption { path, offset, what } => {
+                LogError::Corruption { path, offset, what: because(what) }
+            }
+            LogError::Lacking { path, what } => LogError::Lacking { path, what: because(what) },
+            other => other,
+        }
+    }
+
+    /// After the log was replayed onto the state.
+    pub(super) fn findings(
+        &self,
+        dir: &Path,
+        of_log: &[LogFinding],
+        anchor: &Anchor,
+    ) -> Result<Vec<Finding>, CatalogError> {
+        if self.state.seq() < self.newest_named {
+            let (end, newest, problems) = (self.state.seq(), self.newest_named, self.passed_over.join("; "));
+            let problem = format!("the log ends at {end}, before checkpoint {newest}: {problems}");
+            return Err(CatalogError::Unrecoverable(problem));
+        }
+        let mut findings: Vec<Finding> = of_log.iter().cloned().map(Finding::Log).collect();
+        let missed = self.newest_named.max(Seq(anchor.checkpoint_seq));
+        if self.from.unwrap_or(Seq::ZERO) < missed {
+            let missing = || format!("{} is missing", checkpoint::path_of(dir, missed).display());
+            let problems = if self.passed_over.is_empty() { missing() } else { self.passed_over.join("; ") };
+            findings.push(Finding::Checkpoint { missed, taken: self.from, problems });
+        }
+        Ok(findings)
+    }
+}
+
+/// A root as it stands.
+#[derive(Debug)]
+pub struct ReadRoot {
+    pub state: State,
+    pub anchor: Anchor,
+    pub findings: Vec<Finding>,
+}
+
+/// What [`super::Catalog::open`] would give, without a lock and without a change.
+pub fn read_root(host: &Host, root: &Path, config: CatalogConfig) -> Result<ReadRoot, CatalogError> {
+    let mut recovered = recover(host, root)?;
+    let (after, folder) = (recovered.after(), LogFolder::below(root));
+    let mut deliver = |record: ReplayedRecord| replay_record(&mut recovered.state, &record);
+    let read = read_only(&*host.disk, &folder, after, &mut deliver, &config.log);
+    let read = read.map_err(|error| recovered.because(error))?;
+    let findings = recovered.findings(&checkpoint::dir_of(root), &read.findings, &read.anchor)?;
+    Ok(ReadRoot { state: recovered.state, anchor: read.anchor, findings })
+}
