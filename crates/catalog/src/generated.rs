@@ -73,6 +73,7 @@ pub(crate) fn table_def(id: TableId, name: &str) -> TableDef {
         primary_key_len: 1,
         settings: BTreeMap::new(),
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
     }
 }

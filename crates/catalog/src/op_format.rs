@@ -26,9 +26,9 @@ use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
-/// tables outside and exports, 4 views, 5 parts whose tail has a sum; what needs none of them is still written for
-/// readers of 1.
-pub const VERSION: u64 = 5;
+/// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints; what needs none of them is still
+/// written for readers of 1.
+pub const VERSION: u64 = 6;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;

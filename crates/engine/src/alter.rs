@@ -29,8 +29,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, alter: &Alter) -> Resul
         let context = context.at_newest_snapshot();
         let state = context.stored_table(&alter.table)?;
         let Some(next) = altered(&state.def, alter)?.map(Arc::new) else { return Ok(()) };
-        // Compiling checks types and functions of keys and defaults before anything is durable.
-        context.database.tables.compile(&next)?;
+        context.database.tables.check(&next)?;
         let mut preconditions = Vec::new();
         let columns = retyped(&state.def, &next);
         if !columns.is_empty() {

@@ -6,9 +6,12 @@
 use std::sync::Arc;
 
 use model::table_def::stored_column_name;
-use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, TableDef, TableEngine};
-use sql::{Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, SettingChange, SettingText};
+use model::{ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, KeptClause, TableDef, TableEngine};
+use sql::{
+    Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
+};
 
+use crate::constraints::{is_constraint, stored_constraint, with_kept_constraints};
 use crate::error::{Error, ErrorKind};
 
 /// The definition after all commands, its version counted up; `None` if nothing changes.
@@ -16,12 +19,13 @@ use crate::error::{Error, ErrorKind};
 /// # Errors
 /// A command that ClickHouse refuses, with its code, or one that the engine does not take.
 pub(crate) fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>, Error> {
-    let mut next = def.clone();
+    let before = with_kept_constraints(def);
+    let mut next = before.clone();
     for command in &alter.commands {
         check_engine(def, command)?;
         apply(&mut next, command)?;
     }
-    if next == *def {
+    if next == before {
         return Ok(None);
     }
     next.schema_version =
@@ -42,6 +46,8 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
         AlterCommand::DropColumn { .. } => ("DROP_COLUMN", true),
         AlterCommand::RenameColumn { .. } => ("RENAME_COLUMN", true),
         AlterCommand::ModifyColumn { .. } | AlterCommand::RemoveOfColumn { .. } => ("MODIFY_COLUMN", true),
+        AlterCommand::AddConstraint { .. } => ("ADD_CONSTRAINT", true),
+        AlterCommand::DropConstraint { .. } => ("DROP_CONSTRAINT", true),
         AlterCommand::CommentColumn { .. } => ("COMMENT_COLUMN", false),
         AlterCommand::CommentTable(_) => ("COMMENT_TABLE", false),
         AlterCommand::ModifySettings(_) => ("MODIFY_SETTING", true),
@@ -108,6 +114,10 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
             }
             Ok(())
         }
+        AlterCommand::AddConstraint { constraint, if_not_exists } => {
+            add_constraint(def, constraint, *if_not_exists)
+        }
+        AlterCommand::DropConstraint { name, if_exists } => drop_constraint(def, name, *if_exists),
         AlterCommand::CommentTable(comment) => {
             def.comment = comment.as_str().into();
             Ok(())
@@ -116,6 +126,35 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
         AlterCommand::ResetSettings(names) => {
             names.iter().for_each(|name| drop_setting(def, name));
             Ok(())
+        }
+    }
+}
+
+fn add_constraint(def: &mut TableDef, spec: &ConstraintSpec, if_not_exists: bool) -> Result<(), Error> {
+    if def.constraints.iter().any(|known| known.name.as_ref() == spec.name) {
+        let message = format!(
+            "cannot add constraint {}: table \"{}\" has a constraint of this name",
+            spec.name, def.name
+        );
+        return if if_not_exists { Ok(()) } else { Err(Error::new(ErrorKind::AlreadyExists, 44, message)) };
+    }
+    def.constraints.push(stored_constraint(def, spec)?);
+    Ok(())
+}
+
+fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<(), Error> {
+    // One that an older version kept and that cannot be read begins with its name, too.
+    let says = |clause: &KeptClause| clause.text.split_whitespace().next() == Some(name);
+    let count = |def: &TableDef| def.constraints.len() + def.kept.len();
+    let before = count(def);
+    def.constraints.retain(|known| known.name.as_ref() != name);
+    def.kept.retain(|clause| !(is_constraint(clause) && says(clause)));
+    match count(def) < before {
+        true => Ok(()),
+        false if if_exists => Ok(()),
+        false => {
+            let message = format!("table \"{}\" has no constraint {name} to drop", def.name);
+            Err(Error::new(ErrorKind::UnknownObject, 36, message))
         }
     }
 }
@@ -183,6 +222,12 @@ fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
             format!("cannot drop column {}, because column {} depends on it", column.name, user.name);
         return Err(Error::new(ErrorKind::BadInput, 44, message)
             .with_hint(format!("change the default of column {} first", user.name)));
+    }
+    let checks = |constraint: &&ConstraintDef| uses(std::slice::from_ref(&constraint.expression), column.id);
+    if let Some(constraint) = def.constraints.iter().find(checks) {
+        let message = format!("cannot drop column {}: constraint {} needs it", column.name, constraint.name);
+        return Err(Error::new(ErrorKind::BadInput, 47, message)
+            .with_hint(format!("drop constraint {} first", constraint.name)));
     }
     refuse_key(def, column, "drop")?;
     refuse_kept(def, &column.name, "drop")?;

@@ -11,6 +11,7 @@ use functions::cast::{CastMode, cast_column, default_array};
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
 
+use crate::constraints::Constraints;
 use crate::error::{Error, ErrorKind};
 use crate::room::room_for;
 
@@ -43,6 +44,8 @@ pub(crate) struct Conform {
     native: Option<SchemaRef>,
     /// Whether native batches have the columns of the table, all and in order.
     is_whole: bool,
+    /// What the rows that come out keep to.
+    constraints: Option<Arc<Constraints>>,
 }
 
 impl Conform {
@@ -80,12 +83,19 @@ impl Conform {
             null_as_default: true,
             native: None,
             is_whole: false,
+            constraints: None,
         })
     }
 
     /// Whether NULL into a column that takes none is the default of its type, as it is unless this says no, or an error.
     pub(crate) fn with_null_as_default(mut self, null_as_default: bool) -> Conform {
         self.null_as_default = null_as_default;
+        self
+    }
+
+    /// Rows that do not keep to them are an error.
+    pub(crate) fn with_constraints(mut self, constraints: Option<Arc<Constraints>>) -> Conform {
+        self.constraints = constraints;
         self
     }
 
@@ -102,7 +112,22 @@ impl Conform {
         self
     }
 
+    /// Rows of the table. `rows_before` came before these, from the same source.
+    pub(crate) fn apply_behind(&self, rows_before: u64, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+        let rows = self.converted(batch)?;
+        if let Some(constraints) = &self.constraints {
+            constraints.check(&rows, rows_before)?;
+        }
+        Ok(rows)
+    }
+
+    /// As [`Conform::apply_behind`], of rows that are the first of their source.
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+        self.apply_behind(0, batch)
+    }
+
+    /// The same before the table's constraints are asked.
+    fn converted(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         room_for(batch, COPIES_STORED, "an inserted row")?;
         let is_native = self.native.as_ref().is_some_and(|native| Arc::ptr_eq(native, batch.schema_ref()));
         if is_native && self.is_whole && self.null_as_default {

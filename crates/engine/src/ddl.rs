@@ -10,6 +10,7 @@ use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, Table
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 
 use crate::commit::commit;
+use crate::constraints::stored_constraint;
 use crate::context::StatementContext;
 use crate::create_columns::columns_of;
 use crate::error::{Error, ErrorKind};
@@ -219,8 +220,7 @@ pub(crate) async fn create_table(
     if def.engine.is_external() {
         outside::check(context, &def)?;
     }
-    // Compiling checks types and functions of keys and defaults before anything is durable.
-    context.database.tables.compile(&def)?;
+    context.database.tables.check(&def)?;
     let mut ops = Vec::with_capacity(2);
     ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
     ops.push(Op::CreateTable(def.as_ref().clone()));
@@ -272,7 +272,7 @@ pub(crate) async fn definition(
     };
     let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
     let partition_by = stored(&create.partition_by)?;
-    Ok(TableDef {
+    let def = TableDef {
         id: TableId::from_random_bytes(random_bytes(context)),
         database,
         name: create.name.table.as_str().into(),
@@ -286,9 +286,18 @@ pub(crate) async fn definition(
         primary_key_len,
         settings: table_settings(context, create, engine)?,
         kept: kept(create),
+        constraints: Vec::new(),
         comment: create.comment.as_str().into(),
         columns,
-    })
+    };
+    with_constraints(def, create)
+}
+
+fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef, Error> {
+    for spec in &create.constraints {
+        def.constraints.push(stored_constraint(&def, spec)?);
+    }
+    Ok(def)
 }
 
 /// `default_table_engine`, for a statement that names none.
@@ -407,6 +416,7 @@ async fn inferred_specs(
         primary_key_len: 0,
         settings: table_settings(context, create, engine)?,
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
     };
     let table = outside::open(context, &def, None).await?;

@@ -4,6 +4,7 @@
 
 /// (number, name), ordered by number. Names as in ClickHouse's `system.errors`.
 const CODES: &[(i32, &str)] = &[
+    (1, "UNSUPPORTED_METHOD"),
     (6, "CANNOT_PARSE_TEXT"),
     (7, "INCORRECT_NUMBER_OF_COLUMNS"),
     (8, "THERE_IS_NO_COLUMN"),
@@ -136,6 +137,7 @@ const CODES: &[(i32, &str)] = &[
     (457, "BAD_QUERY_PARAMETER"),
     (460, "CANNOT_CREATE_TIMER"),
     (467, "CANNOT_PARSE_BOOL"),
+    (469, "VIOLATED_CONSTRAINT"),
     (473, "DEADLOCK_AVOIDED"),
     (475, "INVALID_WITH_FILL_EXPRESSION"),
     (479, "UNKNOWN_DISK"),

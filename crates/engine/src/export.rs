@@ -163,13 +163,15 @@ async fn incoming(
         let schema = planned.labelled(&physical.schema(), &nullable);
         let (_, defaults) = tables.compile_once(&def, &statement)?;
         let conform = Conform::new(&def, columns, schema.fields().len(), &defaults)?
-            .with_null_as_default(context.settings.get_bool("insert_null_as_default"));
+            .with_null_as_default(context.settings.get_bool("insert_null_as_default"))
+            .with_constraints(tables.constraints(&def, &statement)?.0);
         let rows = stream_of(context, &planned.state, physical, schema)?;
         return Ok(Incoming { def, conform: Arc::new(conform), rows });
     }
     let def = given.ok_or_else(|| columns_unknown(destination))?;
     let (table, defaults) = tables.compile_once(&def, &statement)?;
-    let shape = Arc::new(InsertShape::new(table, columns, &defaults)?);
+    let (constraints, _) = tables.constraints(&def, &statement)?;
+    let shape = Arc::new(InsertShape::new(table, columns, &defaults, constraints)?);
     let rows = match &insert.source {
         InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
         InsertSource::Format { name, data } => {
@@ -217,15 +219,20 @@ fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, Col
         primary_key_len: 0,
         settings: std::collections::BTreeMap::new(),
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
         engine_arguments: model::EngineArguments::default(),
     }
 }
 
-/// The same for a table outside: with the defaults of its columns, without what is about its place.
+/// The same for a table outside: with the defaults of its columns and its constraints, without what is about its place.
 fn declared_def(id: TableId, destination: &Destination, declared: &TableDef) -> TableDef {
-    let columns = declared.columns.clone();
-    TableDef { columns, next_column_id: declared.next_column_id, ..table_def(id, destination, Vec::new()) }
+    TableDef {
+        columns: declared.columns.clone(),
+        next_column_id: declared.next_column_id,
+        constraints: declared.constraints.clone(),
+        ..table_def(id, destination, Vec::new())
+    }
 }
 
 /// Stands for the target in the fingerprint of a statement: where and how it writes, not with which key.

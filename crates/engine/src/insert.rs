@@ -123,18 +123,20 @@ async fn insert_batches(
     mut rows: Batches,
 ) -> Result<Rows, Error> {
     let (handle, conform) = into;
-    let (mut held, mut bytes) = (Vec::new(), 0);
+    let (mut held, mut bytes, mut rows_read) = (Vec::new(), 0, 0);
     let mut in_memory = Gathered::new(&context.memory);
     while let Some(batch) = rows.next().await {
         let batch = batch?;
         if table.def.engine == TableEngine::Null {
             // Checked and counted, not kept: a body may be larger than memory.
-            conform.apply(&batch)?;
+            conform.apply_behind(rows_read, &batch)?;
+            rows_read += batch.num_rows() as u64;
             context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
             continue;
         }
         if table.def.engine == TableEngine::Memory {
-            in_memory.push(conform.apply(&batch)?)?;
+            in_memory.push(conform.apply_behind(rows_read, &batch)?)?;
+            rows_read += batch.num_rows() as u64;
             continue;
         }
         bytes += batch.get_array_memory_size();
@@ -146,7 +148,8 @@ async fn insert_batches(
     }
     let mut batches = in_memory.into_batches();
     for batch in &held {
-        batches.push(conform.apply(batch)?);
+        batches.push(conform.apply_behind(rows_read, batch)?);
+        rows_read += batch.num_rows() as u64;
     }
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
     if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
@@ -357,8 +360,9 @@ pub(crate) async fn insert_select(
     let (handle, _) = context.database.tables.handle(&table.def)?;
     let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;
     let nulls_fit = context.settings.get_bool("insert_null_as_default");
+    let (constraints, _) = context.database.tables.constraints(&table.def, &|| context.statement_state())?;
     let conform = Conform::new(&table.def, columns, width, &defaults)?.with_null_as_default(nulls_fit);
-    let conform = Arc::new(conform);
+    let conform = Arc::new(conform.with_constraints(constraints));
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;
         return drain_into(context, table, &planned, physical, &conform).await;
@@ -416,9 +420,10 @@ async fn drain_into(
 ) -> Result<Rows, Error> {
     let schema = physical.schema();
     let mut rows = crate::query::stream_of(context, &planned.state, physical, schema)?;
-    let mut kept = Gathered::new(&context.memory);
+    let (mut kept, mut rows_read) = (Gathered::new(&context.memory), 0);
     while let Some(batch) = rows.next().await {
-        let batch = conform.apply(&batch?)?;
+        let batch = conform.apply_behind(rows_read, &batch?)?;
+        rows_read += batch.num_rows() as u64;
         context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
         if table.def.engine == TableEngine::Memory && !context.rolls_back {
             kept.push(batch)?;

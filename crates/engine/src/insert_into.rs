@@ -108,6 +108,7 @@ async fn into_null(
         primary_key_len: 0,
         settings: BTreeMap::new(),
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
     };
     let state = Arc::new(TableState::new(Arc::new(def)));

@@ -11,6 +11,7 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use crate::conform::{Conform, Defaults, insert_columns};
+use crate::constraints::Constraints;
 use crate::error::Error;
 
 pub(crate) struct InsertShape {
@@ -27,6 +28,7 @@ impl InsertShape {
         table: Table,
         columns: Option<&[String]>,
         defaults: &Defaults,
+        constraints: Option<Arc<Constraints>>,
     ) -> Result<InsertShape, Error> {
         let def = &table.def;
         let listed = insert_columns(def, columns)?;
@@ -34,6 +36,7 @@ impl InsertShape {
             listed.iter().map(|column| to_field(&column.name, &column.column_type)).collect();
         let reader: SchemaRef = Arc::new(Schema::new(fields));
         let conform = Conform::new(def, columns, listed.len(), defaults)?.with_native(Arc::clone(&reader));
+        let conform = conform.with_constraints(constraints);
         let types = formats::types_of(&reader);
         Ok(InsertShape { reader, types, table: Arc::new(table), conform: Arc::new(conform) })
     }

@@ -49,6 +49,7 @@ mod once;
 mod claim;
 mod row_expr;
 mod alias_columns;
+mod constraints;
 mod conform;
 mod uncommitted;
 mod sink_target;

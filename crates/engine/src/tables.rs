@@ -16,6 +16,7 @@ use parts::PartStore;
 
 use crate::alias_columns::check_aliases;
 use crate::conform::Defaults;
+use crate::constraints::{Constraints, compile_constraints};
 use crate::error::Error;
 use crate::evolving::compile_evolution;
 use crate::insert_shape::InsertShape;
@@ -97,6 +98,18 @@ impl Tables {
         }
     }
 
+    /// What the rows of one statement are asked, and whether it is the same in every statement.
+    pub(crate) fn constraints(
+        &self,
+        def: &Arc<TableDef>,
+        statement: StatementState<'_>,
+    ) -> Result<(Option<Arc<Constraints>>, bool), Error> {
+        match compile_constraints(&self.state, def, &self.catalog)? {
+            (_, true) => Ok((compile_constraints(&statement()?, def, &self.catalog)?.0, false)),
+            (found, false) => Ok((found, true)),
+        }
+    }
+
     /// What an INSERT of these columns needs to know.
     pub(crate) fn insert_shape(
         &self,
@@ -112,8 +125,9 @@ impl Tables {
         }
         let (table, known) = self.handle(def)?;
         let defaults = self.defaults(def, statement)?;
-        let shape = Arc::new(InsertShape::new(table, columns, &defaults)?);
-        if matches!(known, KnownDefaults::OfStatement) {
+        let (constraints, is_same) = self.constraints(def, statement)?;
+        let shape = Arc::new(InsertShape::new(table, columns, &defaults, constraints)?);
+        if matches!(known, KnownDefaults::OfStatement) || !is_same {
             return Ok(shape);
         }
         let mut shapes = self.shapes.lock();
@@ -165,7 +179,14 @@ impl Tables {
         self.shapes.lock().retain(|(table, version), _| is_current(*table, *version));
     }
 
-    /// Compiles without keeping: CREATE TABLE checks its expressions this way.
+    /// Whether all that a definition says can be done, before it is durable: types and functions of its keys, defaults and
+    /// constraints.
+    pub(crate) fn check(&self, def: &Arc<TableDef>) -> Result<(), Error> {
+        self.compile(def)?;
+        compile_constraints(&self.state, def, &self.catalog).map(drop)
+    }
+
+    /// Compiles without keeping.
     pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         check_aliases(&self.state, def)?;
         let mut keys = compile_keys(&self.state, def)?;

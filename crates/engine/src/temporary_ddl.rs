@@ -27,8 +27,7 @@ pub(crate) async fn create(
         }
     }
     let def = Arc::new(definition(context, create, no_database()).await?);
-    // Compiling checks types and functions of defaults before anybody sees the table.
-    context.database.tables.compile(&def)?;
+    context.database.tables.check(&def)?;
     context.temporary.create(&def, create.or_replace)?;
     Ok(Some(def))
 }

@@ -98,6 +98,7 @@ fn definition(
         } else {
             Vec::new()
         },
+        constraints: Vec::new(),
         comment: create.comment.as_str().into(),
     })
 }

@@ -28,7 +28,9 @@ pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation,
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError};
 pub use staged::{StagedFile, StagedInput, StagedUnit};
-pub use table_def::{ColumnDef, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine};
+pub use table_def::{
+    ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine,
+};
 pub use table_keys::{Conversion, Evolution, TableKeys};
 pub use units::{ByteSize, RowCount};
 pub use value::Value;

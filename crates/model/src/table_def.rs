@@ -112,6 +112,22 @@ pub struct KeptClause {
     pub text: Arc<str>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConstraintKind {
+    /// Every row that is inserted is asked.
+    Check,
+    /// Believed, and not checked.
+    Assume,
+}
+
+/// What rows keep to. `expression` is text over column ids.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConstraintDef {
+    pub name: Arc<str>,
+    pub kind: ConstraintKind,
+    pub expression: Arc<str>,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableDef {
     pub id: TableId,
@@ -135,6 +151,8 @@ pub struct TableDef {
     /// Table-level SETTINGS, name to value as text.
     pub settings: BTreeMap<Arc<str>, Arc<str>>,
     pub kept: Vec<KeptClause>,
+    /// In the order in which they were given.
+    pub constraints: Vec<ConstraintDef>,
     pub comment: Arc<str>,
 }
 

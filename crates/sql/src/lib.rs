@@ -40,7 +40,7 @@ pub use label::display_name;
 pub use named_functions::named_functions;
 pub use named_tables::{Replace, WrittenCall, qualified, replace_tables};
 pub use named_tables::{arguments_of, written_call};
-pub use parser::{parse, parse_expression, parse_one, parse_query};
+pub use parser::{parse, parse_constraint, parse_expression, parse_one, parse_query};
 pub use printed::{printed, printed_query};
 pub use rewrite::shown_name;
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};
@@ -51,10 +51,10 @@ pub use settings::{
 pub use sqlparser::ast::Expr;
 pub use statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, CreateView};
 pub use statement::{
-    CollectionChange, CollectionEntry, ColumnSpec, CreateSource, CreateTable, Created, Described, ExistsKind,
-    Explain, ExplainKind, Insert, InsertSource, InsertTarget, KillMode, NameFilter, Optimize, Outfile,
-    Output, ParsedStatement, Partition, Query, SettingChange, SettingText, Show, Statement, SystemCommand,
-    TableName,
+    CollectionChange, CollectionEntry, ColumnSpec, ConstraintSpec, CreateSource, CreateTable, Created,
+    Described, ExistsKind, Explain, ExplainKind, Insert, InsertSource, InsertTarget, KillMode, NameFilter,
+    Optimize, Outfile, Output, ParsedStatement, Partition, Query, SettingChange, SettingText, Show,
+    Statement, SystemCommand, TableName,
 };
 pub use table_functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,

@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::{Head, whole_expression};
 use crate::parse as grammar;
 use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
-use crate::statement::{Outfile, Output, ParsedStatement, SettingChange, Statement};
+use crate::statement::{ConstraintSpec, Outfile, Output, ParsedStatement, SettingChange, Statement};
 use crate::tokens::{is_word, tokenize};
 
 /// Reads all statements of a text.
@@ -44,6 +44,14 @@ pub fn parse_one(text: &str) -> Result<ParsedStatement> {
 /// One expression over columns, such as a key of a stored table.
 pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
     whole_expression(text)
+}
+
+/// What stands behind CONSTRAINT in a definition.
+pub fn parse_constraint(text: &str) -> Result<ConstraintSpec> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let constraint = grammar::column::constraint(&mut head)?;
+    head.expect_end()?;
+    Ok(constraint)
 }
 
 /// One bare query, without SETTINGS or FORMAT.

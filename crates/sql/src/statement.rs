@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use model::{ColumnType, DefaultKind, EngineArguments, TableEngine};
+use model::{ColumnType, ConstraintKind, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
 mod alter;
@@ -252,7 +252,16 @@ pub struct CreateTable {
     pub settings: Vec<SettingChange>,
     /// Clauses kept verbatim: keyword and text.
     pub kept: Vec<(String, String)>,
+    pub constraints: Vec<ConstraintSpec>,
     pub comment: String,
+}
+
+/// `CONSTRAINT name CHECK expression`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConstraintSpec {
+    pub name: String,
+    pub kind: ConstraintKind,
+    pub expression: ast::Expr,
 }
 
 /// Where the columns come from.

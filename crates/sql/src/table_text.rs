@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
-use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
+use model::{ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, KeptClause, TableDef, TableEngine};
 use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use crate::error::{ErrorCode, Result, SqlError};
@@ -153,12 +153,32 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
         }
         return text;
     }
-    let mut text = format!("CREATE {what}\n(\n{}\n)", columns.join(",\n"));
+    let elements: Vec<String> = columns.into_iter().chain(element_texts(def)).collect();
+    let mut text = format!("CREATE {what}\n(\n{}\n)", elements.join(",\n"));
     text.push_str(&format!("\nENGINE = {}", storage_text(def, engine)));
     if !def.comment.is_empty() {
         let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
     }
     text
+}
+
+/// What stands behind the columns, in their parentheses.
+fn element_texts(def: &TableDef) -> Vec<String> {
+    let kept = def.kept.iter().filter(|clause| is_element(clause));
+    let kept = kept.map(|clause| format!("    {} {}", clause.keyword, clause.text));
+    let constraint = |constraint: &ConstraintDef| {
+        let word = match constraint.kind {
+            ConstraintKind::Check => "CHECK",
+            ConstraintKind::Assume => "ASSUME",
+        };
+        let shown = display_expression(&constraint.expression, def);
+        format!("    CONSTRAINT {} {word} {shown}", identifier(&constraint.name))
+    };
+    kept.chain(def.constraints.iter().map(constraint)).collect()
+}
+
+fn is_element(clause: &KeptClause) -> bool {
+    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT")
 }
 
 /// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines. A view
@@ -178,7 +198,7 @@ pub fn storage_text(def: &TableDef, engine: &str) -> String {
         }
         text.push_str(&format!("\nORDER BY {}", key_text(&def.order_by, def)));
     }
-    for clause in &def.kept {
+    for clause in def.kept.iter().filter(|clause| !is_element(clause)) {
         text.push_str(&format!("\n{} {}", clause.keyword, clause.text));
     }
     if !def.settings.is_empty() {
@@ -219,6 +239,7 @@ mod tests {
             primary_key_len: 1,
             settings: [("index_granularity".into(), "8192".into())].into(),
             kept: vec![],
+            constraints: vec![],
             comment: "".into(),
         }
     }

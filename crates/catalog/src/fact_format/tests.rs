@@ -100,6 +100,6 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 5; version 6 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 6; version 7 is needed"
     );
 }

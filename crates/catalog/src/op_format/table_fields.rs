@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, DefaultKind, EngineArguments, KeptClause, TableDef,
-    TableEngine, TableId,
+    ColumnDef, ColumnId, ColumnType, ConstraintDef, ConstraintKind, DatabaseId, DefaultKind, EngineArguments,
+    KeptClause, TableDef, TableEngine, TableId,
 };
 
 use super::VERSION;
@@ -32,6 +32,8 @@ const ENGINES: [(u64, TableEngine); 9] = [
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
+        // Who does not know them would take rows that they refuse.
+        _ if !def.constraints.is_empty() => 6,
         TableEngine::View => 4,
         engine if engine.is_external() => 3,
         _ => 1,
@@ -44,6 +46,9 @@ const DEFAULT_KINDS: [(u64, DefaultKind); 4] = [
     (3, DefaultKind::Alias),
     (4, DefaultKind::Ephemeral),
 ];
+
+const CONSTRAINT_KINDS: [(u64, ConstraintKind); 2] =
+    [(1, ConstraintKind::Check), (2, ConstraintKind::Assume)];
 
 fn number_of<T: PartialEq>(list: &[(u64, T)], wanted: &T) -> u64 {
     list.iter().find(|(_, item)| item == wanted).map_or(0, |(number, _)| *number)
@@ -73,6 +78,15 @@ pub fn write_table(fields: &mut FieldWriter, def: &TableDef) {
         .for_each(|clause| fields.nested(13, |inner| write_pair(inner, &clause.keyword, &clause.text)));
     fields.text(14, &def.comment);
     fields.text(15, def.engine_arguments.text());
+    def.constraints
+        .iter()
+        .for_each(|constraint| fields.nested(16, |inner| write_constraint(inner, constraint)));
+}
+
+fn write_constraint(fields: &mut FieldWriter, constraint: &ConstraintDef) {
+    fields.text(1, &constraint.name);
+    fields.uint(2, number_of(&CONSTRAINT_KINDS, &constraint.kind));
+    fields.text(3, &constraint.expression);
 }
 
 fn write_pair(fields: &mut FieldWriter, first: &str, second: &str) {
@@ -125,6 +139,20 @@ fn read_column(mut fields: FieldReader<'_>) -> Result<ColumnDef, FormatError> {
     Ok(column)
 }
 
+fn read_constraint(mut fields: FieldReader<'_>) -> Result<ConstraintDef, FormatError> {
+    let mut constraint =
+        ConstraintDef { name: "".into(), kind: ConstraintKind::Check, expression: "".into() };
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => constraint.name = field.text()?.into(),
+            2 => constraint.kind = item_of(&CONSTRAINT_KINDS, &field)?,
+            3 => constraint.expression = field.text()?.into(),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(constraint)
+}
+
 fn read_pair(mut fields: FieldReader<'_>) -> Result<(Arc<str>, Arc<str>), FormatError> {
     let (mut first, mut second) = ("", "");
     while let Some(field) = fields.next_field()? {
@@ -162,6 +190,7 @@ pub fn read_table(mut fields: FieldReader<'_>) -> Result<TableDef, FormatError> 
                 def.kept.push(KeptClause { keyword, text });
             }
             14 => def.comment = field.text()?.into(),
+            16 => def.constraints.push(read_constraint(field.nested("constraint")?)?),
             15 => def.engine_arguments = EngineArguments::new(field.text()?),
             _ => field.skip(VERSION)?,
         }
@@ -189,6 +218,7 @@ fn blank() -> TableDef {
         primary_key_len: 0,
         settings: BTreeMap::new(),
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{
-    BlockRange, ColumnBounds, ColumnDef, ColumnId, DefaultKind, EngineArguments, ExportId, FileTail,
-    KeptClause, LoadId, PartDescriptor, PartLocation, PartitionValue, SortOrder, StagedFile, StagedInput,
-    StagedUnit, TableDef, TableEngine, Value,
+    BlockRange, ColumnBounds, ColumnDef, ColumnId, ConstraintDef, ConstraintKind, DefaultKind,
+    EngineArguments, ExportId, FileTail, KeptClause, LoadId, PartDescriptor, PartLocation, PartitionValue,
+    SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine, Value,
 };
 use proptest::prelude::*;
 
@@ -128,6 +128,31 @@ fn every_op_of_version_5() -> Vec<Op> {
     ]
 }
 
+/// As [`every_op`], of what version 6 added.
+fn every_op_of_version_6() -> Vec<Op> {
+    let constraint = |name: &str, kind, expression: &str| ConstraintDef {
+        name: name.into(),
+        kind,
+        expression: expression.into(),
+    };
+    let mut def = table_def(table_id(), "checked");
+    def.constraints = vec![
+        constraint("c", ConstraintKind::Check, "`#0` < 5"),
+        constraint("a", ConstraintKind::Assume, "`#1` = 'x'"),
+    ];
+    vec![Op::CreateTable(def.clone()), Op::AlterTable(def)]
+}
+
+#[test]
+fn bytes_of_version_6_do_not_change() {
+    for (op, expected) in every_op_of_version_6().into_iter().zip(include_str!("version_6.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_6.hex").lines().count(), every_op_of_version_6().len());
+}
+
 #[test]
 fn bytes_of_version_5_do_not_change() {
     for (op, expected) in every_op_of_version_5().into_iter().zip(include_str!("version_5.hex").lines()) {
@@ -194,12 +219,15 @@ fn only_what_is_new_asks_for_a_new_reader() {
     assert_eq!(new, [1, 2, 2, 2, 2, 2]);
     assert_eq!(needs([every_op(), every_op_of_version_2()].concat()), 2);
     assert!(every_op_of_version_3().into_iter().all(|op| needs(vec![op]) == 3));
+    assert!(every_op_of_version_5().into_iter().all(|op| needs(vec![op]) == 5));
+    assert!(every_op_of_version_6().into_iter().all(|op| needs(vec![op]) == 6));
 }
 
 #[test]
 fn every_op_is_read_back() {
-    let ops =
-        [every_op(), every_op_of_version_2(), every_op_of_version_3(), every_op_of_version_4()].concat();
+    let older = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
+    let newer = [every_op_of_version_5(), every_op_of_version_6()].concat();
+    let ops = [older, every_op_of_version_4(), newer].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -216,19 +244,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 6;
+    bytes[0] = 7;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 5; version 6 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 6; version 7 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 5; version 6 is needed"
+        "op of kind 99 (unnamed) is not known to format version 6; version 7 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 6, and this program reads up to version 5"
+        "transaction needs format version 7, and this program reads up to version 6"
     );
 }
 
@@ -347,7 +375,12 @@ fn definition() -> impl Strategy<Value = TableDef> {
     let names = (any::<[u8; 16]>(), any::<[u8; 16]>(), text(), text(), text());
     let keys = (texts(), texts(), prop::collection::btree_map(text(), text(), 0..3));
     let kept = prop::collection::vec((text(), text()), 0..2);
+    let kinds = prop::sample::select(vec![ConstraintKind::Check, ConstraintKind::Assume]);
+    let constraint = (text(), kinds, text());
+    let constraint = constraint.prop_map(|(name, kind, expression)| ConstraintDef { name, kind, expression });
+    let constraints = prop::collection::vec(constraint, 0..3);
     let columns = prop::collection::vec(column(), 0..4);
+    let kept = (kept, constraints);
     (names, keys, kept, columns, any::<[u32; 4]>(), prop::sample::select(engines.to_vec())).prop_map(
         |(names, keys, kept, columns, numbers, engine)| TableDef {
             id: TableId::from_bytes(names.0),
@@ -364,7 +397,8 @@ fn definition() -> impl Strategy<Value = TableDef> {
             partition_by: keys.0,
             order_by: keys.1,
             settings: keys.2,
-            kept: kept.into_iter().map(|(keyword, text)| KeptClause { keyword, text }).collect(),
+            constraints: kept.1,
+            kept: kept.0.into_iter().map(|(keyword, text)| KeptClause { keyword, text }).collect(),
         },
     )
 }

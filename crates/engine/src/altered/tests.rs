@@ -34,7 +34,8 @@ fn def() -> TableDef {
         sort_key_version: 1,
         primary_key_len: 1,
         settings: std::collections::BTreeMap::new(),
-        kept: vec![model::KeptClause { keyword: "INDEX".into(), text: "i n TYPE minmax".into() }],
+        kept: vec![KeptClause { keyword: "INDEX".into(), text: "i n TYPE minmax".into() }],
+        constraints: vec![],
         comment: "".into(),
     }
 }
@@ -110,4 +111,20 @@ fn commands_change_the_columns_or_are_refused_with_the_code_of_clickhouse() {
         };
         assert_eq!(found, expected.replace("{REST}", REST), "{commands}");
     }
+}
+
+#[test]
+fn constraints_that_were_kept_as_text_become_constraints() {
+    let mut old = def();
+    let clause = |text: &str| KeptClause { keyword: "CONSTRAINT".into(), text: text.into() };
+    old.kept = vec![clause("few CHECK a < 5"), clause("odd CHECK ((("), clause("b ASSUME b = 'x'")];
+    assert_eq!(altered(&old, &parsed("DROP COLUMN IF EXISTS zz")).unwrap(), None);
+    let next = altered(&old, &parsed("RENAME COLUMN a TO z")).unwrap().unwrap();
+    let texts: Vec<&str> = next.constraints.iter().map(|known| known.expression.as_ref()).collect();
+    assert_eq!(texts, ["`#1` < 5", "`#2` = 'x'"]);
+    assert_eq!(next.kept.len(), 1, "what cannot be read stays");
+    let next = altered(&next, &parsed("DROP CONSTRAINT odd, DROP CONSTRAINT few")).unwrap().unwrap();
+    assert_eq!((next.kept.len(), next.constraints.len()), (0, 1));
+    let needed = altered(&next, &parsed("DROP CONSTRAINT few")).unwrap_err();
+    assert_eq!(needed.code, 36);
 }

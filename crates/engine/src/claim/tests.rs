@@ -22,6 +22,7 @@ fn table(engine: TableEngine, window: &str) -> TableDef {
         primary_key_len: 0,
         settings: BTreeMap::from([("non_replicated_deduplication_window".into(), window.into())]),
         kept: Vec::new(),
+        constraints: Vec::new(),
         comment: "".into(),
     }
 }

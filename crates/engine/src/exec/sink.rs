@@ -182,6 +182,7 @@ async fn run(
 ) -> Result<Vec<SealedPart>, Error> {
     let mut sink = PartSink::new(target.table.clone(), target.settings.clone())?;
     let clock = &target.table.host.clock;
+    let mut rows_taken = 0;
     loop {
         let batch = tokio::select! {
             biased;
@@ -190,7 +191,8 @@ async fn run(
         };
         let Some(batch) = batch else { break };
         let before = clock.monotonic();
-        let batch = target.conform.apply(&batch.map_err(Error::from)?)?;
+        let batch = target.conform.apply_behind(rows_taken, &batch.map_err(Error::from)?)?;
+        rows_taken += batch.num_rows() as u64;
         let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
         if let Some(claim) = &target.claim {
             claim.add_rows(&batch)?;

@@ -36,6 +36,7 @@ fn table(types: &[&str]) -> TableDef {
         primary_key_len: 0,
         settings: Default::default(),
         kept: vec![],
+        constraints: vec![],
         comment: "".into(),
     }
 }

@@ -82,6 +82,7 @@ pub(crate) fn definition(types: &[&str], key: &[u32]) -> TableDef {
         primary_key_len: key.len() as u32,
         settings: Default::default(),
         kept: vec![],
+        constraints: vec![],
         comment: "".into(),
     }
 }

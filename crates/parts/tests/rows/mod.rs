@@ -54,6 +54,7 @@ pub(crate) fn table() -> Arc<TableDef> {
         primary_key_len: 2,
         settings: Default::default(),
         kept: vec![],
+        constraints: vec![],
         comment: "".into(),
     })
 }

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
 use crate::head::Head;
-use crate::parse::column::{column, modified_column};
+use crate::parse::column::{column, constraint, modified_column};
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
 
 /// Behind ALTER TABLE.
@@ -40,6 +40,14 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
         let from = head.name("a column name")?;
         head.expect_word("TO")?;
         return Ok(AlterCommand::RenameColumn { from, to: head.name("a column name")?, if_exists });
+    }
+    if head.words(&["ADD", "CONSTRAINT"]) {
+        let if_not_exists = head.if_not_exists();
+        return Ok(AlterCommand::AddConstraint { constraint: constraint(head)?, if_not_exists });
+    }
+    if head.words(&["DROP", "CONSTRAINT"]) {
+        let if_exists = head.if_exists();
+        return Ok(AlterCommand::DropConstraint { name: head.name("a constraint's name")?, if_exists });
     }
     if head.words(&["MODIFY", "COLUMN"]) || head.words(&["ALTER", "COLUMN"]) {
         return modify(head);

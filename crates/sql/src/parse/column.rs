@@ -1,18 +1,19 @@
 //! Columns of CREATE TABLE: name, type, default, codec, comment.
 
-use model::DefaultKind;
+use model::{ConstraintKind, DefaultKind};
 use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
 use crate::head::{Head, whole_expression};
-use crate::statement::ColumnSpec;
+use crate::statement::{ColumnSpec, ConstraintSpec};
 
 /// What stands in the parentheses of CREATE TABLE.
 #[derive(Default)]
 pub(crate) struct TableElements {
     pub(crate) columns: Vec<ColumnSpec>,
-    /// INDEX, PROJECTION, CONSTRAINT: keyword and text.
+    /// INDEX, PROJECTION: keyword and text.
     pub(crate) kept: Vec<(String, String)>,
+    pub(crate) constraints: Vec<ConstraintSpec>,
     pub(crate) primary_key: Option<Vec<sqlparser::ast::Expr>>,
 }
 
@@ -34,7 +35,12 @@ pub(crate) fn elements(head: &mut Head<'_>) -> Result<TableElements> {
 }
 
 fn element(head: &mut Head<'_>, elements: &mut TableElements) -> Result<()> {
-    for keyword in ["INDEX", "PROJECTION", "CONSTRAINT"] {
+    if head.peek_word("CONSTRAINT") && (word_behind(head, "CHECK") || word_behind(head, "ASSUME")) {
+        head.advance();
+        elements.constraints.push(constraint(head)?);
+        return Ok(());
+    }
+    for keyword in ["INDEX", "PROJECTION"] {
         let names_it = matches!(head.token_after(1), Token::Word(_))
             && matches!(head.token_after(2), Token::Word(_) | Token::LParen);
         if head.peek_word(keyword) && names_it && !is_typed_column(head) {
@@ -59,6 +65,25 @@ fn element(head: &mut Head<'_>, elements: &mut TableElements) -> Result<()> {
     }
     elements.columns.push(column);
     Ok(())
+}
+
+/// Whether the word after the next token is this one.
+fn word_behind(head: &Head<'_>, expected: &str) -> bool {
+    matches!(head.token_after(2), Token::Word(word) if word.value.eq_ignore_ascii_case(expected))
+}
+
+/// Behind CONSTRAINT.
+pub(crate) fn constraint(head: &mut Head<'_>) -> Result<ConstraintSpec> {
+    let name = head.name("a constraint's name")?;
+    let kind = if head.word("ASSUME") {
+        let warning = format!("CONSTRAINT {name} ASSUME is kept in the definition and has no effect");
+        head.warnings.push(warning);
+        ConstraintKind::Assume
+    } else {
+        head.expect_word("CHECK")?;
+        ConstraintKind::Check
+    };
+    Ok(ConstraintSpec { name, kind, expression: head.expression()? })
 }
 
 /// `index UInt8,` is a column although its name is a keyword.

@@ -100,12 +100,14 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         primary_key: None,
         settings: vec![],
         kept: vec![],
+        constraints: vec![],
         comment: String::new(),
     };
     let mut written = None;
     if *head.token() == Token::LParen && !query::starts(head) {
-        let TableElements { columns, kept, primary_key } = elements(head)?;
-        (table.kept, table.primary_key, written) = (kept, primary_key, Some(columns));
+        let TableElements { columns, kept, constraints, primary_key } = elements(head)?;
+        (table.kept, table.constraints) = (kept, constraints);
+        (table.primary_key, written) = (primary_key, Some(columns));
     }
     let mut source = None;
     while !head.at_end() {

@@ -2,7 +2,7 @@
 
 use model::DefaultKind;
 
-use super::{ColumnSpec, SettingChange, TableName};
+use super::{ColumnSpec, ConstraintSpec, SettingChange, TableName};
 
 /// ALTER TABLE: all of its commands happen, one after the other, or none.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,6 +42,14 @@ pub enum AlterCommand {
         name: String,
         if_exists: bool,
         comment: String,
+    },
+    AddConstraint {
+        constraint: ConstraintSpec,
+        if_not_exists: bool,
+    },
+    DropConstraint {
+        name: String,
+        if_exists: bool,
     },
     CommentTable(String),
     ModifySettings(Vec<SettingChange>),
