@@ -5,7 +5,7 @@
 
 mod sift;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -16,6 +16,7 @@ use model::ColumnType;
 
 use crate::builder::{BuilderOptions, TypedColumnBuilder};
 use crate::cell::Cell;
+use crate::column_names::{ColumnNames, NameMatching};
 use crate::error::{FormatError, code};
 pub(crate) use sift::BadCell;
 
@@ -36,6 +37,8 @@ pub(crate) struct Block {
     /// Schema of the batches: the columns asked for.
     schema: SchemaRef,
     builders: Vec<TypedColumnBuilder>,
+    /// Of the file's columns.
+    types: Vec<ColumnType>,
     /// One per cell of a row; `None` for a cell nobody wants.
     slots: Vec<Option<Slot>>,
     /// Builders no cell goes to.
@@ -74,7 +77,9 @@ impl Block {
         }
         let slots = slots.into_iter().map(Some).collect();
         let (builders, missing) = (builders?, Vec::new());
-        Ok(Self { file_schema, schema, builders, slots, missing, rows: 0, rows_before: 0, rows_skipped: 0 })
+        let types = types.to_vec();
+        let (rows, rows_before, rows_skipped) = (0, 0, 0);
+        Ok(Self { file_schema, schema, builders, types, slots, missing, rows, rows_before, rows_skipped })
     }
 
     /// Cells per row.
@@ -110,27 +115,28 @@ impl Block {
     }
 
     /// Cells come in this order of names from now on; an unknown name's cells are dropped, or are an error.
-    pub(crate) fn map_names(&mut self, names: &[String], skip_unknown: bool) -> Result<(), FormatError> {
+    pub(crate) fn map_names(
+        &mut self,
+        names: &[String],
+        skip_unknown: bool,
+        matching: NameMatching,
+    ) -> Result<(), FormatError> {
         let known: Vec<Slot> = self.slots.drain(..).flatten().collect();
-        // By their names, of which headers have thousands; of equal ones the first counts.
-        let by_name: HashMap<&str, &Slot> =
-            known.iter().rev().map(|slot| (slot.name.as_str(), slot)).collect();
+        let by_name = ColumnNames::new(known.iter().map(|slot| slot.name.as_str()), matching);
+        let wrong = |message: String| Err(FormatError::new(code::INCORRECT_DATA, message));
         let mut named: HashSet<&str> = HashSet::with_capacity(names.len());
         for name in names {
-            let slot = by_name.get(name.as_str()).copied().cloned();
-            if !named.insert(name) {
-                return Err(FormatError::new(
-                    code::INCORRECT_DATA,
-                    format!("column \"{name}\" stands twice in the header"),
-                ));
+            let slot = match by_name.find(name.as_bytes()) {
+                Ok(found) => found.and_then(|at| known.get(at)),
+                Err(ambiguous) => return wrong(ambiguous.message(name.as_bytes())),
+            };
+            match slot {
+                Some(slot) if !named.insert(&slot.name) => {
+                    return wrong(format!("column \"{}\" stands twice in the header", slot.name));
+                }
+                None if !skip_unknown => return wrong(format!("unknown column \"{name}\" in the header")),
+                _ => self.slots.push(slot.cloned()),
             }
-            if slot.is_none() && !skip_unknown {
-                return Err(FormatError::new(
-                    code::INCORRECT_DATA,
-                    format!("unknown column \"{name}\" in the header"),
-                ));
-            }
-            self.slots.push(slot);
         }
         let reached: HashSet<usize> = self.slots.iter().flatten().filter_map(|slot| slot.builder).collect();
         self.missing = (0..self.builders.len()).filter(|builder| !reached.contains(builder)).collect();
@@ -144,6 +150,23 @@ impl Block {
                 Err(FormatError::new(code::INCORRECT_DATA, message))
             }
         }
+    }
+
+    /// Whether the types that a header names, cell by cell, are those of the columns.
+    pub(crate) fn check_types(&self, names: &[String]) -> Result<(), FormatError> {
+        for (slot, name) in self.slots.iter().zip(names) {
+            let Some(slot) = slot.as_ref().filter(|slot| slot.path.is_empty()) else { continue };
+            let Some(asked) = self.types.get(slot.column) else { continue };
+            if model::type_name::parse(name).ok().as_ref() != Some(asked) {
+                let message = format!(
+                    "type of column \"{}\" must be {asked}, not {name} as the header says; \
+                     input_format_with_types_use_header = 0 passes over the header's types",
+                    slot.name
+                );
+                return Err(FormatError::new(code::INCORRECT_DATA, message));
+            }
+        }
+        Ok(())
     }
 
     /// Appends rows of `width` cells each. What of the input is known to be text is `plain`. `position` tells where in the file

@@ -8,6 +8,8 @@ mod enum_lookup;
 mod store;
 
 mod nested;
+mod truth;
+
 mod parse;
 
 use std::sync::Arc;

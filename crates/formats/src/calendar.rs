@@ -57,7 +57,7 @@ pub(crate) const fn days_in_month(year: i64, month: i64) -> i64 {
 
 /// First and last day ClickHouse's `Date` can hold, and those of `Date32`.
 pub(crate) const DATE_DAYS: (i64, i64) = (0, 65_535);
-pub(crate) const DATE32_DAYS: (i64, i64) = (days_of(1900, 1, 1), days_of(2299, 12, 31));
+pub(crate) const DATE32_DAYS: (i64, i64) = (days_of(0, 1, 1), days_of(9999, 12, 31));
 /// Last second of a `DateTime`, 2106-02-07 06:28:15 UTC.
 pub(crate) const DATE_TIME_SECONDS_MAX: i64 = 4_294_967_295;
 

@@ -203,6 +203,30 @@ fn unicode_escape(text: &[u8], at: usize) -> Option<(char, usize)> {
     Some((char::from_u32(first)?, 4))
 }
 
+/// Whether a JSON value that is no string, list or object is one of those there are: a number, `true`, `false`, `null`.
+pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+    let (code, message) = match text {
+        [b'"' | b'{' | b'[', ..] | b"true" | b"false" | b"null" => return Ok(()),
+        [b'0'..=b'9' | b'.' | b'-' | b'+', rest @ ..] if rest.iter().all(is_part) => return Ok(()),
+        [b'0'..=b'9' | b'.' | b'-' | b'+', ..] => (
+            code::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            format!("cannot parse input: expected ',' behind the number in: {}", excerpt(text)),
+        ),
+        [first @ (b't' | b'f' | b'n'), ..] => {
+            let word = match first {
+                b't' => "true",
+                b'f' => "false",
+                _ => "null",
+            };
+            let message = format!("cannot parse input: expected {word} before: {}", excerpt(text));
+            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
+        }
+        _ => (code::INCORRECT_DATA, format!("cannot read a JSON field here: {}", excerpt(text))),
+    };
+    Err(ValueError::new(code, message))
+}
+
 /// Whether bytes are SQL literals or JSON, for nested values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Syntax {

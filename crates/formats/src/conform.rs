@@ -9,21 +9,27 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, FixedSizeBinaryArray, ListArray, MapArray, Scalar,
-    StringViewArray, StructArray, new_null_array,
+    StringViewArray, StringViewBuilder, StructArray, new_null_array,
 };
 use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip};
-use arrow::datatypes::{DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type};
+use arrow::datatypes::{
+    DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type, TimeUnit, TimestampSecondType,
+};
 use arrow::util::display::FormatOptions;
 use model::type_arrow::from_field;
 use model::{ColumnType, WideInteger, raw_text};
 
 use crate::builder::TypedColumnBuilder;
+use crate::calendar::DATE_TIME_SECONDS_MAX;
 use crate::cell::TextForm;
 use crate::error::{ValueError, code};
+use crate::settings::FormatSettings;
+use crate::text::{ColumnText, Style};
 
 /// The last day of ClickHouse's Date, 2149-06-06.
 const DATE_DAYS_MAX: i32 = 65_535;
+const SECONDS_PER_DAY: i64 = 86_400;
 
 fn problem(text: impl Into<String>) -> ValueError {
     ValueError::new(code::CANNOT_PARSE_TEXT, text)
@@ -44,6 +50,7 @@ pub(crate) fn conform_from(
     source: Option<&Field>,
     field: &Field,
 ) -> Result<ArrayRef, ValueError> {
+    let in_days = matches!(array.data_type(), DataType::Date32 | DataType::Date64);
     let shaped = if let Some(kind) = foreign_wide(array, source, field) {
         turned(array, kind)?
     } else if same_layout(array.data_type(), field.data_type()) {
@@ -55,6 +62,7 @@ pub(crate) fn conform_from(
     {
         check_values(&shaped, &from_field(field))?;
     }
+    let shaped = within_seconds(shaped, in_days, field)?;
     if field.is_nullable() || shaped.null_count() == 0 {
         return Ok(shaped);
     }
@@ -128,11 +136,61 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
         {
             parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
         }
+        (DataType::Timestamp(..), DataType::Utf8View) => {
+            let own = from_field(&Field::new("", array.data_type().clone(), true));
+            written(array, &own, &FormatSettings::default())
+        }
+        // A time as a number is its seconds, whatever the file counts in.
+        (DataType::Timestamp(..), number) if number.is_integer() => {
+            let seconds = cast(array, &DataType::Timestamp(TimeUnit::Second, None))?;
+            cast(&cast(&seconds, &DataType::Int64)?, to)
+        }
         (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
         (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
         (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
         _ => cast(array, to),
     }
+}
+
+/// The values of a type as text.
+pub(crate) fn written(
+    array: &ArrayRef,
+    column_type: &ColumnType,
+    settings: &FormatSettings,
+) -> Result<ArrayRef, ValueError> {
+    let mut text = ColumnText::new(array, column_type, settings).map_err(broken)?;
+    let mut builder = StringViewBuilder::new();
+    let mut scratch = Vec::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            builder.append_null();
+            continue;
+        }
+        scratch.clear();
+        text.write(row, Style::Plain, &mut scratch);
+        builder.append_value(String::from_utf8_lossy(&scratch));
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+/// Seconds of a DateTime are 32 bits: a day out of its range is an error, a time stops at its ends.
+fn within_seconds(array: ArrayRef, in_days: bool, field: &Field) -> Result<ArrayRef, ValueError> {
+    let Some(seconds) = array.as_primitive_opt::<TimestampSecondType>() else { return Ok(array) };
+    let range = 0..=DATE_TIME_SECONDS_MAX;
+    let out_of_range = |value: &i64| !range.contains(value);
+    // NULLs may lie over anything.
+    if !seconds.values().iter().fold(false, |found, value| found | out_of_range(value))
+        || !matches!(from_field(field).value_type(), ColumnType::DateTime { .. })
+    {
+        return Ok(array);
+    }
+    if in_days && let Some(value) = seconds.iter().flatten().find(out_of_range) {
+        let day = value.div_euclid(SECONDS_PER_DAY);
+        let message = format!("has the day {day} since 1970, which is out of the range of DateTime");
+        return Err(ValueError::new(code::VALUE_IS_OUT_OF_RANGE, message));
+    }
+    let inside = seconds.unary::<_, TimestampSecondType>(|value| value.clamp(0, DATE_TIME_SECONDS_MAX));
+    Ok(Arc::new(inside.with_data_type(array.data_type().clone())))
 }
 
 fn is_fixed_text(field: &Field) -> bool {
@@ -182,6 +240,11 @@ fn check_values(array: &ArrayRef, column_type: &ColumnType) -> Result<(), ValueE
         _ => None,
     };
     match unfit {
+        Some(value) if *column_type.value_type() == ColumnType::Date => {
+            let message =
+                format!("has the day {value} since 1970, which is out of the range of {column_type}");
+            Err(ValueError::new(code::VALUE_IS_OUT_OF_RANGE, message))
+        }
         Some(value) => Err(problem(format!("has the value {value}, which is none of {column_type}"))),
         None => Ok(()),
     }

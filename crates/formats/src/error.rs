@@ -32,6 +32,7 @@ pub mod code {
     pub const CANNOT_PARSE_UUID: u32 = 376;
     pub const CANNOT_PARSE_IPV4: u32 = 675;
     pub const CANNOT_PARSE_IPV6: u32 = 676;
+    pub const VALUE_IS_OUT_OF_RANGE: u32 = 321;
     pub const CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: u32 = 349;
     pub const CANNOT_PARSE_BOOL: u32 = 467;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u32 = 636;

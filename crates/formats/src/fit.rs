@@ -6,17 +6,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder, make_array};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use model::ColumnType;
 use model::type_arrow::{from_field, to_data_type, to_field};
 
-use crate::conform::{conform_from, missing};
+use crate::conform::{conform_from, missing, written};
 use crate::error::{FormatError, code};
 use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
-use crate::text::{ColumnText, Style};
 
 /// The types of a schema's columns, in order.
 pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {
@@ -207,19 +206,7 @@ impl Fit {
         if from_value == to_value || !(to_text || renamed) || *from_value == ColumnType::Nothing {
             return Ok(Arc::clone(array));
         }
-        let mut text = ColumnText::new(array, from, &self.wanted.settings)?;
-        let mut builder = StringViewBuilder::new();
-        let mut scratch = Vec::new();
-        for row in 0..array.len() {
-            if array.is_null(row) {
-                builder.append_null();
-                continue;
-            }
-            scratch.clear();
-            text.write(row, Style::Plain, &mut scratch);
-            builder.append_value(String::from_utf8_lossy(&scratch));
-        }
-        Ok(Arc::new(builder.finish()))
+        written(array, from, &self.wanted.settings).map_err(FormatError::from)
     }
 }
 

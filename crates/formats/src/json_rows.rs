@@ -1,14 +1,13 @@
 //! Cells of JSONEachRow and JSONCompactEachRow.
 //!
 //! Invariant: JSONEachRow gives one cell per column of the table, in the table's order, whatever order the keys have;
-//! a key seen twice counts once, a missing one is the default. Objects may follow each other with white space, commas,
+//! a key that stands twice is an error, a missing one is the default. Objects may follow each other with white space, commas,
 //! or inside one array.
 
 mod members;
 
-use std::collections::HashMap;
-
-use crate::cell::{Cell, Syntax, TextForm};
+use crate::cell::{Cell, Syntax, TextForm, bare_value};
+use crate::column_names::{Ambiguous, ColumnNames};
 use crate::error::{code, excerpt};
 use crate::json_keys::Keys;
 use crate::quick_rows::quick_rows;
@@ -94,7 +93,20 @@ fn key_at(bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize), Stop>
 fn next_member(bytes: &[u8], at: usize, count: usize) -> Result<usize, Stop> {
     let at = skip_space(bytes, at);
     match bytes.get(at) {
-        Some(b',') => Ok(skip_space(bytes, at + 1)),
+        Some(b',') => {
+            let at = skip_space(bytes, at + 1);
+            match bytes.get(at) {
+                Some(b'}') => {
+                    let message = format!(
+                        "cannot parse JSON string: expected an opening quote before: {}",
+                        excerpt(&bytes[at..])
+                    );
+                    let code = code::CANNOT_PARSE_QUOTED_STRING;
+                    Err(Stop::Wrong(SplitError { code, message, at, cell: count }))
+                }
+                _ => Ok(at),
+            }
+        }
         Some(b'}') => Ok(at),
         Some(_) => Err(Stop::Wrong(unexpected(bytes, at, ',', count))),
         None => Err(Stop::NeedsMore),
@@ -117,7 +129,7 @@ fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<()
 /// Splitter of JSONEachRow.
 pub(crate) struct JsonObjects {
     columns: usize,
-    by_name: HashMap<Vec<u8>, usize>,
+    by_name: ColumnNames,
     /// As rows before had them.
     keys: Keys,
     /// Inside `[ ... ]` around all rows.
@@ -133,9 +145,9 @@ pub(crate) struct JsonObjects {
 
 impl JsonObjects {
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, settings: &FormatSettings) -> Self {
-        let names: Vec<Vec<u8>> = names.map(|name| name.as_bytes().to_vec()).collect();
+        let names: Vec<&str> = names.collect();
         let columns = names.len();
-        let by_name = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
+        let by_name = ColumnNames::new(names.into_iter(), settings.header.matching);
         Self {
             columns,
             by_name,
@@ -155,19 +167,33 @@ impl JsonObjects {
     }
 
     /// Column of a key that stands in its quotes.
-    fn column(&mut self, key: &[u8]) -> Option<usize> {
-        let inner = &key[1..key.len() - 1];
-        if let Some(found) = self.by_name.get(inner) {
-            return Some(*found);
-        }
+    fn column(&mut self, key: &[u8]) -> Result<Option<usize>, Ambiguous> {
         let cell = Cell { text: key, form: TextForm::Json };
-        let name = cell.content(&mut self.scratch).ok()?;
-        self.by_name.get(name).copied()
+        match cell.content(&mut self.scratch) {
+            Ok(name) => self.by_name.find(name),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A key that two columns could be meant by, or one that stands there again.
+    fn unclear(key: &[u8], ambiguous: Option<Ambiguous>, at: usize, cell: usize) -> SplitError {
+        let name = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+        let message = match ambiguous {
+            Some(ambiguous) => ambiguous.message(name),
+            None => format!("duplicate field \"{}\" in a JSON row", excerpt(name)),
+        };
+        SplitError { code: code::INCORRECT_DATA, message, at, cell }
     }
 
     /// A value that no column has.
     fn unknown(&self, key: &[u8], value: &[u8], at: usize) -> Result<(), SplitError> {
         if self.skip_unknown {
+            bare_value(value).map_err(|error| SplitError {
+                code: error.code,
+                message: error.message,
+                at,
+                cell: 0,
+            })?;
             return skippable(key, value, self.depth_max, at);
         }
         let message = format!("unknown field {} in JSON row", excerpt(key));
@@ -388,11 +414,11 @@ mod tests {
     fn rows_are_split_whatever_those_before_them_looked_like() {
         let cases = [
             (r#"{"a":1,"b":"x","a longer name":2.5}"#, r#"1 | "x" | 2.5"#),
-            (r#"{"b":"y","a":-7,"a longer name":null}"#, r#"-7 | "y" | null"#),
+            (r#"{"B":"y","A":-7,"a longer name":null}"#, r#"-7 | "y" | null"#),
             (r#"{ "a" : 1 , "b" : [1, {"a": 2}] }"#, r#"1 | [1, {"a": 2}] | -"#),
             (r#"{"x":{"a":3},"a":1,"b":""}"#, r#"1 | "" | -"#),
             (r#"{"\u0061":17,"b":"q\"r\\","ab":1}"#, r#"17 | "q\"r\\" | -"#),
-            (r#"{"a":1,"a":2,"b":true,}"#, "1 | true | -"),
+            (r#"{"a":1,"b":true}"#, "1 | true | -"),
             (
                 r#"{"ab":"a","a":12e3,"a longer nam":0,"b":1/2,"a longer name":"é,}"}"#,
                 r#"12e3 | 1/2 | "é,}""#,
@@ -412,6 +438,17 @@ mod tests {
             for (text, cells) in cases.iter().chain(cases.iter().rev()) {
                 assert_eq!(row(&mut rows, text), *cells, "{text} behind {before}");
             }
+        }
+        for (text, message) in [
+            (r#"{"a":1,"a":2}"#, r#"duplicate field "a" in a JSON row"#),
+            (r#"{"a":1,"A":2}"#, r#"duplicate field "A" in a JSON row"#),
+            (r#"{"a":1,}"#, "cannot parse JSON string: expected an opening quote before: }"),
+            (r#"{"y":tru,"a":1}"#, "cannot parse input: expected true before: tru"),
+            (r#"{"y":NULL,"a":1}"#, "cannot read a JSON field here: NULL"),
+            (r#"{"y":1x,"a":1}"#, "cannot parse input: expected ',' behind the number in: 1x"),
+        ] {
+            let error = new().row(text.as_bytes(), 0, true, &mut Vec::new()).unwrap_err();
+            assert_eq!(error.message, message, "{text}");
         }
         let strict = FormatSettings { skip_unknown_fields: false, ..FormatSettings::default() };
         let mut rows = JsonObjects::new(["a"].into_iter(), &strict);

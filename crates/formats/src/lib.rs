@@ -12,6 +12,8 @@ pub mod kind;
 
 mod number;
 
+pub mod column_names;
+
 pub mod settings;
 
 mod date_text;

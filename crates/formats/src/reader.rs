@@ -15,6 +15,7 @@ use model::ColumnType;
 use crate::arrow_stream::ArrowReader;
 use crate::block::Block;
 use crate::builder::BuilderOptions;
+use crate::column_names::HeaderReading;
 use crate::error::{FormatError, code};
 use crate::fit::{Wanted, types_of};
 use crate::kind::{FormatKind, HeaderRows};
@@ -155,8 +156,8 @@ struct Reader<S> {
     header: Ahead,
     types_follow: bool,
     skip_unknown: bool,
-    /// Cells are named by the header rather than by their places.
-    use_header: bool,
+    /// How a header is read.
+    reading: HeaderReading,
     variable_columns: bool,
     /// CSV: one more delimiter may stand at the end of a row.
     trailing_delimiter: bool,
@@ -199,7 +200,7 @@ fn reader<S: SplitRows + 'static>(
             position = *first;
             rows.start_in_the_middle();
             if let Some(columns) = columns {
-                block.map_names(columns, settings.skip_unknown_fields)?;
+                block.map_names(columns, settings.skip_unknown_fields, settings.header.matching)?;
             }
             Ahead::Data
         }
@@ -211,7 +212,7 @@ fn reader<S: SplitRows + 'static>(
         header,
         types_follow: kind.header_rows() == HeaderRows::NamesAndTypes,
         skip_unknown: settings.skip_unknown_fields,
-        use_header: settings.use_header,
+        reading: settings.header,
         variable_columns: match kind {
             _ if csv => settings.csv_allow_variable_columns,
             _ if kind.is_custom() => settings.custom.allow_variable_columns,

@@ -16,6 +16,7 @@ use crate::binary::cells;
 use crate::binary::column::{Column, Layout};
 use crate::binary::to_array::to_array;
 use crate::binary::wire::{Cursor, Limits, Stop, length};
+use crate::column_names::ColumnNames;
 use crate::error::{FormatError, code};
 use crate::fit::{Fit, Wanted, types_of};
 use crate::kind::{FormatKind, HeaderRows};
@@ -138,7 +139,8 @@ impl RowBinaryReader {
 
     fn fit_of(&self, header: Header) -> Result<Fit, FormatError> {
         let wanted = &self.wanted;
-        let by_name = wanted.settings.use_header;
+        let by_name = wanted.settings.header.use_names;
+        let header = Header { names: self.meant(header.names)?, ..header };
         if let Some(types) = header.types {
             return if by_name { wanted.by_name(&header.names, types) } else { Ok(wanted.by_place(types)) };
         }
@@ -161,6 +163,21 @@ impl RowBinaryReader {
             return Err(self.error(FormatError::new(code::INCORRECT_DATA, message), 0));
         };
         wanted.by_name(&header.names, types)
+    }
+
+    /// The names of the header as the columns that they mean are called.
+    fn meant(&self, names: Vec<String>) -> Result<Vec<String>, FormatError> {
+        let fields = self.wanted.file_schema.fields();
+        let known = fields.iter().map(|field| field.name().as_str());
+        let known = ColumnNames::new(known, self.wanted.settings.header.matching);
+        let meant = |name: String| match known.find(name.as_bytes()) {
+            Ok(found) => Ok(found.and_then(|at| fields.get(at)).map_or(name, |field| field.name().clone())),
+            Err(ambiguous) => {
+                let message = ambiguous.message(name.as_bytes());
+                Err(self.error(FormatError::new(code::INCORRECT_DATA, message), 0))
+            }
+        };
+        names.into_iter().map(meant).collect()
     }
 
     /// Reads one row into every column.

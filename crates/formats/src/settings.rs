@@ -7,6 +7,7 @@ mod text_rules;
 
 use std::time::Duration;
 
+use crate::column_names::{HeaderReading, NameMatching};
 use crate::number;
 pub use text_rules::{CustomText, DelimitedReading, EscapingRule, Guessing, InferNullable, JsonReading};
 
@@ -39,8 +40,7 @@ pub struct FormatSettings {
     pub time_zone: String,
     pub date_time_input: DateTimeInput,
     pub date_time_output: DateTimeOutput,
-    /// Columns of a file with a header are found by its names, not by their places.
-    pub use_header: bool,
+    pub header: HeaderReading,
     /// NULL for a column that is not Nullable becomes its default instead of an error.
     pub null_as_default: bool,
     pub skip_unknown_fields: bool,
@@ -158,7 +158,7 @@ impl Default for FormatSettings {
             time_zone: "UTC".to_owned(),
             date_time_input: DateTimeInput::BestEffort,
             date_time_output: DateTimeOutput::Simple,
-            use_header: true,
+            header: HeaderReading::default(),
             null_as_default: true,
             skip_unknown_fields: true,
             allow_errors_num: 0,
@@ -300,7 +300,11 @@ impl FormatSettings {
     fn take_input(&mut self, lookup: &Lookup<'_>) {
         lookup.flag("input_format_null_as_default", &mut self.null_as_default);
         lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
-        lookup.flag("input_format_with_names_use_header", &mut self.use_header);
+        if let Some(word) = (lookup.0)("input_format_column_name_matching_mode") {
+            self.header.matching = NameMatching::of(&word);
+        }
+        lookup.flag("input_format_with_names_use_header", &mut self.header.use_names);
+        lookup.flag("input_format_with_types_use_header", &mut self.header.check_types);
         lookup.number("format_binary_max_string_size", &mut self.binary_text_bytes_max);
         lookup.number("format_binary_max_array_size", &mut self.binary_array_items_max);
         lookup.flag("input_format_arrow_case_insensitive_column_matching", &mut self.arrow_names_any_case);

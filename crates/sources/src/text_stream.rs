@@ -225,11 +225,15 @@ fn cut_plan(read: &Arc<TextRead>, parsed: &SchemaRef) -> Result<CutPlan> {
 fn parsed_schema(read: &TextRead) -> SchemaRef {
     let by_name = read.format.names_columns();
     let format = &read.reader.settings.format;
-    if !by_name || !format.skip_unknown_fields || !format.use_header {
+    if !by_name || !format.skip_unknown_fields || !format.header.use_names {
         return Arc::clone(&read.file_schema);
     }
-    let output: HashSet<&str> = read.output.fields().iter().map(|field| field.name().as_str()).collect();
-    let wanted = |name: &str| output.contains(name) && read.constants.iter().all(|c| c.name() != name);
+    // With those that only differ in case: which of them a name means depends on all of them.
+    let output: HashSet<String> =
+        read.output.fields().iter().map(|field| field.name().to_ascii_lowercase()).collect();
+    let wanted = |name: &str| {
+        output.contains(&name.to_ascii_lowercase()) && read.constants.iter().all(|c| c.name() != name)
+    };
     let fields = read.file_schema.fields();
     let mut kept: Vec<FieldRef> =
         fields.iter().filter(|field| wanted(field.name())).map(Arc::clone).collect();

@@ -109,7 +109,7 @@ fn tuple(
 }
 
 /// Elements by name; a missing one takes its default, an unknown one is skipped, unless settings forbid it. A repeated
-/// one is skipped.
+/// one is an error.
 fn tuple_object(
     text: &[u8],
     names: &[Option<std::sync::Arc<str>>],
@@ -120,6 +120,10 @@ fn tuple_object(
     let mut items = Items::new(text, b'{', b'}', Syntax::Json)?;
     let mut scratch = Vec::new();
     while let Some((key, value)) = items.next_pair()? {
+        if key.first() != Some(&b'"') {
+            let message = format!("expected a key in double quotes, got {}", excerpt(key));
+            return Err(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message).into());
+        }
         let name = Cell { text: key, form: TextForm::Json }.content(&mut scratch)?;
         let found = names.iter().position(|n| n.as_ref().is_some_and(|n| n.as_bytes() == name));
         if found.is_none() && !json.ignore_unknown_elements {
@@ -131,9 +135,11 @@ fn tuple_object(
         }
         if let Some(child) = found.and_then(|at| children.get_mut(at)) {
             // The first child may already hold this row: its length is only the row count before the loop.
-            if child.len() == rows {
-                element(child, Syntax::Json, value)?;
+            if child.len() != rows {
+                let message = format!("JSON object contains duplicate key {}", excerpt(key));
+                return Err(ValueError::new(code::INCORRECT_DATA, message).into());
             }
+            element(child, Syntax::Json, value)?;
         }
     }
     for (at, child) in children.iter_mut().enumerate().filter(|(_, child)| child.len() == rows) {

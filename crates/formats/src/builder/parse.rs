@@ -11,9 +11,10 @@ use model::address::{parse_v4, parse_v6};
 use model::{ColumnType, raw_text};
 
 use super::store::{Store, TimeColumn};
+use super::truth::{may_be_truth, truth};
 use super::{BuilderOptions, CellError, nested, unreadable};
 use crate::calendar::DATE_TIME_SECONDS_MAX;
-use crate::cell::{Cell, TextForm};
+use crate::cell::{Cell, TextForm, bare_value};
 use crate::date_text::{date, time};
 use crate::error::{ValueError, code, excerpt};
 use crate::number::{self, NumberError};
@@ -111,10 +112,7 @@ pub(super) fn append<'a>(
         Store::Int64(values) => scalars(column, values, 0, cells, number::signed),
         Store::Float32(values) => scalars(column, values, 0.0, cells, number::float),
         Store::Float64(values) => scalars(column, values, 0.0, cells, number::float),
-        Store::Bool(values) => {
-            let words = column.options.bool_words.clone();
-            scalars(column, values, false, cells, |text| truth(text, &words))
-        }
+        Store::Bool(values) => truths(column, values, cells),
         Store::Decimal128(values, precision, scale) => {
             let (precision, scale) = (*precision, *scale);
             scalars(column, values, 0, cells, |text| number::decimal128(text, precision, scale))
@@ -166,6 +164,23 @@ pub(super) fn append<'a>(
             Ok(())
         }
     }
+}
+
+fn truths<'a>(
+    column: &mut Column<'_>,
+    values: &mut Vec<bool>,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Result<(), CellError> {
+    let words = column.options.bool_words.clone();
+    for (index, cell) in cells.enumerate() {
+        let at = |error| CellError { index, error };
+        if !may_be_truth(cell) {
+            return Err(at(unreadable(column.column_type, cell.text)));
+        }
+        let value = other_scalar(column, false, cell, &mut |text| truth(text, &words));
+        values.push(value.map_err(at)?);
+    }
+    Ok(())
 }
 
 /// Values that are read from one word and are no numbers of the machine.
@@ -306,8 +321,19 @@ fn texts<'a>(
                     *rows += 1;
                     continue;
                 }
-                if cell.form == TextForm::Json && !json_is_text {
-                    text_of_json(cell.text, column.options.json).map_err(at)?;
+                if cell.form == TextForm::Json {
+                    bare_value(cell.text).map_err(at)?;
+                    if !json_is_text {
+                        text_of_json(cell.text, column.options.json).map_err(at)?;
+                    }
+                    if fixed.is_some() && cell.text.first() != Some(&b'"') {
+                        let message = format!(
+                            "{} stands without quotes, for type {}",
+                            excerpt(cell.text),
+                            column.column_type
+                        );
+                        return Err(at(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message)));
+                    }
                 }
                 column.check_quotes(cell).map_err(at)?;
                 cell.content(column.scratch).map_err(at)?
@@ -394,42 +420,6 @@ fn text_of_json(value: &[u8], json: JsonReading) -> Result<(), ValueError> {
         excerpt(value)
     );
     Err(ValueError::new(code::INCORRECT_DATA, message))
-}
-
-/// A Bool by the settings' own words, or by the usual ones.
-fn truth(text: &[u8], words: &(Arc<str>, Arc<str>)) -> Result<bool, NumberError> {
-    let own = |word: &str| !text.is_empty() && word.as_bytes() == text;
-    match flag(text) {
-        _ if own(&words.0) => Ok(true),
-        _ if own(&words.1) => Ok(false),
-        known => known.ok_or(NumberError::NotANumber),
-    }
-}
-
-/// The words ClickHouse takes for a Bool.
-fn flag(text: &[u8]) -> Option<bool> {
-    match text {
-        b"true" | b"1" => return Some(true),
-        b"false" | b"0" => return Some(false),
-        _ => {}
-    }
-    const WORDS: [(&[u8], bool); 14] = [
-        (b"true", true),
-        (b"false", false),
-        (b"t", true),
-        (b"f", false),
-        (b"yes", true),
-        (b"no", false),
-        (b"y", true),
-        (b"n", false),
-        (b"on", true),
-        (b"off", false),
-        (b"enable", true),
-        (b"disable", false),
-        (b"enabled", true),
-        (b"disabled", false),
-    ];
-    WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value)
 }
 
 fn uuid(text: &[u8]) -> Option<u128> {

@@ -90,6 +90,7 @@ impl JsonObjects {
         let (key_end, start) = key_at(bytes, at, count)?;
         let key = &bytes[at..key_end];
         let column = self.column(key);
+        let column = column.map_err(|error| Stop::Wrong(Self::unclear(key, Some(error), at, count)))?;
         if column.is_some() || self.skip_unknown {
             self.keys.learn(key, column);
         }
@@ -125,7 +126,6 @@ impl JsonObjects {
                 }
             };
             match column.and_then(|column| cells.get_mut(column)) {
-                // A key that is there twice counts once.
                 Some(slot) if slot.form == TextForm::Default => {
                     // A whole cell would go through memory in parts, for which the processor has to wait.
                     (slot.text, slot.form) = (text, form);
@@ -133,7 +133,9 @@ impl JsonObjects {
                         *slot = string_cell(text);
                     }
                 }
-                Some(_) => {}
+                Some(_) => {
+                    return Err(Stop::Wrong(Self::unclear(&bytes[at..key_end], None, at, count)));
+                }
                 None => self.unknown(&bytes[at..key_end], text, at).map_err(Stop::Wrong)?,
             }
             count += 1;

@@ -93,16 +93,20 @@ impl<S: SplitRows> Reader<S> {
                 self.name_cells(&texts)?;
                 Ahead::MaybeTypes
             }
+            Ahead::Types if self.reading.check_types => {
+                self.block.check_types(&texts)?;
+                Ahead::Data
+            }
             _ => Ahead::Data,
         };
         Ok(is_header)
     }
 
     fn name_cells(&mut self, names: &[String]) -> Result<(), FormatError> {
-        if !self.use_header {
+        if !self.reading.use_names {
             return Ok(());
         }
         self.columns = Some(names.to_vec());
-        self.block.map_names(names, self.skip_unknown)
+        self.block.map_names(names, self.skip_unknown, self.reading.matching)
     }
 }

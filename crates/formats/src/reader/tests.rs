@@ -196,9 +196,9 @@ fn bad_rows_are_skipped_to_their_end() {
         (
             FormatKind::JsonEachRow,
             ab,
-            "{\"a\":1}\n{\"a\":[]}\n{\"a\":2,\n}{\"a\" 3}\n{\"a\":4}",
+            "{\"a\":1}\n{\"a\":[]}\n{\"a\":2\n}{\"a\" 3}\n{\"a\":4}",
             "[1,\"\"][2,\"\"][4,\"\"]",
-            &["2 13 a 27 {\"a\":[]}", "4 31 a 27 {\"a\" 3}"],
+            &["2 13 a 27 {\"a\":[]}", "4 30 a 27 {\"a\" 3}"],
         ),
         (
             FormatKind::JsonCompactEachRow,

@@ -31,7 +31,6 @@ input_format_values_deduce_templates_of_expressions Bool, "1", NoEffect, "How ex
 input_format_values_accurate_types_of_literals Bool, "1", NoEffect, "How literals of VALUES are typed.";
 input_format_allow_seeks        Bool, "1", NoEffect, "Whether files may be read out of order.";
 input_format_max_block_size_bytes Bytes, "0", NoEffect, "Bytes of a block read from a format.";
-input_format_column_name_matching_mode Text, "auto", Refused, "How names of a file and a table are compared.";
 input_format_connection_handling Bool, "0", Refused, "Whether rows that arrived are kept when a connection breaks.";
 input_format_binary_max_type_complexity UInt64, "1000", NoEffect, "Deepest type of a binary format.";
 input_format_binary_read_json_as_string Bool, "0", Refused, "How JSON columns are read.";

@@ -7,7 +7,8 @@ input_format_max_rows_to_read_for_schema_inference UInt64, "25000", Obeyed, "Row
 input_format_max_bytes_to_read_for_schema_inference Bytes, "33554432", Obeyed, "Bytes read to infer a schema.";
 input_format_skip_unknown_fields Bool, "1", Obeyed, "Whether fields without a column are skipped.";
 input_format_with_names_use_header Bool, "1", Obeyed, "Whether columns are found by the header's names.";
-input_format_with_types_use_header Bool, "1", NoEffect, "Whether the header's types are checked.";
+input_format_with_types_use_header Bool, "1", Obeyed, "Whether the header's types must be those of the columns.";
+input_format_column_name_matching_mode Choice(&["auto", "match_case", "ignore_case"]), "auto", Obeyed, "Whether names of the data mean columns in any case; auto: where none has the very name.";
 input_format_defaults_for_omitted_fields Bool, "1", NoEffect, "Whether missing fields get the column's default.";
 input_format_null_as_default    Bool, "1", Obeyed, "Whether NULL in a column that takes none is its default.";
 input_format_try_infer_integers Bool, "1", Obeyed, "Whether whole numbers are inferred as Int64.";
