@@ -289,12 +289,13 @@ impl Reading {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&self.shape.reader.fields()[column])]));
         let types = std::slice::from_ref(&self.shape.types[column]);
         let is_decimal = matches!(types[0].value_type(), ColumnType::Decimal { .. });
+        let is_unfit = is_decimal || types[0].is_integer() && is_beyond_machine(text);
         match read_constants(format!("({text})").as_bytes(), &schema, types, &self.settings) {
             Ok(read) => match &read[..] {
                 [batch] if batch.num_rows() == 1 => Constant::Read(Arc::clone(batch.column(0))),
                 _ => Constant::No,
             },
-            Err(error) if is_decimal && error.code == ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
+            Err(error) if is_unfit && error.code == ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
             Err(_) => Constant::No,
         }
     }
@@ -384,6 +385,14 @@ impl Reading {
         });
         RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_, _>>()?).map_err(wrong)
     }
+}
+
+/// Whether it is a whole number of more than 64 bits. One of fewer a smaller type wraps, as it does a computed one.
+fn is_beyond_machine(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let machine = i128::from(i64::MIN)..=i128::from(u64::MAX);
+    is_whole && !text.parse::<i128>().is_ok_and(|number| machine.contains(&number))
 }
 
 /// The rows of `text` if they are constants, all of them: none is skipped.

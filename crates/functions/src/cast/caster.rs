@@ -139,11 +139,13 @@ impl Caster {
         }
     }
 
-    /// Text that cannot be read as a Nullable value is NULL, for all but enums, Bool and nested types.
+    /// Text of a String that cannot be read as a Nullable value is NULL, for all but enums, Bool and nested types.
     fn quiet_for(&self, column: &Column<'_>, to: &ColumnType) -> Caster {
         let names = matches!(column.to, ColumnType::Bool | ColumnType::Enum8(_) | ColumnType::Enum16(_));
         let raises = matches!(self.mode, CastMode::Strict | CastMode::Insert);
-        if raises && to.is_nullable() && column.from.is_string() && !names {
+        let to_fixed = matches!(column.to, ColumnType::FixedString(_));
+        let is_text = *column.from == ColumnType::String || column.from.is_string() && to_fixed;
+        if raises && to.is_nullable() && is_text && !names {
             return Caster { mode: CastMode::OrNull, ..*self };
         }
         Caster { ..*self }

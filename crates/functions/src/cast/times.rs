@@ -1,7 +1,7 @@
 //! Dates and times from and to text, numbers and each other.
 //!
 //! Invariant: Date wraps at 16 bits and DateTime at 32 between times, and both stop at their ends for text and
-//! numbers, as in ClickHouse.
+//! numbers, and for everything that an INSERT brings, as in ClickHouse.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, AsArray, Int64Array, PrimitiveArray};
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
 use model::ColumnType;
 
-use super::caster::{Caster, Column};
+use super::caster::{CastMode, Caster, Column};
 use super::default::DATE32_DEFAULT;
 use super::problem::{CastError, Problem};
 use super::read_time;
@@ -26,6 +26,8 @@ const DATE_DAYS_MAX: i64 = 65_535;
 const DATE32_DAYS: std::ops::RangeInclusive<i64> = -719_528..=2_932_896;
 /// Last second of DateTime: 2106-02-07 06:28:15 UTC.
 const SECONDS_MAX: i64 = 4_294_967_295;
+/// 2106-02-06, the last day all of which DateTime holds.
+const WHOLE_DAYS_MAX: i64 = 49_709;
 
 fn day_number(seconds: i64) -> i32 {
     i32::try_from(seconds.div_euclid(SECONDS_PER_DAY)).unwrap_or(0)
@@ -71,8 +73,8 @@ impl Caster {
             (ColumnType::String | ColumnType::FixedString(_), _) => self.time_from_text(column),
             (ColumnType::Date | ColumnType::Date32, ColumnType::Date | ColumnType::Date32) => {
                 let days = column.array.as_primitive::<Date32Type>();
-                let wraps = *column.to == ColumnType::Date;
-                Ok(Arc::new(days.unary::<_, Date32Type>(|day| if wraps { wrap_days(day) } else { day })))
+                let small = *column.to == ColumnType::Date;
+                Ok(Arc::new(days.unary::<_, Date32Type>(|day| if small { self.small_day(day) } else { day })))
             }
             (ColumnType::Date | ColumnType::Date32, _) => self.time_from_days(column),
             (
@@ -81,10 +83,10 @@ impl Caster {
             ) => {
                 let zone = Zone::new(zone_of(column.from, self.time_zone));
                 let per_second = power_of_ten(digits_of(column.from));
-                let wraps = *column.to == ColumnType::Date;
+                let small = *column.to == ColumnType::Date;
                 let days = ticks(column.array).unary::<_, Date32Type>(|tick| {
                     let day = day_number(zone.to_local(tick.div_euclid(per_second)));
-                    if wraps { wrap_days(day) } else { day }
+                    if small { self.small_day(day) } else { day }
                 });
                 Ok(Arc::new(days))
             }
@@ -93,6 +95,15 @@ impl Caster {
             (from, _) if from.is_number() => self.time_from_number(column),
             _ => Err(column.unsupported()),
         }
+    }
+
+    fn stops_at_ends(&self) -> bool {
+        self.mode == CastMode::Insert
+    }
+
+    /// A day as one of Date.
+    fn small_day(&self, day: i32) -> i32 {
+        if self.stops_at_ends() { clamped_day(i64::from(day), &(0..=DATE_DAYS_MAX)) } else { wrap_days(day) }
     }
 
     fn time_from_text(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
@@ -130,12 +141,18 @@ impl Caster {
     fn time_from_days(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let zone = Zone::new(zone_of(column.to, self.time_zone));
         let is_seconds = matches!(column.to, ColumnType::DateTime { .. });
+        let stops = self.stops_at_ends();
         let made: Int64Array = self.try_map(column, column.array.as_primitive::<Date32Type>(), |day| {
-            let seconds = zone.to_epoch(i64::from(day) * SECONDS_PER_DAY);
+            // Later days end after the last second.
+            let day =
+                if is_seconds && stops { i64::from(day).clamp(0, WHOLE_DAYS_MAX) } else { i64::from(day) };
+            let seconds = zone.to_epoch(day * SECONDS_PER_DAY);
             if is_seconds {
-                return Ok(wrap_seconds(seconds));
+                return Ok(if stops { seconds.clamp(0, SECONDS_MAX) } else { wrap_seconds(seconds) });
             }
-            ticks_of(seconds, 0, column.to).ok_or(Problem::DecimalOverflow)
+            let end = if day < 0 { i64::MIN } else { i64::MAX };
+            let ticks = ticks_of(seconds, 0, column.to);
+            ticks.or(stops.then_some(end)).ok_or(Problem::DecimalOverflow)
         })?;
         Ok(from_ticks(made, column.to))
     }
@@ -145,9 +162,11 @@ impl Caster {
         let (from_digits, to_digits) = (digits_of(column.from), digits_of(column.to));
         if matches!(column.to, ColumnType::DateTime { .. }) {
             let per_second = power_of_ten(from_digits);
-            let wraps = from_digits > 0;
-            let seconds = ticks.unary::<_, Int64Type>(|tick| {
-                if wraps { wrap_seconds(tick.div_euclid(per_second)) } else { tick }
+            let (is_finer, stops) = (from_digits > 0, self.stops_at_ends());
+            let seconds = ticks.unary::<_, Int64Type>(|tick| match tick.div_euclid(per_second) {
+                _ if !is_finer => tick,
+                seconds if stops => seconds.clamp(0, SECONDS_MAX),
+                seconds => wrap_seconds(seconds),
             });
             return Ok(from_ticks(seconds, column.to));
         }
@@ -248,7 +267,8 @@ impl Caster {
             let array = super::decimals::typed(unscaled, &decimals);
             let whole =
                 matches!(column.to, ColumnType::Decimal { .. } | ColumnType::Float32 | ColumnType::Float64);
-            if whole {
+            // One of another size would wrap where the number itself is too large.
+            if whole || column.to.is_integer() {
                 return self.column(&array, &decimals, column.to);
             }
             let seconds = self.column(&array, &decimals, &ColumnType::Int64)?;
