@@ -383,7 +383,7 @@ fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<(), Error> {
     let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
     let Some(clause) = def.kept.iter().find(|clause| says(&clause.text)) else { return Ok(()) };
     let message = format!("cannot {doing} column {name}: {} {} names it", clause.keyword, clause.text);
-    Err(Error::new(ErrorKind::BadInput, 44, message))
+    Err(Error::new(ErrorKind::BadInput, 47, message))
 }
 
 fn default_uses(column: &ColumnDef, id: ColumnId) -> bool {

@@ -74,13 +74,15 @@ pub(crate) fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Row
     } else {
         (pump(Arc::clone(context), listed, rows.stream), format_settings(&context.settings))
     };
+    let warnings: Vec<String> = context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect();
+    context.progress.set_warnings(&warnings);
     Outcome {
         schema: rows.schema,
         stream,
         format: output.format,
         format_settings,
         outfile: output.outfile,
-        warnings: context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect(),
+        warnings,
         already_loaded: context.progress.already_loaded().cloned(),
         progress: Arc::clone(&context.progress),
         query_id: context.query_id.clone(),

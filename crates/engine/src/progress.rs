@@ -38,6 +38,8 @@ pub struct QueryProgress {
     /// Milliseconds the statement was made to wait for merges or flushes.
     delayed_ms: AtomicU64,
     already_loaded: OnceLock<AlreadyLoaded>,
+    /// What the statement accepted and did not do; unset if nothing.
+    warnings: OnceLock<Vec<String>>,
     /// Set under the lock of `plan`: a plan that comes later would never leave.
     is_over: AtomicBool,
     /// The running plan: its scans of parts count what they read.
@@ -103,6 +105,16 @@ impl QueryProgress {
     /// The statement this one repeats; then this one writes nothing.
     pub fn already_loaded(&self) -> Option<&AlreadyLoaded> {
         self.already_loaded.get()
+    }
+
+    pub(crate) fn set_warnings(&self, warnings: &[String]) {
+        if !warnings.is_empty() {
+            let _ = self.warnings.set(warnings.to_vec());
+        }
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.get().cloned().unwrap_or_default()
     }
 
     /// The first to be found counts.

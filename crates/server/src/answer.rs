@@ -174,6 +174,7 @@ impl Answer {
             let message = "INTO OUTFILE is not allowed here: the file would be the server's";
             return Err(self.ours(Error::new(ErrorKind::Unsupported, 358, message)));
         }
+        self.head.warn(&outcome.warnings);
         if !outcome.has_result() {
             drop(outcome);
             self.is_over();

@@ -19,7 +19,13 @@ const SUMMARY: HeaderName = HeaderName::from_static("x-clickhouse-summary");
 const DISPLAY_NAME: HeaderName = HeaderName::from_static("x-clickhouse-server-display-name");
 const EXCEPTION_CODE: HeaderName = HeaderName::from_static("x-clickhouse-exception-code");
 const EXCEPTION_TAG: HeaderName = HeaderName::from_static("x-clickhouse-exception-tag");
+/// Once for each warning; ClickHouse has none, and clients pass over headers that they do not know.
+const WARNING: HeaderName = HeaderName::from_static("x-gristmill-warning");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+
+/// Warnings that are sent, and characters of each: clients give up on heads of some kilobytes.
+const WARNINGS_MAX: usize = 8;
+const WARNING_CHARACTERS_MAX: usize = 256;
 
 /// Characters of an id that a client may give.
 const ID_CHARACTERS_MAX: usize = 512;
@@ -40,6 +46,7 @@ pub(crate) struct Head {
     tag: String,
     format: Option<FormatKind>,
     coding: Option<&'static str>,
+    warnings: Vec<String>,
     started: Duration,
 }
 
@@ -65,6 +72,7 @@ impl Head {
             tag: door.new_tag(),
             format: None,
             coding: None,
+            warnings: Vec::new(),
             started: door.host.clock.monotonic(),
             door: Arc::clone(door),
         }
@@ -94,6 +102,11 @@ impl Head {
     /// There are rows, in this format, compressed so.
     pub(crate) fn describe(&mut self, format: FormatKind, coding: Option<&'static str>) {
         (self.format, self.coding) = (Some(format), coding);
+    }
+
+    /// What the statement accepted and did not do.
+    pub(crate) fn warn(&mut self, warnings: &[String]) {
+        self.warnings = warnings.iter().take(WARNINGS_MAX).map(|warning| visible(warning)).collect();
     }
 
     /// The answer of a statement that went well so far.
@@ -129,6 +142,10 @@ impl Head {
             if self.format.is_some() { ended.result_bytes } else { progress.written_bytes() },
         );
         put(headers, SUMMARY, &summary);
+        let warnings = self.warnings.iter().filter_map(|warning| HeaderValue::from_str(warning).ok());
+        for warning in warnings {
+            headers.append(WARNING, warning);
+        }
         response
     }
 
@@ -153,6 +170,12 @@ impl Head {
     }
 }
 
+/// A text that can stand in a header: cut, and other characters replaced.
+fn visible(text: &str) -> String {
+    let shown = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+    text.chars().take(WARNING_CHARACTERS_MAX).map(shown).collect()
+}
+
 /// Adds a header whose value was checked; a value that cannot be one is left out.
 fn put(headers: &mut http::HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
@@ -163,6 +186,12 @@ fn put(headers: &mut http::HeaderMap, name: HeaderName, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warnings_are_one_visible_line() {
+        assert_eq!(visible("TTL has no effect\r\nSet-Cookie: é"), "TTL has no effect??Set-Cookie: ?");
+        assert_eq!(visible(&"x".repeat(1000)).len(), WARNING_CHARACTERS_MAX);
+    }
 
     #[test]
     fn ids_with_invisible_characters_are_refused() {

@@ -90,7 +90,7 @@ fn commands_change_the_columns_or_are_refused_with_the_code_of_clickhouse() {
         ("DROP COLUMN a", "44"),
         ("DROP COLUMN b", "524"),
         ("DROP COLUMN e", "524"),
-        ("DROP COLUMN n", "44"),
+        ("DROP COLUMN n", "47"),
         ("RENAME COLUMN a TO b", "15"),
         ("RENAME COLUMN zz TO y", "10"),
         ("MODIFY COLUMN b LowCardinality(String)", "524"),

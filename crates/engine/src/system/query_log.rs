@@ -58,6 +58,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("peak_threads_usage", "UInt64"),
         ("ProfileEvents", "Map(String, UInt64)"),
         ("Settings", "Map(String, String)"),
+        ("warnings", "Array(String)"),
     ],
     fill: |context, rows| {
         let mut ended = context.database.processes.ended();
@@ -124,6 +125,7 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
         ("http_user_agent", process.client.http_user_agent.clone().into()),
         ("ProfileEvents", events),
         ("Settings", Cell::settings(process.profile.settings())),
+        ("warnings", process.progress.warnings().into()),
     ])
 }
 
