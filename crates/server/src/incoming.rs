@@ -175,7 +175,7 @@ enum Reading {
     /// By whoever wants its bytes.
     Here {
         body: Draining,
-        waits: Waits,
+        waits: Box<Waits>,
         bytes: usize,
     },
     /// By a task of its own, while what it has read is parsed. No bytes are the end; a task that is stopped says none, which
@@ -187,7 +187,7 @@ enum Reading {
 /// The bytes of a body that somebody sends from there.
 pub(crate) fn bytes_of(body: Incoming, from: IpAddr, patience: Patience) -> BodyStream {
     let body = Draining { body: Some(body), runtimes: patience.runtimes.clone() };
-    let waits = Waits { patience, from, waited: Duration::ZERO, brought: 0, stay: None };
+    let waits = Box::new(Waits { patience, from, waited: Duration::ZERO, brought: 0, stay: None });
     let chunks = stream::unfold(Reading::Here { body, waits, bytes: 0 }, move |reading| async move {
         let mut ahead = match reading {
             Reading::Here { mut body, mut waits, bytes } if bytes < HERE_BYTES_MAX => {
@@ -248,7 +248,7 @@ impl Held {
 }
 
 /// Reads a body while somebody parses what came before: the busier they are, the more short chunks they get at once.
-async fn read_ahead(mut body: Draining, mut waits: Waits, sender: mpsc::Sender<Result<Bytes, Error>>) {
+async fn read_ahead(mut body: Draining, mut waits: Box<Waits>, sender: mpsc::Sender<Result<Bytes, Error>>) {
     let mut held = Held::default();
     let last = loop {
         tokio::select! {

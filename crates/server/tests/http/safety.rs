@@ -185,13 +185,13 @@ fn nothing_a_client_writes_breaks_out_of_a_header() {
         "POST",
         "/",
         &[],
-        b"SELECT 1\r\n\r\nPOST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\nSELECT 2",
+        b"SELECT 1\r\n\r\nPOST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n\r\nSELECT 2",
     );
     assert_eq!(code(&client.answer()), Some("62"));
     // Two lengths, or a length and chunks, are how requests are smuggled.
     for head in [
-        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\nContent-Length: 4\r\n\r\nSELECT 1",
-        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: identity\r\n\r\nSELECT 1",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\nContent-Length: 4\r\n\r\nSELECT 1",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: identity\r\n\r\nSELECT 1",
     ] {
         let mut client = Client::connect(running.address);
         client.write(head.as_bytes());
