@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn little_is_not_asked_for_and_much_is_refused() {
         let account = Account::open(8 << 20, &MemoryBudget::new(1 << 50));
-        let _entered = host::meter::enter(Some(Arc::clone(&account)));
+        let _entered = meter::enter(Some(Arc::clone(&account)));
         let allowance = Allowance::new("repeat");
         (0..1024).for_each(|_| allowance.take(1024).unwrap());
         assert_eq!(account.live_bytes(), 0);

@@ -42,19 +42,19 @@ impl Given {
             Texts(count, bytes) => {
                 let one = StringViewArray::from(vec!["x".repeat(*bytes)]);
                 let same = UInt32Array::from(vec![0; *count]);
-                let values = arrow::compute::take(&one, &same, None).unwrap();
+                let values = arrow::compute::take(&one, &same, None).expect("taken");
                 (list(&ColumnType::String, values, *count), "Array(String)")
             }
         };
-        Arg { array, is_constant: true, column_type: parse(name).unwrap() }
+        Arg { array, is_constant: true, column_type: parse(name).expect("a type") }
     }
 }
 
 /// The code of a function's error under an account of so many bytes.
 fn code(name: &str, given: &[Given], limit: usize) -> Option<u16> {
     let account = Account::open(limit as u64, &MemoryBudget::new(1 << 50));
-    let _entered = host::meter::enter(Some(Arc::clone(&account)));
-    let function = lookup(name).unwrap_or_else(|| panic!("{name}"));
+    let entered = host::meter::enter(Some(Arc::clone(&account)));
+    let function = lookup(name).expect("a function");
     let args: Vec<Arg> = given.iter().map(Given::arg).collect();
     let types: Vec<ArgType> = args
         .iter()
@@ -65,7 +65,7 @@ fn code(name: &str, given: &[Given], limit: usize) -> Option<u16> {
         function.evaluate(&Call::new(&args, 1, &result, &SessionValues::default()))
     };
     let answer = evaluated();
-    drop(_entered);
+    drop(entered);
     assert_eq!(account.live_bytes(), 0, "{name} gives back what it asked for");
     answer.err().map(|error| error.code)
 }
