@@ -12,6 +12,7 @@ whose family has it in its name. Reported: the peak of each statement, the highe
 import gzip
 import http.client
 import json
+import os
 import re
 import resource
 import shutil
@@ -33,6 +34,7 @@ TOO_LARGE = {131, 69, 128, 36}
 STATEMENT_SECONDS = {"short": 40, "long": 300}
 BESIDE_SECONDS = 20
 STATEMENT_LIMIT = 128_000_000
+PLANTED = "meter.allow_everything"
 
 
 class Family:
@@ -199,7 +201,7 @@ def files(folder):
 class Server:
     """The server, and how much memory it has."""
 
-    def __init__(self, binary, folder, limit):
+    def __init__(self, binary, folder, limit, planted=""):
         self.folder, self.limit = folder, limit
         with socket.socket() as door:
             door.bind(("127.0.0.1", 0))
@@ -210,7 +212,9 @@ class Server:
         command = [binary, "server", "--path", str(folder / "data"), "--config", str(config), "--listen", f"127.0.0.1:{self.port}"]
         self.log = open(folder / "server.log", "w")
         bounded = lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))  # noqa: E731
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=bounded)
+        environment = {**os.environ, "GRISTMILL_PLANTED": planted}
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=bounded,
+                                        env=environment)
 
     def wait(self):
         deadline = time.monotonic() + 60
@@ -347,12 +351,31 @@ def trial(binary, limit, amount, word):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def planted(binary, limit):
+    """A server that refuses nobody, which a debug build can be: whether the bound is found broken."""
+    folder = Path(tempfile.mkdtemp(prefix="explosions-"))
+    server = Server(binary, folder, limit, PLANTED)
+    try:
+        server.wait()
+        tried = Trial(server, "short")
+        tried.run("planted", "SELECT length(arrayResize([1], 150000000))", 150_000_000)
+        return bool(tried.wrong)
+    finally:
+        server.process.kill()
+        server.process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     binary = sys.argv[1]
     amount = sys.argv[2] if len(sys.argv) > 2 else "short"
     word = sys.argv[3] if len(sys.argv) > 3 else ""
     tried = [trial(binary, limit, amount, word) for limit in LIMITS[amount]]
     wrong = [why for one in tried for why in one.wrong]
+    if "debug" not in Path(binary).parts:
+        print("SKIPPED planted mistake: a release build has none")
+    elif not word and not planted(binary, LIMITS[amount][0]):
+        wrong.append(f"{PLANTED} was not noticed")
     for why in wrong:
         print(f"WRONG {why}")
     statements = sum(len(one.peaks) for one in tried)

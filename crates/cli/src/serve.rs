@@ -45,6 +45,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let file = args.config.as_deref().map(|path| read_with(path, parse)).transpose()?.unwrap_or_default();
     if let Ok(names) = std::env::var(PLANTED_VARIABLE) {
         host.faults.plant_named(&names);
+        host::meter::plant(&host.faults);
     }
     let path = args.path.clone().or_else(|| file.path.clone());
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;

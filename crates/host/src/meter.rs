@@ -13,11 +13,12 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
+use crate::faults::Faults;
 use crate::memory::{MemoryBudget, MemoryRefused};
 use crate::shortage::look;
 
@@ -40,6 +41,9 @@ static SLOTS: [Slot; PLACES] = [const { Slot::new() }; PLACES];
 
 /// Places that nobody has, those used last first; `None` until the first account.
 static FREE: Mutex<Option<Vec<u16>>> = Mutex::new(None);
+
+/// A mistake planted in a debug build: nobody is refused.
+static ALLOWS_EVERYTHING: AtomicBool = AtomicBool::new(false);
 
 /// Apart from each other, so that statements do not slow each other down.
 #[repr(align(64))]
@@ -227,6 +231,9 @@ impl Account {
 
     /// Whether what it holds, `more` bytes among it that are about to be allocated, is within its limit and the server's.
     fn allows(&self, consumer: &'static str, more: u64) -> Result<(), MemoryRefused> {
+        if ALLOWS_EVERYTHING.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let used = self.live_bytes();
         if used > self.limit {
             let used = used.saturating_sub(more);
@@ -259,6 +266,11 @@ impl Drop for Account {
             FREE.lock().get_or_insert_default().push(self.place);
         }
     }
+}
+
+/// Makes the mistake that these faults plant, in all of the process: what looks for it can be tested.
+pub fn plant(faults: &Faults) {
+    ALLOWS_EVERYTHING.store(faults.planted("meter.allow_everything"), Ordering::Relaxed);
 }
 
 /// What the largest account holds.
