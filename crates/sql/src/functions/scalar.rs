@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -14,7 +15,8 @@ use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use functions::{Call, ScalarFunction};
+use functions::allowance::reserve;
+use functions::{Call, ScalarFunction, row_bytes};
 use model::Monotonicity;
 use model::type_arrow::{from_field, to_field};
 
@@ -69,6 +71,21 @@ impl Adapter {
         let same = source.data_type() == args.return_field.data_type();
         args.args.first().filter(|_| same).cloned()
     }
+}
+
+/// Constants of fewer bytes are copied without asking.
+const SMALL_CONSTANT_BYTES: usize = 1 << 20;
+
+/// A plan copies its constants: while they are put in, by each rule that rewrites what they stand in, and as names.
+const CONSTANT_COPIES: usize = 4;
+
+/// Asks whether a plan can have a constant; its copies count themselves.
+fn check_constant(function: &'static str, one: &ArrayRef) -> Result<()> {
+    let bytes = row_bytes(one);
+    if bytes >= SMALL_CONSTANT_BYTES {
+        drop(reserve(function, bytes.saturating_mul(CONSTANT_COPIES)).map_err(external)?);
+    }
+    Ok(())
 }
 
 impl PartialEq for Adapter {
@@ -128,6 +145,7 @@ impl ScalarUDFImpl for Adapter {
         let call = Call::new(&values, rows, &result_type, &session);
         let array = self.function.evaluate(&call).map_err(external)?;
         Ok(if is_constant {
+            check_constant(self.function.name, &array)?;
             ColumnarValue::Scalar(scalar_at(&array, 0)?)
         } else {
             ColumnarValue::Array(array)
