@@ -127,6 +127,17 @@ fn check_bucket(bucket: &BucketLocation, pattern: &str, wrong: &dyn Fn(&str) -> 
             bucket.bucket
         )));
     }
+    // Clients make a URL of these for each request, and panic where it is none.
+    let host = bucket.endpoint.split_once("://").map_or("", |(_, host)| host);
+    if !is_host(host) {
+        let written: String = host.chars().take(100).collect();
+        return Err(wrong(&format!("has the host \"{written}\", which is none")).with_hint(
+            "a host is made of ASCII letters, digits, -, _ and ., with a port of at most 65535 behind it",
+        ));
+    }
+    if !bucket.bucket.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong("names a bucket with characters that no bucket has"));
+    }
     if bucket.endpoint.ends_with("://storage.cloud.google.com") {
         return Err(
             wrong("is the address for browsers").with_hint("write https://storage.googleapis.com/bucket/key")
@@ -141,6 +152,13 @@ fn check_bucket(bucket: &BucketLocation, pattern: &str, wrong: &dyn Fn(&str) -> 
         return Err(wrong("has a versionId, which belongs to one key, and globs"));
     }
     Ok(())
+}
+
+/// `name`, `name:port`, `1.2.3.4`, `[::1]:9000`, maybe with the path of an endpoint behind it.
+fn is_host(written: &str) -> bool {
+    let host = written.split('/').next().unwrap_or_default();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:[]".contains(&byte);
+    !host.is_empty() && host.bytes().all(is_plain) && url::Url::parse(&format!("http://{host}/")).is_ok()
 }
 
 /// What the text after a `?` is, when it is no glob.
@@ -347,6 +365,11 @@ mod tests {
             ("http://h/b/k?partNumber=7", "query string \"partNumber\""),
             ("http://h/b/*?versionId=7", "belongs to one key"),
             ("http://h/b/%ff", "UTF-8"),
+            ("http://127。0。0。1:1/b/x.csv", "which is none"),
+            ("http://127.0.0.1 :1/b/x.csv", "which is none"),
+            ("http://h:99999/b/x.csv", "which is none"),
+            ("https://h\u{0}/b/x.csv", "which is none"),
+            ("http://h/b c/x.csv", "no bucket has"),
         ] {
             assert!(shown(url).contains(words), "{url}: {}", shown(url));
         }
