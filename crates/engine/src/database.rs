@@ -25,6 +25,7 @@ use crate::loads::LoadHistory;
 use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::part_log::PartLog;
+use crate::planners::Planners;
 use crate::processes::Processes;
 use crate::running_exports::RunningExports;
 use crate::tables::Tables;
@@ -43,6 +44,7 @@ pub struct Database {
     pub(crate) memtables: Arc<MemtableCache>,
     pub(crate) flushing: Flushing,
     pub(crate) processes: Processes,
+    pub(crate) planners: Planners,
     /// When the process opened it.
     pub(crate) started_ms: u64,
     /// Of the machine, for `hostName()`.

@@ -67,6 +67,8 @@ const CODES: &[(i32, &str)] = &[
     (158, "TOO_MANY_ROWS"),
     (159, "TIMEOUT_EXCEEDED"),
     (160, "TOO_SLOW"),
+    (167, "TOO_DEEP_AST"),
+    (168, "TOO_BIG_AST"),
     (164, "READONLY"),
     (169, "BAD_TYPE_OF_FIELD"),
     (170, "BAD_GET"),

@@ -13,8 +13,8 @@ use arrow::datatypes::Schema;
 use bytes::BytesMut;
 use datafusion::physical_plan::collect;
 use formats::{FormatError, FormatKind, FormatSettings};
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 use model::ColumnType;
 use model::type_arrow::from_field;
 use sql::Statement;
@@ -27,6 +27,7 @@ use crate::insert_shape::InsertShape;
 use crate::query::plan;
 use crate::request::BodyStream;
 use crate::source_settings::format_settings;
+use crate::stack_room::Roomy;
 use crate::values_text::{rows, values};
 
 pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
@@ -325,9 +326,12 @@ impl Reading {
         let Statement::Query(query) = parsed.statement else {
             return Err(Error::internal("VALUES did not parse as a query"));
         };
-        let planned = plan(&self.context, &query, None).await?;
-        let physical = planned.physical().await?;
-        let batches = collect(physical, planned.state.task_ctx()).await?;
+        let rows = async {
+            let planned = plan(&self.context, &query, None).await?;
+            let physical = planned.physical().await?;
+            Ok::<_, Error>(collect(physical, planned.state.task_ctx()).await?)
+        };
+        let batches = Roomy::new(parsed.measure, rows.boxed()).await?;
         let row = match &batches[..] {
             [row] if row.num_rows() == 1 && row.num_columns() == together.len() => row,
             _ => {

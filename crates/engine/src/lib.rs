@@ -62,6 +62,8 @@ mod tables;
 mod flushing;
 mod merges;
 mod processes;
+mod planners;
+mod stack_room;
 mod loads;
 mod running_exports;
 mod schemas_name;

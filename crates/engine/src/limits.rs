@@ -75,6 +75,18 @@ pub(crate) async fn within_time(
     if context.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
 }
 
+/// Why a statement was stopped from outside of its own run.
+pub(crate) fn stopped(context: &StatementContext) -> Error {
+    let seconds = context.settings.get_f64("max_execution_time");
+    let is_late = seconds > 0.0 && context.profile.elapsed().as_secs_f64() >= seconds;
+    if is_late { timeout(seconds) } else { Error::cancelled() }
+}
+
+fn timeout(seconds: f64) -> Error {
+    let message = format!("timeout exceeded: max_execution_time is {seconds} s");
+    Error::new(ErrorKind::Limit, 159, message)
+}
+
 /// `max_execution_time`, counted from where this is made.
 struct TimeLimit {
     seconds: f64,
@@ -105,8 +117,7 @@ impl TimeLimit {
     }
 
     fn error(&self) -> Error {
-        let message = format!("timeout exceeded: max_execution_time is {} s", self.seconds);
-        Error::new(ErrorKind::Limit, 159, message)
+        timeout(self.seconds)
     }
 
     /// What fails after the time has passed fails because of it.

@@ -31,6 +31,7 @@ use crate::memory_tables::MemoryTables;
 use crate::merges::Merges;
 use crate::metering::follow_tasks;
 use crate::part_log::PartLog;
+use crate::planners::Planners;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
 use crate::running_exports::RunningExports;
@@ -91,6 +92,7 @@ impl Database {
             )),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
+            planners: Planners::new(threads),
             started_ms: host.clock.now_ms(),
             host_name: host::process::host_name().into(),
             loads: LoadHistory::default(),

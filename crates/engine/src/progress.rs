@@ -12,9 +12,10 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use sources::ReadProgress;
 use sources::rejects::Rejects;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::already_loaded::AlreadyLoaded;
@@ -50,6 +51,8 @@ pub struct QueryProgress {
     cancellation: CancellationToken,
     /// [`RUNNING`], [`COMMITTING`] or [`STOPPED`].
     stage: AtomicU8,
+    /// Of a large statement among those that are planned.
+    place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 const RUNNING: u8 = 0;
@@ -138,6 +141,7 @@ impl QueryProgress {
 
     /// From here on the plan's own counters are shown too.
     pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
+        self.has_planned();
         for_each_scan(plan.as_ref(), &mut |scan| match scan {
             Scan::Parts(_, config) => {
                 for part in config.file_groups.iter().flat_map(|group| group.iter()) {
@@ -224,6 +228,16 @@ impl QueryProgress {
     pub(crate) fn give_up(&self) -> bool {
         let given_up = self.stage.compare_exchange(RUNNING, STOPPED, Ordering::AcqRel, Ordering::Acquire);
         given_up != Err(COMMITTING)
+    }
+
+    /// Keeps a place among the statements that are planned.
+    pub(crate) fn plans(&self, place: OwnedSemaphorePermit) {
+        *self.place.lock() = Some(place);
+    }
+
+    /// Lets the next be planned.
+    pub(crate) fn has_planned(&self) {
+        self.place.lock().take();
     }
 
     /// Asks the statement to stop; it does within a batch or a network request.

@@ -16,7 +16,8 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement as SqlStatement};
-use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
 
@@ -37,6 +38,7 @@ use crate::schemas::external_name;
 use crate::schemas::{CALLS, StatementCatalog};
 use crate::schemas_name::{HERE, is_derived};
 use crate::setting_calls::with_values;
+use crate::stack_room::Roomy;
 use crate::target_types::of_insert;
 use crate::views::expanded;
 use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
@@ -77,8 +79,27 @@ pub(crate) async fn plan_into(
 ) -> Result<PlannedQuery, Error> {
     // What stands where views are named may choose its columns, too.
     let planning = context.profile.timed(Span::Plan);
-    let query = &expanded(context, query)?;
+    let (query, made) = &expanded(context, query)?;
     drop(planning);
+    Roomy::new(*made, plan_expanded(context, query, known, target)).await
+}
+
+/// Boxed, because it plans again what COLUMNS stand for.
+fn plan_expanded<'a>(
+    context: &'a Arc<StatementContext>,
+    query: &'a sql::Query,
+    known: Option<&'a KnownSource>,
+    target: &'a [(String, ColumnType)],
+) -> BoxFuture<'a, Result<PlannedQuery, Error>> {
+    plan_chosen(context, query, known, target).boxed()
+}
+
+async fn plan_chosen(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+    target: &[(String, ColumnType)],
+) -> Result<PlannedQuery, Error> {
     if let Some(query) = with_columns(context, query).await? {
         return Box::pin(plan_into(context, &query, known, target)).await;
     }

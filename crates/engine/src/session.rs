@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use formats::FormatKind;
+use futures::{FutureExt, StreamExt};
 use host::{Account, meter};
 use parking_lot::Mutex;
 use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
@@ -14,15 +15,18 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::answer::{Listed, Shown, outcome};
 use crate::context::StatementContext;
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::execute::execute;
+use crate::limits::stopped;
 use crate::outfile::{Outfile, output_format};
+use crate::planners::is_large;
 use crate::processes::Process;
 use crate::profile::{Span, StatementProfile};
 use crate::progress::QueryProgress;
-use crate::request::{DEFAULT_USER, Outcome, Request, Rows};
+use crate::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
 use crate::schemas_name::is_derived;
 use crate::secrets::Secrets;
+use crate::stack_room::Roomy;
 use crate::staged_load::ending::left;
 use crate::statement_text::{masked, with_parameters};
 use crate::temporary::TemporaryTables;
@@ -113,20 +117,24 @@ impl Session {
         }
         // Statements run on the computing threads. Dropping this future cancels the statement.
         let stop = context.progress.cancellation().clone().drop_guard();
+        let measure = prepared.parsed.measure;
         let account = Some(Arc::clone(&context.account));
-        let work = async move {
-            let Prepared { context, parsed, text, .. } = prepared;
-            let cancelled = context.progress.cancellation().clone();
-            let mut rows = Box::pin(execute(&context, &parsed.statement, &text, body));
-            tokio::select! {
-                biased;
-                rows = &mut rows => return rows,
-                () = cancelled.cancelled() => {}
+        let work = meter::metered(account, run(prepared, body));
+        let result = match is_large(measure) {
+            true => {
+                let planned =
+                    self.database.planners.run(&self.database.runtimes, &context.progress, work.boxed());
+                let stopped = |error: Error| match error.kind {
+                    ErrorKind::Cancelled => stopped(&context),
+                    _ => error,
+                };
+                planned.await.map_err(stopped)
             }
-            if context.progress.give_up() { Err(Error::cancelled()) } else { rows.await }
+            false => {
+                let task = self.database.runtimes.spawn_cpu("statement", work);
+                task.await.unwrap_or_else(|task| Err(Error::ended_early(task)))
+            }
         };
-        let task = self.database.runtimes.spawn_cpu("statement", meter::metered(account, work));
-        let result = task.await.unwrap_or_else(|task| Err(Error::ended_early(task)));
         stop.disarm();
         match result {
             Ok(rows) => Ok(outcome(&context, listed, rows, output)),
@@ -259,6 +267,24 @@ impl Session {
             _ => Ok(None),
         }
     }
+}
+
+/// A statement until its rows come, or until it is stopped.
+async fn run(prepared: Prepared, body: Option<BodyStream>) -> Result<Rows, Error> {
+    let Prepared { context, parsed, text, .. } = prepared;
+    let (cancelled, measure) = (context.progress.cancellation().clone(), parsed.measure);
+    let mut rows = Roomy::new(measure, execute(&context, &parsed.statement, &text, body).boxed());
+    let rows = tokio::select! {
+        biased;
+        rows = &mut rows => rows?,
+        () = cancelled.cancelled() => match context.progress.give_up() {
+            true => return Err(Error::cancelled()),
+            false => rows.await?,
+        },
+    };
+    // Operators wait for each other recursively, too.
+    let stream = if is_large(measure) { Roomy::new(measure, rows.stream).boxed() } else { rows.stream };
+    Ok(Rows { schema: rows.schema, stream })
 }
 
 /// Settings of a request, which obey `readonly` as those of a statement do.

@@ -16,7 +16,7 @@ use crate::ddl::{commit_ops, drop_tables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{plan, with_columns};
 use crate::schemas_name::is_derived;
-use crate::views::{DECLARED, expand};
+use crate::views::{DECLARED, Within, expand};
 
 pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView) -> Result<(), Error> {
     let (database_name, name) = context.resolve(&create.name);
@@ -36,7 +36,7 @@ pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView)
     }
     let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &context.current_database)));
     if let Some(existing) = &existing {
-        expand(context, &mut select.ast.clone(), &mut vec![existing.def.id])?;
+        expand(context, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
     }
     // Which columns a view has, is decided now.
     while let Some(chosen) = with_columns(context, &select).await? {

@@ -7,7 +7,7 @@
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, TableDef, TableEngine, TableId};
-use sql::{ErrorCode, Query, Replace, SqlError, TableName, WrittenCall};
+use sql::{ErrorCode, Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
@@ -18,19 +18,59 @@ pub(crate) const DECLARED: &str = "DECLARED COLUMNS";
 
 /// Views in views in views.
 const DEPTH_MAX: usize = 32;
+/// Levels of the SELECTs of views in views, together.
+const LEVELS_MAX: usize = 400;
+/// Elements that views may add to a query, each view as often as it is named.
+const ELEMENTS_MAX: usize = 200_000;
 
-/// The query with SELECTs where it names views, and where it calls functions that are queries by themselves.
-pub(crate) fn expanded(context: &StatementContext, query: &Query) -> Result<Query, Error> {
-    let mut ast = query.ast.clone();
-    expand(context, &mut ast, &mut Vec::new())?;
-    Ok(Query { ast, ..query.clone() })
+/// Where an expansion is, and what it has made.
+#[derive(Default)]
+pub(crate) struct Within {
+    /// The views whose SELECT this is, outermost first, with how deep each is.
+    views: Vec<(TableId, Measure)>,
+    /// The deepest of the query and all that is made, together.
+    made: Measure,
 }
 
-/// `within` are the views whose SELECT this is, outermost first.
+impl Within {
+    /// Inside of this view.
+    pub(crate) fn view(id: TableId) -> Within {
+        Within { views: vec![(id, Measure::default())], made: Measure::default() }
+    }
+
+    fn enter(&mut self, id: TableId, measure: Measure) -> Result<(), Error> {
+        self.views.push((id, measure));
+        let around = self.views.iter().fold(Measure::default(), |sum, (_, measure)| sum.and(*measure));
+        self.made.levels = self.made.levels.max(around.levels);
+        self.made.terms = self.made.terms.max(around.terms);
+        self.made.elements += measure.elements;
+        if self.made.levels > LEVELS_MAX {
+            let message = format!("views within views are nested deeper than {LEVELS_MAX} levels");
+            return Err(Error::new(ErrorKind::Limit, 306, message));
+        }
+        if self.made.elements > ELEMENTS_MAX {
+            let message = format!(
+                "AST is too big: the views of the query stand for more than {ELEMENTS_MAX} elements, because views \
+                 read others several times; keep the rows of one of them in a table"
+            );
+            return Err(Error::new(ErrorKind::Limit, 168, message));
+        }
+        Ok(())
+    }
+}
+
+/// The query with SELECTs where it names views, and where it calls functions that are queries by themselves; and how deep
+/// these make it.
+pub(crate) fn expanded(context: &StatementContext, query: &Query) -> Result<(Query, Measure), Error> {
+    let (mut ast, mut within) = (query.ast.clone(), Within::default());
+    expand(context, &mut ast, &mut within)?;
+    Ok((Query { ast, ..query.clone() }, within.made))
+}
+
 pub(crate) fn expand(
     context: &StatementContext,
     query: &mut ast::Query,
-    within: &mut Vec<TableId>,
+    within: &mut Within,
 ) -> Result<(), Error> {
     let mut expansion = Expansion { context, within, failed: None };
     let done = sql::replace_tables(query, &mut expansion);
@@ -42,7 +82,7 @@ pub(crate) fn expand(
 
 struct Expansion<'a> {
     context: &'a StatementContext,
-    within: &'a mut Vec<TableId>,
+    within: &'a mut Within,
     /// What an error of the language cannot say.
     failed: Option<Error>,
 }
@@ -51,15 +91,16 @@ impl Expansion<'_> {
     fn view(&mut self, state: &TableState) -> Result<ast::Query, Error> {
         let def = &state.def;
         let name = self.context.snapshot.state().table_name(def.id);
-        if self.within.contains(&def.id) || self.within.len() >= DEPTH_MAX {
+        let views = &self.within.views;
+        if views.iter().any(|(id, _)| *id == def.id) || views.len() >= DEPTH_MAX {
             let message =
                 format!("view \"{name}\" reads from itself, or views are nested deeper than {DEPTH_MAX}");
             return Err(Error::new(ErrorKind::BadInput, 269, message));
         }
-        let mut query = select_of(def)?;
-        self.within.push(def.id);
-        let expanded = expand(self.context, &mut query, self.within);
-        self.within.pop();
+        let (mut query, measure) = select_of(def)?;
+        self.within.enter(def.id, measure)?;
+        let expanded = measure.run(|| expand(self.context, &mut query, self.within));
+        self.within.views.pop();
         expanded.map(|()| query).map_err(|error| error.in_context(&format!("while reading view \"{name}\"")))
     }
 
@@ -85,15 +126,17 @@ impl Replace for Expansion<'_> {
         let Some(mut query) = query_of_call(self.context, call).map_err(|error| self.fail(error))? else {
             return Ok(None);
         };
-        self.within.push(TableId::from_bytes([0; 16]));
+        // What it may hold is the statement's own text, and measured with it.
+        let measure = Measure { levels: 1, terms: 0, elements: 1 };
+        self.within.enter(TableId::from_bytes([0; 16]), measure).map_err(|error| self.fail(error))?;
         let expanded = expand(self.context, &mut query, self.within);
-        self.within.pop();
+        self.within.views.pop();
         expanded.map(|()| Some(query)).map_err(|error| self.fail(error))
     }
 }
 
 /// The columns of a view, from its SELECT.
-fn select_of(def: &TableDef) -> Result<ast::Query, Error> {
+fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> {
     let declared = def.kept.iter().any(|clause| clause.keyword.as_ref() == DECLARED);
     let column = |column: &ColumnDef| {
         let name = sql::escape::always_quote_name(&column.name);
@@ -102,7 +145,7 @@ fn select_of(def: &TableDef) -> Result<ast::Query, Error> {
     };
     let columns: Vec<String> = def.columns.iter().map(column).collect();
     let text = format!("SELECT {} FROM ({})", columns.join(", "), def.engine_arguments.text());
-    Ok(sql::parse_query(&text)?)
+    Ok(sql::measured_query(&text)?)
 }
 
 /// Refuses what needs rows of its own.

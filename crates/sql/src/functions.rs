@@ -1,7 +1,7 @@
 //! ClickHouse's functions, operators and aggregates on DataFusion: one call installs them in a session.
 //!
 //! The rewrite may leave every scalar and aggregate function as a call under ClickHouse's name, the parameters of an
-//! aggregate behind its arguments (`quantile(x, 0.9)`, `groupArray(x, 3)`); `_CAST(x, 'T')` for casts, `_isTrue(x)` for
+//! aggregate behind its arguments (`quantile(x, 0.9)`, `groupArray(x, 3)`); `CAST(x, 'T')` for casts, `_isTrue(x)` for
 //! conditions that may be numbers, `{'UInt8': '1'}` for a literal of a type, and `_arrayMap(x -> _lambdaBody(..), a)` for
 //! a call with a lambda.
 //!
@@ -15,6 +15,7 @@ mod preimage;
 mod scalar;
 mod truth;
 mod literals;
+mod constant_set;
 mod comparison;
 mod short_circuit;
 mod lambda;
@@ -44,6 +45,7 @@ use crate::relations::Relations;
 
 pub(crate) use aggregate::combined::COMBINED;
 pub(crate) use aggregate::own::PARAMETER_END;
+pub(crate) use constant_set::CONSTANTS;
 pub use documentation::{DocumentedFunction, documented_functions};
 pub(crate) use filled::FILLED;
 pub(crate) use lambda::{BODY, planned_name};
@@ -60,6 +62,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     scalars.push(Arc::new(ScalarUDF::from(truth::Truth::default())));
     scalars.push(Arc::new(ScalarUDF::from(filled::Filled::default())));
     scalars.push(Arc::new(ScalarUDF::from(widened::Widened::default())));
+    scalars.push(Arc::new(ScalarUDF::from(constant_set::Constants::default())));
     scalars.extend(marks::all());
     scalars.push(Arc::new(ScalarUDF::from(lambda::Body::default())));
     builder

@@ -17,8 +17,9 @@ use sqlparser::ast::{
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::guard::expression::{all, expression, some};
 
-/// Deepest nesting of expressions and subqueries; operator chains such as `a OR b OR c` count once.
-const DEPTH_MAX: usize = 150;
+/// Deepest nesting of expressions and subqueries; operator chains such as `a OR b OR c` count once. Tokens are counted
+/// before (`depth`), more strictly.
+const DEPTH_MAX: usize = 1000;
 
 /// How deep the walk is.
 #[derive(Clone, Copy)]
@@ -140,10 +141,15 @@ fn set_expression(checked: &SetExpr, depth: Depth) -> Result<()> {
             let sqlparser::ast::Table { table_name: _, schema_name: _ } = table.as_ref();
             Ok(())
         }
-        SetExpr::SetOperation { left, op, set_quantifier, right } => {
-            set_operation(*op, *set_quantifier)?;
-            set_expression(left, depth)?;
-            set_expression(right, depth)
+        SetExpr::SetOperation { .. } => {
+            // A chain leans to the left.
+            let mut left_most = checked;
+            while let SetExpr::SetOperation { left, op, set_quantifier, right } = left_most {
+                set_operation(*op, *set_quantifier)?;
+                set_expression(right, depth)?;
+                left_most = left;
+            }
+            set_expression(left_most, depth)
         }
         SetExpr::Values(Values { explicit_row, value_keyword: _, rows }) => {
             refuse_if(*explicit_row, "ROW")?;

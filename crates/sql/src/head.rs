@@ -10,20 +10,22 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::clauses::carried;
+use crate::depth::{Measure, measure};
 use crate::dialect::DIALECT;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::statement::{SettingChange, SettingText, TableName};
-use crate::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize, too_complex};
+use crate::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize};
 use crate::types::TYPE_PROBLEM;
 
-/// Deepest nesting of expressions and subqueries; sqlparser needs several frames for each.
-const NESTING_MAX: usize = 60;
+/// Deepest nesting of expressions and subqueries, of which one bracket makes up to three.
+const NESTING_MAX: usize = 320;
 
 pub(crate) struct Head<'a> {
     /// The text the tokens' positions refer to.
     text: &'a str,
     /// What to add to a position to get an offset in the text given to `parse`.
     base: usize,
+    pub(crate) measure: Measure,
     pub(crate) parser: Parser<'static>,
     /// Clauses accepted without effect.
     pub(crate) warnings: Vec<String>,
@@ -40,10 +42,10 @@ impl<'a> Head<'a> {
     /// Reading fails at once when the tokens show something that is refused.
     pub(crate) fn new(text: &'a str, base: usize, tokens: Vec<TokenWithSpan>) -> Result<Self> {
         let join = |(join, location)| SqlError::not_implemented(join).at(base + offset_of(text, location));
-        let refused = too_complex(&tokens).or_else(|| refused_join(&tokens).map(join));
-        match refused {
+        let measure = measure(&tokens)?;
+        match refused_join(&tokens).map(join) {
             Some(error) => Err(error),
-            None => Ok(Self { text, base, parser: parser_over(tokens), warnings: vec![] }),
+            None => Ok(Self { text, base, measure, parser: parser_over(tokens), warnings: vec![] }),
         }
     }
 
@@ -389,9 +391,11 @@ fn refused_word(word: &str) -> Option<&'static str> {
 /// One expression, and nothing behind it.
 pub(crate) fn whole_expression(text: &str) -> Result<Expr> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let expression = head.expression()?;
-    head.expect_end()?;
-    Ok(expression)
+    head.measure.run(|| {
+        let expression = head.expression()?;
+        head.expect_end()?;
+        Ok(expression)
+    })
 }
 
 /// A bare identifier, as sqlparser holds it.

@@ -8,6 +8,7 @@ use sqlparser::ast::{
     Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound, WindowSpec, WindowType,
 };
 
+use crate::constants::{list_of, shown};
 use crate::dialect::interval_unit;
 use crate::escape::quote_text;
 
@@ -48,6 +49,10 @@ pub(crate) fn label(expr: &Expr) -> String {
         Expr::InList { expr, list, negated } => {
             let name = if *negated { "notIn" } else { "in" };
             match list.as_slice() {
+                [Expr::Value(value)] if list_of(&value.value).is_some() => {
+                    let list = list_of(&value.value).map(shown).unwrap_or_default();
+                    format!("{name}({}, ({list}))", label(expr))
+                }
                 [one] => format!("{name}({}, {})", label(expr), label(one)),
                 _ => format!("{name}({}, ({}))", label(expr), joined(list)),
             }

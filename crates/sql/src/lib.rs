@@ -6,7 +6,10 @@
 pub mod error;
 pub mod escape;
 mod scan;
+mod chains;
+mod constants;
 mod arriving;
+mod depth;
 pub mod statement;
 mod types;
 mod dialect;
@@ -34,13 +37,14 @@ pub use crate::functions::{
     DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,
 };
 pub use arriving::{Arrived, arrived};
+pub use depth::Measure;
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use label::display_name;
 pub use named_functions::named_functions;
 pub use named_tables::{Replace, WrittenCall, qualified, replace_tables};
 pub use named_tables::{arguments_of, written_call};
-pub use parser::{parse, parse_constraint, parse_expression, parse_one, parse_query};
+pub use parser::{measured_query, parse, parse_constraint, parse_expression, parse_one, parse_query};
 pub use printed::{printed, printed_query};
 pub use rewrite::shown_name;
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression};

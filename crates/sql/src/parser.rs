@@ -8,6 +8,7 @@ use std::ops::Range;
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::depth::Measure;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::{Head, whole_expression};
 use crate::parse as grammar;
@@ -56,10 +57,18 @@ pub fn parse_constraint(text: &str) -> Result<ConstraintSpec> {
 
 /// One bare query, without SETTINGS or FORMAT.
 pub fn parse_query(text: &str) -> Result<Query> {
+    Ok(measured_query(text)?.0)
+}
+
+/// As [`parse_query`], and how deep it is.
+pub fn measured_query(text: &str) -> Result<(Query, Measure)> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let query = grammar::query::query(&mut head)?;
-    head.expect_end()?;
-    Ok(*query.ast)
+    let measure = head.measure;
+    measure.run(|| {
+        let query = grammar::query::query(&mut head)?;
+        head.expect_end()?;
+        Ok((*query.ast, measure))
+    })
 }
 
 /// `content_end` is before the `;` that ends the statement.
@@ -76,22 +85,30 @@ fn parse_statement(text: &str, range: Range<usize>, content_end: usize) -> Resul
     }
     let trimmed = source.trim_end().trim_end_matches(';');
     let end = range.start + trimmed.len();
-    let (statement, output, warnings) = from_tokens(trimmed, range.start)?;
-    let statement = statement.with_output(&output);
-    Ok(ParsedStatement { statement, range: range.start..end, warnings, output })
+    from_tokens(trimmed, range.start, |statement, output, warnings, measure| {
+        let statement = statement.with_output(&output);
+        Ok(ParsedStatement { statement, range: range.start..end, warnings, output, measure })
+    })
 }
 
-fn from_tokens(source: &str, base: usize) -> Result<(Statement, Output, Vec<String>)> {
+/// Reads a statement and makes something of it where there is room for both.
+fn from_tokens<T>(
+    source: &str,
+    base: usize,
+    made: impl FnOnce(Statement, Output, Vec<String>, Measure) -> Result<T>,
+) -> Result<T> {
     let mut tokens = tokenize(source)?;
     let output = cut_output(source, base, &mut tokens)?;
     let mut head = Head::new(source, base, tokens)?;
-    let statement = grammar::statement(&mut head)?;
-    head.expect_end()?;
-    if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
-        // They would belong to the SELECT whenever it is read.
-        return Err(SqlError::not_implemented("SETTINGS of a view's SELECT"));
-    }
-    Ok((statement, output, head.warnings))
+    head.measure.run(move || {
+        let statement = grammar::statement(&mut head)?;
+        head.expect_end()?;
+        if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
+            // They would belong to the SELECT whenever it is read.
+            return Err(SqlError::not_implemented("SETTINGS of a view's SELECT"));
+        }
+        made(statement, output, head.warnings, head.measure)
+    })
 }
 
 /// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order. SETTINGS of the SELECTs inside are
@@ -270,7 +287,8 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
         InsertBody::None => source.trim_end().trim_end_matches(';').len(),
     };
     let mut head = Head::new(&source[..head_end], range.start, tokenize(&source[..head_end])?)?;
-    let (insert, mut settings) = grammar::insert::head(&mut head)?;
+    let mut measure = head.measure;
+    let (insert, mut settings) = measure.run(|| grammar::insert::head(&mut head))?;
     let mut warnings = std::mem::take(&mut head.warnings);
     let mut output = Output::default();
     let (statement, end) = match body {
@@ -286,17 +304,20 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
         }
         InsertBody::Select { .. } => {
             let query = source[head_end..].trim_end().trim_end_matches(';');
-            let (statement, outer, more) = from_tokens(query, range.start + head_end)?;
-            warnings.extend(more);
-            output = outer;
-            (grammar::insert::with_query(insert, statement)?, head_end + query.len())
+            let statement =
+                from_tokens(query, range.start + head_end, |statement, outer, more, of_query| {
+                    warnings.extend(more);
+                    (output, measure) = (outer, measure.and(of_query));
+                    grammar::insert::with_query(insert, statement)
+                })?;
+            (statement, head_end + query.len())
         }
         InsertBody::None => (grammar::insert::without_body(insert)?, head_end),
     };
     settings.extend(output.settings);
     output.settings = settings;
     let statement = statement.with_output(&output);
-    Ok(ParsedStatement { statement, range: range.start..range.start + end, warnings, output })
+    Ok(ParsedStatement { statement, range: range.start..range.start + end, warnings, output, measure })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use sqlparser::ast::{
 };
 
 use crate::clauses::{LIMIT_BY, WITH_TIES};
+use crate::constants::{list_of, shown};
 use crate::dialect::{name_of, plain_args};
 use crate::escape::{always_quote_name, quote_text};
 
@@ -154,6 +155,8 @@ impl VisitorMut for Escaping {
     fn pre_visit_value(&mut self, literal: &mut ValueWithSpan) -> ControlFlow<()> {
         if let Value::SingleQuotedString(text) = &literal.value {
             literal.value = Value::Placeholder(quote_text(text));
+        } else if let Some(list) = list_of(&literal.value) {
+            literal.value = Value::Placeholder(shown(list));
         }
         ControlFlow::Continue(())
     }

@@ -7,6 +7,7 @@
 //! An alias is visible in the whole SELECT and wins over a column of its name, but for two cases, where the column is
 //! meant: inside its own definition, and in WHERE or inside an aggregate when its definition aggregates.
 
+mod weight;
 mod array_join;
 mod aliases;
 mod calls;
@@ -93,6 +94,9 @@ pub(crate) struct Rewriter {
     may_total: bool,
     totals_select: Option<ast::Select>,
     totals: Option<ast::Query>,
+    weight: weight::Weight,
+    /// How many aliases the current expression stands in the place of, one in the other.
+    replacing: usize,
     /// Parameters of the lambdas around the current expression.
     frames: Vec<lambdas::Frame>,
 }

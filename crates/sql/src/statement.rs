@@ -9,6 +9,8 @@ use std::ops::Range;
 use model::{ColumnType, ConstraintKind, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
+use crate::depth::Measure;
+
 mod alter;
 mod filter;
 
@@ -49,6 +51,8 @@ pub struct ParsedStatement {
     /// One sentence for each clause accepted without effect.
     pub warnings: Vec<String>,
     pub output: Output,
+    /// How deep it is, and how large.
+    pub measure: Measure,
 }
 
 /// What may stand in or behind any statement: SETTINGS, FORMAT, INTO OUTFILE.

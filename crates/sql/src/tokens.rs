@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
+use crate::constants;
 use crate::dialect::{DIALECT, INNER_ALIAS};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::escape::unescape;
@@ -18,7 +19,8 @@ pub(crate) const WITH_EXPRESSION: &str = "\u{1}with";
 
 /// Tokens of a statement, literals unescaped, nothing else changed.
 pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let readable = without_hash_comments(text);
+    let cut = constants::cut(text);
+    let readable = without_hash_comments(&cut.text);
     let mut tokens =
         Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
             let at = offset_of(text, e.location);
@@ -42,6 +44,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
             _ => {}
         }
     }
+    cut.restore(&mut tokens);
     Ok(join_numbers(tokens))
 }
 
@@ -158,58 +161,10 @@ fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
 }
 
-/// Deepest nesting of parentheses.
-const NESTING_MAX: usize = 40;
-
-/// Most operators of one expression at one level; the tree they make is as deep and is walked recursively.
-const OPERATORS_MAX: usize = 250;
-
-/// Text whose syntax tree would be too deep to walk on an ordinary stack.
-pub(crate) fn too_complex(tokens: &[TokenWithSpan]) -> Option<SqlError> {
-    // Operators seen so far on each open level.
-    let mut levels = vec![0_usize];
-    for token in tokens {
-        let last = levels.len() - 1;
-        match &token.token {
-            Token::Whitespace(_) => {}
-            Token::LParen | Token::LBracket | Token::LBrace => levels.push(0),
-            Token::RParen | Token::RBracket | Token::RBrace if last > 0 => {
-                levels.pop();
-            }
-            Token::Comma => levels[last] = 0,
-            Token::Word(word) if CLAUSES.iter().any(|clause| clause.eq_ignore_ascii_case(&word.value)) => {
-                levels[last] = 0
-            }
-            Token::Word(word)
-                if !OPERATORS.iter().any(|operator| operator.eq_ignore_ascii_case(&word.value)) => {}
-            Token::Number(digits, _) if !digits.starts_with('.') => {}
-            Token::SingleQuotedString(_) | Token::Period => {}
-            _ => levels[last] += 1,
-        }
-        let problem = match levels.last() {
-            _ if levels.len() > NESTING_MAX => format!("query is nested deeper than {NESTING_MAX} levels"),
-            Some(count) if *count > OPERATORS_MAX => {
-                format!(
-                    "an expression has more than {OPERATORS_MAX} operators: IN takes any number of values"
-                )
-            }
-            _ => continue,
-        };
-        return Some(SqlError::new(ErrorCode::TooDeepRecursion, problem));
-    }
-    None
-}
-
 /// Words that start another expression.
 const CLAUSES: &[&str] = &[
     "SELECT", "FROM", "WHERE", "HAVING", "ORDER", "GROUP", "LIMIT", "JOIN", "ON", "UNION", "SETTINGS",
     "VALUES", "DEFAULT",
-];
-
-/// Words that put one expression around others.
-const OPERATORS: &[&str] = &[
-    "AND", "OR", "NOT", "IN", "LIKE", "BETWEEN", "IS", "CASE", "WHEN", "DIV", "MOD", "INTERVAL", "XOR",
-    "CAST",
 ];
 
 /// Joins that the grammar takes for something else: name and place.

@@ -5,15 +5,17 @@
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{InList, Like};
-use datafusion::logical_expr::utils::{conjunction, disjunction};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
 use model::{ColumnType, WideInteger};
 
+use super::constant_set;
 use super::literals::{Purpose, literal_as};
 use super::scalar::{CAST, call};
 use super::truth::check;
 use super::typing::{external, is_predicate, literal_of, type_of};
+use crate::chains::grouped as balanced;
 use functions::FunctionError;
 use functions::error::codes;
 
@@ -365,13 +367,28 @@ pub(super) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     if column_type == ColumnType::Nothing {
         return Ok(Expr::Literal(ScalarValue::Null, None));
     }
+    let list = match list.as_slice() {
+        [one] => match constant_set::list_of(one) {
+            Some(constants) => {
+                let alone = std::slice::from_ref(&expr);
+                let exprs = call_arguments(&expr, "tuple").unwrap_or(alone);
+                if let Some(test) = constant_set::test(exprs, constants, schema)? {
+                    return Ok(if negated { Expr::Not(Box::new(test)) } else { test });
+                }
+                constant_set::expressions(constants, |cells| call("tuple", cells))?
+            }
+            None => list,
+        },
+        _ => list,
+    };
     let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
         let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
             Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
             _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
         };
         let tests = list.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
-        disjunction(tests)
+        // A tree, since a chain of thousands is as deep.
+        balanced(tests, &|left, right| left.or(right))
     } else {
         let literals = literals_in(&list, &column_type, schema, session)?;
         (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))

@@ -5,6 +5,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
+use crate::constants::list_of;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::guard::{Depth, call, query, refuse_if};
 
@@ -165,6 +166,7 @@ fn literal(value: &Value) -> Result<()> {
     match value {
         Value::Number(..) | Value::SingleQuotedString(_) | Value::Boolean(_) | Value::Null => Ok(()),
         Value::HexStringLiteral(_) => Ok(()),
+        constants if list_of(constants).is_some() => Ok(()),
         Value::Placeholder(mark) => {
             let message = format!("parameter {mark} has no place in the dialect: write {{name:Type}}");
             Err(SqlError::new(ErrorCode::SyntaxError, message))

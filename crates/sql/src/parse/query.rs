@@ -25,9 +25,11 @@ pub(crate) fn query(head: &mut Head<'_>) -> Result<Query> {
 /// Reads a query of our own making, such as the one that a SHOW stands for.
 pub(crate) fn of_text(text: &str) -> Result<Query> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let query = query(&mut head)?;
-    head.expect_end()?;
-    Ok(query)
+    head.measure.run(|| {
+        let query = query(&mut head)?;
+        head.expect_end()?;
+        Ok(query)
+    })
 }
 
 /// Behind EXPLAIN.

@@ -472,14 +472,16 @@ mod hostile {
         let Ok(statements) = parse(text) else { return };
         for parsed in statements {
             assert!(text.get(parsed.range.clone()).is_some(), "{text}: {:?}", parsed.range);
-            if let Statement::Query(query) = parsed.statement {
+            // Where there is room for it, as statements are run and dropped.
+            parsed.measure.run(move || {
+                let Statement::Query(query) = parsed.statement else { return };
                 let context = crate::rewrite::RewriteContext {
                     current_database: "default",
                     group_by_use_nulls: false,
                     union_default_mode: "",
                 };
                 let _ = crate::rewrite::prepare(&query, &context);
-            }
+            });
         }
     }
 

@@ -8,11 +8,15 @@ use sqlparser::ast::{
     UnaryOperator, Value,
 };
 
+use crate::chains::grouped;
+use crate::constants::list_of;
 use crate::dialect::{call, name_of, number, plain_args, text};
 use crate::error::{Result, SqlError};
+use crate::functions::CONSTANTS;
 use crate::label::{extract_function, label, trim_function};
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
+use crate::rewrite::weight::level;
 
 /// Keeps a rewritten operand together where an operator is put around it.
 pub(crate) fn nested(expr: Expr) -> Expr {
@@ -89,6 +93,16 @@ impl Rewriter {
 
     /// Rewrites an expression.
     pub(crate) fn value(&mut self, expr: Expr) -> Result<Expr> {
+        self.weight.enter()?;
+        if self.replacing > 0 {
+            self.weight.copied(1)?;
+        }
+        let done = level(|| self.value_of(expr));
+        self.weight.leave();
+        done
+    }
+
+    fn value_of(&mut self, expr: Expr) -> Result<Expr> {
         match expr {
             Expr::Identifier(name) => match self.parameter(&name.value) {
                 Some(meaning) => Ok(meaning),
@@ -135,7 +149,9 @@ impl Rewriter {
     /// An alias: its definition, inside of which the name means a column.
     fn replaced(&mut self, name: &str, definition: Expr) -> Result<Expr> {
         self.scope().enter(name);
+        self.replacing += 1;
         let lowered = self.value(definition);
+        self.replacing -= 1;
         self.scope().leave();
         lowered.map(nested)
     }
@@ -185,12 +201,12 @@ impl Rewriter {
                 let (expr, subquery) = (self.boxed(*expr)?, Box::new(self.set(*subquery)?));
                 Expr::InSubquery { expr, subquery, negated }
             }
-            Expr::Between { expr, negated, low, high } => Expr::Between {
-                expr: self.boxed(*expr)?,
-                negated,
-                low: self.boxed(*low)?,
-                high: self.boxed(*high)?,
-            },
+            Expr::Between { expr, negated, low, high } => {
+                let before = self.weight.elements;
+                let expr = self.boxed(*expr)?;
+                self.weight.compared_twice(before)?;
+                Expr::Between { expr, negated, low: self.boxed(*low)?, high: self.boxed(*high)? }
+            }
             Expr::Like { negated, any, expr, pattern, escape_char } => {
                 let (expr, pattern) = (self.boxed(*expr)?, self.boxed(*pattern)?);
                 Expr::Like { negated, any, expr, pattern, escape_char }
@@ -206,6 +222,7 @@ impl Rewriter {
     /// The right side of IN.
     fn set(&mut self, mut query: Query) -> Result<Query> {
         if let SetExpr::Table(table) = query.body.as_ref() {
+            self.weight.reads(table.table_name.as_deref().unwrap_or_default())?;
             query.body = Box::new(super::source::select_all(table)?);
             return Ok(query);
         }
@@ -234,7 +251,12 @@ impl Rewriter {
         if list.is_empty() {
             return Err(SqlError::bad_arguments("IN needs at least one element"));
         }
-        Ok(Expr::InList { expr: self.boxed(expr)?, list: self.values(list)?, negated })
+        let expr = self.boxed(expr)?;
+        // However long, it is one set.
+        let elements = self.weight.elements;
+        let list = self.values(list)?;
+        self.weight.elements = elements + 1;
+        Ok(Expr::InList { expr, list, negated })
     }
 
     /// Operators of one chain, from the innermost left side outwards: long chains need no deep recursion.
@@ -247,7 +269,16 @@ impl Rewriter {
         let mut done = self.value(rest)?;
         while let Some((op, right)) = links.pop() {
             let right = self.value(right)?;
-            done = operation(done, op, right);
+            if !matches!(op, BinaryOperator::And | BinaryOperator::Or) {
+                done = operation(done, op, right);
+                continue;
+            }
+            let mut operands = vec![done, right];
+            while let Some((_, right)) = links.pop_if(|(next, _)| *next == op) {
+                operands.push(self.value(right)?);
+            }
+            let joined = |left, right| operation(left, op.clone(), right);
+            done = grouped(operands, &joined).ok_or_else(|| SqlError::bad_arguments("nothing to join"))?;
         }
         Ok(done)
     }
@@ -366,6 +397,9 @@ fn literal(value: Value) -> Result<Expr> {
             Ok(n) => number(n.to_string()),
             Err(_) => return Err(SqlError::bad_arguments(format!("number 0x{digits} is out of range"))),
         },
-        other => Expr::Value(other.into()),
+        other => match list_of(&other) {
+            Some(list) => call(CONSTANTS, vec![text(list)]),
+            None => Expr::Value(other.into()),
+        },
     })
 }

@@ -7,6 +7,7 @@ use sqlparser::ast::{
     Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
 };
 
+use crate::chains::grouped;
 use crate::dialect::{name_of, plain_args, text};
 use crate::error::{Result, SqlError};
 use crate::head::ident;
@@ -19,6 +20,7 @@ use crate::rewrite::order::{Column, Place, position};
 use crate::rewrite::paging::paged;
 use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
+use crate::rewrite::weight::SELECT_ELEMENTS;
 use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
 
 impl Rewriter {
@@ -26,6 +28,7 @@ impl Rewriter {
     pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {
         let mut query = with_last(paged(query)?)?;
         self.scopes.push(Scope::default());
+        let visible = self.weight.visible();
         if let Some(with) = &mut query.with {
             let mut tables = vec![];
             for mut table in std::mem::take(&mut with.cte_tables) {
@@ -33,7 +36,9 @@ impl Rewriter {
                     let (name, expr) = (table.alias.name.value.clone(), expr.clone());
                     self.scope().add_with(&name, expr);
                 } else {
+                    let mark = self.weight.begin_item();
                     table.query = Box::new(self.query(*table.query, false)?);
+                    self.weight.end_item(&table.alias.name.value, &mark)?;
                     if with.recursive {
                         widen(&mut table)?;
                     }
@@ -54,6 +59,7 @@ impl Rewriter {
         }
         query.order_by = order_by;
         self.scopes.pop();
+        self.weight.forget(visible);
         Ok(query)
     }
 
@@ -108,9 +114,16 @@ impl Rewriter {
         }
         let mut made = self.body(first, None, outermost)?.0;
         while let Some((op, set_quantifier, right)) = behind.pop() {
-            let set_quantifier = self.quantifier(op, set_quantifier)?;
-            let right = Box::new(self.body(right, None, outermost)?.0);
-            made = SetExpr::SetOperation { left: Box::new(made), op, set_quantifier, right };
+            let kind = (op, self.quantifier(op, set_quantifier)?);
+            let mut parts = vec![made, self.body(right, None, outermost)?.0];
+            while op == SetOperator::Union
+                && let Some((op, quantifier, _)) = behind.last()
+                && (*op, self.quantifier(*op, *quantifier)?) == kind
+                && let Some((_, _, right)) = behind.pop()
+            {
+                parts.push(self.body(right, None, outermost)?.0);
+            }
+            made = set_chain(parts, kind)?;
         }
         Ok(made)
     }
@@ -144,6 +157,7 @@ impl Rewriter {
         order: Option<OrderBy>,
         outermost: bool,
     ) -> Result<(Select, Option<OrderBy>)> {
+        self.weight.elements += SELECT_ELEMENTS;
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
         self.scope().starred = using_star::parts(&select.from);
@@ -334,6 +348,15 @@ impl Rewriter {
         // A number that an alias stands for is no position.
         key.map(with_type)
     }
+}
+
+/// One set operation over several queries.
+fn set_chain(parts: Vec<SetExpr>, (op, set_quantifier): (SetOperator, SetQuantifier)) -> Result<SetExpr> {
+    let joined = |left, right| {
+        let (left, right) = (Box::new(left), Box::new(right));
+        SetExpr::SetOperation { left, op, set_quantifier, right }
+    };
+    grouped(parts, &joined).ok_or_else(|| SqlError::bad_arguments("a set operation of nothing"))
 }
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {

@@ -80,7 +80,15 @@ impl Rewriter {
                 let table_with_joins = Box::new(self.joined(*table_with_joins)?);
                 Ok(TableFactor::NestedJoin { table_with_joins, alias })
             }
-            other => Ok(other),
+            other => {
+                if let TableFactor::Table { name, .. } = &other
+                    && let [part] = name.0.as_slice()
+                    && let Some(part) = part.as_ident()
+                {
+                    self.weight.reads(&part.value)?;
+                }
+                Ok(other)
+            }
         }
     }
 }

@@ -113,7 +113,7 @@ fn functions_are_known_or_refused() {
     check("SELECT arrayMap([1])", "42 function arrayMap needs a lambda as its first argument");
     check(
         "SELECT CAST(a AS Nullable(UInt8)) FROM t",
-        "SELECT _CAST(a, 'Nullable(UInt8)') AS CAST(a, 'Nullable(UInt8)') FROM t",
+        "SELECT CAST(a, 'Nullable(UInt8)') AS CAST(a, 'Nullable(UInt8)') FROM t",
     );
     check("SELECT equals(a, 1) AS e FROM t", "SELECT (a = 1) AS e FROM t");
     check("SELECT a FROM t WHERE and(a, b, c)", "SELECT a FROM t WHERE ((a AND b) AND c)");

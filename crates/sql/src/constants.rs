@@ -1,0 +1,270 @@
+//! Long lists of plain constants behind IN: read from the text at once, and carried as text through all trees.
+//!
+//! A node for each of a million values costs hundreds of megabytes and most of a minute. Such a list becomes one literal of
+//! its own kind, which `functions` reads straight into a set. Invariant: only whole numbers, texts without escapes, and
+//! tuples of these are taken, of which the literal's text says all; positions of the other tokens stay those of the text.
+
+use std::borrow::Cow;
+
+use sqlparser::ast::{DollarQuotedString, Value};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::scan::{PieceKind, Scanner};
+
+/// The tag of the literal that holds a list; nobody can write it.
+const TAG: &str = "\u{1}constants";
+/// Shorter lists are plans as always.
+const ITEMS_MIN: usize = 512;
+/// A shorter text has no list that long.
+const TEXT_MIN: usize = 2 * ITEMS_MIN;
+
+/// Text without its long lists, and the lists.
+pub(crate) struct Cut<'a> {
+    pub(crate) text: Cow<'a, str>,
+    mark: String,
+    lists: Vec<&'a str>,
+}
+
+/// Takes long lists out of a text. What stands in their place is as wide as they were.
+pub(crate) fn cut(text: &str) -> Cut<'_> {
+    let whole = Cut { text: Cow::Borrowed(text), mark: String::new(), lists: vec![] };
+    if text.len() < TEXT_MIN {
+        return whole;
+    }
+    let mut scanner = Scanner::new(text, 0);
+    let (mut out, mut copied, mut lists) = (String::new(), 0, vec![]);
+    let mark = mark_for(text);
+    let mut is_in = false;
+    while let Some(piece) = scanner.next() {
+        let was_in = std::mem::replace(
+            &mut is_in,
+            piece.kind == PieceKind::Word && text[piece.start..piece.end].eq_ignore_ascii_case("in"),
+        );
+        if !was_in || piece.kind != PieceKind::Symbol(b'(') {
+            continue;
+        }
+        let Some(end) = list_end(text.as_bytes(), piece.end) else { continue };
+        let list = &text[piece.end..end];
+        out.push_str(&text[copied..piece.end]);
+        let literal = format!("'{mark}{}'/*", lists.len());
+        let rest = list.chars().skip(literal.chars().count() + 2);
+        out.push_str(&literal);
+        out.extend(rest.map(|character| if character == '\n' { '\n' } else { ' ' }));
+        out.push_str("*/");
+        lists.push(list);
+        copied = end;
+        scanner = Scanner::new(text, end);
+    }
+    if lists.is_empty() {
+        return whole;
+    }
+    out.push_str(&text[copied..]);
+    Cut { text: Cow::Owned(out), mark, lists }
+}
+
+/// Something that the text does not hold.
+fn mark_for(text: &str) -> String {
+    let mut mark = TAG.to_owned();
+    while text.contains(&mark) {
+        mark.push('\u{1}');
+    }
+    mark
+}
+
+impl Cut<'_> {
+    /// Puts the lists into the tokens that stand for them.
+    pub(crate) fn restore(&self, tokens: &mut [TokenWithSpan]) {
+        if self.lists.is_empty() {
+            return;
+        }
+        for token in tokens {
+            let Token::SingleQuotedString(text) = &token.token else { continue };
+            let list = text.strip_prefix(&self.mark).and_then(|at| self.lists.get(at.parse::<usize>().ok()?));
+            if let Some(list) = list {
+                let (value, tag) = ((*list).to_owned(), Some(TAG.to_owned()));
+                token.token = Token::DollarQuotedString(DollarQuotedString { value, tag });
+            }
+        }
+    }
+}
+
+/// Where the list ends that starts here, if it is one of plain constants and long enough.
+fn list_end(text: &[u8], from: usize) -> Option<usize> {
+    let (mut at, mut items) = (from, 0);
+    let end = loop {
+        at = space(text, at);
+        at = if text.get(at) == Some(&b'(') { tuple_end(text, at + 1)? } else { value_end(text, at)? };
+        items += 1;
+        at = space(text, at);
+        match text.get(at)? {
+            b',' => at += 1,
+            b')' => break at,
+            _ => return None,
+        }
+    };
+    (items >= ITEMS_MIN).then_some(end)
+}
+
+fn tuple_end(text: &[u8], from: usize) -> Option<usize> {
+    let (mut at, mut items) = (from, 0);
+    loop {
+        at = space(text, value_end(text, space(text, at))?);
+        items += 1;
+        match text.get(at)? {
+            b',' => at += 1,
+            b')' if items > 1 => return Some(at + 1),
+            _ => return None,
+        }
+    }
+}
+
+fn space(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(u8::is_ascii_whitespace) {
+        at += 1;
+    }
+    at
+}
+
+/// Digits with or without a minus, few enough for 64 bits; or a text without quotes and backslashes in it.
+fn value_end(text: &[u8], from: usize) -> Option<usize> {
+    const DIGITS_MAX: usize = 18;
+    if text.get(from) == Some(&b'\'') {
+        let length = text[from + 1..].iter().position(|byte| matches!(byte, b'\'' | b'\\'))?;
+        let end = from + 1 + length;
+        return (text[end] == b'\'' && text.get(end + 1) != Some(&b'\'')).then_some(end + 1);
+    }
+    let first = from + usize::from(text.get(from) == Some(&b'-'));
+    let digits = text[first.min(text.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let end = first + digits;
+    let is_number = (1..=DIGITS_MAX).contains(&digits) && (digits == 1 || text[first] != b'0');
+    // `1.5`, `1e3` and names that begin with digits are none.
+    let ends = !text.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+    (is_number && ends).then_some(end)
+}
+
+/// The list that a literal holds.
+pub(crate) fn list_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::DollarQuotedString(DollarQuotedString { value, tag: Some(tag) }) if tag == TAG => Some(value),
+        _ => None,
+    }
+}
+
+/// A constant of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Constant<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
+/// The rows of a list: one constant, or those of a tuple.
+pub(crate) struct Rows<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+pub(crate) fn rows(list: &str) -> Rows<'_> {
+    Rows { text: list, at: 0 }
+}
+
+impl<'a> Rows<'a> {
+    fn value(&mut self) -> Option<Constant<'a>> {
+        let start = space(self.text.as_bytes(), self.at);
+        let end = value_end(self.text.as_bytes(), start)?;
+        self.at = space(self.text.as_bytes(), end);
+        let written = &self.text[start..end];
+        Some(match written.strip_prefix('\'') {
+            Some(rest) => Constant::Text(rest.strip_suffix('\'').unwrap_or(rest)),
+            None => Constant::Number(written.parse().ok()?),
+        })
+    }
+
+    /// Reads the next row into `row`; false behind the last.
+    pub(crate) fn next_into(&mut self, row: &mut Vec<Constant<'a>>) -> bool {
+        row.clear();
+        let bytes = self.text.as_bytes();
+        self.at = space(bytes, self.at);
+        let is_tuple = bytes.get(self.at) == Some(&b'(');
+        self.at += usize::from(is_tuple);
+        while let Some(value) = self.value() {
+            row.push(value);
+            if !is_tuple || bytes.get(self.at) != Some(&b',') {
+                break;
+            }
+            self.at += 1;
+        }
+        if is_tuple {
+            self.at = space(bytes, self.at + 1);
+        }
+        // The comma behind the row.
+        self.at += 1;
+        !row.is_empty()
+    }
+}
+
+/// The list as ClickHouse prints it.
+pub(crate) fn shown(list: &str) -> String {
+    let (mut rows, mut row, mut out) = (rows(list), Vec::new(), String::new());
+    while rows.next_into(&mut row) {
+        if !out.is_empty() {
+            out.push_str(", ");
+        }
+        let values: Vec<String> = row
+            .iter()
+            .map(|value| match value {
+                Constant::Number(number) => number.to_string(),
+                Constant::Text(text) => crate::escape::quote_text(text),
+            })
+            .collect();
+        match values.as_slice() {
+            [one] => out.push_str(one),
+            several => out.push_str(&format!("({})", several.join(", "))),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(item: &str) -> String {
+        vec![item; ITEMS_MIN].join(",\n ")
+    }
+
+    #[test]
+    fn long_lists_of_plain_constants_are_taken_and_nothing_moves() {
+        for item in ["17", "-3", "'a b'", "( 1, 'x')", "(1,2,3)", "'ä'"] {
+            let text = format!("SELECT 1 FROM t WHERE a NOT in ( {}) AND 'b' = c", list(item));
+            let cut = cut(&text);
+            assert_eq!(cut.lists.len(), 1, "{item}");
+            assert_eq!(cut.text.chars().count(), text.chars().count());
+            assert_eq!(cut.text.lines().count(), text.lines().count());
+            assert!(cut.text.ends_with("*/) AND 'b' = c"), "{item}");
+            let mut read = rows(cut.lists[0]);
+            let (mut row, mut count) = (vec![], 0);
+            while read.next_into(&mut row) {
+                count += 1;
+            }
+            assert_eq!(count, ITEMS_MIN, "{item}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_constant_stays() {
+        for item in
+            ["1.5", "1e3", "1 + 1", "'a''b'", "'a\\n'", "NULL", "x", "(1)", "007", "9999999999999999999"]
+        {
+            let text = format!("SELECT 1 IN ({})", list(item));
+            assert!(cut(&text).lists.is_empty(), "{item}");
+        }
+        assert!(cut(&format!("SELECT f({})", list("1"))).lists.is_empty());
+        assert!(cut("SELECT 1 IN (1, 2)").lists.is_empty());
+    }
+
+    #[test]
+    fn rows_are_read_and_shown() {
+        assert_eq!(shown("1,-2 ,'a'"), "1, -2, 'a'");
+        assert_eq!(shown("(1,'a'), (2 , 'b')"), "(1, 'a'), (2, 'b')");
+    }
+}

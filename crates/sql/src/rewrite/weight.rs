@@ -1,0 +1,126 @@
+//! How much a rewrite makes out of a query: aliases and WITH items stand for copies of what they mean.
+//!
+//! Invariant: it is counted while it is made, so nothing of more than [`COPIES_MAX`] elements or [`DEPTH_MAX`] levels
+//! ever exists.
+
+use crate::error::{ErrorCode, Result, SqlError};
+
+/// Elements that copies add to what is written. Planning takes a tenth of a millisecond for each.
+const COPIES_MAX: usize = 20_000;
+/// The left side of BETWEEN stands in two comparisons, whose types are found together again and again.
+const BETWEEN_COST: usize = 8;
+/// Levels of what a query becomes; it is planned, cloned and dropped recursively.
+const DEPTH_MAX: usize = 400;
+/// A WITH item that reads another stands this deep in the plan, at least.
+const ITEM_LEVELS: usize = 2;
+/// What a SELECT takes besides its expressions.
+pub(crate) const SELECT_ELEMENTS: usize = 20;
+
+/// Stack that one level needs, and how much is made at once when there is less.
+const LEVEL_BYTES: usize = 256 << 10;
+const STACK_BYTES: usize = 4 << 20;
+
+#[derive(Default)]
+pub(crate) struct Weight {
+    /// Elements so far.
+    pub(crate) elements: usize,
+    copies: usize,
+    depth: usize,
+    /// WITH items that are visible, the innermost last.
+    items: Vec<Item>,
+    /// Levels of WITH items below the current query.
+    below: usize,
+}
+
+struct Item {
+    name: String,
+    elements: usize,
+    levels: usize,
+    is_read: bool,
+}
+
+/// Where the count stood before a WITH item.
+pub(crate) struct Mark {
+    elements: usize,
+    below: usize,
+}
+
+impl Weight {
+    /// One level deeper.
+    pub(crate) fn enter(&mut self) -> Result<()> {
+        self.elements += 1;
+        self.depth += 1;
+        within_levels(self.depth)
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Something that stood elsewhere stands here again.
+    pub(crate) fn copied(&mut self, elements: usize) -> Result<()> {
+        self.copies = self.copies.saturating_add(elements);
+        if self.copies > COPIES_MAX {
+            let message = format!(
+                "AST is too big: its aliases and WITH items stand for more than {COPIES_MAX} elements. Use each less \
+                 often, or put them into a subquery in FROM, where a column is computed once"
+            );
+            return Err(SqlError::new(ErrorCode::TooBigAst, message));
+        }
+        Ok(())
+    }
+
+    /// What has been made since there were so many elements stands in both comparisons of a BETWEEN.
+    pub(crate) fn compared_twice(&mut self, before: usize) -> Result<()> {
+        let elements = self.elements - before;
+        self.elements = self.elements.saturating_add(elements);
+        // One that is no BETWEEN itself is free.
+        if elements < BETWEEN_COST { Ok(()) } else { self.copied(elements.saturating_mul(BETWEEN_COST)) }
+    }
+
+    /// Before the query of a WITH item.
+    pub(crate) fn begin_item(&mut self) -> Mark {
+        Mark { elements: self.elements, below: std::mem::take(&mut self.below) }
+    }
+
+    /// Behind it: the item is visible.
+    pub(crate) fn end_item(&mut self, name: &str, mark: &Mark) -> Result<()> {
+        let levels = self.below + ITEM_LEVELS;
+        within_levels(levels)?;
+        self.below = self.below.max(mark.below);
+        let elements = self.elements - mark.elements;
+        self.items.push(Item { name: name.to_owned(), elements, levels, is_read: false });
+        Ok(())
+    }
+
+    pub(crate) fn visible(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Behind the query that had items of its own.
+    pub(crate) fn forget(&mut self, visible: usize) {
+        self.items.truncate(visible);
+    }
+
+    /// A table is read, which may be a WITH item.
+    pub(crate) fn reads(&mut self, name: &str) -> Result<()> {
+        let Some(item) = self.items.iter_mut().rev().find(|item| item.name == name) else { return Ok(()) };
+        let (elements, again) = (item.elements, std::mem::replace(&mut item.is_read, true));
+        self.below = self.below.max(item.levels);
+        self.elements = self.elements.saturating_add(elements);
+        if again { self.copied(elements) } else { Ok(()) }
+    }
+}
+
+fn within_levels(levels: usize) -> Result<()> {
+    if levels <= DEPTH_MAX {
+        return Ok(());
+    }
+    let message = format!("aliases or WITH items of the query stand for more than {DEPTH_MAX} nested levels");
+    Err(SqlError::new(ErrorCode::TooDeepRecursion, message))
+}
+
+/// Runs one level of a recursion, on another stack when this one ends.
+pub(crate) fn level<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(LEVEL_BYTES, STACK_BYTES, work)
+}
