@@ -10,6 +10,7 @@ pub mod op;
 pub mod loads;
 pub mod exports;
 pub mod op_format;
+pub mod definition_format;
 pub mod labels;
 pub mod table_state;
 pub mod blocks;

@@ -111,8 +111,8 @@ fn lifetime_ms(def: &TableDef) -> Option<u64> {
 pub struct FoundAtOpen {
     /// Files no record names, now in [`lost`].
     pub put_aside: Collected,
-    /// Such files that were never finished, and are gone.
-    pub unfinished: Collected,
+    /// Such files that were deleted: never finished, or in the way on a full disk.
+    pub deleted: Collected,
     /// Files of live parts that were found in [`lost`].
     pub brought_back: u64,
     /// Live parts whose files are not there, or have another length.
@@ -168,7 +168,7 @@ pub fn orphans_at_open(
         found.left = u64::try_from(orphans.len()).unwrap_or(u64::MAX);
         return Ok(found);
     }
-    (found.put_aside, found.unfinished) = lost::put_aside(store, &orphans, now_ms)?;
+    (found.put_aside, found.deleted) = lost::put_aside(store, &orphans, now_ms)?;
     for table in tables.iter().filter(|table| !named.tables.contains(table)) {
         if store.host().disk.list(&store.table_dir(*table)).is_ok_and(|left| left.is_empty()) {
             store.delete_table(*table)?;

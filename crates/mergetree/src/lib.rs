@@ -6,6 +6,7 @@
 pub mod error;
 pub mod table;
 pub mod pressure;
+mod origin;
 pub mod inline;
 pub mod write;
 pub mod memtable;

@@ -42,8 +42,8 @@ fn disk_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) ->
     move |source| PartError::Disk { action, path: path.to_owned(), source }.into()
 }
 
-/// Moves files of parts aside; those that were never finished, so that no record can name them, are deleted. Returns
-/// both.
+/// Moves files of parts aside. Deleted are those that were never finished, so that no record can name them, and all on a
+/// full disk, where a new folder may not fit. Returns both.
 pub(crate) fn put_aside(
     store: &PartStore,
     orphans: &[&PartFile],
@@ -52,8 +52,9 @@ pub(crate) fn put_aside(
     let (mut moved, mut deleted) = (Collected::default(), Collected::default());
     let (disk, batch) = (store.host().disk.as_ref(), store.root().join(LOST_DIR).join(now_ms.to_string()));
     let (mut made, mut touched) = (BTreeSet::new(), BTreeSet::new());
+    let full = !orphans.is_empty() && store.free_bytes()? < FREE_BYTES_LOW;
     for file in orphans {
-        if file.part.is_some() && !is_finished(disk, file) {
+        if file.part.is_some() && (full || !is_finished(disk, file)) {
             store.delete_file(file)?;
             deleted.add(file.bytes);
             continue;

@@ -65,6 +65,26 @@ fn removed_parts_wait_for_their_time_and_for_readers() {
 }
 
 #[test]
+fn a_part_says_in_its_footer_what_it_is_and_what_it_replaced() {
+    let (host, _world) = SimHost::new(9);
+    let table = three_parts(&host);
+    let inputs = live(&table);
+    merge(&table);
+    let footer = |part: &model::PartDescriptor| {
+        let bytes = host::read_all(host.disk.as_ref(), &table.store.path(part)).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let definition = catalog::definition_format::definition_text(&table.def);
+    let ids: Vec<String> = inputs.iter().map(|part| part.id.to_string()).collect();
+    for part in inputs.iter().chain(&live(&table)) {
+        assert!(footer(part).contains(&definition));
+    }
+    let merged = footer(&live(&table)[0]);
+    assert!(ids.iter().all(|id| merged.contains(id)), "it says whose rows it took over");
+    assert!(!footer(&inputs[1]).contains(&ids[0]), "new rows replace nothing");
+}
+
+#[test]
 fn a_dropped_table_takes_its_folder_along() {
     let (host, _world) = SimHost::new(2);
     let table = three_parts(&host);
@@ -97,7 +117,7 @@ fn opening_puts_aside_what_nobody_names_and_nothing_else() {
     assert_eq!(files(&table).len(), 7);
 
     let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
-    assert_eq!((found.put_aside.files, found.unfinished.files), (3, 1), "{uncommitted:?}");
+    assert_eq!((found.put_aside.files, found.deleted.files), (3, 1), "{uncommitted:?}");
     assert_eq!(files(&table), named_files(&table));
     assert_eq!((files(&table).len(), live(&table).len()), (4, 1));
     assert!(!disk.exists(&unknown).unwrap() && disk.exists(&foreign).unwrap());
@@ -150,6 +170,17 @@ fn a_part_that_is_named_after_all_is_brought_back() {
         (vec![path], 1, 0),
         "nothing is moved now"
     );
+}
+
+#[test]
+fn on_a_full_disk_leftovers_go_at_once() {
+    let (host, world) = SimHost::new(10);
+    let table = three_parts(&host);
+    tables::write(&table, &read_all(&table)).unwrap();
+    world.set_disk_bytes_max(1);
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!((found.put_aside.files, found.deleted.files), (0, 1));
+    assert_eq!((files(&table).len(), live(&table).len()), (3, 3));
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub struct PartSpec {
     pub blocks: BlockRange,
     /// Chosen from a sample; `None` samples the first batch.
     pub encodings: Option<Arc<ColumnEncodings>>,
+    /// More pairs for the footer: where the part comes from, for the day when the log is gone.
+    pub origin: Vec<(String, String)>,
 }
 
 /// Writes one part.
@@ -395,7 +397,8 @@ impl PartWriter {
                 if self.spec.sort == SortOrder::None { String::new() } else { key.join(", ") },
             ),
         ];
-        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        let own = pairs.into_iter().map(|(key, value)| (key.to_owned(), value));
+        own.chain(self.spec.origin.iter().cloned()).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow::datatypes::SchemaRef;
 use host::{MemoryBudget, MemoryGrant};
-use model::{BlockRange, PartDescriptor, SealedPart};
+use model::{BlockRange, PartDescriptor, PartId, SealedPart};
 use parts::array_size::batch_bytes;
 use parts::writer::ROW_GROUP_ROWS_MAX;
 use parts::{PartReader, PartSpec, PartWriter, WritePurpose};
@@ -21,6 +21,7 @@ use super::inputs::{Inputs, check_cancelled};
 use super::memory::{ColumnGroup, MergeCosts, MergeLayout};
 use super::order::{MergeOrder, Run};
 use crate::error::TableError;
+use crate::origin::origin_pairs;
 use crate::table::Table;
 
 /// How far a merge is; read by `system.merges` while it runs.
@@ -102,18 +103,22 @@ impl MergeJob<'_> {
 
     fn spec(&self) -> PartSpec {
         let first = self.inputs.first();
+        let level = self.inputs.iter().map(|part| part.level + 1).max().unwrap_or(1);
+        let blocks = BlockRange {
+            min: self.inputs.iter().map(|part| part.blocks.min).min().unwrap_or(0),
+            max: self.inputs.iter().map(|part| part.blocks.max).max().unwrap_or(0),
+        };
+        let replaced: Vec<PartId> = self.inputs.iter().map(|part| part.id).collect();
         PartSpec {
             table: Arc::clone(&self.table.def),
             keys: Arc::clone(&self.table.keys),
             partition: first.map_or_else(model::PartitionValue::all, |part| part.partition.clone()),
             sort: self.table.sort_order(),
-            level: self.inputs.iter().map(|part| part.level + 1).max().unwrap_or(1),
+            level,
             purpose: WritePurpose::Merge,
             load: None,
-            blocks: BlockRange {
-                min: self.inputs.iter().map(|part| part.blocks.min).min().unwrap_or(0),
-                max: self.inputs.iter().map(|part| part.blocks.max).max().unwrap_or(0),
-            },
+            blocks,
+            origin: origin_pairs(self.table, level, blocks, &replaced),
             encodings: None,
         }
     }

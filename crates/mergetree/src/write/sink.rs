@@ -18,6 +18,7 @@ use super::gather::{RowPlace, gather, gather_column, indices, places};
 use super::partition::split;
 use super::sort::BlockKeys;
 use crate::error::TableError;
+use crate::origin::origin_pairs;
 use crate::table::Table;
 
 /// How a sink forms blocks and where its memory comes from.
@@ -219,6 +220,7 @@ impl PartSink {
             load: self.settings.load,
             blocks: self.replaces,
             encodings: Some(encodings),
+            origin: origin_pairs(&self.table, 0, self.replaces, &[]),
         })
     }
 

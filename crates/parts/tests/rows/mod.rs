@@ -111,6 +111,7 @@ pub(crate) fn spec(table: &Arc<TableDef>, purpose: WritePurpose) -> PartSpec {
         load: None,
         blocks: BlockRange::default(),
         encodings: None,
+        origin: Vec::new(),
     }
 }
 
