@@ -51,10 +51,13 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
     start_log(Arc::clone(&host.clock));
     let defaults = Config::default();
+    let scrub_interval =
+        file.scrub_interval.map(|given| u64::try_from(given.as_millis()).unwrap_or(u64::MAX));
     let database = Database::open(Config {
         root: Some(path.clone()),
         memory_bytes_max: file.memory_bytes,
         uncompressed_cache_bytes: file.uncompressed_cache_bytes,
+        scrub_interval_ms: scrub_interval.unwrap_or(defaults.scrub_interval_ms),
         allow_any_local_path: false,
         user_files: Some(file.user_files.clone().unwrap_or_else(|| path.join("user_files"))),
         allowed_hosts: file.allowed_hosts.clone(),

@@ -8,6 +8,7 @@
 //! memory_bytes = 8_000_000_000
 //! uncompressed_cache_size = 1_000_000_000   # a fifth of the memory unless given
 //! orphans_lifetime = 604_800   # seconds a file that no record names is kept in lost/; 7 days unless given
+//! scrub_interval = 604_800   # seconds after which a part is read again to see whether it is damaged; 0 is never
 //! [tls]
 //! listen = "0.0.0.0:8443"
 //! certificate = "server.pem"
@@ -41,6 +42,7 @@ pub(crate) struct ServerFile {
     pub memory_bytes: Option<u64>,
     pub uncompressed_cache_bytes: Option<u64>,
     pub orphans_lifetime_ms: Option<u64>,
+    pub scrub_interval: Option<Duration>,
     pub display_name: Option<String>,
     pub allowed_origin: Option<String>,
     pub host_names: Vec<String>,
@@ -68,6 +70,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
             "orphans_lifetime" => {
                 file.orphans_lifetime_ms = Some(number_of(key, item)?.saturating_mul(1000));
             }
+            "scrub_interval" => file.scrub_interval = Some(Duration::from_secs(number_of(key, item)?)),
             "display_name" => file.display_name = Some(visible(key, text_of(key, item)?)?),
             "allowed_origin" => file.allowed_origin = Some(visible(key, text_of(key, item)?)?),
             "host_names" => file.host_names = texts_of(key, item)?,
@@ -83,7 +86,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
             "named_collections" => file.named_collections = named_collections(item)?,
             _ => {
                 return Err(format!(
-                    "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, orphans_lifetime, \
+                    "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, orphans_lifetime, scrub_interval, \
                      display_name, allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
                 ));
             }
@@ -221,7 +224,7 @@ mod tests {
     #[test]
     fn everything_a_server_needs_is_read() {
         let file = parse(
-            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nhost_names = 'n'\nmetrics_users = ['m']\nuncompressed_cache_size = 1\norphans_lifetime = 60\n[limits]\nstatements = 4\n\
+            "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nhost_names = 'n'\nmetrics_users = ['m']\nuncompressed_cache_size = 1\norphans_lifetime = 60\nscrub_interval = 5\n[limits]\nstatements = 4\n\
              wait_seconds = 5\nbodies_waiting = 6\nlong_statements = 0\n[users.default]\n[users.ann]\nreadonly = 2\ndatabase = 'd'\n\
              verifier = 'pbkdf2-sha256$1000$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'\n\
              [users.eve]\nreadonly = 1\nsees_all = true\n[named_collections.c]\nurl = 'u'\n",
@@ -229,6 +232,7 @@ mod tests {
         .unwrap();
         assert_eq!((file.path, file.listen.len(), file.memory_bytes), (Some("p".into()), 2, Some(3)));
         assert_eq!((file.uncompressed_cache_bytes, file.orphans_lifetime_ms), (Some(1), Some(60_000)));
+        assert_eq!(file.scrub_interval, Some(Duration::from_secs(5)));
         assert_eq!((file.limits.statements, file.limits.wait), (4, Duration::from_secs(5)));
         assert_eq!((file.limits.bodies_waiting, file.limits.long_statements), (6, 0));
         let users: Vec<_> = file

@@ -18,6 +18,7 @@ use crate::merging::{flush_table, run_merge};
 use crate::part_log::Removed;
 use crate::provider::part_files::part_path;
 use crate::schema_file;
+use crate::scrub;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
@@ -32,6 +33,7 @@ pub(crate) fn start(database: &Arc<Database>) {
         }));
     }
     tasks.push(start_loop(database, "flush".to_owned(), flush_round, |database| database.flushing.due()));
+    tasks.push(start_loop(database, "scrub".to_owned(), scrub::round, |database| Arc::clone(&database.wake)));
     tasks.push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| {
         Arc::clone(&database.wake)
     }));

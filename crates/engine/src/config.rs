@@ -28,6 +28,8 @@ pub struct Config {
     pub old_parts_lifetime_ms: u64,
     /// Milliseconds a file that no record names stays in `lost/` (`orphans_lifetime`).
     pub orphans_lifetime_ms: u64,
+    /// Milliseconds after which a part is read again to see whether it is as it was written (`scrub_interval`); 0 is never.
+    pub scrub_interval_ms: u64,
     /// `file()` may name any path of this machine; otherwise only paths below `user_files`.
     pub allow_any_local_path: bool,
     /// Where relative paths of `file()` begin.
@@ -55,6 +57,7 @@ impl Default for Config {
             merge_bytes_max: 150 << 30,
             old_parts_lifetime_ms: 480_000,
             orphans_lifetime_ms: 7 * 86_400_000,
+            scrub_interval_ms: 7 * 24 * 3_600_000,
             allow_any_local_path: true,
             user_files: None,
             allowed_hosts: None,

@@ -118,6 +118,7 @@ mod explain;
 mod execute;
 mod answer;
 pub mod session;
+mod scrub;
 mod background;
 mod open;
 

@@ -26,13 +26,13 @@ impl Server {
             || Config { threads: Some(2), background: false, root: Some(root.into()), ..Config::default() };
         for _ in 0..500 {
             match Database::open(config()) {
-                Ok(database) => return Server(database),
                 // Who had the folder before is about to leave.
-                Err(error) => assert!(error.message.contains("in use by another"), "{error}"),
+                Err(error) if error.message.contains("in use by another") => {}
+                opened => return Server(opened.unwrap()),
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("the folder stays locked");
+        Server(Database::open(config()).unwrap())
     }
 
     async fn run(&self, sql: &str) -> Result<String, Error> {
@@ -129,9 +129,15 @@ fn a_damaged_part_is_not_merged_and_hinders_nobody_else() {
             &server.run("SELECT sum(cityHash64(p, n, name, tag, toString(list))) FROM t").await.unwrap_err()
         ));
         let checked = server.run("CHECK TABLE t").await.unwrap();
+        let broken = "SELECT name FROM system.parts WHERE is_broken AND exception LIKE '%checksum%' AND last_checked IS NOT NULL";
+        let broken = server.run(broken).await.unwrap();
+        assert_eq!(broken.matches("0_").count(), 1, "{broken}");
         assert!(checked.contains("| 0_1_1_0") && checked.contains("its checksum is"), "{checked}");
         flip(&file, at);
         server.run("CHECK TABLE t").await.unwrap();
+        let seen = "SELECT countIf(is_broken) AS b, countIf(last_checked IS NULL) AS n FROM system.parts WHERE active";
+        let seen = server.run(seen).await.unwrap();
+        assert!(seen.contains("| 0 | 0 |"), "{seen}");
         server.run("OPTIMIZE TABLE t FINAL").await.unwrap();
         let sound = server.run(parts).await.unwrap();
         assert!(sound.contains("| 0 | 1") && sound.contains("| 1 | 1"), "{sound}");
@@ -175,6 +181,32 @@ fn pages_are_compared_before_they_are_kept() {
         std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
         let error = server.run("SELECT sum(cityHash64(p, n, tag, toString(list))) FROM t").await.unwrap_err();
         assert!(error.code == 246 && error.message.contains("table \"t\", part 0_1_1_0"), "{error}");
+        server.close().await;
+    });
+}
+
+#[test]
+fn old_parts_are_looked_at_unasked() {
+    with_folder(async |root| {
+        let config = Config { threads: Some(2), root: Some(root), scrub_interval_ms: 1, ..Config::default() };
+        let server = Server(Database::open(config).unwrap());
+        server.run("SYSTEM STOP MERGES").await.unwrap();
+        server.run(TABLE).await.unwrap();
+        server.run(&insert(0, 0, 300_000)).await.unwrap();
+        server.run(&insert(0, 300_000, 300_000)).await.unwrap();
+        let file = server.file("min_block_number = 2").await;
+        flip(&file, 5_000);
+        let found = "SELECT countIf(is_broken AND min_block_number = 2) AS b, countIf(last_checked IS NULL) AS n, count() AS c \
+                     FROM system.parts";
+        let mut shown = String::new();
+        for _ in 0..1_000 {
+            shown = server.run(found).await.unwrap();
+            if shown.contains("| 1 | 0 | 2 |") {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        assert!(shown.contains("| 1 | 0 | 2 |"), "{shown}");
         server.close().await;
     });
 }

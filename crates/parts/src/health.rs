@@ -51,6 +51,11 @@ impl PartHealth {
         (known.checked_ms, known.damage) = (Some(now_ms), None);
     }
 
+    /// The part was looked at, and what was found is noted.
+    pub fn note_looked(&self, part: &PartDescriptor, now_ms: u64) {
+        self.parts.lock().entry((part.table, part.id)).or_default().checked_ms = Some(now_ms);
+    }
+
     /// Notes damage; other errors say nothing of the part.
     pub fn note_error(&self, table: TableId, error: &PartError) {
         if let Some(part) = error.damaged_part() {
@@ -59,7 +64,7 @@ impl PartHealth {
         }
     }
 
-    /// When the part was last read completely, and what is wrong with it.
+    /// When all of the part was last looked at, and what is wrong with it.
     pub fn of(&self, part: &PartDescriptor) -> (Option<u64>, Option<Arc<str>>) {
         let parts = self.parts.lock();
         let known = parts.get(&(part.table, part.id));

@@ -139,6 +139,18 @@ impl PartStore {
     /// # Errors
     /// They differ, or the file cannot be read.
     pub fn compare_whole(&self, part: &PartDescriptor) -> Result<(), PartError> {
+        self.compare_slowly(part, |_| true).map(|_ended| ())
+    }
+
+    /// The same; behind each piece `rest` is told its bytes, takes its time and says whether to go on. False if it said no.
+    ///
+    /// # Errors
+    /// As [`PartStore::compare_whole`].
+    pub fn compare_slowly(
+        &self,
+        part: &PartDescriptor,
+        mut rest: impl FnMut(u64) -> bool,
+    ) -> Result<bool, PartError> {
         let path = self.path(part);
         let file = self.host.disk.open_read(&path).map_err(PartError::disk("open", &path))?;
         let bytes = file.len().map_err(PartError::disk("read", &path))?;
@@ -153,13 +165,16 @@ impl PartStore {
             let piece = file.read_bytes(at, length).map_err(PartError::disk("read", &path))?;
             hash.update(&piece);
             at += length as u64;
+            if !rest(length as u64) {
+                return Ok(false);
+            }
         }
         let (found, written) = (hash.digest(), part.checksum);
         if found != written {
             let place = "the file".to_owned();
             return Err(PartError::Checksum { part: part.id, place, written, found });
         }
-        Ok(())
+        Ok(true)
     }
 
     /// As [`PartStore::compare_whole`], unless that was done since the process began: what a reader of a part without sums

@@ -40,7 +40,10 @@ pub fn verify(
     let verified = verify_file(store, part, sort_key);
     match &verified {
         Ok(_) => store.health().note_sound(part, store.host().clock.now_ms()),
-        Err(error) => store.health().note_error(part.table, error),
+        Err(error) => {
+            store.health().note_error(part.table, error);
+            store.health().note_looked(part, store.host().clock.now_ms());
+        }
     }
     verified
 }

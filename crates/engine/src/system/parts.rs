@@ -31,6 +31,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("path", "String"),
         ("hash_of_all_files", "String"),
         ("load_id", "String"),
+        ("last_checked", "Nullable(DateTime('UTC'))"),
+        ("is_broken", "UInt8"),
+        ("exception", "String"),
     ],
     fill,
 };
@@ -59,6 +62,7 @@ fn push_part(
     removed_at: Cell,
 ) -> Result<(), Error> {
     let active = matches!(removed_at, Cell::Null);
+    let (checked_ms, damage) = context.database.store.health().of(part);
     rows.push([
         part.partition.name().into(),
         part.name().into(),
@@ -82,5 +86,8 @@ fn push_part(
         context.database.store.path(part).display().to_string().into(),
         format!("{:016x}", part.checksum).into(),
         part.load.map(|load| load.to_string()).unwrap_or_default().into(),
+        checked_ms.map_or(Cell::Null, Cell::Time),
+        damage.is_some().into(),
+        damage.map_or_else(String::new, |damage| damage.to_string()).into(),
     ])
 }
