@@ -154,7 +154,10 @@ impl Joiner {
                 (from, made) = (row, 0);
             }
             if *length > self.rows_max {
-                // Nothing stands in front of it: it is a piece of its own, and of that many.
+                // Rows of no elements may stand in front of it; it is in pieces of its own.
+                if from < row {
+                    ranges.push(Piece::rows(from, row - from));
+                }
                 let starts = (0..*length).step_by(self.rows_max);
                 let part = |start: usize| Some((start, self.rows_max.min(length - start)));
                 ranges.extend(starts.map(|start| Piece { from: row, rows: 1, elements: part(start) }));
