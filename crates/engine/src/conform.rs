@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{filter_record_batch, interleave};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use formats::Omissions;
 use functions::cast::{CastMode, cast_column, default_array};
+use model::table_def::column_id_of;
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
 
@@ -22,8 +25,8 @@ const COPIES_STORED: usize = 4;
 pub(crate) type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
 
 enum Origin {
-    /// Column of the incoming batch.
-    Input(usize),
+    /// Column of the incoming batch, and what stands in for its cells that ask for the default.
+    Input(usize, Option<Arc<dyn RowExpr>>),
     Computed(Arc<dyn RowExpr>),
     /// Zero, empty or NULL.
     TypeDefault,
@@ -37,11 +40,13 @@ pub(crate) struct Conform {
     written: SchemaRef,
     /// Columns with values, also those that are only there for the defaults of others.
     targets: Vec<(ColumnDef, Origin)>,
-    /// Targets that are computed, each behind those it is computed from.
+    /// Targets with an expression, each behind those it is computed from.
     computed: Vec<usize>,
     null_as_default: bool,
+    /// Of batches that are not native.
+    omissions: Omissions,
     /// A schema of batches whose columns have the types of their targets already.
-    native: Option<SchemaRef>,
+    native: Option<(SchemaRef, Omissions)>,
     /// Whether native batches have the columns of the table, all and in order.
     is_whole: bool,
     /// What the rows that come out keep to.
@@ -68,7 +73,7 @@ impl Conform {
         let origin = |(column, default): (&ColumnDef, &Option<Arc<dyn RowExpr>>)| {
             let input = listed.iter().position(|listed| listed.id == column.id);
             let origin = match (input, default) {
-                (Some(index), _) => Origin::Input(index),
+                (Some(index), default) => Origin::Input(index, default.clone()),
                 (None, Some(expression)) => Origin::Computed(Arc::clone(expression)),
                 (None, None) => Origin::TypeDefault,
             };
@@ -81,13 +86,14 @@ impl Conform {
             computed: computing_order(&targets),
             targets,
             null_as_default: true,
+            omissions: Omissions { width: source_columns, columns: Vec::new() },
             native: None,
             is_whole: false,
             constraints: None,
         })
     }
 
-    /// Whether NULL into a column that takes none is the default of its type, as it is unless this says no, or an error.
+    /// Whether NULL into a column that takes none is the column's default, as it is unless this says no, or an error.
     pub(crate) fn with_null_as_default(mut self, null_as_default: bool) -> Conform {
         self.null_as_default = null_as_default;
         self
@@ -99,20 +105,28 @@ impl Conform {
         self
     }
 
-    /// Batches of this very schema need not be asked for the types of their columns.
-    pub(crate) fn with_native(mut self, native: SchemaRef) -> Conform {
-        let in_place = |(at, (_, origin)): (usize, &(ColumnDef, Origin))| match origin {
-            Origin::Input(index) => *index == at,
-            Origin::Computed(_) | Origin::TypeDefault => false,
-        };
-        self.is_whole = native.fields().len() == self.targets.len()
-            && self.targets.iter().enumerate().all(in_place)
-            && self.all_stored();
-        self.native = Some(native);
+    /// Batches have these omission columns behind their own.
+    pub(crate) fn with_omissions(mut self, omissions: Omissions) -> Conform {
+        self.omissions = omissions;
         self
     }
 
-    /// Rows of the table. `rows_before` came before these, from the same source.
+    /// Batches of this very schema need not be asked for the types of their columns.
+    pub(crate) fn with_native(mut self, native: SchemaRef) -> Result<Conform, Error> {
+        let in_place = |(at, (_, origin)): (usize, &(ColumnDef, Origin))| match origin {
+            Origin::Input(index, _) => *index == at,
+            Origin::Computed(_) | Origin::TypeDefault => false,
+        };
+        let omissions = Omissions::of(&native)?;
+        self.is_whole = omissions.width == self.targets.len()
+            && self.targets.iter().enumerate().all(in_place)
+            && self.all_stored();
+        self.native = Some((native, omissions));
+        Ok(self)
+    }
+
+    /// Rows of the table. `rows_before` came before these, from the same source; behind the columns of `batch` may stand
+    /// omission columns.
     pub(crate) fn apply_behind(&self, rows_before: u64, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = self.converted(batch)?;
         if let Some(constraints) = &self.constraints {
@@ -129,34 +143,37 @@ impl Conform {
     /// The same before the table's constraints are asked.
     fn converted(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         room_for(batch, COPIES_STORED, "an inserted row")?;
-        let is_native = self.native.as_ref().is_some_and(|native| Arc::ptr_eq(native, batch.schema_ref()));
-        if is_native && self.is_whole && self.null_as_default {
+        let native = self.native.as_ref().filter(|(native, _)| Arc::ptr_eq(native, batch.schema_ref()));
+        let omissions = native.map_or(&self.omissions, |(_, omissions)| omissions);
+        if native.is_some() && self.is_whole && self.null_as_default && nothing_omitted(batch, omissions) {
             // Nothing to convert: the same columns, under the table's schema with its column ids.
-            let columns = batch.columns().to_vec();
+            let columns = batch.columns()[..omissions.width].to_vec();
             return RecordBatch::try_new(Arc::clone(&self.schema), columns)
                 .map_err(|e| Error::internal(e.to_string()));
         }
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
-        for (array, (column, origin)) in arrays.iter_mut().zip(&self.targets) {
+        let mut asked: Vec<Option<BooleanArray>> = vec![None; self.targets.len()];
+        for (place, (column, origin)) in self.targets.iter().enumerate() {
             match origin {
-                Origin::Input(index) => {
-                    self.check_nulls(batch.column(*index), column)?;
-                    let cast = match is_native {
-                        true => cast_into(batch.column(*index), &column.column_type, column),
-                        false => {
-                            let from = from_field(batch.schema_ref().field(*index));
-                            cast_into(batch.column(*index), &from, column)
-                        }
+                Origin::Input(index, default) => {
+                    let array = batch.column(*index);
+                    self.check_nulls(array, column)?;
+                    let from = match native {
+                        Some(_) => &column.column_type,
+                        None => &from_field(batch.schema_ref().field(*index)),
                     };
-                    *array = Some(cast?);
+                    arrays[place] = Some(cast_into(array, from, column)?);
+                    if default.is_some() {
+                        asked[place] = asked_cells(batch, omissions, *index, &column.column_type);
+                    }
                 }
                 Origin::TypeDefault => {
-                    *array = Some(default_array(&column.column_type, batch.num_rows()));
+                    arrays[place] = Some(default_array(&column.column_type, batch.num_rows()));
                 }
                 Origin::Computed(_) => {}
             }
         }
-        self.compute_defaults(&mut arrays, batch.num_rows())?;
+        self.compute_defaults(&mut arrays, &asked, batch.num_rows())?;
         let stored = arrays.into_iter().zip(&self.targets).filter(|(_, (column, _))| !is_ephemeral(column));
         let arrays: Vec<ArrayRef> = stored.filter_map(|(array, _)| array).collect();
         RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
@@ -177,12 +194,25 @@ impl Conform {
     }
 
     /// Defaults may use any columns, also computed ones.
-    fn compute_defaults(&self, arrays: &mut [Option<ArrayRef>], rows: usize) -> Result<(), Error> {
+    fn compute_defaults(
+        &self,
+        arrays: &mut [Option<ArrayRef>],
+        asked: &[Option<BooleanArray>],
+        rows: usize,
+    ) -> Result<(), Error> {
         for index in self.computed.iter().copied() {
-            let (column, Origin::Computed(expression)) = &self.targets[index] else { continue };
-            let known = self.known(arrays, rows)?;
-            let value = expression.evaluate(&known).map_err(Error::from)?;
-            arrays[index] = Some(cast_into(&value, expression.column_type(), column)?);
+            let (column, origin) = &self.targets[index];
+            match (origin, &arrays[index], &asked[index]) {
+                (Origin::Computed(expression), ..) => {
+                    let known = self.known(arrays, rows)?;
+                    arrays[index] = Some(computed(expression, &known, column)?);
+                }
+                (Origin::Input(_, Some(expression)), Some(given), Some(asked)) => {
+                    let known = self.known(arrays, rows)?;
+                    arrays[index] = Some(filled(given, asked, expression, &known, column)?);
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -197,10 +227,75 @@ impl Conform {
     }
 }
 
-/// The computed targets, each behind those it needs. In a circle one of them comes first, and says what it misses.
+/// Whether every cell of the batch has its value.
+fn nothing_omitted(batch: &RecordBatch, omissions: &Omissions) -> bool {
+    batch.columns()[omissions.width..].iter().all(|column| column.as_boolean().true_count() == 0)
+}
+
+/// The cells of a column that ask for its default, if any: whoever read them said so, or they are NULL where the column
+/// knows none.
+fn asked_cells(
+    batch: &RecordBatch,
+    omissions: &Omissions,
+    index: usize,
+    column_type: &ColumnType,
+) -> Option<BooleanArray> {
+    let told = omissions.columns.iter().position(|of| *of == index);
+    let asked = match told {
+        Some(place) => batch.column(omissions.width + place).as_boolean().clone(),
+        None if column_type.is_nullable() => return None,
+        None => BooleanArray::new(!batch.column(index).logical_nulls()?.inner(), None),
+    };
+    (asked.true_count() > 0).then_some(asked)
+}
+
+fn computed(
+    expression: &Arc<dyn RowExpr>,
+    known: &RecordBatch,
+    column: &ColumnDef,
+) -> Result<ArrayRef, Error> {
+    let value = expression.evaluate(known).map_err(Error::from)?;
+    cast_into(&value, expression.column_type(), column)
+}
+
+/// `given` with the default where it is asked for. Only those rows are computed: what an expression makes of others is
+/// nobody's business, and may be an error.
+fn filled(
+    given: &ArrayRef,
+    asked: &BooleanArray,
+    expression: &Arc<dyn RowExpr>,
+    known: &RecordBatch,
+    column: &ColumnDef,
+) -> Result<ArrayRef, Error> {
+    if asked.true_count() == asked.len() {
+        return computed(expression, known, column);
+    }
+    let wrong = |e: arrow::error::ArrowError| Error::internal(e.to_string());
+    let used = |field: &FieldRef| column_id_of(field).is_some_and(|id| expression.columns().contains(&id));
+    let schema = known.schema();
+    let used: Vec<usize> = (0..schema.fields().len()).filter(|at| used(&schema.fields()[*at])).collect();
+    let rows = filter_record_batch(&known.project(&used).map_err(wrong)?, asked).map_err(wrong)?;
+    let defaults = computed(expression, &rows, column)?;
+    let mut next = 0;
+    let places: Vec<(usize, usize)> = (0..asked.len())
+        .map(|row| match asked.value(row) {
+            true => {
+                next += 1;
+                (1, next - 1)
+            }
+            false => (0, row),
+        })
+        .collect();
+    interleave(&[given.as_ref(), defaults.as_ref()], &places).map_err(wrong)
+}
+
+/// The targets with an expression, each behind those it needs. In a circle one of them comes first, and says what it misses.
 fn computing_order(targets: &[(ColumnDef, Origin)]) -> Vec<usize> {
     fn visit(targets: &[(ColumnDef, Origin)], index: usize, seen: &mut [bool], order: &mut Vec<usize>) {
-        let Some((_, Origin::Computed(expression))) = targets.get(index) else { return };
+        let Some((_, Origin::Computed(expression) | Origin::Input(_, Some(expression)))) = targets.get(index)
+        else {
+            return;
+        };
         if std::mem::replace(&mut seen[index], true) {
             return;
         }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
-use formats::FormatKind;
+use formats::{FormatKind, with_omissions};
 use model::type_arrow::to_field;
+use sources::structure::{Structure, parse_with_defaults};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
+use crate::source_defaults::{SourceDefaults, filled};
 use crate::source_settings::format_settings;
 
 /// The table of a call.
@@ -42,15 +44,23 @@ pub(crate) fn format_table(
         return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));
     }
     let settings = format_settings(&context.settings);
-    let columns = match structure {
-        Some(structure) => sources::structure::parse(structure)?,
-        None => formats::infer(kind, data.as_bytes(), true, &settings)?,
+    let Structure { columns, defaults } = match structure {
+        Some(structure) => parse_with_defaults(structure)?,
+        None => {
+            let columns = formats::infer(kind, data.as_bytes(), true, &settings)?;
+            Structure { columns, defaults: Vec::new() }
+        }
     };
     let fields: Vec<_> = columns.iter().map(|(name, column_type)| to_field(name, column_type)).collect();
     let schema = Arc::new(Schema::new(fields));
-    let mut reader = formats::new_reader(kind, Arc::clone(&schema), &settings)?;
+    let has_default = |name: &str| defaults.iter().any(|(column, _)| column == name);
+    let read = with_omissions(&schema, |field| has_default(field.name()));
+    let mut reader = formats::new_reader(kind, read, &settings)?;
     let mut batches = Vec::new();
     reader.read(data.as_bytes(), true, &mut batches)?;
+    if !defaults.is_empty() {
+        batches = filled(&SourceDefaults::new(context, &columns, &defaults)?, &schema, batches)?;
+    }
     let skipped = reader.rejected();
     if skipped > 0 {
         context.progress.rejects.add("", reader.take_rejected(), skipped);

@@ -1,10 +1,10 @@
 //! INSERT ... FROM INFILE: as INSERT SELECT from `file()` in the columns that the INSERT fills.
 //!
-//! Pure. Invariant: the rest of the engine sees a SELECT and no file, so rows of files have one way in. A field that a
-//! file leaves out becomes the column's DEFAULT, as in ClickHouse, where the column takes no NULL. Must not know: files.
+//! Pure. Invariant: the rest of the engine sees a SELECT and no file, so rows of files have one way in. The SELECT names the
+//! omission columns of columns with a default, which say which fields a file leaves out. Must not know: files.
 
-use formats::FormatKind;
-use model::{ColumnDef, ColumnType, DefaultKind, TableDef};
+use formats::{FormatKind, omissions_name};
+use model::{ColumnDef, ColumnType, TableDef};
 use sources::compression::Compression;
 use sql::escape::{quote_name, quote_text};
 use sql::{Insert, InsertSource, Statement};
@@ -18,7 +18,7 @@ pub(crate) fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error
         return Ok(insert.clone());
     }
     let columns = insert_columns(def, insert.columns.as_deref())?;
-    let columns: Vec<Filled> = columns.iter().map(|column| Filled::of(column, def)).collect();
+    let columns: Vec<Filled> = columns.iter().map(Filled::of).collect();
     with_select(insert, &columns)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn as_select_of(insert: &Insert, columns: &[(String, ColumnType)]) ->
     let listed = |(name, column_type): &(String, ColumnType)| Filled {
         name: name.clone(),
         column_type: column_type.clone(),
-        default: None,
+        has_default: false,
     };
     let columns: Vec<Filled> = match &insert.columns {
         None => columns.iter().map(listed).collect(),
@@ -51,47 +51,19 @@ pub(crate) fn as_select_of(insert: &Insert, columns: &[(String, ColumnType)]) ->
 struct Filled {
     name: String,
     column_type: ColumnType,
-    /// What stands for a field that is not there.
-    default: Option<String>,
+    /// Whether something stands for a field that is not there.
+    has_default: bool,
 }
 
 impl Filled {
-    /// The definition names columns by their ids, a SELECT by their names.
-    fn of(column: &ColumnDef, def: &TableDef) -> Filled {
-        let default = match &column.default {
-            Some((DefaultKind::Default, text)) if can_be_null(&column.column_type) => {
-                Some(sql::display_expression(text, def))
-            }
-            _ => None,
-        };
-        Filled { name: column.name.to_string(), column_type: column.column_type.clone(), default }
+    fn of(column: &ColumnDef) -> Filled {
+        let has_default = column.default.is_some();
+        Filled { name: column.name.to_string(), column_type: column.column_type.clone(), has_default }
     }
 
-    /// As the file is read: what is not there is NULL.
     fn declared(&self) -> String {
-        let column_type = match self.default {
-            Some(_) => self.column_type.clone().nullable(),
-            None => self.column_type.clone(),
-        };
-        format!("{} {column_type}", quote_name(&self.name))
+        format!("{} {}", quote_name(&self.name), self.column_type)
     }
-
-    fn selected(&self) -> String {
-        let name = quote_name(&self.name);
-        match &self.default {
-            Some(default) => format!("ifNull({name}, CAST({default} AS {}))", self.column_type),
-            None => name,
-        }
-    }
-}
-
-/// Whether NULL can stand for "not there": it is no value of the column, and its type can be made to have it.
-fn can_be_null(column_type: &ColumnType) -> bool {
-    let nested = matches!(
-        column_type.value_type(),
-        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::Nothing
-    );
-    !column_type.is_nullable() && !nested
 }
 
 fn with_select(insert: &Insert, columns: &[Filled]) -> Result<Insert, Error> {
@@ -103,7 +75,10 @@ fn with_select(insert: &Insert, columns: &[Filled]) -> Result<Insert, Error> {
         None => format_of(path)?,
     };
     let declared: Vec<String> = columns.iter().map(Filled::declared).collect();
-    let selected: Vec<String> = columns.iter().map(Filled::selected).collect();
+    let mut selected: Vec<String> = columns.iter().map(|column| quote_name(&column.name)).collect();
+    // Which of its cells a file leaves out, for the defaults of the table.
+    let asked = columns.iter().filter(|column| column.has_default);
+    selected.extend(asked.map(|column| quote_name(&omissions_name(&column.name))));
     let text = format!(
         "SELECT {} FROM file({}, {}, {}, {})",
         selected.join(", "),
@@ -141,12 +116,9 @@ mod tests {
     }
 
     fn columns() -> [Filled; 2] {
-        let filled = |name: &str, column_type, default: Option<&str>| Filled {
-            name: name.to_owned(),
-            column_type,
-            default: default.map(str::to_owned),
-        };
-        [filled("a", ColumnType::UInt8, None), filled("the b", ColumnType::String, Some("'it''s'"))]
+        let filled =
+            |name: &str, column_type, has_default| Filled { name: name.to_owned(), column_type, has_default };
+        [filled("a", ColumnType::UInt8, false), filled("the b", ColumnType::String, true)]
     }
 
     #[test]
@@ -160,7 +132,7 @@ mod tests {
             ),
             (
                 "INSERT INTO t FROM INFILE 'x' FORMAT CSV",
-                ["ifNull(`the b`, `CAST`('it''s', 'String'))", "Nullable(String)"],
+                ["`the b`, `_omitted(the b)` FROM", "`the b` String"],
             ),
         ] {
             let select = read(text, &columns()).unwrap();
@@ -175,17 +147,5 @@ mod tests {
         let error = read("INSERT INTO t FROM INFILE 'noext'", &columns()).unwrap_err();
         assert_eq!(error.code, 36);
         assert!(error.message.contains("noext"));
-    }
-
-    #[test]
-    fn null_stands_only_where_it_is_no_value() {
-        for (column_type, expected) in [
-            (ColumnType::UInt8, true),
-            (ColumnType::LowCardinality(Box::new(ColumnType::String)), true),
-            (ColumnType::String.nullable(), false),
-            (ColumnType::Array(Box::new(ColumnType::UInt8)), false),
-        ] {
-            assert_eq!(can_be_null(&column_type), expected, "{column_type}");
-        }
     }
 }

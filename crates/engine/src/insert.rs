@@ -11,6 +11,7 @@ use catalog::{Op, Precondition, TableState};
 use datafusion::common::stats::Precision;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use formats::Omissions;
 use futures::StreamExt;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
@@ -70,8 +71,7 @@ pub(crate) async fn into_table(
         }
         InsertSource::Format { name, data } => {
             let sent = SentRows::arrive(context, name, &text[data.clone()], body).await?;
-            let columns = sent.columns(&table.def, columns)?;
-            let columns = columns.as_deref();
+            sent.check(&table.def, columns)?;
             let shape =
                 context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
             let rows = sent.rows(context, &shape)?;
@@ -351,17 +351,15 @@ pub(crate) async fn insert_select(
         (_, Some(open)) => known_source(open),
         _ => None,
     };
-    let target: Vec<_> = insert_columns(&table.def, columns)?
-        .into_iter()
-        .map(|column| (column.name.to_string(), column.column_type))
-        .collect();
+    let target = insert_columns(&table.def, columns)?;
     let mut planned = plan_into(context, query, known.as_ref(), &target).await?;
-    let width = planned.logical.schema().fields().len();
+    let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
     let (handle, _) = context.database.tables.handle(&table.def)?;
     let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;
     let nulls_fit = context.settings.get_bool("insert_null_as_default");
     let (constraints, _) = context.database.tables.constraints(&table.def, &|| context.statement_state())?;
-    let conform = Conform::new(&table.def, columns, width, &defaults)?.with_null_as_default(nulls_fit);
+    let conform = Conform::new(&table.def, columns, omissions.width, &defaults)?;
+    let conform = conform.with_null_as_default(nulls_fit).with_omissions(omissions);
     let conform = Arc::new(conform.with_constraints(constraints));
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;

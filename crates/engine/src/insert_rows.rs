@@ -56,26 +56,17 @@ impl SentRows {
         Ok(SentRows::Parquet(Box::new(sent)))
     }
 
-    /// The columns that the data fill, of those an INSERT lists (`None`: all): what a Parquet file does not have becomes the
-    /// column's default, as if it had not been listed.
-    pub(crate) fn columns(
-        &self,
-        def: &TableDef,
-        listed: Option<&[String]>,
-    ) -> Result<Option<Vec<String>>, Error> {
-        let SentRows::Parquet(sent) = self else { return Ok(listed.map(<[String]>::to_vec)) };
+    /// Refuses data that have none of the columns that an INSERT lists (`None`: all): a column that is missing becomes its
+    /// default, but rows of nothing else are a mistake.
+    pub(crate) fn check(&self, def: &TableDef, listed: Option<&[String]>) -> Result<(), Error> {
+        let SentRows::Parquet(sent) = self else { return Ok(()) };
         let all = insert_columns(def, listed)?;
-        let found: Vec<String> =
-            all.iter().map(|column| column.name.to_string()).filter(|name| sent.has_column(name)).collect();
-        if found.len() == all.len() || !sent.may_lack_columns() {
-            return Ok(listed.map(<[String]>::to_vec));
+        if !sent.may_lack_columns() || all.iter().any(|column| sent.has_column(&column.name)) {
+            return Ok(());
         }
-        if found.is_empty() {
-            let message = format!("the Parquet data have none of the columns of table \"{}\"", def.name);
-            return Err(Error::new(ErrorKind::BadInput, 8, message)
-                .with_hint("columns are found by their names; a SELECT from file() may give them others"));
-        }
-        Ok(Some(found))
+        let message = format!("the Parquet data have none of the columns of table \"{}\"", def.name);
+        Err(Error::new(ErrorKind::BadInput, 8, message)
+            .with_hint("columns are found by their names; a SELECT from file() may give them others"))
     }
 
     pub(crate) fn rows(

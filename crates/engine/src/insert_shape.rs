@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
+use formats::{Omissions, with_omissions};
 use mergetree::Table;
 use model::ColumnType;
 use model::type_arrow::to_field;
@@ -15,8 +16,11 @@ use crate::constraints::Constraints;
 use crate::error::Error;
 
 pub(crate) struct InsertShape {
-    /// What readers of rows produce: the listed columns with their own types.
+    /// What readers of rows produce: the listed columns with their own types, and behind them the omission columns of those
+    /// that have a default.
     pub reader: SchemaRef,
+    /// Where the omission columns stand.
+    pub omissions: Omissions,
     pub types: Vec<ColumnType>,
     pub table: Arc<Table>,
     pub conform: Arc<Conform>,
@@ -35,14 +39,23 @@ impl InsertShape {
         let fields: Vec<_> =
             listed.iter().map(|column| to_field(&column.name, &column.column_type)).collect();
         let reader: SchemaRef = Arc::new(Schema::new(fields));
-        let conform = Conform::new(def, columns, listed.len(), defaults)?.with_native(Arc::clone(&reader));
-        let conform = conform.with_constraints(constraints);
         let types = formats::types_of(&reader);
-        Ok(InsertShape { reader, types, table: Arc::new(table), conform: Arc::new(conform) })
+        let has_default = |name: &str| def.column(name).is_some_and(|column| column.default.is_some());
+        let reader = with_omissions(&reader, |field| has_default(field.name()));
+        let omissions = Omissions::of(&reader)?;
+        let conform = Conform::new(def, columns, listed.len(), defaults)?.with_native(Arc::clone(&reader))?;
+        let conform = conform.with_constraints(constraints);
+        Ok(InsertShape { reader, omissions, types, table: Arc::new(table), conform: Arc::new(conform) })
+    }
+
+    /// Where the omission column of a column stands, if it has one.
+    pub(crate) fn omissions_of(&self, column: usize) -> Option<usize> {
+        let place = self.omissions.columns.iter().position(|of| *of == column)?;
+        Some(self.omissions.width + place)
     }
 
     /// Values of a row.
     pub(crate) fn width(&self) -> usize {
-        self.reader.fields().len()
+        self.omissions.width
     }
 }

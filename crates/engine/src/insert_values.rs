@@ -3,23 +3,21 @@
 //! Invariant: constants are read straight into columns of the table's types, without a plan; only a value that is more
 //! than a constant is planned, and the values beside it keep every digit. Must not know: what becomes of the rows.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::Schema;
 use bytes::BytesMut;
 use datafusion::physical_plan::collect;
 use formats::{FormatError, FormatKind, FormatSettings};
+use functions::cast::default_array;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
-use model::ColumnType;
 use model::type_arrow::from_field;
+use model::{ColumnDef, ColumnType};
 use sql::Statement;
 
-use crate::conform::{Conform, cast_into};
+use crate::conform::cast_into;
 use crate::context::StatementContext;
 use crate::error::{Error, ErrorKind};
 use crate::format_stream::read_batches;
@@ -34,6 +32,8 @@ pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// ClickHouse's code of a number that does not fit its type.
 const ARGUMENT_OUT_OF_BOUND: u32 = 69;
+/// ClickHouse's code of a NULL among VALUES that its column cannot hold.
+const TYPE_MISMATCH: i32 = 53;
 /// Part of no format.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Expressions planned as one query: planning has a price of its own, which they share.
@@ -97,14 +97,17 @@ struct Reading {
     /// Rows and bytes of the text before the piece at hand.
     rows_before: u64,
     bytes_before: u64,
-    /// How rows become rows of the table that leave these columns to their defaults.
-    with_defaults: HashMap<Vec<usize>, Conform>,
 }
 
-/// A row whose values are known one by one; `None` is not known yet, or the column's default.
+/// A row whose values become known one by one.
 struct Mixed {
-    values: Vec<Option<ArrayRef>>,
-    defaults: Vec<usize>,
+    values: Vec<Option<OneValue>>,
+}
+
+/// A value, and whether it asks for the default of its column.
+struct OneValue {
+    array: ArrayRef,
+    asks: bool,
 }
 
 /// Rows in the order of the text.
@@ -115,7 +118,7 @@ enum Piece {
 
 /// What a value is to the reader of constants.
 enum Constant {
-    Read(ArrayRef),
+    Read(OneValue),
     /// More than a constant.
     No,
     /// A number that the column cannot hold.
@@ -140,7 +143,6 @@ impl Reading {
             settings,
             rows_before: 0,
             bytes_before: 0,
-            with_defaults: HashMap::new(),
         }
     }
 
@@ -235,9 +237,9 @@ impl Reading {
             }
         }
         for together in planned.chunks(PLANNED_TOGETHER_MAX) {
-            for (value, array) in together.iter().zip(self.evaluate(together).await?) {
+            for (value, known) in together.iter().zip(self.evaluate(together).await?) {
                 if let Piece::Mixed(mixed) = &mut pieces[value.piece] {
-                    mixed.values[value.column] = Some(array);
+                    mixed.values[value.column] = Some(known);
                 }
             }
         }
@@ -265,59 +267,64 @@ impl Reading {
                 format!("{written} has {} value(s) for {} column(s)", texts.len(), self.shape.width());
             return Err(Error::new(ErrorKind::Syntax, 62, message));
         }
-        let (mut arrays, mut defaults, mut planned) =
-            (Vec::with_capacity(texts.len()), Vec::new(), Vec::new());
+        let (mut known, mut planned) = (Vec::with_capacity(texts.len()), Vec::new());
         for (column, text) in texts.into_iter().enumerate() {
-            let constant = match self.constant(column, text) {
-                Constant::Read(array) => Some(array),
+            let constant = match self.constant(column, text)? {
+                Constant::Read(value) => Some(value),
+                Constant::No if text.eq_ignore_ascii_case("DEFAULT") => {
+                    let array = default_array(&self.shape.types[column], 1);
+                    Some(OneValue { array, asks: true })
+                }
                 Constant::No => None,
                 // As an expression it would be a Float64, and lose the digits that do not fit.
                 Constant::Unfit => return Err(unread),
             };
             if constant.is_none() {
-                match text.eq_ignore_ascii_case("DEFAULT") {
-                    true => defaults.push(column),
-                    false => planned.push(Planned { piece, column, text, unread: unread.clone() }),
-                }
+                planned.push(Planned { piece, column, text, unread: unread.clone() });
             }
-            arrays.push(constant);
+            known.push(constant);
         }
-        Ok((Mixed { values: arrays, defaults }, planned))
+        Ok((Mixed { values: known }, planned))
     }
 
     /// A value alone, if it is a constant of its column's type.
-    fn constant(&self, column: usize, text: &str) -> Constant {
-        let schema = Arc::new(Schema::new(vec![Arc::clone(&self.shape.reader.fields()[column])]));
+    fn constant(&self, column: usize, text: &str) -> Result<Constant, Error> {
+        let places: Vec<usize> = std::iter::once(column).chain(self.shape.omissions_of(column)).collect();
+        let schema = self.shape.reader.project(&places).map_err(|e| Error::internal(e.to_string()))?;
         let types = std::slice::from_ref(&self.shape.types[column]);
         let is_decimal = matches!(types[0].value_type(), ColumnType::Decimal { .. });
         let is_unfit = is_decimal || types[0].is_integer() && is_beyond_machine(text);
-        match read_constants(format!("({text})").as_bytes(), &schema, types, &self.settings) {
+        let written = format!("({text})");
+        Ok(match read_constants(written.as_bytes(), &Arc::new(schema), types, &self.settings) {
             Ok(read) => match &read[..] {
-                [batch] if batch.num_rows() == 1 => Constant::Read(Arc::clone(batch.column(0))),
+                [batch] if batch.num_rows() == 1 => {
+                    let asks = batch.columns().get(1).is_some_and(|asks| asks.as_boolean().value(0));
+                    Constant::Read(OneValue { array: Arc::clone(batch.column(0)), asks })
+                }
                 _ => Constant::No,
             },
             Err(error) if is_unfit && error.code == ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
             Err(_) => Constant::No,
-        }
+        })
     }
 
     /// Expressions by one query, or one by one where that fails, so that the first wrong one is named.
-    async fn evaluate(&self, together: &[Planned<'_>]) -> Result<Vec<ArrayRef>, Error> {
-        if let Ok(arrays) = self.evaluate_at_once(together).await {
-            return Ok(arrays);
+    async fn evaluate(&self, together: &[Planned<'_>]) -> Result<Vec<OneValue>, Error> {
+        if let Ok(known) = self.evaluate_at_once(together).await {
+            return Ok(known);
         }
-        let mut arrays = Vec::with_capacity(together.len());
+        let mut known = Vec::with_capacity(together.len());
         for value in together {
             match self.evaluate_at_once(std::slice::from_ref(value)).await {
-                Ok(array) => arrays.extend(array),
+                Ok(one) => known.extend(one),
                 Err(error) if error.kind == ErrorKind::Syntax => return Err(value.unread.clone()),
                 Err(error) => return Err(error),
             }
         }
-        Ok(arrays)
+        Ok(known)
     }
 
-    async fn evaluate_at_once(&self, together: &[Planned<'_>]) -> Result<Vec<ArrayRef>, Error> {
+    async fn evaluate_at_once(&self, together: &[Planned<'_>]) -> Result<Vec<OneValue>, Error> {
         let texts: Vec<&str> = together.iter().map(|value| value.text).collect();
         // Each is an expression by itself: no value brings clauses or names for the others.
         texts.iter().try_for_each(|text| sql::parse_expression(text).map(drop))?;
@@ -340,54 +347,36 @@ impl Reading {
             }
         };
         let cast = |(at, value): (usize, &Planned<'_>)| {
-            let target = self.target(value.column)?;
-            cast_into(row.column(at), &from_field(row.schema_ref().field(at)), target)
+            let (target, array) = (self.target(value.column)?, row.column(at));
+            let asks = array.logical_null_count() > 0 && !target.column_type.is_nullable();
+            if asks && !self.settings.null_as_default {
+                return Err(null_unfit(value.text, target));
+            }
+            let array = cast_into(array, &from_field(row.schema_ref().field(at)), target)?;
+            Ok(OneValue { array, asks })
         };
         together.iter().enumerate().map(cast).collect()
     }
 
     /// The table's column that takes a row's value.
-    fn target(&self, column: usize) -> Result<&model::ColumnDef, Error> {
+    fn target(&self, column: usize) -> Result<&ColumnDef, Error> {
         let name = self.shape.reader.field(column).name();
         let target = self.shape.table.def.column(name);
         target.ok_or_else(|| Error::internal(format!("column {name} is not in its table")))
     }
 
-    fn whole_row(&mut self, mixed: Mixed) -> Result<RecordBatch, Error> {
-        let wrong = |e: arrow::error::ArrowError| Error::internal(e.to_string());
-        let known: BTreeMap<usize, ArrayRef> = mixed
-            .values
-            .into_iter()
-            .enumerate()
-            .filter_map(|(column, array)| Some((column, array?)))
-            .collect();
-        let schema = &self.shape.reader;
-        if mixed.defaults.is_empty() {
-            return RecordBatch::try_new(Arc::clone(schema), known.into_values().collect()).map_err(wrong);
-        }
-        // The columns that are left out become what an INSERT that does not list them would make of them.
-        let def = &self.shape.table.def;
-        let listed: Vec<String> = known.keys().map(|column| schema.field(*column).name().clone()).collect();
-        let given: Vec<usize> = known.keys().copied().collect();
-        let given = Arc::new(schema.project(&given).map_err(wrong)?);
-        let one = RecordBatchOptions::new().with_row_count(Some(1));
-        let row = RecordBatch::try_new_with_options(given, known.into_values().collect(), &one);
-        let row = row.map_err(wrong)?;
-        let conform = match self.with_defaults.entry(mixed.defaults) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let tables = &self.context.database.tables;
-                let (_, defaults) = tables.compile_once(def, &|| self.context.statement_state())?;
-                place.insert(Conform::new(def, Some(&listed), listed.len(), &defaults)?)
-            }
+    fn whole_row(&self, mixed: Mixed) -> Result<RecordBatch, Error> {
+        let known: Option<Vec<OneValue>> = mixed.values.into_iter().collect();
+        let known = known.ok_or_else(|| Error::internal("a value of VALUES stayed unknown"))?;
+        let may_ask = self.settings.defaults_for_omitted_fields;
+        let omission = |column: &usize| -> ArrayRef {
+            let asks = known.get(*column).is_some_and(|value| value.asks && may_ask);
+            Arc::new(BooleanArray::from(vec![asks]))
         };
-        let whole = conform.apply(&row)?;
-        let columns = schema.fields().iter().map(|field| {
-            // Also a column that is given and not stored.
-            let column = row.column_by_name(field.name()).or_else(|| whole.column_by_name(field.name()));
-            column.cloned().ok_or_else(|| Error::internal(format!("no column {}", field.name())))
-        });
-        RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_, _>>()?).map_err(wrong)
+        let omissions: Vec<ArrayRef> = self.shape.omissions.columns.iter().map(omission).collect();
+        let columns = known.into_iter().map(|value| value.array).chain(omissions).collect();
+        RecordBatch::try_new(Arc::clone(&self.shape.reader), columns)
+            .map_err(|e| Error::internal(e.to_string()))
     }
 }
 
@@ -397,6 +386,16 @@ fn is_beyond_machine(text: &str) -> bool {
     let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let machine = i128::from(i64::MIN)..=i128::from(u64::MAX);
     is_whole && !text.parse::<i128>().is_ok_and(|number| machine.contains(&number))
+}
+
+/// NULL for a column that knows none, where the settings do not make the default of it.
+fn null_unfit(text: &str, column: &ColumnDef) -> Error {
+    let message = format!(
+        "cannot insert NULL into column {} of type {}: its value is {text}",
+        column.name, column.column_type
+    );
+    Error::new(ErrorKind::BadInput, TYPE_MISMATCH, message)
+        .with_hint("input_format_null_as_default = 1 makes it the default")
 }
 
 /// The rows of `text` if they are constants, all of them: none is skipped.

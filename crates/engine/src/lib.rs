@@ -74,6 +74,7 @@ mod collections;
 mod limits;
 mod pressure;
 mod source_settings;
+mod source_defaults;
 mod format_table;
 mod function_tables;
 mod schema_file;

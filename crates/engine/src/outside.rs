@@ -21,6 +21,7 @@ use crate::resolve::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::schemas::external_name;
 use crate::schemas_name::is_derived;
 use crate::secrets::shown_engine;
+use crate::source_defaults::SourceDefaults;
 use crate::virtual_columns::parts_of;
 
 /// Whether the arguments of a table's engine begin with this collection.
@@ -246,7 +247,17 @@ pub(crate) async fn open(
         // The columns that were declared are the table's, whatever its arguments say.
         call.arguments.retain(|argument| argument.name.as_deref() != Some("structure"));
     }
-    resolve_as(&context, &call, known.map(|known| known.format.as_str()), columns).await
+    let table = resolve_as(&context, &call, known.map(|known| known.format.as_str()), columns).await?;
+    let default = |column: &ColumnDef| {
+        let (_, text) = column.default.as_ref()?;
+        Some((column.name.to_string(), sql::display_expression(text, def)))
+    };
+    let texts: Vec<_> = def.columns.iter().filter_map(default).collect();
+    if texts.is_empty() {
+        return Ok(table);
+    }
+    let defaults = SourceDefaults::new(&context, table.columns(), &texts)?;
+    Ok(table.with_defaults(Arc::new(defaults)))
 }
 
 /// The table's SETTINGS are defaults of the statements that read it.

@@ -39,7 +39,7 @@ use crate::schemas::{CALLS, StatementCatalog};
 use crate::schemas_name::{HERE, is_derived};
 use crate::setting_calls::with_values;
 use crate::stack_room::Roomy;
-use crate::target_types::of_insert;
+use crate::target_types::{ask, of_insert};
 use crate::views::expanded;
 use crate::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
@@ -75,7 +75,7 @@ pub(crate) async fn plan_into(
     context: &Arc<StatementContext>,
     query: &sql::Query,
     known: Option<&KnownSource>,
-    target: &[(String, ColumnType)],
+    target: &[ColumnDef],
 ) -> Result<PlannedQuery, Error> {
     // What stands where views are named may choose its columns, too.
     let planning = context.profile.timed(Span::Plan);
@@ -89,7 +89,7 @@ fn plan_expanded<'a>(
     context: &'a Arc<StatementContext>,
     query: &'a sql::Query,
     known: Option<&'a KnownSource>,
-    target: &'a [(String, ColumnType)],
+    target: &'a [ColumnDef],
 ) -> BoxFuture<'a, Result<PlannedQuery, Error>> {
     plan_chosen(context, query, known, target).boxed()
 }
@@ -98,7 +98,7 @@ async fn plan_chosen(
     context: &Arc<StatementContext>,
     query: &sql::Query,
     known: Option<&KnownSource>,
-    target: &[(String, ColumnType)],
+    target: &[ColumnDef],
 ) -> Result<PlannedQuery, Error> {
     if let Some(query) = with_columns(context, query).await? {
         return Box::pin(plan_into(context, &query, known, target)).await;
@@ -113,9 +113,13 @@ async fn plan_chosen(
     let mut prepared = sql::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &context.settings)?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
+    let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
     let types =
-        if uses_target && !target.is_empty() { of_insert(&prepared.ast, target) } else { HashMap::new() };
-    let mut wanted = Wanted { names: names_in(&prepared.ast), files: of_calls(&prepared.ast), types };
+        if uses_target && !target.is_empty() { of_insert(&prepared.ast, &columns) } else { HashMap::new() };
+    let with_default = target.iter().filter(|column| column.default.is_some());
+    let defaults = with_default.map(|column| column.name.to_string()).collect();
+    let (names, files) = (names_in(&prepared.ast), of_calls(&prepared.ast));
+    let mut wanted = Wanted { names, files, types, defaults };
     let outside = tables_in(context, &prepared.ast);
     drop(planning);
     let mut planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
@@ -175,6 +179,7 @@ async fn plan_once(
     let mut asts: Vec<Query> =
         [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
+    asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog: Arc<dyn CatalogProviderList> = Arc::new(StatementCatalog::new(Arc::clone(context), tables));
     let functions = asts.iter().flat_map(sql::named_functions).collect();

@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use formats::omissions_name;
 use model::ColumnType;
 use sources::{
     Argument, ArgumentValue, FileFilter, ObjectTable, SourceCall, SourceEnv, SourceSettings, UserFiles,
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::function_tables::table_of;
 use crate::schemas::Calls;
 use crate::secret_urls::masked_urls;
+use crate::source_defaults::SourceDefaults;
 use crate::source_settings::source_settings;
 
 /// What the calls of a statement became.
@@ -29,6 +31,8 @@ pub(crate) struct Resolved {
     pub titles: Vec<String>,
     /// By placeholder: columns that are no part of `*`.
     pub hidden: HashMap<String, Vec<String>>,
+    /// By placeholder: columns of a `*` that are those of the table the rows go to and have a default there.
+    pub asked: HashMap<String, Vec<String>>,
 }
 
 impl Resolved {
@@ -50,6 +54,8 @@ pub(crate) struct Wanted {
     pub files: HashMap<String, FileFilter>,
     /// By placeholder: columns of the table that the rows go to.
     pub types: HashMap<String, WantedTypes>,
+    /// Of those columns the names of the ones that have a default.
+    pub defaults: BTreeSet<String>,
 }
 
 /// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
@@ -74,14 +80,31 @@ pub(crate) async fn resolve_calls(
             None => {
                 let files = wanted.files.get(&call.placeholder).cloned().unwrap_or_default();
                 let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
-                let table = resolve_files(context, call, known, (files, types)).await?;
+                let table = resolve_files(context, call, known, (files, types.clone())).await?;
                 let title = masked_urls(&source_call(call).masked());
-                let table = table.with_columns_named(|name| wanted.names.contains(name)).with_tags().await?;
+                let asked = asked_columns(&table, &types, &wanted.defaults);
+                let omitted: Vec<String> = asked.iter().map(|name| omissions_name(name)).collect();
+                let is_named =
+                    |name: &str| wanted.names.contains(name) || omitted.iter().any(|known| known == name);
+                let table = table.with_columns_named(is_named).with_tags().await?;
+                resolved.asked.insert(call.placeholder.clone(), asked);
                 resolved.add(call.placeholder.clone(), title, table);
             }
         }
     }
     Ok(resolved)
+}
+
+/// The columns of a source that goes into a table as it is and that ask for the table's defaults where files leave cells
+/// out. Not where the call itself says what the columns are.
+fn asked_columns(table: &ObjectTable, wanted: &WantedTypes, defaults: &BTreeSet<String>) -> Vec<String> {
+    let names = |columns: &[(String, ColumnType)]| columns.iter().map(|(name, _)| name.clone()).collect();
+    let found: Vec<String> = names(table.columns());
+    let target: Vec<String> = names(&wanted.columns);
+    if table.has_structure() || !wanted.whole || found != target {
+        return Vec::new();
+    }
+    found.into_iter().filter(|name| defaults.contains(name)).collect()
 }
 
 /// Of the call's files, at least those that `wanted_files` leaves.
@@ -121,7 +144,13 @@ async fn resolve_with(
         let format = ArgumentValue::Text(format.to_owned());
         call.arguments.push(Argument { name: Some("format".to_owned()), value: format });
     }
-    Ok(resolve(&call, &env, columns).await?)
+    let table = resolve(&call, &env, columns).await?;
+    let texts = table.default_texts();
+    if texts.is_empty() {
+        return Ok(table);
+    }
+    let defaults = SourceDefaults::new(context, table.columns(), texts)?;
+    Ok(table.with_defaults(Arc::new(defaults)))
 }
 
 /// A call as `sources` takes it.

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
+use formats::omissions_name;
 use model::ColumnType;
 use sources::WantedTypes;
 
@@ -25,6 +26,15 @@ pub(crate) fn of_insert(query: &Query, target: &[(String, ColumnType)]) -> HashM
     }
     let wanted = wanted(select, target, &uses_in(query));
     HashMap::from([(placeholder.to_owned(), wanted)])
+}
+
+/// Lets a SELECT over one call tell which cells of these columns its files leave out, behind its own columns.
+pub(crate) fn ask(query: &mut Query, asked: &HashMap<String, Vec<String>>) {
+    let SetExpr::Select(select) = query.body.as_mut() else { return };
+    let [from] = select.from.as_slice() else { return };
+    let Some(columns) = placeholder_of(&from.relation).and_then(|call| asked.get(call)) else { return };
+    let name = |column: &String| Expr::Identifier(Ident::with_quote('`', omissions_name(column)));
+    select.projection.extend(columns.iter().map(name).map(SelectItem::UnnamedExpr));
 }
 
 fn wanted(select: &Select, target: &[(String, ColumnType)], times: &HashMap<String, usize>) -> WantedTypes {

@@ -18,6 +18,7 @@ use crate::builder::{BuilderOptions, TypedColumnBuilder};
 use crate::cell::Cell;
 use crate::column_names::{ColumnNames, NameMatching};
 use crate::error::{FormatError, code};
+use crate::omitted::{Asked, Omissions, without_omissions};
 pub(crate) use sift::BadCell;
 
 /// Where a cell of a row goes: a column, or an element of a tuple column.
@@ -43,6 +44,8 @@ pub(crate) struct Block {
     slots: Vec<Option<Slot>>,
     /// Builders no cell goes to.
     missing: Vec<usize>,
+    /// Omission columns of the batches, in order.
+    asked: Vec<Asked>,
     rows: usize,
     rows_before: u64,
     rows_skipped: u64,
@@ -63,6 +66,10 @@ impl Block {
             Some(columns) => Arc::new(file_schema.project(columns).map_err(failed)?),
             None => Arc::clone(&file_schema),
         };
+        let (file_schema, of_file) = without_omissions(&file_schema)?;
+        let omissions = Omissions::of(&schema)?;
+        let types = types.get(..of_file.width).unwrap_or(types);
+        let projection = projection.map(|columns| columns.get(..omissions.width).unwrap_or(columns));
         let builder = |column_type: &ColumnType| TypedColumnBuilder::with_options(column_type, options);
         let builders: Result<Vec<_>, FormatError> = match projection {
             Some(columns) => columns.iter().filter_map(|column| types.get(*column)).map(builder).collect(),
@@ -78,8 +85,30 @@ impl Block {
         let slots = slots.into_iter().map(Some).collect();
         let (builders, missing) = (builders?, Vec::new());
         let types = types.to_vec();
+        let may_ask = options.defaults_for_omitted_fields;
+        let asked = |column: &usize| Some(Asked::new(*column, builders.get(*column)?.column_type(), may_ask));
+        let asked = omissions.columns.iter().filter_map(asked).collect();
         let (rows, rows_before, rows_skipped) = (0, 0, 0);
-        Ok(Self { file_schema, schema, builders, types, slots, missing, rows, rows_before, rows_skipped })
+        let mut block = Self {
+            file_schema,
+            schema,
+            builders,
+            types,
+            slots,
+            missing,
+            asked,
+            rows,
+            rows_before,
+            rows_skipped,
+        };
+        block.map_asked();
+        Ok(block)
+    }
+
+    fn map_asked(&mut self) {
+        for asked in &mut self.asked {
+            asked.map_cells(self.slots.iter().map(|slot| slot.as_ref()?.builder));
+        }
     }
 
     /// Cells per row.
@@ -140,6 +169,7 @@ impl Block {
         }
         let reached: HashSet<usize> = self.slots.iter().flatten().filter_map(|slot| slot.builder).collect();
         self.missing = (0..self.builders.len()).filter(|builder| !reached.contains(builder)).collect();
+        self.map_asked();
         let absent = |slot: &Slot| slot.builder.is_none_or(|builder| !reached.contains(&builder));
         let complete = |slot: &Slot| named.contains(slot.name.as_str()) || absent(slot);
         match known.iter().find(|slot| !complete(slot)) {
@@ -218,6 +248,7 @@ impl Block {
             (0..count).for_each(|_| self.builders[*column].append_default());
         }
         self.builders.iter_mut().for_each(TypedColumnBuilder::count_tuple_rows);
+        self.asked.iter_mut().for_each(|asked| asked.append(cells, width));
         self.rows += count;
         None
     }
@@ -234,6 +265,7 @@ impl Block {
             let fits = array.data_type() == field.data_type();
             arrays.push(if fits { array } else { cast(&array, field.data_type()).map_err(failed)? });
         }
+        arrays.extend(self.asked.iter_mut().map(Asked::finish));
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(failed)?;

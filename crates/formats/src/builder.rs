@@ -27,6 +27,7 @@ use store::Store;
 #[derive(Clone, Debug)]
 pub(crate) struct BuilderOptions {
     pub(crate) null_as_default: bool,
+    pub(crate) defaults_for_omitted_fields: bool,
     pub(crate) time_input: DateTimeInput,
     /// Words for true and false besides the usual ones.
     pub(crate) bool_words: (Arc<str>, Arc<str>),
@@ -40,6 +41,7 @@ impl From<&FormatSettings> for BuilderOptions {
     fn from(settings: &FormatSettings) -> Self {
         Self {
             null_as_default: settings.null_as_default,
+            defaults_for_omitted_fields: settings.defaults_for_omitted_fields,
             time_input: settings.date_time_input,
             bool_words: (settings.bool_true.as_str().into(), settings.bool_false.as_str().into()),
             time_zone: settings.time_zone.as_str().into(),

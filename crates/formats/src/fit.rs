@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
 use model::ColumnType;
 use model::type_arrow::{from_field, to_data_type, to_field};
@@ -15,6 +15,7 @@ use model::type_arrow::{from_field, to_data_type, to_field};
 use crate::conform::{conform_from, missing, written};
 use crate::error::{FormatError, code};
 use crate::kind::FormatKind;
+use crate::omitted::{Omissions, asked_in, without_omissions};
 use crate::settings::FormatSettings;
 
 /// The types of a schema's columns, in order.
@@ -28,8 +29,9 @@ pub(crate) struct Wanted {
     pub(crate) kind: FormatKind,
     /// Every column the caller believes the file to have.
     pub(crate) file_schema: SchemaRef,
-    /// Schema of the batches.
+    /// Schema of the batches, omission columns included.
     pub(crate) schema: SchemaRef,
+    omissions: Omissions,
     /// Names of that schema.
     names: Arc<HashSet<String>>,
     /// Whether case matters in names.
@@ -62,8 +64,12 @@ impl Wanted {
             None => Arc::clone(&file_schema),
         };
         let settings = Arc::new(settings.clone());
-        let names = Arc::new(schema.fields().iter().map(|field| field.name().clone()).collect());
-        Ok(Self { kind, file_schema, schema, names, any_case: false, allow_missing: true, settings })
+        let (file_schema, _) = without_omissions(&file_schema)?;
+        let omissions = Omissions::of(&schema)?;
+        let wanted = schema.fields().iter().take(omissions.width);
+        let names = Arc::new(wanted.map(|field| field.name().clone()).collect());
+        let (any_case, allow_missing) = (false, true);
+        Ok(Self { kind, file_schema, schema, omissions, names, any_case, allow_missing, settings })
     }
 
     fn error(&self, message: &str) -> FormatError {
@@ -72,8 +78,12 @@ impl Wanted {
 
     /// Whether a column of the file has a place in the batches.
     pub(crate) fn is_wanted(&self, name: &str) -> bool {
-        self.names.contains(name)
-            || self.any_case && self.schema.fields().iter().any(|f| self.same(f.name(), name))
+        self.names.contains(name) || self.any_case && self.fields().any(|field| self.same(field.name(), name))
+    }
+
+    /// The columns asked for.
+    fn fields(&self) -> impl Iterator<Item = &FieldRef> {
+        self.schema.fields().iter().take(self.omissions.width)
     }
 
     fn same(&self, a: &str, b: &str) -> bool {
@@ -100,8 +110,8 @@ impl Wanted {
                 return Err(self.error(&message));
             }
         }
-        let mut places = Vec::with_capacity(self.schema.fields().len());
-        for field in self.schema.fields() {
+        let mut places = Vec::with_capacity(self.omissions.width);
+        for field in self.fields() {
             let exact = by_name.get(field.name().as_str()).copied();
             let similar = || names.iter().position(|name| self.same(field.name(), name));
             let place = exact.or_else(|| if self.any_case { similar() } else { None });
@@ -119,7 +129,7 @@ impl Wanted {
     /// Columns stand in the file in the order of the file's schema.
     pub(crate) fn by_place(&self, types: Vec<ColumnType>) -> Fit {
         let place = |name: &str| self.file_schema.index_of(name).ok().filter(|place| *place < types.len());
-        let places = self.schema.fields().iter().map(|field| place(field.name())).collect();
+        let places = self.fields().map(|field| place(field.name())).collect();
         Fit::new(self.clone(), types, places)
     }
 }
@@ -158,7 +168,17 @@ impl Fit {
         columns: &[Option<ArrayRef>],
         rows: usize,
     ) -> Result<RecordBatch, FormatError> {
-        let mut arrays = Vec::with_capacity(self.places.len());
+        self.batch_marked(columns, rows, &[])
+    }
+
+    /// [`Fit::batch`] of data that mark cells which ask for their default: an omission column, or none, for each of the file's.
+    pub(crate) fn batch_marked(
+        &self,
+        columns: &[Option<ArrayRef>],
+        rows: usize,
+        marked: &[Option<ArrayRef>],
+    ) -> Result<RecordBatch, FormatError> {
+        let mut arrays = Vec::with_capacity(self.wanted.schema.fields().len());
         for (field, place) in self.wanted.schema.fields().iter().zip(&self.places) {
             let given = place.and_then(|place| Some((columns.get(place)?.as_ref()?, self.types.get(place)?)));
             let array = match given {
@@ -179,6 +199,14 @@ impl Fit {
                 let message = format!("a column of {} data {}", self.wanted.kind.name(), error.message);
                 FormatError::new(error.code, message).in_column(field.name())
             })?);
+        }
+        for column in &self.wanted.omissions.columns {
+            let place = self.places.get(*column).copied().flatten();
+            let given = place.and_then(|place| columns.get(place)?.as_ref());
+            let may_ask = self.wanted.settings.defaults_for_omitted_fields;
+            let mark = place.and_then(|place| marked.get(place)?.clone()).filter(|_| may_ask);
+            let field = self.wanted.schema.field(*column);
+            arrays.push(mark.unwrap_or_else(|| asked_in(given, field, rows, may_ask)));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted.schema), arrays, &options)

@@ -30,6 +30,8 @@ mod reject;
 
 pub mod split;
 
+mod omitted;
+
 mod quick_rows;
 
 pub mod conform;
@@ -76,6 +78,9 @@ pub use feed::{Feed, joined};
 pub use fit::types_of;
 pub use infer::{Inferred, infer, infer_details};
 pub use kind::{FormatKind, HeaderRows};
+pub use omitted::{
+    Omissions, asked_in, column_of, omissions_name, omissions_of, with_omissions, without_omissions,
+};
 pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, new_typed_reader_at};
 pub use reject::RejectedRow;
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings, ParquetOutput};

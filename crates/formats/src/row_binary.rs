@@ -9,7 +9,9 @@
 //! Invariant: a row that is not all there leaves no trace. A type the file names is read as such and then made into
 //! the type asked for; without types the bytes are read as the types asked for.
 
-use arrow::array::RecordBatch;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch};
 use model::{ColumnType, type_name};
 
 use crate::binary::cells;
@@ -33,6 +35,8 @@ pub(crate) struct RowBinaryReader {
     /// Known once the header is read.
     fit: Option<Fit>,
     columns: Vec<Column>,
+    /// Of each column the cells that the data mark as defaults, in the format that has such marks.
+    marked: Vec<BooleanBufferBuilder>,
     rows: usize,
     rows_before: u64,
     block_bytes: usize,
@@ -81,6 +85,7 @@ impl RowBinaryReader {
             limits,
             fit: None,
             columns: Vec::new(),
+            marked: Vec::new(),
             rows: 0,
             rows_before: 0,
             block_bytes: 0,
@@ -98,6 +103,9 @@ impl RowBinaryReader {
     fn new_columns(&mut self) {
         let types = self.fit.as_ref().map(Fit::types).unwrap_or_default();
         self.columns = types.iter().map(|column_type| Column::new(column_type, Layout::Rows)).collect();
+        if self.wanted.kind == FormatKind::RowBinaryWithDefaults {
+            self.marked = types.iter().map(|_| BooleanBufferBuilder::new(0)).collect();
+        }
     }
 
     fn error(&self, error: impl Into<FormatError>, offset: usize) -> FormatError {
@@ -186,6 +194,11 @@ impl RowBinaryReader {
         let defaults = self.wanted.kind == FormatKind::RowBinaryWithDefaults;
         for (at, (column, column_type)) in self.columns.iter_mut().zip(types).enumerate() {
             let is_default = defaults && cursor.flag("a mark of a default").map_err(|stop| (at, stop))?;
+            if let Some(marked) = self.marked.get_mut(at) {
+                // What a row that is cut short left behind goes when it is read again.
+                marked.truncate(self.rows);
+                marked.append(is_default);
+            }
             if is_default {
                 column.push_default();
             } else {
@@ -221,7 +234,13 @@ impl RowBinaryReader {
             })?;
             arrays.push(Some(array));
         }
-        out.push(fit.batch(&arrays, self.rows).map_err(|error| self.placed(error, self.block_position))?);
+        let mark = |bits: &mut BooleanBufferBuilder| {
+            bits.truncate(self.rows);
+            Some(Arc::new(BooleanArray::new(bits.finish(), None)) as ArrayRef)
+        };
+        let marked: Vec<_> = self.marked.iter_mut().map(mark).collect();
+        let batch = fit.batch_marked(&arrays, self.rows, &marked);
+        out.push(batch.map_err(|error| self.placed(error, self.block_position))?);
         self.block_position += length(self.block_bytes);
         self.rows_before += length(self.rows);
         self.rows = 0;

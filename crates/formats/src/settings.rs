@@ -43,6 +43,8 @@ pub struct FormatSettings {
     pub header: HeaderReading,
     /// NULL for a column that is not Nullable becomes its default instead of an error.
     pub null_as_default: bool,
+    /// Whether a cell of which the data say nothing asks for its column's default, or is its type's zero.
+    pub defaults_for_omitted_fields: bool,
     pub skip_unknown_fields: bool,
     /// Bad rows a reader may skip.
     pub allow_errors_num: u64,
@@ -95,7 +97,6 @@ pub struct FormatSettings {
     pub infer_integers: bool,
     pub infer_dates: bool,
     pub infer_datetimes: bool,
-    pub infer_incomplete_as_string: bool,
     pub pretty_rows_max: usize,
     /// Columns cut a longer value, in columns of the terminal; not applied to a single value.
     pub pretty_value_width_max: usize,
@@ -160,6 +161,7 @@ impl Default for FormatSettings {
             date_time_output: DateTimeOutput::Simple,
             header: HeaderReading::default(),
             null_as_default: true,
+            defaults_for_omitted_fields: true,
             skip_unknown_fields: true,
             allow_errors_num: 0,
             allow_errors_ratio_billionths: 0,
@@ -204,7 +206,6 @@ impl Default for FormatSettings {
             infer_integers: true,
             infer_dates: true,
             infer_datetimes: true,
-            infer_incomplete_as_string: true,
             pretty_rows_max: 1000,
             pretty_value_width_max: 10_000,
             pretty_pad_width_max: 250,
@@ -299,6 +300,7 @@ impl FormatSettings {
 
     fn take_input(&mut self, lookup: &Lookup<'_>) {
         lookup.flag("input_format_null_as_default", &mut self.null_as_default);
+        lookup.flag("input_format_defaults_for_omitted_fields", &mut self.defaults_for_omitted_fields);
         lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
         if let Some(word) = (lookup.0)("input_format_column_name_matching_mode") {
             self.header.matching = NameMatching::of(&word);
@@ -339,10 +341,6 @@ impl FormatSettings {
         lookup.flag("input_format_try_infer_integers", &mut self.infer_integers);
         lookup.flag("input_format_try_infer_dates", &mut self.infer_dates);
         lookup.flag("input_format_try_infer_datetimes", &mut self.infer_datetimes);
-        lookup.flag(
-            "input_format_json_infer_incomplete_types_as_strings",
-            &mut self.infer_incomplete_as_string,
-        );
     }
 
     fn take_output(&mut self, lookup: &Lookup<'_>) {

@@ -66,7 +66,10 @@ impl Inference<'_> {
             Err(error) => return Err(error),
         };
         let Inferred { mut columns, mut notes } = found;
-        if self.format != FormatKind::Parquet {
+        if let Some(found) = wanted_types::by_names(&columns, wanted, self.format) {
+            columns = found;
+            notes.push("the columns are those of the table they go to, found by their names".to_owned());
+        } else if self.format != FormatKind::Parquet {
             let positional = self.is_positional(&columns);
             notes.extend(wanted_types::apply(&mut columns, wanted, positional));
         }
@@ -113,7 +116,7 @@ impl Inference<'_> {
     fn is_settled(&self, name: &str, hints: &Hints) -> bool {
         let wanted = &self.env.settings.wanted_types;
         let is_wanted = || wanted.columns.iter().any(|(known, _)| known == name);
-        hints.of(name).is_some() || (self.format != FormatKind::Parquet && !wanted.whole && is_wanted())
+        hints.of(name).is_some() || (self.format != FormatKind::Parquet && is_wanted())
     }
 
     /// Whether every type is given by the column's place among all.

@@ -385,7 +385,7 @@ impl ExecutionPlan for ObjectScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> EngineResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        let order = ReadOrder::of(order).filter(|order| self.table.constant(order.column()).is_none());
+        let order = ReadOrder::of(order).filter(|order| self.table.is_stored(order.column()));
         let (Some(order), true) = (order, self.knows_bounds()) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };

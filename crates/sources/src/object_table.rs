@@ -4,7 +4,7 @@
 //! asked for ([`ObjectTable::with_virtual_columns`]), which are no part of `*`. The list of files is fixed too, with
 //! the ETag of each. Must not know: SQL text, the query's plan.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,13 +12,11 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DataFusionError;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use formats::{FormatKind, RecordBoundaries};
-use futures::stream::{self, StreamExt, TryStreamExt};
+use formats::{FormatKind, RecordBoundaries, omissions_name, with_omissions};
 use model::ColumnType;
 use model::type_arrow::to_field;
 use parquet::file::metadata::ParquetMetaData;
 
-use crate::bloom;
 use crate::compression::{Compression, framing};
 use crate::env::SourceEnv;
 use crate::error::{Result, SourceError};
@@ -26,6 +24,7 @@ use crate::fetch::FileReader;
 use crate::late_columns::LateColumns;
 use crate::listing::SourceFile;
 use crate::live_filters::LiveFilters;
+use crate::omitted::{ColumnDefaults, Omitted};
 use crate::pages;
 use crate::parquet_stream::{self, BatchStream, ParquetRead};
 use crate::parquet_types;
@@ -33,7 +32,7 @@ use crate::prune::RowGroupFilter;
 use crate::row_counts;
 use crate::schema_key::SchemaKey;
 use crate::source_columns::SourceColumns;
-use crate::split::{Cuttable, SourceUnit, cut, is_uneven, share, shares_of};
+use crate::split::{SourceUnit, is_uneven, shares_of};
 use crate::store::Store;
 use crate::text_stream::{self, TextRead};
 use crate::virtual_columns::{FileColumn, VirtualColumn};
@@ -57,6 +56,8 @@ pub struct ObjectTable {
     virtual_columns: Vec<VirtualColumn>,
     /// Every column of the schema that is not read from files.
     constants: Vec<FileColumn>,
+    /// What stands in for cells that a file leaves out.
+    defaults: Option<Arc<dyn ColumnDefaults>>,
     schema: SchemaRef,
 }
 
@@ -71,13 +72,19 @@ pub(crate) struct ObjectSource {
     pub format: FormatKind,
     pub compression: Option<Compression>,
     pub columns: SourceColumns,
+    /// Texts of the defaults that the call's structure gives columns.
+    pub default_texts: Vec<(String, String)>,
+    /// Whether the call names the columns.
+    pub has_structure: bool,
     /// Rows of all files, where every footer is known.
     pub rows: Option<u64>,
     pub notes: Vec<String>,
 }
 
+mod expected;
 mod matching;
 mod tags;
+mod units;
 
 impl fmt::Debug for ObjectTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +101,24 @@ impl ObjectTable {
         let constants: Vec<FileColumn> =
             source.columns.partitions.iter().cloned().map(FileColumn::Hive).collect();
         let schema = schema_of(&source.columns.all, &[]);
-        ObjectTable { source: Arc::new(source), virtual_columns: Vec::new(), constants, schema }
+        let (virtual_columns, defaults) = (Vec::new(), None);
+        ObjectTable { source: Arc::new(source), virtual_columns, constants, defaults, schema }
+    }
+
+    /// Texts of the defaults that the call's structure gives its columns. Rows have them only after
+    /// [`ObjectTable::with_defaults`].
+    pub fn default_texts(&self) -> &[(String, String)] {
+        &self.source.default_texts
+    }
+
+    /// Whether the call names the columns itself.
+    pub fn has_structure(&self) -> bool {
+        self.source.has_structure
+    }
+
+    /// The same table where cells that a file leaves out have these defaults.
+    pub fn with_defaults(&self, defaults: Arc<dyn ColumnDefaults>) -> ObjectTable {
+        ObjectTable { defaults: Some(defaults), ..self.clone() }
     }
 
     /// The same table with these virtual columns after its own. A column of the files hides its namesake.
@@ -103,7 +127,7 @@ impl ObjectTable {
     }
 
     /// The same table with the columns after its own that are no part of `*` and that `is_used` says are named:
-    /// virtual ones, and partitions that a given structure leaves out.
+    /// virtual ones, partitions that a given structure leaves out, and omission columns of its own.
     pub fn with_columns_named(&self, is_used: impl Fn(&str) -> bool) -> ObjectTable {
         let virtual_columns: Vec<VirtualColumn> =
             VirtualColumn::ALL.into_iter().filter(|column| is_used(column.name())).collect();
@@ -126,8 +150,12 @@ impl ObjectTable {
             .chain(partitions.map(FileColumn::Hive))
             .collect();
         let schema = schema_of(&own.all, &added);
+        let schema = with_omissions(&schema, |field| {
+            own.stored.iter().any(|(name, _)| name == field.name()) && is_used(&omissions_name(field.name()))
+        });
         let constants = own.partitions.iter().cloned().map(FileColumn::Hive).chain(added).collect();
-        ObjectTable { source: Arc::clone(&self.source), virtual_columns, constants, schema }
+        let (source, defaults) = (Arc::clone(&self.source), self.defaults.clone());
+        ObjectTable { source, virtual_columns, constants, defaults, schema }
     }
 
     /// Columns of the schema that are no part of `*`.
@@ -231,107 +259,8 @@ impl ObjectTable {
         Ok(source.env.reader(&source.store, found))
     }
 
-    /// Adds what these units will read to the statement's progress counters.
-    pub async fn expect(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<()> {
-        let files: HashSet<usize> = units.iter().map(|unit| unit.file).collect();
-        let rows = units.iter().filter_map(|unit| unit.rows).sum();
-        let whole = units.iter().filter(|unit| unit.row_groups.is_none()).map(|unit| unit.bytes);
-        let bytes: u64 = whole.sum::<u64>() + self.projected_bytes(units, projection).await?;
-        let files = u64::try_from(files.len()).unwrap_or(u64::MAX);
-        self.source.env.progress.add_expected(files, bytes, rows);
-        Ok(())
-    }
-
-    /// Bytes of the columns of a projection in the row groups of these units. A footer is asked for once a file and
-    /// several at a time: those of many wide files are more than are kept.
-    async fn projected_bytes(&self, units: &[SourceUnit], projection: Option<&[usize]>) -> Result<u64> {
-        let mut row_groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for unit in units {
-            if let Some(of_unit) = &unit.row_groups {
-                row_groups.entry(unit.file).or_default().extend(of_unit);
-            }
-        }
-        let names: Option<HashSet<&str>> = projection
-            .map(|positions| positions.iter().map(|at| self.schema.fields()[*at].name().as_str()).collect());
-        let of_files: Vec<_> = row_groups
-            .into_iter()
-            .map(|(file, row_groups)| self.projected_bytes_of(file, row_groups, names.as_ref()))
-            .collect();
-        let of_files: Vec<u64> = stream::iter(of_files).buffered(FOOTERS_AT_ONCE).try_collect().await?;
-        Ok(of_files.iter().sum())
-    }
-
-    async fn projected_bytes_of(
-        &self,
-        file: usize,
-        row_groups: Vec<usize>,
-        names: Option<&HashSet<&str>>,
-    ) -> Result<u64> {
-        let (_, footer) = self.footer_of(file).await?;
-        let is_wanted = |name: &String| names.is_none_or(|names| names.contains(name.as_str()));
-        let columns = row_groups.iter().flat_map(|i| footer.row_group(*i).columns());
-        let wanted = columns.filter(|column| column.column_path().parts().first().is_some_and(is_wanted));
-        Ok(wanted.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum())
-    }
-
     pub(crate) fn env(&self) -> &SourceEnv {
         &self.source.env
-    }
-
-    /// Units of about `target_bytes`, in order, for one statement: large text files come in shares.
-    pub async fn shared_units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
-        Ok(self.shared(self.units(target_bytes).await?, None))
-    }
-
-    /// The same units with large text files in shares, which are good for one reading.
-    pub(crate) fn shared(&self, units: Vec<SourceUnit>, projection: Option<&[usize]>) -> Vec<SourceUnit> {
-        match self.counts_rows(projection) {
-            true => units,
-            false => share(units, self.source.format, &self.source.env.settings),
-        }
-    }
-
-    /// Units of about `target_bytes`, in order. They mean the same rows whenever they are read.
-    pub async fn units(&self, target_bytes: u64) -> Result<Vec<SourceUnit>> {
-        let all: Vec<usize> = (0..self.source.files.len()).collect();
-        self.units_of(&all, target_bytes, &[]).await
-    }
-
-    /// Units that may hold rows for which every filter (over [`Self::schema`]) is true.
-    pub async fn units_matching(
-        &self,
-        target_bytes: u64,
-        filters: &[Arc<dyn PhysicalExpr>],
-    ) -> Result<Vec<SourceUnit>> {
-        let files = self.files_matching(filters)?;
-        self.units_of(&files, target_bytes, filters).await
-    }
-
-    pub(crate) async fn units_of(
-        &self,
-        files: &[usize],
-        target_bytes: u64,
-        filters: &[Arc<dyn PhysicalExpr>],
-    ) -> Result<Vec<SourceUnit>> {
-        let filters = self.row_group_filters(filters);
-        let cuttable: Vec<_> = files.iter().map(|file| self.cuttable(*file, &filters)).collect();
-        let cuttable: Vec<Cuttable> = stream::iter(cuttable).buffered(FOOTERS_AT_ONCE).try_collect().await?;
-        Ok(cut(&cuttable, target_bytes))
-    }
-
-    async fn cuttable(&self, file: usize, filters: &[RowGroupFilter]) -> Result<Cuttable> {
-        let bytes = self.source.files[file].bytes;
-        if self.source.format != FormatKind::Parquet {
-            return Ok(Cuttable { file, bytes, row_groups: None });
-        }
-        let (reader, footer) = self.footer_of(file).await?;
-        let all: Vec<usize> = (0..footer.num_row_groups()).collect();
-        let path = &reader.file.path;
-        let mut kept = filters.iter().fold(all, |kept, filter| filter.keep(&footer, path, kept));
-        if self.source.env.settings.parquet_bloom_filters {
-            kept = bloom::keep(&self.source.env, &reader, &footer, filters, kept).await?;
-        }
-        Ok(Cuttable { file, bytes, row_groups: Some((footer, kept)) })
     }
 
     /// A reader of a file of Parquet, and its footer.
@@ -349,13 +278,14 @@ impl ObjectTable {
         stored.into_iter().filter_map(|filter| RowGroupFilter::new(filter, &self.schema)).collect()
     }
 
-    /// Filters that the files' own bounds can answer: a partition may have a namesake in the file.
+    /// Filters that the files' own bounds can answer: a partition may have a namesake in the file, and a default may stand for
+    /// what the file has.
     pub(crate) fn about_stored_columns(
         &self,
         filters: &[Arc<dyn PhysicalExpr>],
     ) -> Vec<Arc<dyn PhysicalExpr>> {
         let stored = |filter: &&Arc<dyn PhysicalExpr>| {
-            collect_columns(filter).iter().all(|column| self.constant(column.name()).is_none())
+            collect_columns(filter).iter().all(|column| self.is_stored(column.name()))
         };
         filters.iter().filter(stored).map(Arc::clone).collect()
     }
@@ -376,9 +306,6 @@ impl ObjectTable {
 
     /// [`Self::scan_unit`], with filters that grow meanwhile.
     pub(crate) async fn read_unit(&self, unit: &SourceUnit, wanted: Wanted<'_>) -> Result<BatchStream> {
-        let (source, batch_rows) = (&self.source, wanted.batch_rows.max(1));
-        let reader = self.reader(unit.file)?;
-        let file = &Arc::clone(&reader.file);
         let output = match wanted.projection {
             Some(positions) => {
                 let projected = self.schema.project(positions);
@@ -386,6 +313,26 @@ impl ObjectTable {
             }
             None => Arc::clone(&self.schema),
         };
+        let find = |name: &str| self.schema.field_with_name(name).ok();
+        match Omitted::of(&output, self.defaults.as_ref(), find)? {
+            None => self.read_columns(unit, output, wanted).await,
+            Some(omitted) => {
+                let rows = self.read_columns(unit, Arc::clone(&omitted.read), wanted).await?;
+                Ok(omitted.stream(rows))
+            }
+        }
+    }
+
+    /// Rows of one unit as they are in the file.
+    async fn read_columns(
+        &self,
+        unit: &SourceUnit,
+        output: SchemaRef,
+        wanted: Wanted<'_>,
+    ) -> Result<BatchStream> {
+        let (source, batch_rows) = (&self.source, wanted.batch_rows.max(1));
+        let reader = self.reader(unit.file)?;
+        let file = &Arc::clone(&reader.file);
         let memory = source.env.memory.clone();
         let constants = self.constants.clone();
         if source.format != FormatKind::Parquet {
@@ -474,6 +421,12 @@ impl ObjectTable {
         let settings = &source.env.settings;
         SchemaKey::of(&source.store, file, settings, source.format.name(), source.compression)?
             .of_rows(settings, &source.columns.stored)
+    }
+
+    /// Whether the values of a column are those that files have, all of them.
+    pub(crate) fn is_stored(&self, name: &str) -> bool {
+        let has_default = || self.defaults.as_ref().is_some_and(|defaults| defaults.has_default(name));
+        self.constant(name).is_none() && !has_default()
     }
 
     /// A column that is not stored in the files.

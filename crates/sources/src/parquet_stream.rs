@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
+use formats::{Omissions, asked_in};
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
 use model::ByteSize;
@@ -28,13 +29,16 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::batch_size::{BatchSize, batch_size};
 use crate::conform::{Place, conform, missing};
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::fetch::FileReader;
 use crate::late_columns::LateColumns;
 use crate::live_filters::LiveFilters;
 use crate::parquet_disk::{self, Held};
 use crate::parquet_types;
 use crate::virtual_columns::FileColumn;
+use origin::{Origin, origins};
+
+mod origin;
 
 /// Row groups of one stream whose bytes are fetched or waiting.
 const ROW_GROUPS_AHEAD_MAX: usize = 4;
@@ -49,7 +53,7 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 pub(crate) struct ParquetRead {
     pub reader: FileReader,
     pub footer: Arc<ParquetMetaData>,
-    /// Schema of the batches: columns of the file, of other files, and virtual ones.
+    /// Schema of the batches: columns of the file, of other files, and virtual ones; then omission columns.
     pub output: SchemaRef,
     /// Columns in `output` that are not read from the file.
     pub constants: Vec<FileColumn>,
@@ -64,25 +68,15 @@ pub(crate) struct ParquetRead {
     pub memory: MemoryBudget,
 }
 
-/// Where a column of the output comes from.
-enum Origin {
-    /// Position among the decoded columns; JSON text still to be checked.
-    Decoded {
-        position: usize,
-        unchecked: bool,
-    },
-    /// One value for the whole file.
-    Constant(FileColumn),
-    Missing,
-}
-
 struct Stream {
     read: ParquetRead,
     arrow: ArrowReaderMetadata,
     mask: ProjectionMask,
     /// Root columns in `mask`.
     roots: Vec<usize>,
+    /// Of each column of the output in front of the omission columns.
     origins: Vec<Origin>,
+    omissions: Omissions,
     waiting: VecDeque<usize>,
     fetched: VecDeque<Fetched>,
     current: Option<(ParquetRecordBatchReader, MemoryGrant)>,
@@ -131,7 +125,9 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
     let options = ArrowReaderOptions::new().with_schema(Arc::clone(&decoded));
     let arrow = ArrowReaderMetadata::try_new(Arc::clone(&read.footer), options)
         .map_err(|error| SourceError::corrupt(&path, format!("\"{path}\" cannot be decoded: {error}")))?;
-    let (roots, origins) = origins(&read, &decoded)?;
+    let omissions = Omissions::of(&read.output)
+        .map_err(|error| SourceError::corrupt(&path, format!("\"{path}\": {}", error.message)))?;
+    let (roots, origins) = origins(&read, &decoded, omissions.width)?;
     let descriptor = read.footer.file_metadata().schema_descr_ptr();
     let mask = ProjectionMask::roots(&descriptor, roots.iter().copied());
     let waiting = read.row_groups.iter().copied().collect();
@@ -141,6 +137,7 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
         mask,
         roots,
         origins,
+        omissions,
         waiting,
         fetched: VecDeque::new(),
         current: None,
@@ -151,48 +148,6 @@ pub(crate) fn read(read: ParquetRead) -> Result<BatchStream> {
     };
     stream.fetch_ahead()?;
     Ok(futures::stream::try_unfold(stream, Stream::next).boxed())
-}
-
-/// Root columns to decode, in the file's order, and the origin of every output column.
-fn origins(read: &ParquetRead, decoded: &SchemaRef) -> Result<(Vec<usize>, Vec<Origin>)> {
-    let unchecked = parquet_types::unchecked_text(&read.footer);
-    let settings = &read.reader.settings;
-    // Files of some thousand columns are not searched from the start for each of them; of equal names the first counts.
-    let names = |case: fn(&str) -> String| -> HashMap<String, usize> {
-        decoded.fields().iter().enumerate().rev().map(|(at, field)| (case(field.name()), at)).collect()
-    };
-    let exact = names(str::to_owned);
-    let in_any_case = if settings.parquet_any_case { names(str::to_lowercase) } else { HashMap::new() };
-    let alike = |name: &str| match settings.parquet_any_case {
-        true => in_any_case.get(&name.to_lowercase()).copied(),
-        false => None,
-    };
-    let constant = |name: &str| read.constants.iter().find(|column| column.name() == name);
-    let stored = |name: &str| exact.get(name).copied().or_else(|| alike(name));
-    let found = |name: &str| stored(name).filter(|_| constant(name).is_none());
-    let mut roots: Vec<usize> = read.output.fields().iter().filter_map(|field| found(field.name())).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    let origin = |name: &String| match found(name) {
-        Some(root) => Ok(Origin::Decoded {
-            position: roots.binary_search(&root).unwrap_or(0),
-            unchecked: unchecked.contains(decoded.field(root).name()),
-        }),
-        None => match constant(name) {
-            Some(column) => Ok(Origin::Constant(column.clone())),
-            None if settings.parquet_missing_columns => Ok(Origin::Missing),
-            None => Err(no_column(&read.reader.file.path, name)),
-        },
-    };
-    let origins = read.output.fields().iter().map(|field| origin(field.name())).collect::<Result<_>>()?;
-    Ok((roots, origins))
-}
-
-fn no_column(path: &str, column: &str) -> SourceError {
-    SourceError::new(SourceErrorKind::BadValue, format!("\"{path}\" has no column \"{column}\""))
-        .with_file(path)
-        .with_code(code::THERE_IS_NO_COLUMN)
-        .with_hint("input_format_parquet_allow_missing_columns = 1 reads it as its default")
 }
 
 impl Stream {
@@ -439,7 +394,7 @@ impl Stream {
     fn output(&self, decoded: &RecordBatch) -> Result<RecordBatch> {
         let file = &self.read.reader.file;
         let rows = decoded.num_rows();
-        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.origins.len());
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.read.output.fields().len());
         for (field, origin) in self.read.output.fields().iter().zip(&self.origins) {
             let place = Place { file: &file.path, column: field.name() };
             columns.push(match origin {
@@ -456,6 +411,15 @@ impl Stream {
                 Origin::Constant(column) => column.values(file, self.next_row, rows)?,
                 Origin::Missing => missing(field, rows, place)?,
             });
+        }
+        for column in &self.omissions.columns {
+            let given = match &self.origins[*column] {
+                Origin::Decoded { position, .. } => Some(decoded.column(*position)),
+                Origin::Constant(_) => columns.get(*column),
+                Origin::Missing => None,
+            };
+            let may_ask = self.read.reader.settings.format.defaults_for_omitted_fields;
+            columns.push(asked_in(given, self.read.output.field(*column), rows, may_ask));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.read.output), columns, &options)

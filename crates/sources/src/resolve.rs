@@ -60,9 +60,11 @@ async fn resolve_wanted(
     structure_hint: Option<Vec<(String, ColumnType)>>,
 ) -> Result<Option<ObjectTable>> {
     let arguments = call.object_arguments(&env.collections)?;
-    let given = match &arguments.structure {
-        Some(text) => Some(structure::parse(text)?),
-        None => structure_hint,
+    let structure = arguments.structure.as_deref().map(structure::parse_with_defaults).transpose()?;
+    let has_structure = structure.is_some();
+    let (given, default_texts) = match structure {
+        Some(structure) => (Some(structure.columns), structure.defaults),
+        None => (structure_hint, Vec::new()),
     };
     let said_format = arguments.format.as_deref().map(format::by_name).transpose()?;
     let compression = arguments.compression.as_deref().map(Compression::by_name).transpose()?;
@@ -122,6 +124,8 @@ async fn resolve_wanted(
         format,
         compression,
         columns,
+        default_texts,
+        has_structure,
         rows,
         notes,
     })))

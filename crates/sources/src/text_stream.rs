@@ -9,7 +9,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
-use formats::{Feed, FormatKind, ReaderStart, RecordBoundaries, RowReader, new_reader_at};
+use formats::{
+    Feed, FormatKind, ReaderStart, RecordBoundaries, RowReader, column_of, new_reader_at, with_omissions,
+};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant, meter};
 use model::ByteSize;
@@ -37,7 +39,7 @@ pub(crate) struct TextRead {
     pub compression: Option<Compression>,
     /// Every column of the file, in order: positional formats need them all.
     pub file_schema: SchemaRef,
-    /// Schema of the batches: some columns of the file, and some that are not read from it.
+    /// Schema of the batches: some columns of the file, and some that are not read from it; then omission columns.
     pub output: SchemaRef,
     pub constants: Vec<FileColumn>,
     pub memory: MemoryBudget,
@@ -221,8 +223,16 @@ fn cut_plan(read: &Arc<TextRead>, parsed: &SchemaRef) -> Result<CutPlan> {
     })
 }
 
-/// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
+/// What is parsed, with the omission columns of the output.
 fn parsed_schema(read: &TextRead) -> SchemaRef {
+    let columns = parsed_columns(read);
+    let omitted: HashSet<&String> =
+        read.output.fields().iter().filter_map(|field| column_of(field)).collect();
+    with_omissions(&columns, |field| omitted.contains(field.name()))
+}
+
+/// Columns to parse: where rows carry names, only the ones wanted, one at least so that rows are counted.
+fn parsed_columns(read: &TextRead) -> SchemaRef {
     let by_name = read.format.names_columns();
     let format = &read.reader.settings.format;
     if !by_name || !format.skip_unknown_fields || !format.header.use_names {

@@ -2,6 +2,7 @@
 //!
 //! Pure. Invariant: names, number and order of columns stay what the files say. Must not know: how files are read.
 
+use formats::FormatKind;
 use model::ColumnType;
 
 use crate::error::{Result, SourceError};
@@ -61,6 +62,24 @@ pub(crate) fn apply(columns: &mut Columns, wanted: &WantedTypes, positional: boo
         }
     }
     (taken > 0).then(|| format!("{taken} columns are read in the types of the table they go to"))
+}
+
+/// The columns of the table that all of these go to, if they are found by their names: some is called as one of them, and
+/// rows of the format can be read without the others. One that no file has is there, too, in the table's type. A file with metadata
+/// keeps its own types for the rest.
+pub(crate) fn by_names(columns: &Columns, wanted: &WantedTypes, format: FormatKind) -> Option<Columns> {
+    let is_wanted = |name: &str| wanted.columns.iter().any(|(known, _)| known == name);
+    let known = columns.iter().filter(|(name, _)| is_wanted(name)).count();
+    if !wanted.whole || known == 0 || known < columns.len() && !format.names_columns() {
+        return None;
+    }
+    let own = |name: &str| columns.iter().find(|(found, _)| found == name).map(|(_, found)| found.clone());
+    let keeps_types = format == FormatKind::Parquet;
+    let column = |(name, column_type): &(String, ColumnType)| {
+        let found = own(name).filter(|_| keeps_types);
+        (name.clone(), found.unwrap_or_else(|| column_type.clone()))
+    };
+    Some(wanted.columns.iter().map(column).collect())
 }
 
 /// Whether every column has a place in the table that all of them go to; partitions in paths follow on them.
@@ -129,6 +148,23 @@ mod tests {
             let wanted = WantedTypes { columns: columns(wanted), whole };
             apply(&mut found_columns, &wanted, positional);
             assert_eq!(found_columns, columns(result), "{found}");
+        }
+    }
+
+    #[test]
+    fn columns_of_the_target_by_their_names() {
+        use FormatKind::{Csv, CsvWithNames, Parquet};
+        for (found, wanted, format, result) in [
+            ("b Int64, a Float64", "a String, b UInt8", CsvWithNames, "a String, b UInt8"),
+            ("b Int64", "a String, b UInt8", Csv, "a String, b UInt8"),
+            ("b Int64", "a String, b UInt8", Parquet, "a String, b Int64"),
+            ("b Int64, x Int64", "a String, b UInt8", Parquet, "a String, b Int64"),
+            ("b Int64, x Int64", "a String, b UInt8", Csv, "none"),
+            ("x Int64, y Int64", "a String, b UInt8", Parquet, "none"),
+        ] {
+            let wanted = WantedTypes { columns: columns(wanted), whole: true };
+            let expected = (result != "none").then(|| columns(result));
+            assert_eq!(by_names(&columns(found), &wanted, format), expected, "{found} {format:?}");
         }
     }
 

@@ -166,7 +166,7 @@ impl Guess {
 
     /// The finished type; `None` for a column of NULLs when those may not become text.
     pub(super) fn into_type(self, settings: &FormatSettings) -> Option<ColumnType> {
-        self.typed(settings.guessing.nullable, settings.infer_incomplete_as_string)
+        self.typed(settings.guessing.nullable, settings.guessing.incomplete_as_string)
     }
 
     /// Whether it is a list or map of which nobody knows what it holds; such text stays text outside of JSON.

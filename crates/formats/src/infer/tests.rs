@@ -52,7 +52,8 @@ fn failures_name_the_format() {
 
 #[test]
 fn only_nulls_can_be_an_error() {
-    let settings = FormatSettings { infer_incomplete_as_string: false, ..FormatSettings::default() };
+    let mut settings = FormatSettings::default();
+    settings.guessing.incomplete_as_string = false;
     let error = infer(FormatKind::JsonEachRow, b"{\"a\":null}", true, &settings).unwrap_err();
     assert_eq!((error.code, error.column.as_deref()), (code::ONLY_NULLS_WHILE_READING_SCHEMA, Some("a")));
 }

@@ -161,6 +161,8 @@ impl JsonReading {
 /// How types are guessed from text, beyond the settings every format shares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guessing {
+    /// Whether a column of which nothing but NULL or nothing at all is seen is text.
+    pub incomplete_as_string: bool,
     /// Off: every column of CSV is text.
     pub csv_types: bool,
     pub tsv_types: bool,
@@ -179,6 +181,7 @@ pub struct Guessing {
 impl Default for Guessing {
     fn default() -> Self {
         Self {
+            incomplete_as_string: true,
             csv_types: true,
             tsv_types: true,
             csv_numbers_in_quotes: false,
@@ -198,6 +201,7 @@ impl Guessing {
         lookup.flag("input_format_csv_try_infer_numbers_from_strings", &mut self.csv_numbers_in_quotes);
         lookup.flag("input_format_json_try_infer_numbers_from_strings", &mut self.json_numbers_in_quotes);
         lookup.flag("input_format_json_try_infer_named_tuples_from_objects", &mut self.json_named_tuples);
+        lookup.flag("input_format_json_infer_incomplete_types_as_strings", &mut self.incomplete_as_string);
         lookup.flag("input_format_try_infer_exponent_floats", &mut self.exponents);
         lookup.flag("input_format_try_infer_datetimes_only_datetime64", &mut self.only_datetime64);
         if let Some(mode) = (lookup.0)("schema_inference_make_columns_nullable") {

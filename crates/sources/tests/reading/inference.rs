@@ -152,26 +152,44 @@ fn a_format_is_found_by_content_where_nothing_else_tells_it() {
     assert_eq!(types(&fixture.s3("d/words", &["LineAsString"]).unwrap()), "line String");
 }
 
+fn wanted(text: &str) -> sources::WantedTypes {
+    let column = |one: &str| {
+        let (name, type_name) = one.split_once(' ').unwrap();
+        (name.to_owned(), model::type_name::parse(type_name).unwrap())
+    };
+    sources::WantedTypes { columns: text.split(", ").map(column).collect(), whole: true }
+}
+
 #[test]
-fn types_of_a_table_go_by_place_as_its_rows_do() {
+fn types_of_a_table_go_by_place_where_no_name_is_known() {
     let mut fixture = Fixture::new();
     fixture.server.put("b", "1.csv", "b,a\n0.1,1.25\n");
     fixture.server.put("b", "2.csv", "b,a\n0.2,x\n");
-    let wanted = |text: &str| {
-        let column = |one: &str| {
-            let (name, type_name) = one.split_once(' ').unwrap();
-            (name.to_owned(), model::type_name::parse(type_name).unwrap())
-        };
-        sources::WantedTypes { columns: text.split(", ").map(column).collect(), whole: true }
-    };
-    fixture.settings(|settings| settings.wanted_types = wanted("a Float64, b String"));
+    fixture.settings(|settings| settings.wanted_types = wanted("x Float64, y String"));
     let table = fixture.s3("b/*.csv", &["CSVWithNames"]).unwrap();
     assert_eq!(types(&table), "b Float64, a String");
     assert_eq!(fixture.query(&table, "select b, a from t order by b").unwrap(), ["0.1|1.25", "0.2|x"]);
     // A table of fewer columns takes no rows of these files.
-    fixture.settings(|settings| settings.wanted_types = wanted("a Float64"));
+    fixture.settings(|settings| settings.wanted_types = wanted("x Float64"));
     let narrow = fixture.s3("b/1.csv", &["CSVWithNames"]).unwrap();
     assert_eq!(types(&narrow), "b Nullable(Float64), a Nullable(Float64)");
+}
+
+#[test]
+fn columns_of_a_table_are_found_by_their_names() {
+    let mut fixture = Fixture::new();
+    fixture.server.put("b", "1.csv", "b,a\n0.1,1.25\n");
+    fixture.server.put("b", "2.csv", "a,z\n7,8\n");
+    for (format, shown) in [("CSVWithNames", ["1.25|0.1|0", "7|0|0"]), ("CSV", ["1.25|0.1|0", "7|0|0"])] {
+        fixture.settings(|settings| settings.wanted_types = wanted("a String, b Float64, c UInt8"));
+        let table = fixture.s3(if format == "CSV" { "b/1.csv" } else { "b/*.csv" }, &[format]).unwrap();
+        assert_eq!(types(&table), "a String, b Float64, c UInt8");
+        let rows = fixture.query(&table, "select a, b, c from t order by a").unwrap();
+        assert_eq!(rows, shown[..rows.len()], "{format}");
+    }
+    // Those that the table does not have are left out.
+    fixture.settings(|settings| settings.wanted_types = wanted("b Float64"));
+    assert_eq!(types(&fixture.s3("b/1.csv", &["CSVWithNames"]).unwrap()), "b Float64");
 }
 
 #[test]

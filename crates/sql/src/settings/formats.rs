@@ -9,7 +9,7 @@ input_format_skip_unknown_fields Bool, "1", Obeyed, "Whether fields without a co
 input_format_with_names_use_header Bool, "1", Obeyed, "Whether columns are found by the header's names.";
 input_format_with_types_use_header Bool, "1", Obeyed, "Whether the header's types must be those of the columns.";
 input_format_column_name_matching_mode Choice(&["auto", "match_case", "ignore_case"]), "auto", Obeyed, "Whether names of the data mean columns in any case; auto: where none has the very name.";
-input_format_defaults_for_omitted_fields Bool, "1", NoEffect, "Whether missing fields get the column's default.";
+input_format_defaults_for_omitted_fields Bool, "1", Obeyed, "Whether what the data leave out is the column's default, or zero.";
 input_format_null_as_default    Bool, "1", Obeyed, "Whether NULL in a column that takes none is its default.";
 input_format_try_infer_integers Bool, "1", Obeyed, "Whether whole numbers are inferred as Int64.";
 input_format_try_infer_dates    Bool, "1", Obeyed, "Whether dates are inferred from text.";
