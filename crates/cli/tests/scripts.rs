@@ -78,6 +78,11 @@ fn mixed_clients_and_a_kill_lose_nothing_and_let_memory_be() {
 }
 
 #[test]
+fn mutated_bodies_break_nothing() {
+    run_with_binary("json", "attack/bodies.py", &[amount("600", "30000")]);
+}
+
+#[test]
 fn loads_much_larger_than_their_memory_succeed() {
     let amounts = [amount("0.06", "12"), amount("4000", "420000")];
     run_with_binary("json", "soak/big_loads.py", &amounts);
