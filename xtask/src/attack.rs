@@ -34,13 +34,36 @@ struct Attack {
     long: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 1] = [Attack {
-    name: "clients",
-    what: "half bodies, half heads, trickles, idle connections without files, pages of other names",
-    script: "tests/attack/clients.py",
-    short: &["short"],
-    long: &["long"],
-}];
+const ATTACKS: [Attack; 4] = [
+    Attack {
+        name: "clients",
+        what: "half bodies, half heads, trickles, idle connections without files, pages of other names",
+        script: "tests/attack/clients.py",
+        short: &["short"],
+        long: &["long"],
+    },
+    Attack {
+        name: "folders",
+        what: "flips, cuts and missing files in parts, log, checkpoints and anchor",
+        script: "tests/attack/folders.py",
+        short: &["40"],
+        long: &["2000"],
+    },
+    Attack {
+        name: "bodies",
+        what: "mutated bodies of every input format",
+        script: "tests/attack/bodies.py",
+        short: &["600"],
+        long: &["30000"],
+    },
+    Attack {
+        name: "explosions",
+        what: "statements that would take all memory",
+        script: "tests/soak/explosions.py",
+        short: &["short"],
+        long: &["long"],
+    },
+];
 
 /// What became of an attack.
 struct Done {

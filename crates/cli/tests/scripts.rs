@@ -78,6 +78,11 @@ fn mixed_clients_and_a_kill_lose_nothing_and_let_memory_be() {
 }
 
 #[test]
+fn damaged_folders_are_refused_or_right() {
+    run_with_binary("json", "attack/folders.py", &[amount("40", "2000")]);
+}
+
+#[test]
 fn mutated_bodies_break_nothing() {
     run_with_binary("json", "attack/bodies.py", &[amount("600", "30000")]);
 }
