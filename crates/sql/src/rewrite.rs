@@ -95,6 +95,8 @@ pub(crate) struct Rewriter {
     totals_select: Option<ast::Select>,
     totals: Option<ast::Query>,
     weight: weight::Weight,
+    /// How many scalar subqueries the current expression is in.
+    scalar_subqueries: usize,
     /// How many aliases the current expression stands in the place of, one in the other.
     replacing: usize,
     /// Parameters of the lambdas around the current expression.

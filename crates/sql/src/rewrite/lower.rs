@@ -11,7 +11,7 @@ use sqlparser::ast::{
 use crate::chains::grouped;
 use crate::constants::list_of;
 use crate::dialect::{call, name_of, number, plain_args, text};
-use crate::error::{Result, SqlError};
+use crate::error::{ErrorCode, Result, SqlError};
 use crate::functions::CONSTANTS;
 use crate::label::{extract_function, label, trim_function};
 use crate::rewrite::Rewriter;
@@ -37,6 +37,9 @@ pub(crate) fn operation(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 pub(crate) fn not(condition: Expr) -> Expr {
     Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested(condition)) }
 }
+
+/// Scalar subqueries within scalar subqueries: each level doubles the planner's work.
+const SCALAR_SUBQUERIES_MAX: usize = 8;
 
 /// Turns any number into a condition; `functions` offers it and takes it away again from what is Boolean.
 const TRUTH: &str = "_isTrue";
@@ -137,7 +140,15 @@ impl Rewriter {
                 .try_fold(self.value(*root)?, |root, access| self.access(root, access)),
             Expr::Subquery(query) => {
                 let query = as_tuple(*query)?;
-                Ok(Expr::Subquery(Box::new(self.query(query, false)?)))
+                self.scalar_subqueries += 1;
+                if self.scalar_subqueries > SCALAR_SUBQUERIES_MAX {
+                    let message =
+                        format!("scalar subqueries are nested deeper than {SCALAR_SUBQUERIES_MAX} levels");
+                    return Err(SqlError::new(ErrorCode::TooDeepRecursion, message));
+                }
+                let done = self.query(query, false)?;
+                self.scalar_subqueries -= 1;
+                Ok(Expr::Subquery(Box::new(done)))
             }
             Expr::Exists { subquery, negated } => {
                 Ok(Expr::Exists { subquery: Box::new(self.query(*subquery, false)?), negated })
