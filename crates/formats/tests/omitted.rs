@@ -11,7 +11,7 @@ use model::type_arrow::to_field;
 use model::type_name;
 
 fn schema(columns: &[(&str, &str)]) -> Arc<Schema> {
-    let field = |(name, of): &(&str, &str)| to_field(name, &type_name::parse(of).unwrap());
+    let field = |(name, of): &(&str, &str)| to_field(name, &type_name::parse(of).expect("a type"));
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -19,9 +19,9 @@ fn schema(columns: &[(&str, &str)]) -> Arc<Schema> {
 fn asked(kind: FormatKind, data: &[u8], settings: &FormatSettings) -> Vec<String> {
     let columns = schema(&[("a", "UInt8"), ("b", "String"), ("c", "Nullable(Int32)")]);
     let schema = with_omissions(&columns, |field| field.name() != "a");
-    let mut reader = new_reader(kind, Arc::clone(&schema), settings).unwrap();
+    let mut reader = new_reader(kind, Arc::clone(&schema), settings).expect("a format that is read");
     let mut batches: Vec<RecordBatch> = Vec::new();
-    reader.read(data, true, &mut batches).unwrap_or_else(|error| panic!("{}: {error}", kind.name()));
+    reader.read(data, true, &mut batches).expect(kind.name());
     let mut rows = Vec::new();
     for batch in &batches {
         assert_eq!(batch.schema(), schema);

@@ -110,10 +110,7 @@ async fn resolve_wanted(
     if is_narrowed && is_about_rows(&env.settings.wanted_files, &columns) {
         return Ok(None);
     }
-    if !columns.partitions.is_empty() {
-        let names: Vec<&str> = columns.partitions.iter().map(|column| column.name.as_str()).collect();
-        notes.push(format!("columns read from paths: {}", names.join(", ")));
-    }
+    notes.extend(note_of_paths(&columns));
     let rows = found.rows(&files, (format, &columns), inferred).await?;
     let env = env.clone();
     Ok(Some(ObjectTable::new(ObjectSource {
@@ -129,6 +126,12 @@ async fn resolve_wanted(
         rows,
         notes,
     })))
+}
+
+/// Says which columns come from paths, if any do.
+fn note_of_paths(columns: &SourceColumns) -> Option<String> {
+    let names: Vec<&str> = columns.partitions.iter().map(|column| column.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("columns read from paths: {}", names.join(", ")))
 }
 
 /// Whether a condition that was taken to be about files is about a column in them.

@@ -3,7 +3,6 @@
 //! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
 use arrow::datatypes::{TimeUnit, i256};
