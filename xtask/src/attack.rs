@@ -34,7 +34,7 @@ struct Attack {
     long: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 4] = [
+const ATTACKS: [Attack; 5] = [
     Attack {
         name: "clients",
         what: "half bodies, half heads, trickles, idle connections without files, pages of other names",
@@ -58,8 +58,15 @@ const ATTACKS: [Attack; 4] = [
     },
     Attack {
         name: "explosions",
-        what: "statements that would take all memory",
+        what: "statements that make much of little, under limits of memory",
         script: "tests/soak/explosions.py",
+        short: &["short"],
+        long: &["long"],
+    },
+    Attack {
+        name: "texts",
+        what: "chains, nests and names that double, as a user who may only read",
+        script: "tests/attack/texts.py",
         short: &["short"],
         long: &["long"],
     },

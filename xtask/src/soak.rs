@@ -105,9 +105,9 @@ const PARTS: [Part; 13] = [
     },
     Part {
         name: "attacks",
-        amount: "1,000 half bodies and 1,000 half heads for a minute",
+        amount: "1,000 half bodies and 1,000 half heads for a minute; chains of 100,000",
         targets: &["--test", "scripts"],
-        tests: &["slow_silent"],
+        tests: &["slow_silent", "texts_that_ask"],
         short_tests: None,
         seeds: None,
         is_long: true,

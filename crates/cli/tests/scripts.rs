@@ -104,6 +104,11 @@ fn statements_that_explode_end_within_their_memory() {
 }
 
 #[test]
+fn texts_that_ask_for_much_end_no_server() {
+    run_with_binary("json", "attack/texts.py", &[amount("short", "long")]);
+}
+
+#[test]
 fn real_clients_are_served() {
     let arguments = ["--seconds".to_owned(), amount("600", "3600")];
     let binary = ["--binary".to_owned(), env!("CARGO_BIN_EXE_gristmill").to_owned()];
