@@ -23,8 +23,8 @@ from pathlib import Path
 
 CROWD = {"short": 200, "long": 1000}
 SECONDS = {"short": 4.0, "long": 60.0}
-# A debug build on a machine that builds something else is slow; whoever is kept out waits for 10 s.
-ANSWER_SECONDS_MAX = {"short": 3.0, "long": 0.2}
+# A debug build on a machine that builds something else is slow; whoever is kept out waits for 10 s and gets an error.
+ANSWER_SECONDS_MAX = {"short": 8.0, "long": 0.2}
 PLANTED = "server.keep_place_of_stalled_body"
 
 

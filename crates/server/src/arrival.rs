@@ -129,7 +129,7 @@ mod tests {
     }
 
     async fn read(in_url: &str, body: &[u8], length: usize) -> Result<(String, Option<Vec<u8>>), Error> {
-        let grant = MemoryBudget::new(1 << 20).empty_grant("text");
+        let grant = MemoryBudget::new(16 << 20).empty_grant("text");
         let Arrival { sql, data, .. } = arrival(in_url, pieces(body, length), 1000, grant).await?;
         let Some(data) = data else { return Ok((sql, None)) };
         let chunks: Vec<_> = data.map(|chunk| chunk.unwrap().to_vec()).collect().await;
