@@ -33,7 +33,7 @@ pub(crate) fn with_aliases(
 ) -> DataFusionResult<Arc<dyn TableProvider>> {
     // Stored expressions know columns by their ids, which no ALTER changes.
     let by_id = |column: &ColumnDef| ident(column.name.as_ref()).alias(stored_column_name(column.id));
-    let columns: Vec<Expr> = def.columns.iter().filter(|column| !is_alias(column)).map(by_id).collect();
+    let columns: Vec<Expr> = def.stored_columns().map(by_id).collect();
     let mut plan =
         LogicalPlanBuilder::scan(def.name.as_ref(), provider_as_source(stored), None)?.project(columns)?;
     let mut waiting: Vec<&ColumnDef> = def.columns.iter().filter(|column| is_alias(column)).collect();
@@ -59,7 +59,9 @@ pub(crate) fn with_aliases(
         }
     }
     let by_name = |column: &ColumnDef| ident(stored_column_name(column.id)).alias(column.name.as_ref());
-    let plan = plan.project(def.columns.iter().map(by_name).collect::<Vec<_>>())?.build()?;
+    // An EPHEMERAL column is one of INSERTs alone.
+    let readable = def.columns.iter().filter(|column| column.is_stored() || is_alias(column));
+    let plan = plan.project(readable.map(by_name).collect::<Vec<_>>())?.build()?;
     Ok(Arc::new(ViewTable::new(plan, None)))
 }
 

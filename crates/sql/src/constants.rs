@@ -47,9 +47,19 @@ pub(crate) fn cut(text: &str) -> Cut<'_> {
         let list = &text[piece.end..end];
         out.push_str(&text[copied..piece.end]);
         let literal = format!("'{mark}{}'/*", lists.len());
-        let rest = list.chars().skip(literal.chars().count() + 2);
+        let width = literal.chars().count() + 2;
+        // Lines that began where the literal stands now begin behind it.
+        let mut lines = list.chars().take(width).filter(|character| *character == '\n').count();
+        let blank = |character| match character {
+            '\n' => '\n',
+            _ if lines > 0 => {
+                lines -= 1;
+                '\n'
+            }
+            _ => ' ',
+        };
         out.push_str(&literal);
-        out.extend(rest.map(|character| if character == '\n' { '\n' } else { ' ' }));
+        out.extend(list.chars().skip(width).map(blank));
         out.push_str("*/");
         lists.push(list);
         copied = end;

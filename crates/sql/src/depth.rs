@@ -239,7 +239,7 @@ impl Walk {
             word.quote_style.is_none() && wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(&word.value))
         };
         let starts_item = self.before != Before::Operator && !self.continues;
-        self.continues = is(&["DISTINCT", "WITHIN"]) && behind_value;
+        self.continues = is(&["DISTINCT", "WITHIN"]) && self.before != Before::Nothing;
         if is(&["CASE"]) && !behind_value {
             self.elements += 1;
             self.open(true);
