@@ -128,10 +128,11 @@ fn opening_puts_aside_what_nobody_names_and_nothing_else() {
         lost.iter().map(|path| path.file_name().unwrap().to_string_lossy().into()).collect();
     let part = format!("{}.parquet", uncommitted[0].descriptor().id);
     assert!(names.len() == 3 && names.contains(&part) && names.contains(&"0.tmp".to_owned()), "{lost:?}");
-    host.clock.sleep(Duration::from_millis(LOST_MS - 1));
+    // The simulated clock moves with each call, too.
+    host.clock.sleep(Duration::from_millis(LOST_MS / 2));
     collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
     assert_eq!(lost_files(&table), lost, "kept for a while");
-    host.clock.sleep(Duration::from_millis(1));
+    host.clock.sleep(Duration::from_millis(LOST_MS / 2));
     assert_eq!(lost::sweep(&table.store, LOST_MS).unwrap(), 1);
     assert!(lost_files(&table).is_empty());
 }
