@@ -167,12 +167,13 @@ fn statements() -> Vec<String> {
 }
 
 #[test]
+#[ignore = "minutes in a debug build; `cargo test --release --test deep -- --include-ignored` runs it"]
 fn no_statement_ends_the_process_or_takes_long() {
     if std::env::var(CHILD).is_ok() {
         return run_all();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "no_statement_ends_the_process_or_takes_long", "--nocapture"])
+        .args(["--exact", "no_statement_ends_the_process_or_takes_long", "--nocapture", "--include-ignored"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())
         .spawn()

@@ -21,7 +21,7 @@ fn asked(kind: FormatKind, data: &[u8], settings: &FormatSettings) -> Vec<String
     let schema = with_omissions(&columns, |field| field.name() != "a");
     let mut reader = new_reader(kind, Arc::clone(&schema), settings).expect("a format that is read");
     let mut batches: Vec<RecordBatch> = Vec::new();
-    reader.read(data, true, &mut batches).expect(kind.name());
+    reader.read(data, true, &mut batches).expect("it is read");
     let mut rows = Vec::new();
     for batch in &batches {
         assert_eq!(batch.schema(), schema);
