@@ -180,7 +180,7 @@ fn columns_of_a_table_are_found_by_their_names() {
     let mut fixture = Fixture::new();
     fixture.server.put("b", "1.csv", "b,a\n0.1,1.25\n");
     fixture.server.put("b", "2.csv", "a,z\n7,8\n");
-    for (format, shown) in [("CSVWithNames", ["1.25|0.1|0", "7|0|0"]), ("CSV", ["1.25|0.1|0", "7|0|0"])] {
+    for (format, shown) in [("CSVWithNames", ["1.25|0.1|0", "7|0.0|0"]), ("CSV", ["1.25|0.1|0", "7|0.0|0"])] {
         fixture.settings(|settings| settings.wanted_types = wanted("a String, b Float64, c UInt8"));
         let table = fixture.s3(if format == "CSV" { "b/1.csv" } else { "b/*.csv" }, &[format]).unwrap();
         assert_eq!(types(&table), "a String, b Float64, c UInt8");
