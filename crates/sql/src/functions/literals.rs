@@ -140,6 +140,13 @@ fn number_as(
         _ if is_time(to) && from.is_integer() => {
             Ok(Some(convert(value, from, to, CastMode::Strict, session)?))
         }
+        // The elements of IN are days since 1970; `=` compares no date with a number.
+        ColumnType::Date if purpose == Purpose::Member && from.is_integer() => {
+            days(value, from, (&ColumnType::UInt16, to), session)
+        }
+        ColumnType::Date32 if purpose == Purpose::Member && from.is_integer() => {
+            days(value, from, (&ColumnType::Int32, to), session)
+        }
         // The layout of an IPv4 address is its number.
         ColumnType::Ipv4 if from.is_integer() => exact(value, from, &ColumnType::UInt32, session),
         _ if to.is_wide_integer() || from.is_wide_integer() && to.is_number() => {
@@ -149,6 +156,18 @@ fn number_as(
         _ if to.is_number() => exact(value, from, to, session),
         _ => Ok(None),
     }
+}
+
+/// The day of that number, if there is one; `to` is the type of the numbers, and that of the days.
+fn days(
+    value: &ScalarValue,
+    from: &ColumnType,
+    (numbers, to): (&ColumnType, &ColumnType),
+    session: &SessionValues,
+) -> Result<Option<ArrayRef>> {
+    let Some(number) = exact(value, from, numbers, session)? else { return Ok(None) };
+    let number = ScalarValue::try_from_array(&number, 0)?;
+    Ok(Some(convert(&number, numbers, to, CastMode::Strict, session)?))
 }
 
 /// The number as another type of numbers, if it comes back unchanged.
