@@ -2,9 +2,10 @@
 """Defaults of what data leave out: every format, every kind of default, every way in, against ClickHouse.
 
 A cell is one column of one row that some format brought by some way. Rows leave one field out each, or all, or have NULL
-or nothing there; columns have defaults of every kind of type, constant, computed, chained, EPHEMERAL, in the sort key and in
+or nothing there; columns have defaults of every kind of type, constant, computed, chained, in the sort key and in
 the partition key, and one that was added later.
-Usage: defaults_check.py BINARY [ROWS]     ROWS of the way "part"; 3000 by default
+Usage: defaults_check.py BINARY [ROWS [FORMAT]]     ROWS of the larger body of each format, 3000 by default; formats with FORMAT in
+their title alone
 """
 import json
 import os
@@ -36,7 +37,7 @@ COLUMNS = [
     ("c14", "DateTime('UTC')", "DEFAULT toDateTime(c13, 'UTC')", "2022-02-02 01:02:03", "2022-02-02 01:02:03"),
     ("c15", "Bool", "DEFAULT true", False, "false"),
     ("c16", "Float64", "DEFAULT c0 / 4", 0.5, "0.5"),
-    ("c17", "UInt8", "DEFAULT e + 1", 3, "3"),
+    ("c17", "UInt8", "DEFAULT c0 + 1", 3, "3"),
     ("c19", "Nullable(String)", "DEFAULT 'n'", "ns", "ns"),
     ("c20", "Tuple(UInt8, String)", "DEFAULT (c0, 't')", [4, "u"], "(4,'u')"),
 ]
@@ -52,7 +53,7 @@ def table():
     columns = ", ".join(f"{name} {kind} {default}" for name, kind, default, *_ in COLUMNS)
     return [
         "DROP TABLE IF EXISTS t",
-        f"CREATE TABLE t (k UInt32, e UInt8 EPHEMERAL 9, {columns}, m UInt32 MATERIALIZED c2 + c17, l UInt8 ALIAS c1 + 1) "
+        f"CREATE TABLE t (k UInt32, {columns}, m UInt32 MATERIALIZED c2 + c17, l UInt8 ALIAS c1 + 1) "
         "ENGINE = MergeTree PARTITION BY toYYYYMM(c13) ORDER BY (c3, k)",
         "INSERT INTO t (k) VALUES (0)",
         f"ALTER TABLE t ADD COLUMN {LATER[0]} {LATER[1]} {LATER[2]}",
@@ -65,9 +66,9 @@ def row_of(key, what, columns):
     return {"k": (key, str(key)), **row}
 
 
-def rows_of(what):
-    """One row leaves nothing out, one all, and one each column alone."""
-    names = [column[0] for column in ALL]
+def rows_of(what, always=()):
+    """One row leaves nothing out, one all, and one each column alone; but for those that are always there."""
+    names = [column[0] for column in ALL if column[0] not in always]
     which = [[], names] + [[name] for name in names]
     return [row_of(key + 1, what, columns) for key, columns in enumerate(which)]
 
@@ -77,7 +78,7 @@ def rows_of(what):
 def as_json(row, strings=False):
     def one(given):
         if given is NULL:
-            return None
+            return "ᴺᵁᴸᴸ" if strings else None
         if given is EMPTY:
             return ""
         return given[1] if strings else given[0]
@@ -129,15 +130,18 @@ def csv_quote(text):
     return '"' + text.replace('"', '""') + '"' if re.search("[,'\"\\[{(]", text) else text
 
 
+# A tuple of CSV stands in as many cells as it has elements, and under a header ClickHouse finds none of them.
+TUPLE = "c20"
+
+
 def csv_row(rows, header):
-    """A tuple of CSV stands in as many cells as it has elements."""
+    """The cells of rows that all have the same columns."""
     def cells(name, given):
-        if name == "c20":
-            return ["\\N"] * 2 if given is NULL else ["", ""] if given is EMPTY else ["4", "u"]
+        if name == TUPLE:
+            return ["4", "u"]
         return ["\\N" if given is NULL else "" if given is EMPTY else csv_quote(given[1])]
-    names = present(rows)
-    titles = [title for name in names for title in (["c20.1", "c20.2"] if name == "c20" else [name])]
-    lines = [",".join(titles)] if header else []
+    names = [name for name in present(rows) if not (header and name == TUPLE)]
+    lines = [",".join(names)] if header else []
     lines += [",".join(cell for name in names for cell in cells(name, row[name])) for row in rows]
     return "\n".join(lines) + "\n"
 
@@ -241,19 +245,15 @@ class Theirs:
         return str(self.session.query(text, "TSV"))
 
 
-def loads(theirs, ours, title, data, settings, rows_of_part):
-    """Puts the data into both tables by every way and compares the rows."""
+def loads(theirs, ours, title, data, settings):
+    """Puts the data into both tables by every way; of each the rows that are there then."""
     name = name_of(title)
     with open("data.bin", "wb") as file:
         file.write(data)
     tail = f" SETTINGS {settings}" if settings else ""
 
-    def prepare(ask):
-        for statement in table():
-            ask(statement)
-
     def theirs_rows(insert):
-        prepare(theirs.ask)
+        theirs.ask("TRUNCATE TABLE t")
         try:
             theirs.ask(insert)
             return theirs.ask(QUERY)
@@ -261,7 +261,7 @@ def loads(theirs, ours, title, data, settings, rows_of_part):
             return "error " + (re.search(r"Code: (\d+)", str(error)) or [0, "?"])[1]
 
     def ours_rows(insert):
-        prepare(ours.ask)
+        ours.ask("TRUNCATE TABLE t")
         try:
             insert()
             return ours.ask(QUERY)
@@ -283,19 +283,33 @@ def loads(theirs, ours, title, data, settings, rows_of_part):
     # A SELECT takes the structure and the defaults of the table; not of rows without names.
     select = f"INSERT INTO t SELECT * FROM file('data.bin', {name}){tail}"
     if name in ("JSONEachRow", "TSKV", "Parquet", "Arrow", "ArrowStream", "Native") or name.endswith("WithNames"):
-        expected = theirs_rows(select)
-        yield "file", expected, ours_rows(lambda: ours.ask(select))
-        label = f"load_label = 'l{time.time_ns()}'"
+        filtered = f"INSERT INTO t SELECT * FROM file('data.bin', {name}) WHERE k > 0 ORDER BY k{tail}"
+        listed = f"INSERT INTO t (k, c1, c4) SELECT k, c1, c4 FROM file('data.bin', {name}){tail}"
+        for way, statement in [("filtered", filtered), ("listed", listed), ("file", select)]:
+            expected = theirs_rows(statement)
+            yield way, expected, ours_rows(lambda: ours.ask(statement))  # noqa: B023: called at once
+        label = f"insert_label = 'l{time.time_ns()}'"
         labelled = select + (", " if tail else " SETTINGS ") + label
         yield "labelled", expected, ours_rows(lambda: ours.ask(labelled))
-    if rows_of_part:
-        yield from []
+
+
+def known(what, way, expected, found):
+    """Why a difference is one that is meant (`docs/differences.md`); none of them is a wrong value."""
+    if found.startswith("error 47") and way == "listed":
+        return "a SELECT that names a column which no file has"
+    if found.startswith("error 27") and way == "infile" and what.startswith("Values"):
+        return "the word DEFAULT in a file of Values"
+    if expected.startswith("error 691"):
+        return "the zero of an Enum that has none: ClickHouse cannot show it"
+    if expected.startswith("error 117") and what == "RowBinaryWithNamesAndTypes of NULLs":
+        return "a header with Nullable types for columns without"
+    return None
 
 
 def differing(expected, found):
     """Cells that differ, of how many; an error is one cell."""
     if expected.startswith("error") or found.startswith("error"):
-        same = expected.split()[:2] == found.split()[:2] or (expected.startswith("error") and found.startswith("error"))
+        same = expected.split()[:2] == found.split()[:2]
         return 1, [] if same else [f"{expected[:200]!r} / {found[:300]!r}"]
     theirs = [line.split("\t") for line in expected.splitlines()]
     ours = [line.split("\t") for line in found.splitlines()]
@@ -311,37 +325,46 @@ def differing(expected, found):
 def main():
     binary, part = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 3000
     only = sys.argv[3] if len(sys.argv) > 3 else ""
-    cells, wrong = 0, []
+    cells, wrong, meant = 0, [], {}
 
     def compare(what, results):
         nonlocal cells
         for way, expected, found in results:
             count, differs = differing(expected, found)
+            if differs and (why := known(what, way, expected, found)):
+                meant[why] = meant.get(why, 0) + 1
+                continue
             cells += count
-            wrong.extend(f"{what}, {way}: {one}" for one in differs)
+            for one in differs:
+                wrong.append(f"{what}, {way}: {one}")
+                print(wrong[-1], flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours = Theirs(folder), Ours(binary, folder)
+        for statement in table():
+            theirs.ask(statement)
+            ours.ask(statement)
         try:
             for title, (write, together, kinds, settings) in TEXT.items():
                 if only and only not in title:
                     continue
                 for kind in kinds:
                     what = f"{title} {'missing' if kind is MISSING else 'NULL' if kind is NULL else 'empty'}"
-                    rows = rows_of(kind)
+                    always = [TUPLE] if title.startswith("CSV") else []
+                    rows = rows_of(kind, always)
                     batches = [rows] if together else groups(rows)
                     for batch in batches:
-                        results = list(loads(theirs, ours, title, write(batch).encode(), settings, 0))
+                        results = list(loads(theirs, ours, title, write(batch).encode(), settings))
                         if all(expected.startswith("error") for _, expected, _ in results) and len(batch) > 1:
                             # One row that ClickHouse refuses hides the others.
                             for row in batch:
-                                compare(what, loads(theirs, ours, title, write([row]).encode(), settings, 0))
+                                compare(what, loads(theirs, ours, title, write([row]).encode(), settings))
                         else:
                             compare(what, results)
                 if together and part:
                     many = [dict(row, k=(n, str(n))) for n, row in
-                            enumerate((rows_of(kinds[0]) * (part // len(NAMES) + 1))[:part], 1)]
-                    results = list(loads(theirs, ours, title, write(many).encode(), settings, part))
+                            enumerate((rows_of(kinds[0], always) * (part // len(NAMES) + 1))[:part], 1)]
+                    results = list(loads(theirs, ours, title, write(many).encode(), settings))
                     compare(f"{title} of {part} rows", results)
             for name in BINARY:
                 if only and only not in name:
@@ -350,20 +373,29 @@ def main():
                 for absent in [[], names] + [[one] for one in names]:
                     kept = [column for column in ALL if column[0] not in absent]
                     chosen = ["toUInt32(number + 1) AS k"] + [
-                        f"CAST('{text.replace(chr(39), chr(92) + chr(39))}', '{kind.replace(chr(39), chr(92) + chr(39))}') AS {name_}"
+                        f"CAST({literal(kind, text)}, {quoted(kind)}) AS {name_}"
                         for name_, kind, _, _, text in kept]
                     data = binary_data(theirs, f"SELECT {', '.join(chosen)} FROM numbers(2)", name)
-                    compare(f"{name} without {' '.join(absent)}", loads(theirs, ours, name, data, "", 0))
-                nulls = [f"CAST(NULL, 'Nullable({kind})') AS {name_}" for name_, kind, *_ in ALL
+                    compare(f"{name} without {' '.join(absent)}", loads(theirs, ours, name, data, ""))
+                nulls = [f"CAST(NULL, {quoted(f'Nullable({kind})')}) AS {name_}" for name_, kind, *_ in ALL
                          if not re.match("Nullable|LowC|Array|Map|Tuple", kind)]
                 data = binary_data(theirs, f"SELECT toUInt32(1) AS k, {', '.join(nulls)}", name)
-                compare(f"{name} of NULLs", loads(theirs, ours, name, data, "", 0))
+                compare(f"{name} of NULLs", loads(theirs, ours, name, data, ""))
         finally:
             ours.close()
-    for line in wrong:
-        print(line)
+    for why, times in meant.items():
+        print(f"known: {why}: {times} times")
     print(f"{cells} cells: {cells - len(wrong)} passed, {len(wrong)} failed")
     sys.exit(1 if wrong else 0)
+
+
+def quoted(text):
+    return "'" + text.replace("'", "\\'") + "'"
+
+
+def literal(kind, text):
+    """ClickHouse makes no Map of a text."""
+    return "map('z', 1)" if kind.startswith("Map") else quoted(text)
 
 
 def binary_data(theirs, query, name):

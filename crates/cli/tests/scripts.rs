@@ -88,6 +88,12 @@ fn mutated_bodies_break_nothing() {
 }
 
 #[test]
+fn defaults_of_what_data_leave_out_are_those_of_clickhouse() {
+    // Rows of the larger bodies, and of which formats.
+    run_with_binary("chdb", "oracle/defaults_check.py", &[amount("60", "3000"), amount("JSONEachRow", "")]);
+}
+
+#[test]
 fn loads_much_larger_than_their_memory_succeed() {
     let amounts = [amount("0.06", "12"), amount("4000", "420000")];
     run_with_binary("json", "soak/big_loads.py", &amounts);

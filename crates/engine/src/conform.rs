@@ -241,11 +241,16 @@ fn asked_cells(
     column_type: &ColumnType,
 ) -> Option<BooleanArray> {
     let told = omissions.columns.iter().position(|of| *of == index);
-    let asked = match told {
-        Some(place) => batch.column(omissions.width + place).as_boolean().clone(),
-        None if column_type.is_nullable() => return None,
-        None => BooleanArray::new(!batch.column(index).logical_nulls()?.inner(), None),
+    let told = told.map(|place| batch.column(omissions.width + place).as_boolean().values().clone());
+    let nulls = batch.column(index).logical_nulls().filter(|_| !column_type.is_nullable());
+    // Files with types of their own may have a NULL where whoever reads them sees nothing missing.
+    let asked = match (told, nulls) {
+        (Some(told), Some(nulls)) => &told | &!nulls.inner(),
+        (Some(told), None) => told,
+        (None, Some(nulls)) => !nulls.inner(),
+        (None, None) => return None,
     };
+    let asked = BooleanArray::new(asked, None);
     (asked.true_count() > 0).then_some(asked)
 }
 
@@ -255,6 +260,11 @@ fn computed(
     column: &ColumnDef,
 ) -> Result<ArrayRef, Error> {
     let value = expression.evaluate(known).map_err(Error::from)?;
+    if !column.column_type.is_nullable() && value.logical_null_count() > 0 {
+        let message =
+            format!("the default of column {} is NULL, which {} cannot be", column.name, column.column_type);
+        return Err(Error::new(ErrorKind::BadInput, 349, message));
+    }
     cast_into(&value, expression.column_type(), column)
 }
 

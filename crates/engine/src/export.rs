@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
+use formats::Omissions;
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnDef, ColumnId, ColumnType, ExportId, Label, TableDef, TableEngine, TableId};
 use sources::Destination;
@@ -162,7 +163,9 @@ async fn incoming(
         let (physical, nullable) = planned.physical_of(&planned.logical).await?;
         let schema = planned.labelled(&physical.schema(), &nullable);
         let (_, defaults) = tables.compile_once(&def, &statement)?;
-        let conform = Conform::new(&def, columns, schema.fields().len(), &defaults)?
+        let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
+        let conform = Conform::new(&def, columns, omissions.width, &defaults)?
+            .with_omissions(omissions)
             .with_null_as_default(context.settings.get_bool("insert_null_as_default"))
             .with_constraints(tables.constraints(&def, &statement)?.0);
         let rows = stream_of(context, &planned.state, physical, schema)?;
@@ -229,6 +232,7 @@ fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, Col
 fn declared_def(id: TableId, destination: &Destination, declared: &TableDef) -> TableDef {
     TableDef {
         columns: declared.columns.clone(),
+        kept: declared.kept.clone(),
         next_column_id: declared.next_column_id,
         constraints: declared.constraints.clone(),
         ..table_def(id, destination, Vec::new())

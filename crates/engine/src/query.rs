@@ -114,10 +114,12 @@ async fn plan_chosen(
     with_values(&mut prepared.ast, &context.settings)?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
-    let types =
-        if uses_target && !target.is_empty() { of_insert(&prepared.ast, &columns) } else { HashMap::new() };
     let with_default = target.iter().filter(|column| column.default.is_some());
     let defaults = with_default.map(|column| column.name.to_string()).collect();
+    let types = match uses_target && !target.is_empty() {
+        true => of_insert(&prepared.ast, &columns, &defaults),
+        false => HashMap::new(),
+    };
     let (names, files) = (names_in(&prepared.ast), of_calls(&prepared.ast));
     let mut wanted = Wanted { names, files, types, defaults };
     let outside = tables_in(context, &prepared.ast);

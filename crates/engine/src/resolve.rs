@@ -101,10 +101,15 @@ fn asked_columns(table: &ObjectTable, wanted: &WantedTypes, defaults: &BTreeSet<
     let names = |columns: &[(String, ColumnType)]| columns.iter().map(|(name, _)| name.clone()).collect();
     let found: Vec<String> = names(table.columns());
     let target: Vec<String> = names(&wanted.columns);
-    if table.has_structure() || !wanted.whole || found != target {
+    if table.has_structure() {
         return Vec::new();
     }
-    found.into_iter().filter(|name| defaults.contains(name)).collect()
+    let asked: Vec<String> = match wanted.whole {
+        true if found == target => found.into_iter().filter(|name| defaults.contains(name)).collect(),
+        true => Vec::new(),
+        false => wanted.asked.iter().filter(|name| found.contains(name)).cloned().collect(),
+    };
+    asked.into_iter().filter(|name| !table.is_in_path(name)).collect()
 }
 
 /// Of the call's files, at least those that `wanted_files` leaves.

@@ -209,6 +209,11 @@ pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
     let (code, message) = match text {
         [b'"' | b'{' | b'[', ..] | b"true" | b"false" | b"null" => return Ok(()),
         [b'0'..=b'9' | b'.' | b'-' | b'+', rest @ ..] if rest.iter().all(is_part) => return Ok(()),
+        [b'-' | b'+', rest @ ..]
+            if rest.eq_ignore_ascii_case(b"inf") || rest.eq_ignore_ascii_case(b"nan") =>
+        {
+            return Ok(());
+        }
         [b'0'..=b'9' | b'.' | b'-' | b'+', ..] => (
             code::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
             format!("cannot parse input: expected ',' behind the number in: {}", excerpt(text)),

@@ -151,11 +151,17 @@ impl ObjectTable {
             .collect();
         let schema = schema_of(&own.all, &added);
         let schema = with_omissions(&schema, |field| {
-            own.stored.iter().any(|(name, _)| name == field.name()) && is_used(&omissions_name(field.name()))
+            let is_stored = own.stored.iter().any(|(name, _)| name == field.name());
+            is_stored && !self.is_in_path(field.name()) && is_used(&omissions_name(field.name()))
         });
         let constants = own.partitions.iter().cloned().map(FileColumn::Hive).chain(added).collect();
         let (source, defaults) = (Arc::clone(&self.source), self.defaults.clone());
         ObjectTable { source, virtual_columns, constants, defaults, schema }
+    }
+
+    /// Whether the paths of the files say a column's values: they are never left out.
+    pub fn is_in_path(&self, column: &str) -> bool {
+        self.source.columns.partitions.iter().any(|partition| partition.name == column)
     }
 
     /// Columns of the schema that are no part of `*`.

@@ -132,6 +132,10 @@ pub struct WantedTypes {
     /// All columns of the source are meant, in this order: they may go by their places, and be used where nothing can be
     /// inferred.
     pub whole: bool,
+    /// Columns that the SELECT uses for something else, too.
+    pub used: Vec<String>,
+    /// Columns of which is asked which cells are not there, unless all are meant.
+    pub asked: Vec<String>,
 }
 
 #[derive(Clone, Debug)]

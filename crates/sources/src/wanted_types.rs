@@ -49,7 +49,8 @@ pub(crate) fn apply(columns: &mut Columns, wanted: &WantedTypes, positional: boo
     let mut taken = 0_usize;
     if wanted.whole && takes_places(columns, wanted) {
         // Rows go by place, so a namesake elsewhere in the table says nothing.
-        for ((_, found), (_, column_type)) in columns.iter_mut().zip(&wanted.columns) {
+        let places = columns.iter_mut().zip(&wanted.columns);
+        for ((_, found), (_, column_type)) in places.filter(|((name, _), _)| !wanted.used.contains(name)) {
             *found = column_type.clone();
             taken += 1;
         }
@@ -65,16 +66,30 @@ pub(crate) fn apply(columns: &mut Columns, wanted: &WantedTypes, positional: boo
 }
 
 /// The columns of the table that all of these go to, if they are found by their names: some is called as one of them, and
-/// rows of the format can be read without the others. One that no file has is there, too, in the table's type. A file with metadata
-/// keeps its own types for the rest.
+/// rows of the format can be read without the others. One that no file has is there, too, in the table's type, unless the
+/// SELECT asks for its value: that would be a default, which is put in later. A file with metadata keeps its own types for
+/// the rest. Case does not matter where the format's own rows are read so.
 pub(crate) fn by_names(columns: &Columns, wanted: &WantedTypes, format: FormatKind) -> Option<Columns> {
-    let is_wanted = |name: &str| wanted.columns.iter().any(|(known, _)| known == name);
+    let keeps_types = format == FormatKind::Parquet;
+    let is_same = |known: &str, name: &str| known == name || !keeps_types && known.eq_ignore_ascii_case(name);
+    let is_wanted = |name: &str| wanted.columns.iter().any(|(known, _)| is_same(known, name));
     let known = columns.iter().filter(|(name, _)| is_wanted(name)).count();
     if !wanted.whole || known == 0 || known < columns.len() && !format.names_columns() {
         return None;
     }
-    let own = |name: &str| columns.iter().find(|(found, _)| found == name).map(|(_, found)| found.clone());
-    let keeps_types = format == FormatKind::Parquet;
+    let own = |name: &str| {
+        let exact = columns.iter().find(|(found, _)| found == name);
+        exact
+            .or_else(|| columns.iter().find(|(found, _)| is_same(found, name)))
+            .map(|(_, found)| found.clone())
+    };
+    if wanted
+        .used
+        .iter()
+        .any(|name| wanted.columns.iter().any(|(known, _)| known == name) && own(name).is_none())
+    {
+        return None;
+    }
     let column = |(name, column_type): &(String, ColumnType)| {
         let found = own(name).filter(|_| keeps_types);
         (name.clone(), found.unwrap_or_else(|| column_type.clone()))
@@ -145,7 +160,7 @@ mod tests {
             ("c1 Int64, c2 Int64", "a UInt8", true, true, "c1 Int64, c2 Int64"),
         ] {
             let mut found_columns = columns(found);
-            let wanted = WantedTypes { columns: columns(wanted), whole };
+            let wanted = WantedTypes { columns: columns(wanted), whole, ..WantedTypes::default() };
             apply(&mut found_columns, &wanted, positional);
             assert_eq!(found_columns, columns(result), "{found}");
         }
@@ -161,8 +176,22 @@ mod tests {
             ("b Int64, x Int64", "a String, b UInt8", Parquet, "a String, b Int64"),
             ("b Int64, x Int64", "a String, b UInt8", Csv, "none"),
             ("x Int64, y Int64", "a String, b UInt8", Parquet, "none"),
+            ("B Int64, A Int64", "a String, b UInt8", CsvWithNames, "a String, b UInt8"),
+            ("B Int64, A Int64", "a String, b UInt8", Parquet, "none"),
+            (
+                "b Int64, used Int64",
+                "a String, b UInt8, used UInt8",
+                CsvWithNames,
+                "a String, b UInt8, used UInt8",
+            ),
+            ("b Int64", "a String, b UInt8, used UInt8", CsvWithNames, "none"),
         ] {
-            let wanted = WantedTypes { columns: columns(wanted), whole: true };
+            let wanted = WantedTypes {
+                columns: columns(wanted),
+                whole: true,
+                used: vec!["used".to_owned()],
+                ..WantedTypes::default()
+            };
             let expected = (result != "none").then(|| columns(result));
             assert_eq!(by_names(&columns(found), &wanted, format), expected, "{found} {format:?}");
         }

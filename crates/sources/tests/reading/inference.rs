@@ -157,7 +157,11 @@ fn wanted(text: &str) -> sources::WantedTypes {
         let (name, type_name) = one.split_once(' ').unwrap();
         (name.to_owned(), model::type_name::parse(type_name).unwrap())
     };
-    sources::WantedTypes { columns: text.split(", ").map(column).collect(), whole: true }
+    sources::WantedTypes {
+        columns: text.split(", ").map(column).collect(),
+        whole: true,
+        ..sources::WantedTypes::default()
+    }
 }
 
 #[test]
@@ -222,7 +226,7 @@ fn a_file_that_cannot_be_inferred_is_no_table_without_columns() {
     let mut fixture = Fixture::new();
     fixture.server.put("b", "cut.csv", "\"hello\n\n world\n");
     fixture.settings(|settings| {
-        settings.wanted_types = sources::WantedTypes { columns: Vec::new(), whole: true };
+        settings.wanted_types = sources::WantedTypes { whole: true, ..sources::WantedTypes::default() };
     });
     let error = fixture.s3("b/cut.csv", &["CSV"]).unwrap_err();
     assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));
