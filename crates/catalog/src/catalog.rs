@@ -9,6 +9,7 @@
 //! unknown nothing more is committed until the catalog is opened again. Must not know: SQL, rows, part files.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -266,11 +267,15 @@ impl Catalog {
         Ok(pinned.map_err(|source| LogError::Io { path: self.root.clone(), source })?)
     }
 
-    /// Nothing is to be deleted before `until_ms`, in this process or a later one.
+    /// Nothing is to be deleted before `until_ms`, in this process or, unless the disk is full, a later one.
     pub fn hold_collection(&self, until_ms: u64) -> Result<(), CatalogError> {
         self.held_until_ms.store(until_ms, Ordering::Release);
-        let held = self.writer.lock().log.hold_until(until_ms);
-        Ok(held.map_err(|source| LogError::Io { path: self.root.clone(), source })?)
+        match self.writer.lock().log.hold_until(until_ms) {
+            Err(source) if source.kind() != ErrorKind::StorageFull => {
+                Err(LogError::Io { path: self.root.clone(), source }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Milliseconds since 1970 UTC; in the past if nothing is held.

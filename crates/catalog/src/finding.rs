@@ -27,6 +27,11 @@ impl Finding {
             Finding::Checkpoint { .. } => true,
         }
     }
+
+    /// Whether records may be gone that nobody knows of: what seems to be garbage may be all that is left of them.
+    pub fn may_have_lost(&self) -> bool {
+        matches!(self, Finding::Log(finding) if finding.may_have_lost())
+    }
 }
 
 impl fmt::Display for Finding {

@@ -33,6 +33,7 @@ pub use catalog::{
     Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, ReadRoot, read_root,
 };
 pub use collections::{Collection, CollectionValue, Collections};
+pub use commitlog::HELD_UNTIL_TOLD;
 pub use exports::{ExportState, Exports};
 pub use finding::Finding;
 pub use labels::{LabelState, SeenStatements};

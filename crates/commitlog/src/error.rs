@@ -76,6 +76,11 @@ impl LogFinding {
     pub fn is_damage(&self) -> bool {
         !matches!(self, LogFinding::TornEnd { .. })
     }
+
+    /// Whether records may be gone that nobody knows of.
+    pub fn may_have_lost(&self) -> bool {
+        matches!(self, LogFinding::AnchorLost { .. })
+    }
 }
 
 impl fmt::Display for LogFinding {

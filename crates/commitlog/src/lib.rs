@@ -36,5 +36,5 @@ pub mod local_log;
 pub use anchor::{AnchorCopy, LogFolder, newest_of, read_anchors};
 pub use anchor_format::Anchor;
 pub use error::{AppendError, AppendRefused, LogError, LogFinding};
-pub use local_log::{AppendTimes, LocalLog, LogConfig, ReadLog, read_only};
+pub use local_log::{AppendTimes, HELD_UNTIL_TOLD, LocalLog, LogConfig, ReadLog, read_only};
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

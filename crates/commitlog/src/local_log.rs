@@ -370,7 +370,7 @@ fn write_zeros(file: &mut dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
 
 mod pinning;
 
-pub use pinning::{ReadLog, read_only};
+pub use pinning::{HELD_UNTIL_TOLD, ReadLog, read_only};
 
 #[cfg(test)]
 mod tests;

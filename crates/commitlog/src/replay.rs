@@ -42,6 +42,8 @@ pub(crate) struct Replayed {
     pub(crate) previous_hash: [u8; 16],
     /// Hash of the record asked for in [`Start::pinned`], if it was read.
     pub(crate) pinned_hash: Option<[u8; 16]>,
+    /// Of the newest segment that says it, with a record or without; zeros if none does.
+    pub(crate) root_id: [u8; 16],
     pub(crate) volume: Volume,
 }
 
@@ -61,7 +63,6 @@ pub(crate) struct Start {
 pub(crate) struct LastSegment {
     pub(crate) path: PathBuf,
     pub(crate) salt: u32,
-    pub(crate) root_id: [u8; 16],
     /// End of the last good frame.
     pub(crate) end: u64,
     /// End of what a torn write left behind it; equal to `end` when nothing did.
@@ -87,7 +88,9 @@ pub(crate) fn replay(
     let volume = Volume::default();
     let (last, pinned_hash) = (None, None);
     let (next_seq, previous_hash) = (first_seq, [0; 16]);
-    let replayed = Replayed { segments, last, next_seq, epoch: 0, previous_hash, pinned_hash, volume };
+    let root_id = [0; 16];
+    let replayed =
+        Replayed { segments, last, next_seq, epoch: 0, previous_hash, pinned_hash, root_id, volume };
     let mut run = Run { stream, after, pinned, filled_min, chained: first_seq == 1, deliver, replayed };
     for index in start..run.replayed.segments.len() {
         run.segment(disk, dir, index)?;
@@ -164,6 +167,9 @@ impl Run<'_> {
             let what = format!("segment of stream {}, first record {}", header.stream, header.first_seq);
             return Err(reader.corrupt(0, what));
         }
+        if header.root_id != [0; 16] {
+            self.replayed.root_id = header.root_id;
+        }
         let mut last_frame = None;
         let bad = loop {
             match reader.next()? {
@@ -186,7 +192,6 @@ impl Run<'_> {
             self.replayed.last = last_frame.map(|last_frame| LastSegment {
                 path,
                 salt,
-                root_id: header.root_id,
                 end,
                 torn_end,
                 file_bytes,

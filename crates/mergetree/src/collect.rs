@@ -1,14 +1,16 @@
 //! Deletes files of parts removed long enough ago, and puts files aside that no record ever named.
 //!
-//! Invariant: after damage was found nothing is deleted or moved for as long as what is put aside is kept. A file is deleted only if no snapshot that is held can see it, no open load has staged it and no record
-//! may still name it. The file goes first, the memory of it after; a crash between the two repeats the deletion, which is
+//! Invariant: after records may have been lost nothing is deleted or moved for as long as what is put aside is kept, and of a
+//! table with a damaged part no file that was merged away: it may be all there is of the damaged one. A file is deleted only
+//! if no snapshot that is held can see it, no open load has staged it and no record may still name it. The file goes first, the memory of it after; a crash between the two repeats the deletion, which is
 //! idempotent.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{Catalog, CommitOutcome, Finding, Snapshot, TableState};
+use catalog::{Catalog, CommitOutcome, Finding, HELD_UNTIL_TOLD, Snapshot, TableState};
 use host::Host;
 use model::{PartDescriptor, PartId, Seq, TableDef, TableId};
 use parts::{PartError, PartFile, PartStore};
@@ -32,8 +34,9 @@ pub fn run(
     let snapshot = catalog.snapshot();
     let now_ms = host.clock.now_ms();
     let mut collected = Collected::default();
-    // What was merged away may be all there is of a part that was damaged. A full disk stops everything, though.
-    if now_ms < catalog.held_until_ms() && store.free_bytes()? >= FREE_BYTES_LOW {
+    // A full disk stops everything, so there what may be needed goes all the same.
+    let has_room = store.free_bytes()? >= FREE_BYTES_LOW;
+    if now_ms < catalog.held_until_ms() && has_room {
         return Ok(collected);
     }
     let ignore_snapshots = host.faults.planted("mergetree.collect_ignores_snapshots");
@@ -41,7 +44,8 @@ pub fn run(
     let expired = Expired { horizon, now_ms, lifetime_ms };
     // A file that cannot be deleted must not be in the way of the other tables.
     let mut first_error = None;
-    for table in snapshot.all_tables() {
+    let is_whole = |table: &&Arc<TableState>| !has_room || store.health().damaged(table.def.id).is_empty();
+    for table in snapshot.all_tables().filter(is_whole) {
         if let Err(error) = collect_table(catalog, store, table, &expired, &mut collected) {
             first_error.get_or_insert(error);
         }
@@ -147,7 +151,8 @@ pub fn orphans_at_open(
     }
     let mut found = FoundAtOpen::default();
     let now_ms = store.host().clock.now_ms();
-    if catalog.findings().iter().any(Finding::is_damage) {
+    let is_lost = catalog.findings().iter().any(Finding::may_have_lost);
+    if is_lost || catalog.held_until_ms() == HELD_UNTIL_TOLD {
         catalog.hold_collection(now_ms.saturating_add(lifetime_ms))?;
     }
     let lengths: HashMap<&Path, u64> = files.iter().map(|file| (file.path.as_path(), file.bytes)).collect();
@@ -157,7 +162,11 @@ pub fn orphans_at_open(
         }
         match lost::bring_back(store, part)? {
             true => found.brought_back += 1,
-            false => found.missing.push(store.path(part)),
+            false => {
+                let message = "its file is missing, or has another length".to_owned();
+                store.health().note_error(part.table, &PartError::Damaged { part: part.id, message });
+                found.missing.push(store.path(part));
+            }
         }
     }
     let orphans: Vec<&PartFile> = files.iter().filter(|file| !named.knows(file)).collect();

@@ -240,6 +240,20 @@ fn nothing_is_deleted_for_a_while_after_damage_was_found() {
 }
 
 #[test]
+fn what_was_merged_away_stays_while_the_merged_part_is_damaged_or_missing() {
+    let (host, _world) = SimHost::new(8);
+    let table = three_parts(&host);
+    merge(&table);
+    let merged = live(&table).remove(0);
+    host.disk.remove_file(&table.store.path(&merged)).unwrap();
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!(found.missing, [table.store.path(&merged)]);
+    host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));
+    assert_eq!(collect::run(&table.catalog, &table.store, &host, LIFETIME_MS).unwrap().files, 0);
+    assert_eq!(files(&table).len(), 3, "all there is of its rows");
+}
+
+#[test]
 fn a_table_may_say_how_long_its_removed_parts_stay() {
     let (host, _world) = SimHost::new(1);
     let mut def = definition(&["Int64"], &[1]);

@@ -65,6 +65,17 @@ impl PartError {
         PartError::write(part, error)
     }
 
+    /// A file of a live part that is gone or too short is damage; what else the disk says says nothing of the part.
+    pub(crate) fn unreadable(part: PartId, path: &Path, error: io::Error) -> PartError {
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                PartError::damaged(part, format!("its file {} is missing", path.display()))
+            }
+            io::ErrorKind::UnexpectedEof => PartError::damaged(part, error),
+            _ => PartError::disk("read", path)(error),
+        }
+    }
+
     pub(crate) fn damaged(part: PartId, error: impl std::fmt::Display) -> PartError {
         PartError::Damaged { part, message: error.to_string() }
     }

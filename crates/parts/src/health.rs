@@ -44,6 +44,12 @@ impl PartHealth {
         Ok(())
     }
 
+    /// Whether the whole file was compared and found sound, and nothing was found since; `false` while somebody compares.
+    pub fn is_compared(&self, part: &PartDescriptor) -> bool {
+        let compared = self.parts.lock().get(&(part.table, part.id)).map(|known| Arc::clone(&known.compared));
+        compared.is_some_and(|compared| compared.try_lock().is_some_and(|is_sound| *is_sound))
+    }
+
     /// The part was read completely, and is as it was written.
     pub fn note_sound(&self, part: &PartDescriptor, now_ms: u64) {
         let mut parts = self.parts.lock();
@@ -60,7 +66,10 @@ impl PartHealth {
     pub fn note_error(&self, table: TableId, error: &PartError) {
         if let Some(part) = error.damaged_part() {
             let mut parts = self.parts.lock();
-            parts.entry((table, part)).or_default().damage.get_or_insert(error.to_string().into());
+            let known = parts.entry((table, part)).or_default();
+            known.damage.get_or_insert(error.to_string().into());
+            // Not unlocked: whoever notes it may be comparing.
+            known.compared = Arc::default();
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
@@ -20,6 +21,7 @@ use crate::footer::PartFooter;
 #[derive(Clone, Debug)]
 pub(crate) struct FileRanges {
     file: Arc<dyn DiskRead>,
+    path: Arc<Path>,
     bytes: u64,
     /// How ranges are checked; without, they are not.
     footer: Option<Arc<PartFooter>>,
@@ -28,9 +30,9 @@ pub(crate) struct FileRanges {
 }
 
 impl FileRanges {
-    pub(crate) fn new(file: Arc<dyn DiskRead>) -> io::Result<FileRanges> {
+    pub(crate) fn new(file: Arc<dyn DiskRead>, path: &Path) -> io::Result<FileRanges> {
         let bytes = file.len()?;
-        Ok(FileRanges { file, bytes, footer: None, damage: Arc::default() })
+        Ok(FileRanges { file, path: path.into(), bytes, footer: None, damage: Arc::default() })
     }
 
     /// The same ranges, whose pages are checked.
@@ -58,7 +60,7 @@ impl FileRanges {
         let external = |e: io::Error| ParquetError::External(Box::new(e));
         let Some(footer) = &self.footer else { return self.read(&range).map_err(external) };
         let checked = footer.pages_around(&range).and_then(|pages| {
-            let bytes = self.read(&pages).map_err(|e| PartError::damaged(footer.part(), e))?;
+            let bytes = self.read(&pages).map_err(|e| PartError::unreadable(footer.part(), &self.path, e))?;
             footer.check(pages.start, &bytes)?;
             Ok((pages, bytes))
         });

@@ -12,7 +12,8 @@ use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
     RowSelection, RowSelector,
 };
-use ::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use ::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::reader::ChunkReader;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::part::FORMAT_PARQUET;
@@ -49,8 +50,8 @@ pub fn open_part(store: &PartStore, part: &PartDescriptor) -> Result<PartReader,
 
 fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, PartError> {
     let path = store.path(part);
-    let file = store.host().disk.open_read(&path).map_err(PartError::disk("open", &path))?;
-    let file = FileRanges::new(file).map_err(PartError::disk("read", &path))?;
+    let file = store.host().disk.open_read(&path).map_err(|e| PartError::unreadable(part.id, &path, e))?;
+    let file = FileRanges::new(file, &path).map_err(PartError::disk("read", &path))?;
     let damaged = |e: ::parquet::errors::ParquetError| PartError::damaged(part.id, e);
     // Where pages are, not what is in them: reads here are by row number.
     let options = ArrowReaderOptions::new()
@@ -58,7 +59,7 @@ fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, 
         .with_column_index_policy(PageIndexPolicy::Skip);
     let (file, metadata) = match tail_range(part) {
         Some(tail) => {
-            let tail = file.read(&tail).map_err(|e| PartError::damaged(part.id, e))?;
+            let tail = file.read(&tail).map_err(|e| PartError::unreadable(part.id, &path, e))?;
             let footer = Arc::new(PartFooter::decode(part, &tail, false)?);
             let metadata = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options);
             (file.checked_by(footer), metadata.map_err(damaged)?)
@@ -115,7 +116,7 @@ impl PartReader {
 
     fn leaf_read_bytes(&self, leaf: usize) -> u64 {
         let metadata = self.metadata.metadata();
-        let in_group = |(group, chunk): (usize, &::parquet::file::metadata::RowGroupMetaData)| {
+        let in_group = |(group, chunk): (usize, &RowGroupMetaData)| {
             let chunk = chunk.column(leaf);
             let uncompressed = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
             let compressed = u64::try_from(chunk.compressed_size()).unwrap_or(0).max(1);
@@ -129,6 +130,20 @@ impl PartReader {
             }
         };
         2 * metadata.row_groups().iter().enumerate().map(in_group).max().unwrap_or(0)
+    }
+
+    /// Compares every page with its sum, and decodes none; `told` hears of the bytes.
+    ///
+    /// # Errors
+    /// A page is not as it was written, or the file cannot be read.
+    pub fn check_pages(&self, mut told: impl FnMut(u64)) -> Result<(), PartError> {
+        for chunk in self.metadata.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
+            let (begin, bytes) = chunk.byte_range();
+            let length = usize::try_from(bytes).map_err(|e| PartError::damaged(self.part, e))?;
+            self.file.get_bytes(begin, length).map_err(|error| self.damage(&error))?;
+            told(bytes);
+        }
+        Ok(())
     }
 
     /// All rows of these columns, or of some row groups; batches of at most `batch_rows` rows.

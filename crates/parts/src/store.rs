@@ -152,7 +152,7 @@ impl PartStore {
         mut rest: impl FnMut(u64) -> bool,
     ) -> Result<bool, PartError> {
         let path = self.path(part);
-        let file = self.host.disk.open_read(&path).map_err(PartError::disk("open", &path))?;
+        let file = self.host.disk.open_read(&path).map_err(|e| PartError::unreadable(part.id, &path, e))?;
         let bytes = file.len().map_err(PartError::disk("read", &path))?;
         if bytes != part.bytes {
             let message = format!("it has {bytes} bytes where {} were written", part.bytes);

@@ -1,7 +1,7 @@
 //! Keeping the anchor in step with the log, and holding the log against it at open.
 //!
-//! Invariant: no commit waits for an anchor but the first of a segment: a segment is durable, then the anchor names it,
-//! then its first record is written. Elsewhere the anchor only follows, so that an older one is true, too.
+//! Invariant: a segment is durable, then the anchor names it, then its first record is written. Elsewhere the anchor follows,
+//! so that an older one is true, too; a commit waits for it only where the segment's file has grown, once in megabytes.
 
 use std::io::{self, ErrorKind};
 
@@ -13,6 +13,9 @@ use crate::anchor_format::Anchor;
 use crate::error::{LogError, LogFinding};
 use crate::replay::{Replayed, ReplayedRecord, Start, replay};
 use crate::segment;
+
+/// In place of a time: whoever opens the database has yet to say how long nothing is deleted.
+pub const HELD_UNTIL_TOLD: u64 = u64::MAX;
 
 /// What an open has read, and what it made of it.
 pub(super) struct Opened {
@@ -92,8 +95,7 @@ fn findings_of(
 ) -> Vec<LogFinding> {
     if !any_sound {
         // Written by a version that knew no anchors: none is lost.
-        let older = replayed.last.as_ref().is_none_or(|last| last.root_id == [0; 16])
-            && copies.iter().all(|copy| *copy == AnchorCopy::Missing);
+        let older = replayed.root_id == [0; 16] && copies.iter().all(|copy| *copy == AnchorCopy::Missing);
         let (path, last_seq) = (folder.anchors[0].clone(), replayed.next_seq.saturating_sub(1));
         return if older { Vec::new() } else { vec![LogFinding::AnchorLost { path, last_seq }] };
     }
@@ -108,10 +110,9 @@ fn findings_of(
     copies.iter().zip(&folder.anchors).filter_map(bad).collect()
 }
 
-/// The id of the root: what the anchor says, or the newest segment, or a new one.
+/// The id of the root: what the anchor says, or a segment, or a new one.
 pub(super) fn root_id(host: &Host, anchor: &Anchor, replayed: &Replayed) -> [u8; 16] {
-    let named = replayed.last.as_ref().map(|last| last.root_id);
-    let known = [Some(anchor.root_id), named].into_iter().flatten().find(|id| *id != [0; 16]);
+    let known = [anchor.root_id, replayed.root_id].into_iter().find(|id| *id != [0; 16]);
     known.unwrap_or_else(|| host::random::uuid_bytes(&*host.random))
 }
 
@@ -182,12 +183,16 @@ impl LocalLog {
         self.anchors.write(&self.host, anchor)
     }
 
-    /// At open: both copies are made the same and durable. A full disk must not keep a database from opening.
+    /// At open: both copies are made the same and durable. A full disk must not keep a database from opening. What was lost
+    /// with the anchor is said in the same write, or a crash behind it would make the next open a sound one.
     pub(super) fn renew_anchor(&mut self) -> Result<(), LogError> {
         if self.next_seq == 1 && self.anchors.held.generation == 0 {
             return Ok(());
         }
-        match self.write_anchor(self.durable()) {
+        let lost = self.findings.iter().any(LogFinding::may_have_lost);
+        let durable = self.durable();
+        let held_until_ms = if lost { HELD_UNTIL_TOLD } else { durable.held_until_ms };
+        match self.write_anchor(Anchor { held_until_ms, ..durable }) {
             Err(error) if error.kind() != ErrorKind::StorageFull => {
                 Err(LogError::Io { path: self.dir.clone(), source: error })
             }

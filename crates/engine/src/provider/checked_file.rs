@@ -6,6 +6,7 @@
 //! statement ends with an error that names the place. Must not know: what is read, and what is kept of it.
 
 use std::any::Any;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,7 +69,11 @@ impl CheckedFile {
         if let Some(footer) = &self.footer {
             return Ok(Arc::clone(footer));
         }
-        let kept = self.cache.get(&self.meta.location).filter(|kept| kept.is_valid_for(&self.meta));
+        let part = &self.scanned.part;
+        // One without sums may have been found damaged since its footer was kept.
+        let is_sound = tail_range(part).is_some() || self.checks.store.health().is_compared(part);
+        let kept = self.cache.get(&self.meta.location);
+        let kept = kept.filter(|kept| is_sound && kept.is_valid_for(&self.meta));
         let kept = kept.and_then(|kept| {
             kept.file_metadata.as_any().downcast_ref::<KeptFooter>().map(|kept| Arc::clone(&kept.0))
         });
@@ -128,6 +133,10 @@ impl CheckedFile {
                 part: part.id,
                 message: format!("it has {bytes} bytes where {} were written", part.bytes),
             }),
+            Err(missing) if missing.kind() == ErrorKind::NotFound => {
+                let message = "its file is missing".to_owned();
+                self.damage(PartError::Damaged { part: part.id, message })
+            }
             _ => error,
         }
     }
