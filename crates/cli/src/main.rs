@@ -13,6 +13,7 @@ mod generate;
 mod endpoint;
 mod fault_proxy;
 mod inspect;
+mod restore;
 mod shell;
 mod configuration;
 mod docs;
@@ -61,6 +62,8 @@ enum Command {
     },
     /// Print what is in a part, a log segment, a checkpoint
     Inspect(inspect::InspectArgs),
+    /// Bring back what the parts of a folder hold whose log is gone, into a new folder
+    Restore(restore::RestoreArgs),
     /// Write the reference pages
     #[command(hide = true)]
     Docs(docs::DocsArgs),
@@ -100,6 +103,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Client(args) => client::run(args, &host, &runtimes),
         Command::Generate { what } => generate::run(what, &host, runtimes.io()),
         Command::Inspect(args) => inspect::run(args, &host),
+        Command::Restore(args) => restore::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),
         Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes),
         Command::JournalWriters(args) => journal_writers::run(args, &host, &runtimes),

@@ -122,6 +122,7 @@ pub mod session;
 mod scrub;
 mod background;
 mod open;
+mod restore;
 
 pub use already_loaded::{AlreadyLoaded, RecognisedBy};
 pub use catalog::{Collection, CollectionValue};
@@ -134,6 +135,7 @@ pub use found_at_open::OpenNotice;
 pub use outfile::{Existing, Outfile, OutputEncoder};
 pub use progress::QueryProgress;
 pub use request::{BodyStream, Caller, Dialect, Outcome, Request};
+pub use restore::{RestoreProgress, RestoreRequest, Restored, RestoredTable, restore};
 pub use session::Session;
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};
 pub use statement_text::masked;

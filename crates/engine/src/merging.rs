@@ -56,7 +56,7 @@ fn merge_error(database: &Database, state: &TableState, error: TableError) -> Er
 }
 
 /// What defaults that ask about their statement are told when rows are written anew: the time is now.
-fn rewriting_state(database: &Database) -> SessionState {
+pub(crate) fn rewriting_state(database: &Database) -> SessionState {
     let now_ns = i64::try_from(database.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
     let values = SessionValues { now_ns, user: "default".into(), ..SessionValues::default() };
     let config = sql::functions::with_session_values(SessionConfig::new(), values);

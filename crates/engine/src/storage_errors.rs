@@ -26,7 +26,7 @@ impl Error {
 }
 
 /// For whoever has lost a part of a folder.
-const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing, and open it again";
+const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing and open it again, or bring back what the parts hold: gristmill restore OLD NEW";
 
 impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {

@@ -6,12 +6,14 @@
 pub mod error;
 pub mod table;
 pub mod pressure;
-mod origin;
+pub mod origin;
+pub mod survivors;
 pub mod inline;
 pub mod write;
 pub mod memtable;
 pub mod flush;
 pub mod merge;
+pub mod bring_in;
 pub mod scan;
 pub mod lost;
 pub mod collect;

@@ -1,12 +1,57 @@
 //! What a part says of itself in its own footer, for the day when the log is gone.
 //!
-//! Invariant: nothing of a running database reads it; the log decides. Whoever brings rows back without a log takes the
-//! definition of the newest part of a table, and leaves out the parts that a sound one says it replaced.
+//! Invariant: nothing of a running database reads it; the log decides. What is read back is what was written: the sum of the
+//! footer covers it. Must not know: which of the parts that are found are to be used (`survivors`).
 
-use catalog::definition_format::definition_text;
-use model::{BlockRange, PartId};
+use std::str::FromStr;
+
+use catalog::definition_format::{definition_text, read_definition};
+use model::{BlockRange, PartId, TableDef};
+use parts::FoundPart;
 
 use crate::table::Table;
+
+const DEFINITION: &str = "gristmill.definition";
+const DATABASE: &str = "gristmill.database";
+const SEQ: &str = "gristmill.seq";
+const CREATED: &str = "gristmill.created_ms";
+const REPLACED: &str = "gristmill.replaced";
+
+/// What a part says of where it comes from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// As it was when the part was written: the part has exactly its stored columns.
+    pub def: TableDef,
+    pub database: String,
+    /// The newest record then.
+    pub seq: u64,
+    pub created_ms: u64,
+    /// Parts whose rows it holds, or that were dropped before it was made.
+    pub replaced: Vec<PartId>,
+}
+
+impl Origin {
+    /// What the footer of a part says; an error says what is missing.
+    ///
+    /// # Errors
+    /// It does not say enough, or says it for a newer program.
+    pub fn of(part: &FoundPart) -> Result<Origin, String> {
+        let text = |key: &str| part.says(key).ok_or_else(|| format!("its footer lacks {key}"));
+        let number = |key: &str| u64::from_str(text(key)?).map_err(|e| format!("{key}: {e}"));
+        let id = |text: &str| PartId::parse(text).ok_or_else(|| format!("{REPLACED}: \"{text}\" is no part"));
+        let def = read_definition(text(DEFINITION)?).map_err(|e| e.to_string())?;
+        if text("gristmill.part")? != part.id().to_string() {
+            return Err("it is another part than its name says".to_owned());
+        }
+        Ok(Origin {
+            def,
+            database: text(DATABASE)?.to_owned(),
+            seq: number(SEQ)?,
+            created_ms: number(CREATED)?,
+            replaced: text(REPLACED)?.split_whitespace().map(id).collect::<Result<_, _>>()?,
+        })
+    }
+}
 
 /// Keys and values. `level`, `blocks` and `replaced` are those of the part; new rows replace nothing.
 pub(crate) fn origin_pairs(
@@ -18,15 +63,15 @@ pub(crate) fn origin_pairs(
     let snapshot = table.catalog.snapshot();
     let ids: Vec<String> = replaced.iter().map(ToString::to_string).collect();
     let pairs = [
-        ("gristmill.definition", definition_text(&table.def)),
-        ("gristmill.database", snapshot.state().database_name(table.def.database)),
+        (DEFINITION, definition_text(&table.def)),
+        (DATABASE, snapshot.state().database_name(table.def.database)),
         ("gristmill.table_name", table.def.name.to_string()),
         // The newest record when it was written: whatever names the part comes later.
-        ("gristmill.seq", snapshot.seq().to_string()),
-        ("gristmill.created_ms", table.host.clock.now_ms().to_string()),
+        (SEQ, snapshot.seq().to_string()),
+        (CREATED, table.host.clock.now_ms().to_string()),
         ("gristmill.level", level.to_string()),
         ("gristmill.blocks", format!("{}-{}", blocks.min, blocks.max)),
-        ("gristmill.replaced", ids.join(" ")),
+        (REPLACED, ids.join(" ")),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }

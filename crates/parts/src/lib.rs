@@ -19,11 +19,13 @@ pub mod writer;
 pub mod footer;
 mod ranges;
 pub mod reader;
+pub mod found;
 pub mod verify;
 
 pub use encoding::{ColumnEncodings, SAMPLE_ROWS_MAX, WritePurpose};
 pub use error::PartError;
 pub use footer::{PartFooter, tail_range};
+pub use found::FoundPart;
 pub use health::PartHealth;
 pub use reader::{PartBatches, PartReader, open_part};
 pub use store::{PartFile, PartStore};

@@ -3,6 +3,7 @@
 //! Invariant: what differs between this format and another one is in this folder, `writer.rs` and `reader.rs`.
 
 pub(crate) mod file;
+pub(crate) mod footer_sum;
 pub(crate) mod page_header;
 pub(crate) mod page_places;
 pub(crate) mod page_sums;

@@ -29,6 +29,7 @@ use crate::error::PartError;
 use crate::evolve::position_of;
 use crate::packer::Effort;
 use crate::parquet::file::ChecksummedFile;
+use crate::parquet::footer_sum;
 use crate::parquet::page_sums;
 use crate::parquet::properties::{FileLayout, writer_properties};
 use crate::parquet::stats::column_bounds;
@@ -266,10 +267,14 @@ impl PartWriter {
     pub fn close(mut self) -> Result<UnsyncedPart, PartError> {
         self.end_row_group()?;
         self.open_file()?;
-        let id = self.id;
+        let (id, key_values) = (self.id, self.key_values());
         // Taken only when nothing can fail any more: until then dropping the writer deletes the file.
         let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
-        file.writer.append_key_value_metadata(page_sums::key_value(&file.sums));
+        let sums = page_sums::key_value(&file.sums);
+        let pairs =
+            key_values.into_iter().chain([(sums.key.clone(), sums.value.clone().unwrap_or_default())]);
+        file.writer.append_key_value_metadata(footer_sum::key_value(&pairs.collect(), self.rows));
+        file.writer.append_key_value_metadata(sums);
         file.writer.flush().map_err(PartError::disk("write", &file.path))?;
         file.writer.inner_mut().begin_tail();
         let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;

@@ -108,11 +108,20 @@ impl MergeJob<'_> {
             min: self.inputs.iter().map(|part| part.blocks.min).min().unwrap_or(0),
             max: self.inputs.iter().map(|part| part.blocks.max).max().unwrap_or(0),
         };
-        let replaced: Vec<PartId> = self.inputs.iter().map(|part| part.id).collect();
+        let partition = first.map_or_else(model::PartitionValue::all, |part| part.partition.clone());
+        let mut replaced: Vec<PartId> = self.inputs.iter().map(|part| part.id).collect();
+        // Also what the inputs took over, and what was dropped between them, as long as its files are there.
+        if let Some(state) = self.table.catalog.snapshot().table_by_id(self.table.def.id) {
+            let within = |part: &PartDescriptor| {
+                part.partition == partition && part.blocks.min >= blocks.min && part.blocks.max <= blocks.max
+            };
+            let removed = state.removed().map(|removed| &removed.descriptor);
+            replaced.extend(removed.filter(|part| within(part)).map(|part| part.id));
+        }
         PartSpec {
             table: Arc::clone(&self.table.def),
             keys: Arc::clone(&self.table.keys),
-            partition: first.map_or_else(model::PartitionValue::all, |part| part.partition.clone()),
+            partition,
             sort: self.table.sort_order(),
             level,
             purpose: WritePurpose::Merge,

@@ -170,15 +170,9 @@ fn sort(
         partition: Vec::new(),
         evolution: Arc::clone(&table.keys.evolution),
     });
-    let settings = SinkSettings {
-        block_rows_min: 0,
-        block_bytes_min: memory.available() / 4 + 1,
-        partitions_max: 0,
-        memory: memory.clone(),
-        load: None,
-    };
     let in_one = Table { keys, ..table.clone() };
-    let mut sink = PartSink::replacing(in_one, settings, WritePurpose::Flush, BlockRange::default());
+    let mut sink =
+        PartSink::replacing(in_one, SinkSettings::within(memory), WritePurpose::Flush, BlockRange::default());
     let reader = open_part(&table.store, part)?;
     let mut rows = InputRows::new(
         &reader,

@@ -35,6 +35,20 @@ pub struct SinkSettings {
     pub load: Option<LoadId>,
 }
 
+impl SinkSettings {
+    /// For rows that were in parts before: blocks of a quarter of the memory, in any number of partitions.
+    pub(crate) fn within(memory: &MemoryBudget) -> SinkSettings {
+        let block_bytes_min = memory.available() / 4 + 1;
+        SinkSettings {
+            block_rows_min: 0,
+            block_bytes_min,
+            partitions_max: 0,
+            memory: memory.clone(),
+            load: None,
+        }
+    }
+}
+
 /// Values gathered and encoded at once: small enough to stay in the processor's cache.
 const GATHER_ROWS: usize = 8192;
 
