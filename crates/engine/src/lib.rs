@@ -63,6 +63,7 @@ mod flushing;
 mod merges;
 mod processes;
 mod planners;
+mod planning_stops;
 mod stack_room;
 mod loads;
 mod running_exports;

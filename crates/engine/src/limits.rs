@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use sql::{ExplainKind, InsertTarget, Settings, Statement, TableName};
+use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::StatementContext;
@@ -51,6 +51,25 @@ pub(crate) fn check_readonly(context: &StatementContext, statement: &Statement) 
         164,
         "cannot execute the statement in readonly mode: it changes something",
     ))
+}
+
+/// Refuses a text whose tree is larger or deeper than the settings allow.
+pub(crate) fn check_tree(settings: &Settings, measure: Measure) -> Result<(), Error> {
+    let is_over = |setting: &str, found: usize| {
+        let most = settings.get_u64(setting);
+        (most > 0 && u64::try_from(found).is_ok_and(|found| found > most)).then_some(most)
+    };
+    if let Some(most) = is_over("max_ast_depth", measure.levels) {
+        return Err(Error::new(ErrorKind::Limit, 167, format!("AST is too deep. Maximum: {most}"))
+            .with_hint("the setting max_ast_depth says how deep it may be"));
+    }
+    match is_over("max_ast_elements", measure.nodes) {
+        None => Ok(()),
+        Some(most) => Err(Error::new(ErrorKind::Limit, 168, format!("AST is too big. Maximum: {most}"))
+            .with_hint(
+                "the setting max_ast_elements says how large it may be; lists of constants are one element",
+            )),
+    }
 }
 
 /// Runs a statement for `max_execution_time` at most, to the last row of its result.

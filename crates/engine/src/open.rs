@@ -32,6 +32,7 @@ use crate::merges::Merges;
 use crate::metering::follow_tasks;
 use crate::part_log::PartLog;
 use crate::planners::Planners;
+use crate::planning_stops::with_stops;
 use crate::processes::Processes;
 use crate::provider::part_files::PART_STORE_URL;
 use crate::running_exports::RunningExports;
@@ -78,10 +79,8 @@ impl Database {
         let files = LocalFileSystem::new_with_prefix(&root)
             .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));
-        let base_state =
-            sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)))
-                .with_query_planner(Arc::new(Planner))
-                .build();
+        let builder = sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
+        let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
         let database = Arc::new(Database {
             threads,

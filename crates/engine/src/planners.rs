@@ -11,6 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use host::Runtimes;
 use host::guarded::message_of;
+use host::meter::Account;
 use sql::Measure;
 use tokio::sync::Semaphore;
 
@@ -44,7 +45,7 @@ impl Planners {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         runtimes: &Runtimes,
-        progress: &Arc<QueryProgress>,
+        (progress, account): (&Arc<QueryProgress>, &Account),
         work: BoxFuture<'static, Result<T, Error>>,
     ) -> Result<T, Error> {
         let place = tokio::select! {
@@ -67,8 +68,12 @@ impl Planners {
             biased;
             done = &mut done => done.unwrap_or_else(broke),
             () = cancelled.cancelled() => {
-                // The thread ends when it notices; nobody waits for it unless it commits.
-                if progress.give_up() { Err(Error::cancelled()) } else { done.await.unwrap_or_else(broke) }
+                if !progress.give_up() {
+                    return done.await.unwrap_or_else(broke);
+                }
+                // The thread ends when it notices, between two rules at the latest; nobody waits for it.
+                account.stop();
+                Err(Error::cancelled())
             }
         }
     }

@@ -27,6 +27,7 @@ use crate::context::StatementContext;
 use crate::error::Error;
 use crate::exec::gather::gathered;
 use crate::exec::metered::metered;
+use crate::exec::rounds::limited;
 use crate::exec::source_order::in_source_order;
 use crate::file_filters::of_calls;
 use crate::limits::limit_result;
@@ -59,6 +60,8 @@ pub(crate) struct PlannedQuery {
     /// Of each source how the statement names it, without secrets.
     pub titles: Vec<String>,
     profile: Arc<StatementProfile>,
+    /// Rounds of WITH RECURSIVE.
+    rounds_max: u64,
 }
 
 /// Resolves and plans. `known` is what the sources of a load that goes on were found to be.
@@ -109,6 +112,7 @@ async fn plan_chosen(
         union_default_mode: &union_default_mode,
         current_database: &context.current_database,
         group_by_use_nulls: context.settings.get_bool("group_by_use_nulls"),
+        expanded_elements_max: context.settings.get_u64("max_expanded_ast_elements"),
     };
     let mut prepared = sql::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &context.settings)?;
@@ -136,7 +140,8 @@ async fn plan_chosen(
     refuse_other_statements(&logical)?;
     let profile = Arc::clone(&context.profile);
     let Resolved { sources, titles, .. } = resolved;
-    Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile })
+    let rounds_max = context.settings.get_u64("max_recursive_cte_evaluation_depth");
+    Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile, rounds_max })
 }
 
 /// The query with the columns of its first COLUMNS, if it has any.
@@ -314,7 +319,8 @@ impl PlannedQuery {
     ) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
         let _planning = self.profile.timed(Span::Plan);
         let (optimized, nullable) = self.optimized(logical)?;
-        Ok((self.state.query_planner().create_physical_plan(&optimized, &self.state).await?, nullable))
+        let physical = self.state.query_planner().create_physical_plan(&optimized, &self.state).await?;
+        Ok((limited(physical, self.rounds_max)?, nullable))
     }
 
     /// The result's schema under the dialect's labels, in the layouts of our types.

@@ -17,7 +17,7 @@ use crate::context::StatementContext;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::execute::execute;
-use crate::limits::stopped;
+use crate::limits::{check_tree, stopped};
 use crate::outfile::{Outfile, output_format};
 use crate::planners::is_large;
 use crate::processes::Process;
@@ -122,8 +122,8 @@ impl Session {
         let work = meter::metered(account, run(prepared, body));
         let result = match is_large(measure) {
             true => {
-                let planned =
-                    self.database.planners.run(&self.database.runtimes, &context.progress, work.boxed());
+                let whose = (&context.progress, context.account.as_ref());
+                let planned = self.database.planners.run(&self.database.runtimes, whose, work.boxed());
                 let stopped = |error: Error| match error.kind {
                     ErrorKind::Cancelled => stopped(&context),
                     _ => error,
@@ -189,6 +189,7 @@ impl Session {
             output_format(format)?;
         }
         let (variables, warnings) = self.layered(request.database, request.settings, &parsed)?;
+        check_tree(&variables.settings, parsed.measure)?;
         let default_format = variables.settings.get_text("default_format");
         // SET must stay possible, or nobody could put a bad one right.
         if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn work_of_a_deep_statement_has_more_stack_than_its_thread() {
-        let deep = Measure { levels: 300, terms: 0, elements: 0 };
+        let deep = Measure { levels: 300, ..Measure::default() };
         let before = stack();
         let left = futures::executor::block_on(Roomy::new(deep, async { stack() }.boxed()));
         assert!(left > before + (16 << 20), "{left} {before}");

@@ -127,7 +127,7 @@ impl Replace for Expansion<'_> {
             return Ok(None);
         };
         // What it may hold is the statement's own text, and measured with it.
-        let measure = Measure { levels: 1, terms: 0, elements: 1 };
+        let measure = Measure { levels: 1, terms: 0, elements: 1, nodes: 1 };
         self.within.enter(TableId::from_bytes([0; 16]), measure).map_err(|error| self.fail(error))?;
         let expanded = expand(self.context, &mut query, self.within);
         self.within.views.pop();

@@ -32,6 +32,8 @@ pub fn row_bytes(column: &ArrayRef) -> usize {
             let values = column.as_any_dictionary().values();
             (row_bytes(values) / values.len().max(1)).saturating_mul(rows)
         }
+        DataType::FixedSizeBinary(width) => rows.saturating_mul(usize::try_from(*width).unwrap_or(0)),
+        DataType::Boolean => rows.div_ceil(8),
         other => match other.primitive_width() {
             Some(width) => rows * width,
             None => column.get_array_memory_size(),

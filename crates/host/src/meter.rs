@@ -13,7 +13,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
@@ -28,7 +28,8 @@ const BATCH: isize = 256 << 10;
 /// Accounts that can be open at a time; a statement beyond them counts in the process only. Place 0 is nobody's.
 const PLACES: usize = 1024;
 
-/// A statement that holds no more than one part in so many of the server's memory is not stopped for what others hold.
+/// A statement that holds no more than one part in so many of the server's memory, and than its half share of it, is not
+/// stopped for what others hold.
 const SMALL_SHARE: u64 = 32;
 
 /// All may use so much of the server's memory, in sixteenths, before others than the largest are stopped, too.
@@ -41,6 +42,9 @@ static SLOTS: [Slot; PLACES] = [const { Slot::new() }; PLACES];
 
 /// Places that nobody has, those used last first; `None` until the first account.
 static FREE: Mutex<Option<Vec<u16>>> = Mutex::new(None);
+
+/// Accounts that are open.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// A mistake planted in a debug build: nobody is refused.
 static ALLOWS_EVERYTHING: AtomicBool = AtomicBool::new(false);
@@ -71,18 +75,22 @@ impl Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tag(u32);
 
+/// Bits of a tag that are the place; the others are the turn, which comes round after four million statements.
+const PLACE_BITS: u32 = PLACES.ilog2();
+
 impl Tag {
     fn new(place: u16, turn: u32) -> Tag {
-        Tag((turn << 16) | u32::from(place))
+        Tag((turn << PLACE_BITS) | u32::from(place))
     }
 
     fn place(self) -> usize {
-        usize::try_from(self.0 & 0xffff).unwrap_or(0) % PLACES
+        usize::try_from(self.0).unwrap_or(0) % PLACES
     }
 
     fn slot(self) -> Option<&'static Slot> {
         let slot = &SLOTS[self.place()];
-        (self.place() > 0 && slot.turn.load(Ordering::Relaxed) & 0xffff == self.0 >> 16).then_some(slot)
+        let turn = slot.turn.load(Ordering::Relaxed) << PLACE_BITS >> PLACE_BITS;
+        (self.place() > 0 && turn == self.0 >> PLACE_BITS).then_some(slot)
     }
 
     /// As it is written.
@@ -103,14 +111,41 @@ struct Here {
     own: Cell<isize>,
     /// Bytes that were told before they are allocated.
     prepaid: Cell<isize>,
+    /// What it may be ahead or behind: [`BATCH`], and nothing once the thread is about to end.
+    batch: Cell<isize>,
 }
 
 thread_local! {
     // Nothing in it needs to be dropped: the allocator may ask for it at any time.
     static HERE: Here = const {
-        Here { tag: Cell::new(Tag(0)), total: Cell::new(0), own: Cell::new(0), prepaid: Cell::new(0) }
+        Here {
+            tag: Cell::new(Tag(0)),
+            total: Cell::new(0),
+            own: Cell::new(0),
+            prepaid: Cell::new(0),
+            batch: Cell::new(BATCH),
+        }
     };
     static CURRENT: RefCell<Option<Arc<Account>>> = const { RefCell::new(None) };
+    static ENDING: Ending = const { Ending };
+}
+
+/// Dropped when its thread ends.
+struct Ending;
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        HERE.with(|here| {
+            here.batch.set(0);
+            here.tell_all();
+        });
+    }
+}
+
+/// From now on nothing that the calling thread has counted is lost when it ends. Every thread that ends before its process
+/// does calls it once.
+pub fn count_to_the_end() {
+    ENDING.with(|_ending| ());
 }
 
 impl Here {
@@ -119,8 +154,9 @@ impl Here {
         let own = self.own.get().wrapping_add(if is_own { bytes } else { 0 });
         self.total.set(total);
         self.own.set(own);
-        let low = -BATCH - self.prepaid.get();
-        if total > BATCH || total < low || own > BATCH || own < low {
+        let batch = self.batch.get();
+        let low = -batch - self.prepaid.get();
+        if total > batch || total < low || own > batch || own < low {
             self.tell();
         }
     }
@@ -193,6 +229,7 @@ pub struct Account {
     place: u16,
     limit: u64,
     server: MemoryBudget,
+    stopped: AtomicBool,
 }
 
 impl Account {
@@ -205,7 +242,9 @@ impl Account {
         let turn = slot.turn.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         slot.live.store(0, Ordering::Relaxed);
         slot.peak.store(0, Ordering::Relaxed);
-        Arc::new(Account { tag: Tag::new(place, turn), place, limit, server: server.clone() })
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        let (tag, stopped) = (Tag::new(place, turn), AtomicBool::new(false));
+        Arc::new(Account { tag, place, limit, server: server.clone(), stopped })
     }
 
     /// Bytes it holds. Threads may be ahead or behind of it by [`BATCH`] bytes.
@@ -229,13 +268,18 @@ impl Account {
         own.min(self.server.limit().saturating_sub(live_bytes()))
     }
 
+    /// From now on everything it asks for is refused: nobody waits for what it does.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
     /// Whether what it holds, `more` bytes among it that are about to be allocated, is within its limit and the server's.
     fn allows(&self, consumer: &'static str, more: u64) -> Result<(), MemoryRefused> {
         if ALLOWS_EVERYTHING.load(Ordering::Relaxed) {
             return Ok(());
         }
         let used = self.live_bytes();
-        if used > self.limit {
+        if used > self.limit || self.stopped.load(Ordering::Relaxed) {
             let used = used.saturating_sub(more);
             return Err(MemoryRefused { scope: "query", consumer, asked: more, used, limit: self.limit });
         }
@@ -246,7 +290,8 @@ impl Account {
         }
         self.server.ask_to_give_way(live_bytes() - limit);
         let all = live_bytes();
-        if all <= limit || used <= limit / SMALL_SHARE {
+        let open = u64::try_from(OPEN.load(Ordering::Relaxed)).unwrap_or(1);
+        if all <= limit || used <= limit / SMALL_SHARE.max(2 * open) {
             return Ok(());
         }
         if all <= limit / 16 * ALL_STOP_SIXTEENTHS && used < largest() {
@@ -259,6 +304,7 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
         // No thread is in it: each would hold it.
         if let Some(slot) = self.tag.slot() {
             slot.turn.fetch_add(1, Ordering::Relaxed);

@@ -168,6 +168,7 @@ impl Runtimes {
         let (sender, receiver) = oneshot::channel();
         let account = meter::current();
         let run = move || {
+            meter::count_to_the_end();
             let _entered = meter::enter(account);
             let done = work();
             drop(named);
@@ -231,6 +232,7 @@ fn pool(name: &'static str, threads: usize) -> io::Result<Runtime> {
         .worker_threads(threads.max(1))
         .max_blocking_threads(BLOCKING_THREADS_MAX)
         .thread_stack_size(STACK_BYTES)
+        .on_thread_start(meter::count_to_the_end)
         .on_thread_park(idle)
         .enable_all()
         .build()

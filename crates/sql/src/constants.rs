@@ -27,9 +27,8 @@ pub(crate) struct Cut<'a> {
 
 /// Takes long lists out of a text. What stands in their place is as wide as they were.
 pub(crate) fn cut(text: &str) -> Cut<'_> {
-    let whole = Cut { text: Cow::Borrowed(text), mark: String::new(), lists: vec![] };
     if text.len() < TEXT_MIN {
-        return whole;
+        return uncut(text);
     }
     let mut scanner = Scanner::new(text, 0);
     let (mut out, mut copied, mut lists) = (String::new(), 0, vec![]);
@@ -66,35 +65,44 @@ pub(crate) fn cut(text: &str) -> Cut<'_> {
         scanner = Scanner::new(text, end);
     }
     if lists.is_empty() {
-        return whole;
+        return uncut(text);
     }
     out.push_str(&text[copied..]);
     Cut { text: Cow::Owned(out), mark, lists }
 }
 
-/// Something that the text does not hold.
+/// The text as it is.
+pub(crate) fn uncut(text: &str) -> Cut<'_> {
+    Cut { text: Cow::Borrowed(text), mark: String::new(), lists: vec![] }
+}
+
+/// Something that the text does not hold: the tag, with more of its first letter behind it than anywhere.
 fn mark_for(text: &str) -> String {
-    let mut mark = TAG.to_owned();
-    while text.contains(&mark) {
-        mark.push('\u{1}');
-    }
-    mark
+    let more = |(at, _): (usize, &str)| {
+        let behind = text.as_bytes()[at + TAG.len()..].iter();
+        behind.take_while(|byte| **byte == 1).count() + 1
+    };
+    let more = text.match_indices(TAG).map(more).max().unwrap_or(0);
+    format!("{TAG}{}", "\u{1}".repeat(more))
 }
 
 impl Cut<'_> {
-    /// Puts the lists into the tokens that stand for them.
-    pub(crate) fn restore(&self, tokens: &mut [TokenWithSpan]) {
+    /// Puts the lists into the tokens that stand for them; false if one has none.
+    pub(crate) fn restore(&self, tokens: &mut [TokenWithSpan]) -> bool {
         if self.lists.is_empty() {
-            return;
+            return true;
         }
+        let mut restored = 0;
         for token in tokens {
             let Token::SingleQuotedString(text) = &token.token else { continue };
             let list = text.strip_prefix(&self.mark).and_then(|at| self.lists.get(at.parse::<usize>().ok()?));
             if let Some(list) = list {
                 let (value, tag) = ((*list).to_owned(), Some(TAG.to_owned()));
                 token.token = Token::DollarQuotedString(DollarQuotedString { value, tag });
+                restored += 1;
             }
         }
+        restored == self.lists.len()
     }
 }
 
@@ -135,9 +143,10 @@ fn space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Digits with or without a minus, few enough for 64 bits; or a text without quotes and backslashes in it.
+/// A whole number of 64 bits, with a sign or without; or a text without quotes and backslashes in it.
 fn value_end(text: &[u8], from: usize) -> Option<usize> {
-    const DIGITS_MAX: usize = 18;
+    /// All numbers of so many digits fit.
+    const DIGITS_SURE: usize = 18;
     if text.get(from) == Some(&b'\'') {
         let length = text[from + 1..].iter().position(|byte| matches!(byte, b'\'' | b'\\'))?;
         let end = from + 1 + length;
@@ -146,7 +155,8 @@ fn value_end(text: &[u8], from: usize) -> Option<usize> {
     let first = from + usize::from(text.get(from) == Some(&b'-'));
     let digits = text[first.min(text.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let end = first + digits;
-    let is_number = (1..=DIGITS_MAX).contains(&digits) && (digits == 1 || text[first] != b'0');
+    let fits = || std::str::from_utf8(&text[from..end]).is_ok_and(|written| whole(written).is_some());
+    let is_number = digits > 0 && (digits <= DIGITS_SURE || fits()) && (digits == 1 || text[first] != b'0');
     // `1.5`, `1e3` and names that begin with digits are none.
     let ends = !text.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
     (is_number && ends).then_some(end)
@@ -163,8 +173,15 @@ pub(crate) fn list_of(value: &Value) -> Option<&str> {
 /// A constant of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Constant<'a> {
-    Number(i64),
+    /// Of 64 bits, with a sign or without.
+    Number(i128),
     Text(&'a str),
+}
+
+/// A number that has a type of 64 bits.
+fn whole(written: &str) -> Option<i128> {
+    let number = written.parse().ok()?;
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&number).then_some(number)
 }
 
 /// The rows of a list: one constant, or those of a tuple.
@@ -185,7 +202,7 @@ impl<'a> Rows<'a> {
         let written = &self.text[start..end];
         Some(match written.strip_prefix('\'') {
             Some(rest) => Constant::Text(rest.strip_suffix('\'').unwrap_or(rest)),
-            None => Constant::Number(written.parse().ok()?),
+            None => Constant::Number(whole(written)?),
         })
     }
 
@@ -244,7 +261,16 @@ mod tests {
 
     #[test]
     fn long_lists_of_plain_constants_are_taken_and_nothing_moves() {
-        for item in ["17", "-3", "'a b'", "( 1, 'x')", "(1,2,3)", "'ä'"] {
+        for item in [
+            "17",
+            "-3",
+            "18446744073709551615",
+            "-9223372036854775808",
+            "'a b'",
+            "( 1, 'x')",
+            "(1,2,3)",
+            "'ä'",
+        ] {
             let text = format!("SELECT 1 FROM t WHERE a NOT in ( {}) AND 'b' = c", list(item));
             let cut = cut(&text);
             assert_eq!(cut.lists.len(), 1, "{item}");
@@ -262,14 +288,32 @@ mod tests {
 
     #[test]
     fn what_is_no_plain_constant_stays() {
-        for item in
-            ["1.5", "1e3", "1 + 1", "'a''b'", "'a\\n'", "NULL", "x", "(1)", "007", "9999999999999999999"]
-        {
+        for item in [
+            "1.5",
+            "1e3",
+            "1 + 1",
+            "'a''b'",
+            "'a\\n'",
+            "NULL",
+            "x",
+            "(1)",
+            "007",
+            "18446744073709551616",
+            "-9223372036854775809",
+        ] {
             let text = format!("SELECT 1 IN ({})", list(item));
             assert!(cut(&text).lists.is_empty(), "{item}");
         }
         assert!(cut(&format!("SELECT f({})", list("1"))).lists.is_empty());
         assert!(cut("SELECT 1 IN (1, 2)").lists.is_empty());
+    }
+
+    #[test]
+    fn a_list_in_a_text_stays_and_its_marks_cost_nothing() {
+        let text = format!("SELECT $$x IN ({})$$, $a$ y IN ({}) $a$", list("1"), list("'b'"));
+        assert!(cut(&text).lists.is_empty());
+        let text = format!("SELECT '{TAG}{}' IN ({})", "\u{1}".repeat(1 << 20), list("1"));
+        assert_eq!((cut(&text).lists.len(), cut(&text).mark.len()), (1, TAG.len() + (1 << 20) + 1));
     }
 
     #[test]

@@ -15,6 +15,9 @@ const DEPTH_MAX: usize = 300;
 /// Operands of AND and OR, and SELECTs of UNION, around the innermost value.
 const TERMS_MAX: usize = 5000;
 
+/// Nodes of a tree, whatever the settings say: they are known only when it has been made.
+const NODES_MAX: usize = 500_000;
+
 /// Stack for each, generous: the largest frames of unoptimized builds are counted.
 const LEVEL_BYTES: usize = 96 << 10;
 const TERM_BYTES: usize = 12 << 10;
@@ -28,8 +31,10 @@ pub struct Measure {
     pub levels: usize,
     /// Operands of AND and OR, SELECTs of UNION.
     pub terms: usize,
-    /// About as many as ClickHouse counts nodes in its tree.
+    /// Values, operators, calls and clauses.
     pub elements: usize,
+    /// The same as ClickHouse counts them: a bracket with nothing but constants in it is one.
+    pub nodes: usize,
 }
 
 impl Measure {
@@ -44,6 +49,7 @@ impl Measure {
             levels: self.levels + other.levels,
             terms: self.terms + other.terms,
             elements: self.elements + other.elements,
+            nodes: self.nodes + other.nodes,
         }
     }
 
@@ -69,11 +75,17 @@ struct Level {
     conditions: usize,
     /// Operators, and all words behind a value, since the last AND or OR.
     operators: usize,
+    /// Words that would start an item if the one before is no operator, which only the grammar knows.
+    doubtful: usize,
+    /// Something that is no constant stands in it.
+    varies: bool,
+    /// [`Walk::nodes`] when it was opened.
+    nodes: usize,
 }
 
 impl Level {
     fn levels(&self) -> usize {
-        1 + self.sets + self.joins + self.weak + self.operators
+        1 + self.sets + self.joins + self.weak + self.operators + self.doubtful
     }
 
     fn terms(&self) -> usize {
@@ -104,7 +116,10 @@ struct Walk {
     before: Before,
     /// The last word joins what follows to what is before: `IS DISTINCT FROM`, `WITHIN GROUP`.
     continues: bool,
+    /// The last word may be an operator that we do not know, or an alias.
+    is_unknown: bool,
     elements: usize,
+    nodes: usize,
 }
 
 /// Measures the tokens of a statement.
@@ -113,7 +128,15 @@ struct Walk {
 /// The tree would be deeper than anything here can walk.
 pub(crate) fn measure(tokens: &[TokenWithSpan]) -> Result<Measure> {
     let levels = vec![Level::default()];
-    let mut walk = Walk { levels, outer: (0, 0), before: Before::Nothing, continues: false, elements: 0 };
+    let mut walk = Walk {
+        levels,
+        outer: (0, 0),
+        before: Before::Nothing,
+        continues: false,
+        is_unknown: false,
+        elements: 0,
+        nodes: 0,
+    };
     let mut most = Measure::default();
     for token in tokens {
         if matches!(token.token, Token::Whitespace(_)) {
@@ -123,7 +146,11 @@ pub(crate) fn measure(tokens: &[TokenWithSpan]) -> Result<Measure> {
         let (levels, terms) = walk.deep();
         most.levels = most.levels.max(levels);
         most.terms = most.terms.max(terms);
-        most.elements = walk.elements;
+        (most.elements, most.nodes) = (walk.elements, walk.nodes);
+        // A bracket of constants may still turn out to be one node.
+        if walk.nodes > NODES_MAX && walk.last().varies {
+            return Err(SqlError::new(ErrorCode::TooBigAst, format!("AST is too big. Maximum: {NODES_MAX}")));
+        }
         if levels > DEPTH_MAX || terms > TERMS_MAX {
             return Err(too_deep(levels > DEPTH_MAX));
         }
@@ -161,13 +188,17 @@ impl Walk {
 
     fn open(&mut self, is_case: bool) {
         self.outer = self.deep();
-        self.levels.push(Level { is_case, ..Level::default() });
+        self.levels.push(Level { is_case, nodes: self.nodes, ..Level::default() });
         self.before = Before::Nothing;
     }
 
     fn close(&mut self) {
         if self.levels.len() > 1 {
-            self.levels.pop();
+            if let Some(Level { varies: false, nodes, .. }) = self.levels.pop() {
+                self.nodes = nodes + 1;
+            } else {
+                self.last().varies = true;
+            }
             let last = self.levels.last().map_or((0, 0), |last| (last.levels(), last.terms()));
             self.outer = (self.outer.0 - last.0, self.outer.1 - last.1);
         }
@@ -175,6 +206,15 @@ impl Walk {
     }
 
     fn token(&mut self, token: &Token) {
+        let (elements, is_unknown) = (self.elements, std::mem::take(&mut self.is_unknown));
+        if !is_constant(token) {
+            self.last().varies = true;
+        }
+        self.step(token, is_unknown);
+        self.nodes += self.elements - elements;
+    }
+
+    fn step(&mut self, token: &Token, is_unknown: bool) {
         let behind_value = matches!(self.before, Before::Name | Before::Value);
         match token {
             Token::LParen | Token::LBracket | Token::LBrace => {
@@ -201,7 +241,7 @@ impl Walk {
                 last.next_item();
                 self.before = Before::Nothing;
             }
-            Token::Word(word) => self.word(word, behind_value),
+            Token::Word(word) => self.word(word, behind_value, is_unknown),
             Token::Number(digits, _) => {
                 let accesses = if digits.starts_with('.') { digits.matches('.').count() } else { 0 };
                 self.last().operators += accesses;
@@ -234,7 +274,7 @@ impl Walk {
         self.before = Before::Operator;
     }
 
-    fn word(&mut self, word: &Word, behind_value: bool) {
+    fn word(&mut self, word: &Word, behind_value: bool, is_unknown: bool) {
         let is = |wanted: &[&str]| {
             word.quote_style.is_none() && wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(&word.value))
         };
@@ -244,6 +284,7 @@ impl Walk {
             self.elements += 1;
             self.open(true);
         } else if self.last().is_case && is(&["WHEN", "THEN", "ELSE"]) {
+            self.last().doubtful += usize::from(is_unknown);
             self.last().next_item();
             self.before = Before::Nothing;
         } else if self.last().is_case && is(&["END"]) {
@@ -256,6 +297,7 @@ impl Walk {
             last.next_item();
             self.before = Before::Nothing;
         } else if starts_item && is(CLAUSES) {
+            self.last().doubtful += usize::from(is_unknown);
             self.clause(is(&["SELECT"]), is(&["FROM"]));
         } else if behind_value && is(&["AND", "OR"]) {
             let last = self.last();
@@ -265,11 +307,15 @@ impl Walk {
             self.before = Before::Operator;
         } else if behind_value && is(&["AS", "XOR"]) {
             self.weak_link();
+            if is(&["AS"]) {
+                // ClickHouse counts neither the word nor the name behind it.
+                self.nodes = self.nodes.saturating_sub(3);
+            }
         } else if is(&["NOT", "EXPLAIN"]) || (behind_value && word.quote_style.is_none()) {
             // An operator, or a word of some clause.
             self.operator();
             if !is(OPERATORS) {
-                self.before = Before::Name;
+                (self.before, self.is_unknown) = (Before::Name, true);
             }
         } else {
             self.elements += 1;
@@ -281,7 +327,7 @@ impl Walk {
     fn set_operation(&mut self, is_union: bool) {
         let last = self.last();
         // Joins of the next SELECT stand beside those of this one, under the chain.
-        (last.joins, last.in_from) = (0, false);
+        (last.joins, last.in_from, last.doubtful) = (0, false, 0);
         last.next_item();
         if is_union {
             last.unions += 1;
@@ -300,6 +346,17 @@ impl Walk {
             self.elements += 2;
         }
         self.before = Before::Nothing;
+    }
+}
+
+/// Literals, and what may stand between and before them.
+fn is_constant(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case("null"),
+        Token::LParen | Token::LBracket | Token::RParen | Token::RBracket => true,
+        Token::Comma | Token::Minus | Token::Plus | Token::Number(..) => true,
+        Token::SingleQuotedString(_) | Token::HexStringLiteral(_) | Token::DollarQuotedString(_) => true,
+        _ => false,
     }
 }
 

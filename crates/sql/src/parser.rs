@@ -50,9 +50,12 @@ pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
 /// What stands behind CONSTRAINT in a definition.
 pub fn parse_constraint(text: &str) -> Result<ConstraintSpec> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let constraint = grammar::column::constraint(&mut head)?;
-    head.expect_end()?;
-    Ok(constraint)
+    let measure = head.measure;
+    measure.run(|| {
+        let constraint = grammar::column::constraint(&mut head)?;
+        head.expect_end()?;
+        Ok(constraint)
+    })
 }
 
 /// One bare query, without SETTINGS or FORMAT.

@@ -46,6 +46,8 @@ pub struct RewriteContext<'a> {
     pub group_by_use_nulls: bool,
     /// `ALL`, `DISTINCT` or nothing: what UNION without a word is.
     pub union_default_mode: &'a str,
+    /// Elements that aliases and WITH items may add; 0 is as many as there ever may be.
+    pub expanded_elements_max: u64,
 }
 
 /// A query ready for DataFusion's planner.
@@ -69,8 +71,12 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
         "DISTINCT" => Some(SetQuantifier::Distinct),
         _ => None,
     };
-    let mut rewriter =
-        Rewriter { group_by_use_nulls: context.group_by_use_nulls, union_default, ..Rewriter::default() };
+    let mut rewriter = Rewriter {
+        group_by_use_nulls: context.group_by_use_nulls,
+        union_default,
+        weight: weight::Weight::of(context.expanded_elements_max),
+        ..Rewriter::default()
+    };
     let labels = shown::labels(&query.ast.body);
     let mut ast = query.ast.as_ref().clone();
     qualifiers::by_alias(&mut ast, context.current_database);
@@ -95,8 +101,8 @@ pub(crate) struct Rewriter {
     totals_select: Option<ast::Select>,
     totals: Option<ast::Query>,
     weight: weight::Weight,
-    /// How many scalar subqueries the current expression is in.
-    scalar_subqueries: usize,
+    /// How many scalar subqueries and EXISTS the current expression is in.
+    subqueries: usize,
     /// How many aliases the current expression stands in the place of, one in the other.
     replacing: usize,
     /// Parameters of the lambdas around the current expression.

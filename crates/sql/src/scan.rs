@@ -10,6 +10,8 @@ pub(crate) enum PieceKind {
     /// An identifier in backticks or double quotes.
     QuotedName,
     Text,
+    /// `$$text$$` or `$tag$text$tag$`.
+    Heredoc,
     Number,
     Symbol(u8),
     /// A quote or a comment that the text does not close.
@@ -97,6 +99,20 @@ impl<'a> Scanner<'a> {
         false
     }
 
+    /// Behind the text in dollars that starts here. `None`: it is no such text; `Some(None)`: it is not closed.
+    fn heredoc_end(&self) -> Option<Option<usize>> {
+        let rest = self.text.get(self.at + 1..)?;
+        let is_of_tag = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+        let tag = rest.iter().take_while(|byte| is_of_tag(byte)).count();
+        if rest.get(tag) != Some(&b'$') {
+            return None;
+        }
+        let content = self.at + tag + 2;
+        let bound = &self.text[self.at..content];
+        let end = self.text[content..].windows(bound.len()).position(|window| window == bound);
+        Some(end.map(|end| content + end + bound.len()))
+    }
+
     fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
         while self.at < self.text.len() && wanted(self.byte(0)) {
             self.at += 1;
@@ -131,6 +147,20 @@ impl Iterator for Scanner<'_> {
                     PieceKind::Unclosed
                 }
             }
+            b'$' => match self.heredoc_end() {
+                Some(Some(end)) => {
+                    self.at = end;
+                    PieceKind::Heredoc
+                }
+                Some(None) => {
+                    self.at = self.text.len();
+                    PieceKind::Unclosed
+                }
+                None => {
+                    self.at += 1;
+                    PieceKind::Symbol(b'$')
+                }
+            },
             b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => {
                 self.skip_while(|b| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80);
                 PieceKind::Word
@@ -300,7 +330,7 @@ fn names_label(text: &str, at: usize) -> bool {
         && pieces.next().is_some_and(|piece| match piece.kind {
             PieceKind::Text | PieceKind::QuotedName | PieceKind::Number => true,
             PieceKind::Word => may_be_label(&text[piece.start..piece.end]),
-            PieceKind::Symbol(_) | PieceKind::Unclosed => false,
+            PieceKind::Symbol(_) | PieceKind::Heredoc | PieceKind::Unclosed => false,
         })
 }
 
@@ -339,6 +369,9 @@ mod tests {
         check("SELECT ';' -- ;\n, `;`;", Some(22));
         check("SELECT '\\';'", None);
         check("/* ; /* ; */ ; */ SELECT 1;", Some(27));
+        check("SELECT $$;'$$, $a$;$$;$a$;", Some(26));
+        check("SELECT $a$;$b$;", None);
+        check("SELECT $1;", Some(10));
         check("INSERT INTO t VALUES (1, ';');", Some(30));
         check("INSERT INTO t FORMAT CSV\n1;2\n", None);
         check("INSERT INTO t FORMAT CSV\n1;2\n\nSELECT 1", Some(30));

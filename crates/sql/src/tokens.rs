@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
-use crate::constants;
+use crate::constants::{self, Cut};
 use crate::dialect::{DIALECT, INNER_ALIAS};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::escape::unescape;
@@ -20,6 +20,15 @@ pub(crate) const WITH_EXPRESSION: &str = "\u{1}with";
 /// Tokens of a statement, literals unescaped, nothing else changed.
 pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     let cut = constants::cut(text);
+    match tokenize_cut(text, &cut)? {
+        Some(tokens) => Ok(tokens),
+        // The tokenizer sees the text in another way than who cut it.
+        None => tokenize_cut(text, &constants::uncut(text)).map(Option::unwrap_or_default),
+    }
+}
+
+/// `None`: not every list that was cut out has a token of its own.
+fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>> {
     let readable = without_hash_comments(&cut.text);
     let mut tokens =
         Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
@@ -44,8 +53,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
             _ => {}
         }
     }
-    cut.restore(&mut tokens);
-    Ok(join_numbers(tokens))
+    Ok(cut.restore(&mut tokens).then(|| join_numbers(tokens)))
 }
 
 /// Spaces, as many as they have characters, for the comments that begin with `# ` or `#!`: the tokenizer knows none.

@@ -24,6 +24,7 @@ use futures::{StreamExt, TryStreamExt};
 use host::meter;
 
 use super::array_join::ArrayJoinExec;
+use super::fill::FillExec;
 use crate::error::{Error, into_datafusion};
 
 /// Rows of more bytes go on in several batches. Operators hold a few batches each; of 8192 rows hardly any are so large.
@@ -48,7 +49,8 @@ pub(crate) fn metered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionP
             }
             false => Transformed::no(node),
         };
-        let makes_rows = node.data.children().is_empty() || node.data.is::<ArrayJoinExec>();
+        let makes_rows =
+            node.data.children().is_empty() || node.data.is::<ArrayJoinExec>() || node.data.is::<FillExec>();
         let makes_more = node.data.children().len() > 1 && node.data.name().contains("Join");
         match makes_rows || makes_more {
             true => Ok(Transformed::yes(MeteredExec::over(&node.data, usize::MAX))),

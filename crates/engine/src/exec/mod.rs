@@ -5,6 +5,7 @@
 
 pub(crate) mod array_join;
 pub(crate) mod metered;
+pub(crate) mod rounds;
 pub(crate) mod cells;
 pub(crate) mod asof;
 pub(crate) mod commit;

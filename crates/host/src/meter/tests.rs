@@ -95,3 +95,38 @@ fn a_future_works_for_its_account_wherever_it_is_polled() {
     assert_eq!(account.live_bytes(), 1 << 20);
     freed_of(MIB, account.tag);
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a thread that is joined has ended, one of a pool is about to")]
+fn a_thread_that_ends_loses_nothing_of_what_it_counted() {
+    let account = Account::open(u64::MAX, &server());
+    let entered = Arc::clone(&account);
+    let thread = std::thread::spawn(move || {
+        count_to_the_end();
+        let inside = enter(Some(entered));
+        // Fewer than a thread tells by itself, and behind the last change of accounts.
+        let tag = allocated(1000);
+        drop(inside);
+        freed_of(400, tag);
+        HERE.with(|here| here.total.get())
+    });
+    assert!(thread.join().unwrap() != 0, "it had something to tell");
+    assert_eq!(account.live_bytes(), 600);
+}
+
+#[test]
+fn many_statements_of_a_middle_size_have_a_smaller_share_each() {
+    let limit = u64::try_from(64 * MIB).unwrap();
+    let accounts: Vec<_> = (0..64).map(|_| Account::open(u64::MAX, &MemoryBudget::new(limit))).collect();
+    let entered = enter(Some(Arc::clone(&accounts[0])));
+    let tag = allocated(2 * limit.try_into().unwrap_or(0));
+    let held = accounts[1].limit_bytes() / 64;
+    drop(entered);
+    let _entered = enter(Some(Arc::clone(&accounts[1])));
+    // Less than a 32nd of the limit, and more than its share.
+    let own = allocated(usize::try_from(held).unwrap());
+    let refused = check("the statement");
+    freed_of(usize::try_from(held).unwrap(), own);
+    freed_of(2 * usize::try_from(limit).unwrap(), tag);
+    assert!(refused.is_err());
+}

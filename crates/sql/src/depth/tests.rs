@@ -78,3 +78,19 @@ fn what_stands_side_by_side_is_not_deep() {
         assert!(of(&text).elements > 1000);
     }
 }
+
+#[test]
+fn nodes_are_counted_as_clickhouse_does() {
+    for (text, most) in [
+        ("SELECT 1 IN (1, 2, 3, -4, 'a', NULL)".to_owned(), 8),
+        ("SELECT [(1, 2), (3, 4)]".to_owned(), 6),
+        (format!("SELECT {}", vec!["a AS b"; 100].join(", ")), 110),
+        (format!("SELECT [{}]", vec!["1"; 600_000].join(",")), 6),
+    ] {
+        let nodes = of(&text).nodes;
+        assert!((2..=most).contains(&nodes), "{nodes}: {text:.60}");
+    }
+    assert!(of("SELECT f(a, 1, 2) + 1").nodes > of("SELECT (1, 2) + 1").nodes);
+    let error = measure(&tokenize(&format!("SELECT {}", vec!["a"; 600_000].join(","))).unwrap()).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooBigAst);
+}

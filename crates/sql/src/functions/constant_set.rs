@@ -9,9 +9,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, StringViewArray};
-use arrow::compute::{cast, filter, is_not_null};
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringViewArray, UInt64Array};
+use arrow::compute::{cast, filter, is_not_null, max, min};
+use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, UInt64Type};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 
 use model::ColumnType;
 
-use super::typing::{self, literal_array, literal_of, type_of, type_of_literal};
+use super::typing::{self, literal_array, type_of, type_of_literal};
 use crate::constants::{Constant, rows};
 
 /// The call that holds a list, as text, until its set is made.
@@ -60,7 +60,10 @@ pub(super) fn expressions(list: &str, tuple: impl Fn(Vec<Expr>) -> Result<Expr>)
 /// As the rules make the literals of a text.
 fn literal(constant: &Constant<'_>) -> Result<Expr> {
     let value = match constant {
-        Constant::Number(number) => ScalarValue::Int64(Some(*number)),
+        Constant::Number(number) => match i64::try_from(*number) {
+            Ok(number) => ScalarValue::Int64(Some(number)),
+            Err(_) => ScalarValue::UInt64(u64::try_from(*number).ok()),
+        },
         Constant::Text(text) => ScalarValue::Utf8View(Some((*text).to_owned())),
     };
     let column_type = type_of_literal(&value, &Field::new("", value.data_type(), false));
@@ -76,7 +79,7 @@ pub(super) fn test(exprs: &[Expr], list: &str, schema: &DFSchema) -> Result<Opti
         let is_integer = column_type.value_type().is_integer() && !column_type.value_type().is_wide_integer();
         let is_plain = is_integer || *column_type.value_type() == ColumnType::String;
         // A tuple with a NULL in it is neither in a set nor not.
-        if !is_plain || literal_of(expr).is_some() || (exprs.len() > 1 && field.is_nullable()) {
+        if !is_plain || (exprs.len() > 1 && field.is_nullable()) {
             return Ok(None);
         }
         types.push(field.data_type().clone());
@@ -132,7 +135,17 @@ fn column_of(cells: &[Constant<'_>], data_type: &DataType) -> Result<Option<Arra
         if cells.iter().any(|cell| matches!(cell, Constant::Text(_))) {
             return Ok(None);
         }
-        Arc::new(numbers.collect::<Int64Array>())
+        // Numbers out of range become NULL, here or below.
+        match data_type {
+            DataType::UInt64 => {
+                let fitting = numbers.map(|number| number.and_then(|number| u64::try_from(number).ok()));
+                Arc::new(fitting.collect::<UInt64Array>())
+            }
+            _ => {
+                let fitting = numbers.map(|number| number.and_then(|number| i64::try_from(number).ok()));
+                Arc::new(fitting.collect::<Int64Array>())
+            }
+        }
     } else if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
         let texts = cells.iter().map(|cell| match cell {
             Constant::Text(text) => Some(*text),
@@ -145,7 +158,6 @@ fn column_of(cells: &[Constant<'_>], data_type: &DataType) -> Result<Option<Arra
     } else {
         return Ok(None);
     };
-    // Numbers out of range become NULL.
     Ok(Some(cast(&array, data_type)?))
 }
 
@@ -153,10 +165,15 @@ fn bounds_of(column: &Expr, values: &ArrayRef) -> Result<Option<Expr>> {
     if !values.data_type().is_integer() || values.is_empty() {
         return Ok(None);
     }
-    let numbers = cast(values, &DataType::Int64)?;
-    let numbers = arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(&numbers);
-    let bound = |number: Option<i64>| ScalarValue::Int64(number).cast_to(values.data_type());
-    let (low, high) = (bound(arrow::compute::min(numbers))?, bound(arrow::compute::max(numbers))?);
+    let (low, high) = match values.as_primitive_opt::<UInt64Type>() {
+        Some(numbers) => (ScalarValue::UInt64(min(numbers)), ScalarValue::UInt64(max(numbers))),
+        None => {
+            let numbers = cast(values, &DataType::Int64)?;
+            let numbers = numbers.as_primitive::<Int64Type>();
+            let bound = |number: Option<i64>| ScalarValue::Int64(number).cast_to(values.data_type());
+            (bound(min(numbers))?, bound(max(numbers))?)
+        }
+    };
     let side = |value| Expr::Literal(value, None);
     Ok(Some(column.clone().gt_eq(side(low)).and(column.clone().lt_eq(side(high)))))
 }

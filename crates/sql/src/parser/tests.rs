@@ -479,6 +479,7 @@ mod hostile {
                     current_database: "default",
                     group_by_use_nulls: false,
                     union_default_mode: "",
+                    expanded_elements_max: 0,
                 };
                 let _ = crate::rewrite::prepare(&query, &context);
             });

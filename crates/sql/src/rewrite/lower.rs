@@ -39,7 +39,7 @@ pub(crate) fn not(condition: Expr) -> Expr {
 }
 
 /// Scalar subqueries within scalar subqueries: each level doubles the planner's work.
-const SCALAR_SUBQUERIES_MAX: usize = 8;
+const SUBQUERIES_MAX: usize = 8;
 
 /// Turns any number into a condition; `functions` offers it and takes it away again from what is Boolean.
 const TRUTH: &str = "_isTrue";
@@ -118,7 +118,14 @@ impl Rewriter {
                 Some(element) => Ok(element),
                 None => self.element_of_alias(names),
             },
-            Expr::Value(value) => literal(value.value),
+            Expr::Value(value) => {
+                if self.replacing > 0
+                    && let Some(list) = list_of(&value.value)
+                {
+                    self.weight.copied_list(list.len())?;
+                }
+                literal(value.value)
+            }
             Expr::Named { expr: inner, name } => {
                 self.scope().enter(&name.value);
                 let lowered = self.value(*inner);
@@ -140,21 +147,26 @@ impl Rewriter {
                 .try_fold(self.value(*root)?, |root, access| self.access(root, access)),
             Expr::Subquery(query) => {
                 let query = as_tuple(*query)?;
-                self.scalar_subqueries += 1;
-                if self.scalar_subqueries > SCALAR_SUBQUERIES_MAX {
-                    let message =
-                        format!("scalar subqueries are nested deeper than {SCALAR_SUBQUERIES_MAX} levels");
-                    return Err(SqlError::new(ErrorCode::TooDeepRecursion, message));
-                }
-                let done = self.query(query, false)?;
-                self.scalar_subqueries -= 1;
-                Ok(Expr::Subquery(Box::new(done)))
+                Ok(Expr::Subquery(self.subquery(query)?))
             }
             Expr::Exists { subquery, negated } => {
-                Ok(Expr::Exists { subquery: Box::new(self.query(*subquery, false)?), negated })
+                Ok(Expr::Exists { subquery: self.subquery(*subquery)?, negated })
             }
             other => self.predicate(other),
         }
+    }
+
+    /// A query within an expression; each level of them is planned twice.
+    fn subquery(&mut self, query: Query) -> Result<Box<Query>> {
+        self.subqueries += 1;
+        if self.subqueries > SUBQUERIES_MAX {
+            let message =
+                format!("scalar subqueries and EXISTS are nested deeper than {SUBQUERIES_MAX} levels");
+            return Err(SqlError::new(ErrorCode::TooDeepRecursion, message));
+        }
+        let done = self.query(query, false)?;
+        self.subqueries -= 1;
+        Ok(Box::new(done))
     }
 
     /// An alias: its definition, inside of which the name means a column.

@@ -12,6 +12,7 @@ fn rewritten(text: &str) -> String {
                 current_database: "default",
                 group_by_use_nulls: false,
                 union_default_mode: "",
+                expanded_elements_max: 0,
             },
         ),
         other => panic!("{other:?}"),
@@ -127,7 +128,12 @@ fn table_functions_become_tables() {
     let Statement::Query(query) = parsed.statement else { panic!() };
     let prepared = prepare(
         &query,
-        &RewriteContext { current_database: "default", group_by_use_nulls: false, union_default_mode: "" },
+        &RewriteContext {
+            current_database: "default",
+            group_by_use_nulls: false,
+            union_default_mode: "",
+            expanded_elements_max: 0,
+        },
     )
     .unwrap();
     let names: Vec<String> =

@@ -7,6 +7,8 @@ use crate::error::{ErrorCode, Result, SqlError};
 
 /// Elements that copies add to what is written. Planning takes a tenth of a millisecond for each.
 const COPIES_MAX: usize = 20_000;
+/// Bytes of long lists of constants that aliases may repeat.
+const LIST_BYTES_MAX: usize = 64 << 20;
 /// The left side of BETWEEN stands in two comparisons, whose types are found together again and again.
 const BETWEEN_COST: usize = 8;
 /// Levels of what a query becomes; it is planned, cloned and dropped recursively.
@@ -25,6 +27,10 @@ pub(crate) struct Weight {
     /// Elements so far.
     pub(crate) elements: usize,
     copies: usize,
+    /// Fewer than [`COPIES_MAX`], if the session wants that.
+    copies_max: Option<usize>,
+    /// Bytes of lists of constants that stand elsewhere again.
+    list_bytes: usize,
     depth: usize,
     /// WITH items that are visible, the innermost last.
     items: Vec<Item>,
@@ -46,6 +52,12 @@ pub(crate) struct Mark {
 }
 
 impl Weight {
+    /// `copies_max` copies at most; 0 is [`COPIES_MAX`].
+    pub(crate) fn of(copies_max: u64) -> Weight {
+        let copies_max = usize::try_from(copies_max).ok().filter(|most| *most > 0);
+        Weight { copies_max, ..Weight::default() }
+    }
+
     /// One level deeper.
     pub(crate) fn enter(&mut self) -> Result<()> {
         self.elements += 1;
@@ -60,10 +72,24 @@ impl Weight {
     /// Something that stood elsewhere stands here again.
     pub(crate) fn copied(&mut self, elements: usize) -> Result<()> {
         self.copies = self.copies.saturating_add(elements);
-        if self.copies > COPIES_MAX {
+        let most = self.copies_max.unwrap_or(COPIES_MAX).min(COPIES_MAX);
+        if self.copies > most {
             let message = format!(
-                "AST is too big: its aliases and WITH items stand for more than {COPIES_MAX} elements. Use each less \
+                "AST is too big: its aliases and WITH items stand for more than {most} elements. Use each less \
                  often, or put them into a subquery in FROM, where a column is computed once"
+            );
+            return Err(SqlError::new(ErrorCode::TooBigAst, message));
+        }
+        Ok(())
+    }
+
+    /// A list of constants that stood elsewhere stands here again; it is one element, however long.
+    pub(crate) fn copied_list(&mut self, bytes: usize) -> Result<()> {
+        self.list_bytes = self.list_bytes.saturating_add(bytes);
+        if self.list_bytes > LIST_BYTES_MAX {
+            let message = format!(
+                "AST is too big: aliases stand for copies of long lists of constants of more than {LIST_BYTES_MAX} bytes. \
+                 Put the list, or the condition, into a subquery in FROM, where it is computed once"
             );
             return Err(SqlError::new(ErrorCode::TooBigAst, message));
         }

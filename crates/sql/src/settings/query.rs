@@ -72,7 +72,10 @@ enable_analyzer                 Bool, "1", NoEffect, "ClickHouse's newer analyze
 compile_expressions             Bool, "1", NoEffect, "Whether expressions are compiled to machine code.";
 max_query_size                  Bytes, "262144", NoEffect, "Bytes of a query's text.";
 max_parser_depth                UInt64, "1000", NoEffect, "Nesting of a query's text; ours is fixed.";
-max_ast_elements                UInt64, "50000", NoEffect, "Elements of a query's syntax tree.";
+max_ast_elements                UInt64, "50000", Obeyed, "Elements of a query's syntax tree, 500000 at most; 0 means any number up to there.";
+max_ast_depth                   UInt64, "1000", Obeyed, "Depth of a query's syntax tree, counted in brackets and links of chains; 300 at most.";
+max_expanded_ast_elements       UInt64, "500000", Obeyed, "Elements that aliases and WITH items may add to a query; 20000 at most.";
+max_recursive_cte_evaluation_depth UInt64, "1000", Obeyed, "Rounds of WITH RECURSIVE.";
 network_compression_method      Text, "LZ4", NoEffect, "Compression between client and server.";
 extremes                        Bool, "0", NoEffect, "Whether minima and maxima of the result are computed.";
 totals_mode                     Text, "after_having_exclusive", NoEffect, "What WITH TOTALS counts.";

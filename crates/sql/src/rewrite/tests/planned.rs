@@ -44,7 +44,12 @@ async fn answer(text: &str) -> String {
     let Statement::Query(query) = parse_one(text).unwrap().statement else { panic!("{text}") };
     let prepared = match prepare(
         &query,
-        &RewriteContext { current_database: "default", group_by_use_nulls: false, union_default_mode: "" },
+        &RewriteContext {
+            current_database: "default",
+            group_by_use_nulls: false,
+            union_default_mode: "",
+            expanded_elements_max: 0,
+        },
     ) {
         Ok(prepared) => prepared,
         Err(e) => return e.message,
