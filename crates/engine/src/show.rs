@@ -140,7 +140,8 @@ fn show_load(
             known.state.to_owned(),
             format!("LOAD:{percent}%"),
             "INSERT".to_owned(),
-            error.map(|error| error.message.clone()).unwrap_or_default(),
+            // Values of others may stand in it.
+            error.filter(|_| !context.sees_own_only).map(|error| error.message.clone()).unwrap_or_default(),
             moment(load.opened_ms),
             if known.is_open() { String::new() } else { moment(known.updated_ms) },
             format!(

@@ -13,10 +13,10 @@ use std::time::Duration;
 use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
 use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
-use host::MemoryGrant;
 use http::Response;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::arrival::TextMemory;
 use crate::body::{Body, Piece};
 use crate::door::Door;
 use crate::encoding::Encoding;
@@ -55,7 +55,7 @@ pub(crate) struct Job {
     pub(crate) wanted: Wanted,
     pub(crate) seat: Arc<Seat>,
     /// Memory of the statement's text and of its form.
-    pub(crate) grants: [MemoryGrant; 2],
+    pub(crate) texts: [TextMemory; 2],
     pub(crate) head: Head,
     /// Whose it is.
     pub(crate) user: String,
@@ -65,8 +65,8 @@ pub(crate) struct Job {
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, mut lease, guests, request, wanted, seat, grants, head, user, reads_only } = job;
-    let _held = grants;
+    let Job { door, mut lease, guests, request, wanted, seat, texts, head, user, reads_only } = job;
+    let _held = texts;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);
     let invited = invitations(guests, &request);

@@ -7,49 +7,81 @@
 //! Invariant: no more of a body is held than the statement's text and VALUES up to [`VALUES_BYTES_MAX`], and their memory is
 //! granted. Must not know: how bodies come.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use engine::{Arrived, BodyStream, Error, ErrorKind, arrived};
 use futures::{StreamExt, stream};
-use host::MemoryGrant;
+use host::{MemoryBudget, MemoryGrant};
+
+use crate::lobby::Lobby;
 
 /// Rows of VALUES up to here are part of the text; more are read as they come.
 const VALUES_BYTES_MAX: usize = 1 << 20;
 
-/// A text is granted its memory in such steps, the first before it asks for it.
-const GRANT_BYTES: usize = 64 << 10;
+/// A text of so many bytes asks for no memory: most are shorter.
+const SMALL_BYTES: u64 = 4 << 10;
+/// Longer ones are granted it in such steps.
+const GRANT_BYTES: u64 = 64 << 10;
+/// What a budget of texts is called.
+pub(crate) const TEXTS_SCOPE: &str = "texts of statements";
+/// So many bodies that are waited for may have to go for one text, and so long each has for it.
+const SENT_AWAY_MAX: usize = 8;
+const PACKING: Duration = Duration::from_millis(5);
 
-/// Memory for so many bytes that are held.
-///
-/// # Errors
-/// There is none.
-pub(crate) fn granted(grant: &mut MemoryGrant, bytes: usize) -> Result<(), Error> {
-    let short = (bytes as u64).saturating_sub(grant.bytes());
-    if short <= GRANT_BYTES as u64 {
-        return Ok(());
+/// Memory of one text, or form, while it comes.
+pub(crate) struct TextMemory {
+    grant: MemoryGrant,
+    /// Half texts that nobody sends on hold what others need.
+    bodies: Arc<Lobby>,
+}
+
+impl TextMemory {
+    pub(crate) fn new(texts: &MemoryBudget, consumer: &'static str, bodies: &Arc<Lobby>) -> TextMemory {
+        TextMemory { grant: texts.empty_grant(consumer), bodies: Arc::clone(bodies) }
     }
-    grant.try_grow(short).map_err(|refused| {
-        Error::new(ErrorKind::Limit, 241, refused.to_string())
-            .with_hint("other statements are being received; try again later")
-    })
+
+    /// Memory for so many bytes that are held.
+    ///
+    /// # Errors
+    /// There is none, also without those who have waited longest.
+    pub(crate) async fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        let short = (bytes as u64).saturating_sub(self.grant.bytes());
+        if short <= SMALL_BYTES {
+            return Ok(());
+        }
+        let mut sent_away = 0;
+        loop {
+            let Err(refused) = self.grant.try_grow(short.max(GRANT_BYTES)) else { return Ok(()) };
+            let is_for_texts = refused.scope == TEXTS_SCOPE && sent_away < SENT_AWAY_MAX;
+            if !is_for_texts || !self.bodies.send_one_away(None) {
+                return Err(Error::new(ErrorKind::Limit, 241, refused.to_string())
+                    .with_hint("other statements are being received; try again later"));
+            }
+            sent_away += 1;
+            tokio::time::sleep(PACKING).await;
+        }
+    }
 }
 
 /// A statement and the data that goes with it.
 pub(crate) struct Arrival {
     pub(crate) sql: String,
     /// For the text, as long as it is held.
-    pub(crate) grant: MemoryGrant,
+    pub(crate) memory: TextMemory,
     pub(crate) data: Option<BodyStream>,
 }
 
 /// Reads a statement that begins with `in_url` and goes on in `body`.
 ///
 /// # Errors
-/// The body's own; a text that is not UTF-8, longer than `text_bytes_max`, or for which there is no memory in `grant`'s budget.
+/// The body's own; a text that is not UTF-8, longer than `text_bytes_max`, or for which there is no memory.
 pub(crate) async fn arrival(
     in_url: &str,
     body: BodyStream,
     text_bytes_max: usize,
-    mut grant: MemoryGrant,
+    mut memory: TextMemory,
 ) -> Result<Arrival, Error> {
     // It may be asked again after its end.
     let mut body = body.fuse();
@@ -66,12 +98,12 @@ pub(crate) async fn arrival(
                     let rest = Bytes::from(read.split_off(data));
                     read.truncate(end);
                     let data = stream::iter([Ok(rest)]).chain(body).boxed();
-                    return Ok(Arrival { sql: text(read)?, grant, data: Some(data) });
+                    return Ok(Arrival { sql: text(read)?, memory, data: Some(data) });
                 }
                 Arrived::Values { data } if read.len() - data > VALUES_BYTES_MAX => {
                     let rest = Bytes::from(read.split_off(data));
                     let data = stream::iter([Ok(rest)]).chain(body).boxed();
-                    return Ok(Arrival { sql: text(read)?, grant, data: Some(data) });
+                    return Ok(Arrival { sql: text(read)?, memory, data: Some(data) });
                 }
                 Arrived::Values { .. } => look_at = read.len() + VALUES_BYTES_MAX / 4,
                 Arrived::Text | Arrived::Undecided => {
@@ -83,12 +115,12 @@ pub(crate) async fn arrival(
             }
         }
         if ended {
-            return Ok(Arrival { sql: text(read)?, grant, data: None });
+            return Ok(Arrival { sql: text(read)?, memory, data: None });
         }
         match body.next().await {
             Some(chunk) => {
                 read.extend_from_slice(&chunk?);
-                granted(&mut grant, read.len())?;
+                memory.hold(read.len()).await?;
             }
             None => ended = true,
         }
@@ -118,9 +150,11 @@ fn too_long(bytes_max: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use host::MemoryBudget;
-
     use super::*;
+
+    fn memory(budget: &MemoryBudget) -> TextMemory {
+        TextMemory::new(budget, "text", &Lobby::new(&host::Host::system(1 << 20).unwrap().clock))
+    }
 
     fn pieces(text: &[u8], length: usize) -> BodyStream {
         let pieces: Vec<_> = text.chunks(length).map(Bytes::copy_from_slice).collect();
@@ -129,8 +163,8 @@ mod tests {
     }
 
     async fn read(in_url: &str, body: &[u8], length: usize) -> Result<(String, Option<Vec<u8>>), Error> {
-        let grant = MemoryBudget::new(16 << 20).empty_grant("text");
-        let Arrival { sql, data, .. } = arrival(in_url, pieces(body, length), 1000, grant).await?;
+        let memory = memory(&MemoryBudget::new(16 << 20));
+        let Arrival { sql, data, .. } = arrival(in_url, pieces(body, length), 1000, memory).await?;
         let Some(data) = data else { return Ok((sql, None)) };
         let chunks: Vec<_> = data.map(|chunk| chunk.unwrap().to_vec()).collect().await;
         Ok((sql, Some(chunks.concat())))
@@ -178,7 +212,7 @@ mod tests {
         assert_eq!(read("", b"SELECT \xff", 100).await.unwrap_err().code, 62);
         let budget = MemoryBudget::new(100_000);
         let long = b"SELECT 1 ".repeat(100_000);
-        let refused = arrival("", pieces(&long, 1000), long.len(), budget.empty_grant("text")).await;
+        let refused = arrival("", pieces(&long, 1000), long.len(), memory(&budget)).await;
         assert_eq!((refused.err().map(|error| error.code), budget.used()), (Some(241), 0));
     }
 }

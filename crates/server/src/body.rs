@@ -43,7 +43,7 @@ pub(crate) struct Coming {
     /// The connection it is sent on.
     wire: Option<Arc<Wire>>,
     /// While it is sent the connection works.
-    _busy: Option<Busy>,
+    busy: Option<Busy>,
 }
 
 /// A connection that has something to do, for as long as this is kept; then it waits for the next request.
@@ -58,6 +58,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        self.0.moves();
         self.0.waits();
     }
 }
@@ -84,7 +85,7 @@ impl Body {
         let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
         (
             sender,
-            Body::Coming(Coming { pieces, left: length, stage: Stage::Open(None), wire: None, _busy: None }),
+            Body::Coming(Coming { pieces, left: length, stage: Stage::Open(None), wire: None, busy: None }),
         )
     }
 
@@ -93,7 +94,7 @@ impl Body {
     pub(crate) fn on(self, wire: &Arc<Wire>, busy: Busy) -> Body {
         match self {
             Body::Coming(coming) => {
-                Body::Coming(Coming { wire: Some(Arc::clone(wire)), _busy: Some(busy), ..coming })
+                Body::Coming(Coming { wire: Some(Arc::clone(wire)), busy: Some(busy), ..coming })
             }
             whole => whole,
         }
@@ -110,8 +111,10 @@ impl Coming {
         // HTTP's library would take one piece after the other from a client that reads none.
         let has_left = |wire: &Arc<Wire>| before.is_none_or(|before| wire.has_flushed_since(before, context));
         if !self.wire.as_ref().is_none_or(has_left) {
+            self.busy.iter().for_each(|busy| busy.0.stalls());
             return Poll::Pending;
         }
+        self.busy.iter().for_each(|busy| busy.0.moves());
         if let Stage::Breaking(_) = self.stage {
             return Poll::Ready(Some(Err(io::Error::other("the answer ended with an error"))));
         }
@@ -200,10 +203,12 @@ mod tests {
         let mut second = Box::pin(next(&mut body));
         assert!(poll!(&mut second).is_pending());
         assert!(pieces.try_reserve().is_err(), "nothing is computed behind it");
+        assert!(stay.is_stalled(), "its client does not take it");
         watched.flush().await.unwrap();
         assert_eq!(second.await, "two");
         assert!(pieces.try_reserve().is_ok());
         assert!(!stay.is_waiting(), "it is being sent");
+        assert!(!stay.is_stalled(), "and taken");
         drop(body);
         assert!(stay.is_waiting());
     }

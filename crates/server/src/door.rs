@@ -7,6 +7,7 @@ use std::sync::Arc;
 use engine::Database;
 use host::{Host, MemoryBudget, Runtimes};
 
+use crate::arrival::TEXTS_SCOPE;
 use crate::config::ServerConfig;
 use crate::gate::Gate;
 use crate::host_names::HostNames;
@@ -51,7 +52,7 @@ impl Door {
             gate: Arc::new(Gate::new(&config.limits, Arc::clone(&host.clock))),
             connections: Lobby::new(&host.clock),
             bodies: Lobby::new(&host.clock),
-            texts: memory.child_named("texts of statements", memory.limit() / TEXTS_SHARE),
+            texts: memory.child_named(TEXTS_SCOPE, memory.limit() / TEXTS_SHARE),
             host_names: HostNames::new(&host::process::host_name(), &config.host_names),
             metrics: Metrics::default(),
             database,

@@ -6,9 +6,8 @@
 use bytes::Bytes;
 use engine::{BodyStream, Error, ErrorKind};
 use futures::StreamExt;
-use host::MemoryGrant;
 
-use crate::arrival::granted;
+use crate::arrival::TextMemory;
 use crate::parameters::Parameters;
 
 /// The boundary of a form, of a `Content-Type`; `None` when the body is something else.
@@ -34,13 +33,13 @@ pub(crate) struct SentFile {
 /// Reads a whole form, adds its fields to `parameters` and answers its files.
 ///
 /// # Errors
-/// The body's own; a form that is too long or damaged, or for which there is no memory in `grant`'s budget.
+/// The body's own; a form that is too long or damaged, or for which there is no memory.
 pub(crate) async fn read(
     mut body: BodyStream,
     boundary: &str,
     bytes_max: usize,
     parameters: &mut Parameters,
-    grant: &mut MemoryGrant,
+    memory: &mut TextMemory,
 ) -> Result<Vec<SentFile>, Error> {
     let mut held = Vec::new();
     while let Some(chunk) = body.next().await {
@@ -53,7 +52,7 @@ pub(crate) async fn read(
             ));
         }
         held.extend_from_slice(&chunk);
-        granted(grant, held.len())?;
+        memory.hold(held.len()).await?;
     }
     let form = Form::read(Bytes::from(held), boundary)?;
     for (name, value) in form.fields {

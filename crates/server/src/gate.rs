@@ -148,11 +148,11 @@ impl Line {
         }
     }
 
-    /// Lends places of those who have computed for long, while somebody waits to begin.
+    /// Lends places of those who have computed for long, while somebody waits for one.
     fn lend(self: &Arc<Line>) {
         loop {
             let mut state = self.state.lock();
-            let waits = state.begin.iter().any(|waiter| !waiter.is_closed());
+            let waits = state.begin.iter().chain(&state.go_on).any(|waiter| !waiter.is_closed());
             let longest = state.taken.first_key_value().map(|(number, since)| (*number, *since));
             let Some((number, since)) = longest.filter(|_| waits && state.lent < self.lent_max) else {
                 return;
@@ -234,7 +234,14 @@ impl Gate {
     pub(crate) async fn again(&self) -> Option<Place> {
         match self.line.wait(|state| &mut state.go_on) {
             Ok(place) => Some(place),
-            Err(coming) => coming.await.ok(),
+            Err(mut coming) => loop {
+                self.line.lend();
+                tokio::select! {
+                    biased;
+                    place = &mut coming => return place.ok(),
+                    () = tokio::time::sleep(LOOK) => {}
+                }
+            },
         }
     }
 

@@ -20,7 +20,9 @@ pub(crate) struct HostNames {
 impl HostNames {
     pub(crate) fn new(machine: &str, configured: &[String]) -> HostNames {
         let names = std::iter::once(machine).chain(configured.iter().map(String::as_str));
-        HostNames { names: names.map(plain).filter(|name| !name.is_empty()).collect() }
+        // As a refusal shows it, a name may have a port.
+        let names = names.map(|name| plain(host_of(name).unwrap_or(name)));
+        HostNames { names: names.filter(|name| !name.is_empty()).collect() }
     }
 
     /// Whether a request from there may have come for these names.
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_asked_for_by_its_names_and_addresses_alone() {
-        let names = HostNames::new("Box", &["db.example.com".to_owned(), "*.Lan.".to_owned()]);
+        let names = HostNames::new("Box", &["db.example.com:8123".to_owned(), "*.Lan.".to_owned()]);
         let here: IpAddr = "127.0.0.1".parse().unwrap();
         let check = |from: IpAddr, uri: &str, hosts: &[&str]| {
             let hosts = hosts.iter().map(|host| (header::HOST, host.parse().unwrap()));

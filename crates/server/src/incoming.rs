@@ -89,6 +89,21 @@ struct Waits {
     stay: Option<Stay>,
 }
 
+/// One time of waiting, which counts however it ends.
+struct Waited<'a> {
+    stay: &'a Stay,
+    clock: &'a Arc<dyn Clock>,
+    since: Duration,
+    waited: &'a mut Duration,
+}
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        self.stay.works();
+        *self.waited += self.clock.monotonic().saturating_sub(self.since);
+    }
+}
+
 /// What a body brings next.
 type Came = Option<Result<Frame<Bytes>, hyper::Error>>;
 
@@ -102,18 +117,15 @@ impl Waits {
         if bodies.count() > *bodies_max && bodies.waiting() > *bodies_max {
             bodies.send_one_away(None);
         }
-        let before = clock.monotonic();
-        let frame = tokio::select! {
+        let left = silence.saturating_sub(self.waited);
+        // It may be given up in the middle, for the time in which a piece is handed over.
+        let waiting = Waited { stay, clock, since: clock.monotonic(), waited: &mut self.waited };
+        tokio::select! {
             biased;
             frame = next_frame(body) => Ok(frame),
-            () = stay.sent_away() => Err(crowded(*bodies_max)),
-            () = tokio::time::sleep(silence.saturating_sub(self.waited)) => {
-                Err(too_slow(*silence, self.brought, self.patience.bytes_min))
-            }
-        };
-        stay.works();
-        self.waited += clock.monotonic().saturating_sub(before);
-        frame
+            () = waiting.stay.sent_away() => Err(crowded(*bodies_max)),
+            () = tokio::time::sleep(left) => Err(too_slow(*silence, self.brought, self.patience.bytes_min)),
+        }
     }
 
     fn brought(&mut self, bytes: usize) {

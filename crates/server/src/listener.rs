@@ -46,6 +46,9 @@ const FILES_MIN: usize = 32;
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 /// There are so many connections, however few files there may be.
 const CONNECTIONS_MIN: usize = 4;
+/// Places that are kept free for new connections, as long as others wait: one in so many, and so many at the most.
+const SPARE_SHARE: usize = 8;
+const SPARE_MAX: usize = 64;
 /// How often sessions whose time is over are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
 
@@ -65,7 +68,7 @@ impl Server {
     /// # Errors
     /// An address cannot be had, a certificate not be read, or an open server would have no password.
     pub fn start(
-        config: ServerConfig,
+        mut config: ServerConfig,
         database: Arc<Database>,
         host: Host,
         runtimes: Runtimes,
@@ -75,6 +78,11 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let (cut, is_cut) = watch::channel(false);
         let connections_max = connections_max(config.limits.connections, host::process::open_files_max());
+        // Neither half bodies nor the idle connections of one address may be all there are.
+        let half = (connections_max / 2).max(1);
+        let limits = &mut config.limits;
+        limits.bodies_waiting = limits.bodies_waiting.min(half);
+        limits.idle_per_address = limits.idle_per_address.min(half);
         let open = Arc::new(Semaphore::new(connections_max));
         let plain = config.listen.iter().map(|address| (*address, None));
         let secure = config.tls.iter().map(|tls_config| (tls_config.listen, tls.clone()));
@@ -93,6 +101,7 @@ impl Server {
                 door: Arc::clone(&door),
                 tls,
                 open: Arc::clone(&open),
+                spare: (connections_max / SPARE_SHARE).min(SPARE_MAX),
                 stopped: stopped.clone(),
                 cut: is_cut.clone(),
             };
@@ -171,6 +180,8 @@ struct Listening {
     door: Arc<Door>,
     tls: Option<TlsAcceptor>,
     open: Arc<Semaphore>,
+    /// See [`SPARE_SHARE`].
+    spare: usize,
     stopped: watch::Receiver<bool>,
     cut: watch::Receiver<bool>,
 }
@@ -219,9 +230,16 @@ impl Listening {
         }
         loop {
             if let Ok(place) = Arc::clone(&self.open).try_acquire_owned() {
+                // Who is sent away takes a while to go: the next one finds a place already.
+                if self.open.available_permits() < self.spare {
+                    connections.send_one_away(None);
+                }
                 return Some(place);
             }
-            connections.send_one_away(None);
+            // Bodies that are waited for keep their connections from waiting.
+            if !connections.send_one_away(None) {
+                self.door.bodies.send_one_away(None);
+            }
             tokio::select! {
                 place = Arc::clone(&self.open).acquire_owned() => return place.ok(),
                 () = tokio::time::sleep(ACCEPT_PAUSE) => {}
@@ -296,7 +314,7 @@ impl Connection {
                     // One that is idle closes at once; of a half request nothing more is waited for.
                     connection.as_mut().graceful_shutdown();
                     let packed = tokio::time::timeout(PACKING, connection.as_mut()).await;
-                    if packed.is_ok() || self.stay.is_waiting() {
+                    if packed.is_ok() || self.stay.is_waiting() || self.stay.is_stalled() {
                         return;
                     }
                 }

@@ -1,7 +1,7 @@
 //! Who waits for a client, and who of them has to go when there are too many: who has waited longest.
 //!
 //! Two lists are kept this way: connections, which wait for a request, and bodies, which wait for their bytes.
-//! Invariant: one that works is never sent away. Coming, going and changing between waiting and working cost no more than a
+//! Invariant: one that works is never sent away, unless its client has not moved for [`STALLED`] and nobody waits. Coming, going and changing between waiting and working cost no more than a
 //! look at two numbers; only who sends somebody away looks at all of them. Must not know: what is waited for.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,10 @@ use host::Clock;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// In place of the time since when one waits: it works.
+/// In place of the time since when one waits: it works, or its client moves.
 const WORKS: u64 = u64::MAX;
+/// A client that takes nothing for so long may have to go for another one.
+const STALLED: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub(crate) struct Lobby {
@@ -33,6 +35,8 @@ struct Guest {
     from: IpAddr,
     /// Microseconds of the clock since when it waits, or [`WORKS`].
     since: AtomicU64,
+    /// The same of an answer that is not being taken: since when its client has not moved.
+    stalled: AtomicU64,
     sent_away: Notify,
 }
 
@@ -50,8 +54,12 @@ impl Lobby {
 
     /// One more, which waits from now on.
     pub(crate) fn enter(self: &Arc<Lobby>, from: IpAddr) -> Stay {
-        let guest = Guest { from, since: AtomicU64::new(self.now()), sent_away: Notify::new() };
-        let guest = Arc::new(guest);
+        let guest = Arc::new(Guest {
+            from,
+            since: AtomicU64::new(self.now()),
+            stalled: AtomicU64::new(WORKS),
+            sent_away: Notify::new(),
+        });
         let mut guests = self.guests.lock();
         let number = guests.next;
         guests.next += 1;
@@ -76,17 +84,19 @@ impl Lobby {
         self.guests.lock().all.values().filter(waits).count()
     }
 
-    /// Sends away who has waited longest, of one address or of all; `false`: nobody waits.
+    /// Sends away who has waited longest, of one address or of all, or else whose client has not moved for longest;
+    /// `false`: there is none.
     pub(crate) fn send_one_away(&self, from: Option<IpAddr>) -> bool {
         let mut guests = self.guests.lock();
-        let waits = guests
-            .all
-            .iter()
-            .filter(|(_, guest)| from.is_none_or(|from| from == guest.from) && guest.waits_since() != WORKS);
-        let Some(number) = waits.min_by_key(|(_, guest)| guest.waits_since()).map(|(number, _)| *number)
-        else {
-            return false;
+        let long_ago = self.now().saturating_sub(micros(STALLED));
+        let longest = |since: fn(&Guest) -> u64, before: u64| {
+            let all = guests.all.iter().map(|(number, guest)| (since(guest), *number, guest.from));
+            let fitting =
+                all.filter(|(since, _, of)| *since <= before && from.is_none_or(|from| from == *of));
+            fitting.min().map(|(_, number, _)| number)
         };
+        let waits = longest(Guest::waits_since, WORKS - 1);
+        let Some(number) = waits.or_else(|| longest(Guest::stalled_since, long_ago)) else { return false };
         // It is not sent away twice while it packs up.
         if let Some(guest) = guests.all.remove(&number) {
             guest.sent_away.notify_one();
@@ -107,6 +117,10 @@ impl Guest {
     fn waits_since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
     }
+
+    fn stalled_since(&self) -> u64 {
+        self.stalled.load(Ordering::Relaxed)
+    }
 }
 
 impl Stay {
@@ -121,6 +135,22 @@ impl Stay {
 
     pub(crate) fn is_waiting(&self) -> bool {
         self.guest.waits_since() != WORKS
+    }
+
+    /// Its client does not take what it was sent, from now on if it was not so before.
+    pub(crate) fn stalls(&self) {
+        if self.guest.stalled_since() == WORKS {
+            self.guest.stalled.store(self.lobby.now(), Ordering::Relaxed);
+        }
+    }
+
+    /// Its client has taken something.
+    pub(crate) fn moves(&self) {
+        self.guest.stalled.store(WORKS, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.guest.stalled_since() != WORKS
     }
 
     /// Comes back when it has to go, once.
@@ -165,6 +195,8 @@ mod tests {
         assert!(gone(2) && !gone(1));
         assert!(lobby.send_one_away(None) && gone(1));
         assert!(!lobby.send_one_away(None) && !gone(0), "it works");
+        stays[0].stalls();
+        assert!(!lobby.send_one_away(None) && !gone(0), "its client has just been slow");
         drop(stays);
         assert_eq!(lobby.count(), 0);
     }

@@ -16,7 +16,7 @@ use http::{HeaderMap, Method, header, request};
 use hyper::body::Incoming;
 
 use crate::answer::{Job, Wanted};
-use crate::arrival::{Arrival, arrival};
+use crate::arrival::{Arrival, TextMemory, arrival};
 use crate::config::User;
 use crate::door::Door;
 use crate::encoding::{accepted, decoded};
@@ -162,14 +162,14 @@ impl Asked<'_> {
             counting.metrics.request_bytes.add(bytes);
         });
         let body = decoded(sent.boxed(), &self.codings()?, blocks)?;
-        let mut form_grant = self.door.texts.empty_grant("a form");
+        let mut form_memory = TextMemory::new(&self.door.texts, "a form", &self.door.bodies);
         let content_type = self.header("content-type").unwrap_or_default();
         let (body, files) = match form::boundary_of(&content_type) {
             None => (body, Vec::new()),
             Some(boundary) => {
                 let parameters = &mut self.parameters;
                 let files =
-                    form::read(body, &boundary, limits.form_bytes, parameters, &mut form_grant).await?;
+                    form::read(body, &boundary, limits.form_bytes, parameters, &mut form_memory).await?;
                 (futures::stream::empty().boxed(), files)
             }
         };
@@ -178,8 +178,8 @@ impl Asked<'_> {
         let wanted = self.wanted()?;
         let settings = self.settings(&user)?;
         let in_url = self.parameters.get("query").unwrap_or_default();
-        let text_grant = self.door.texts.empty_grant("the text of a statement");
-        let Arrival { sql, grant, data } = arrival(in_url, body, limits.text_bytes, text_grant).await?;
+        let memory = TextMemory::new(&self.door.texts, "the text of a statement", &self.door.bodies);
+        let Arrival { sql, memory, data } = arrival(in_url, body, limits.text_bytes, memory).await?;
         let place = self.door.gate.enter().await;
         let place = place.inspect_err(|_| self.door.metrics.queries_refused.add(1))?;
         let seat = Seat::new(&self.door.gate, place);
@@ -205,8 +205,8 @@ impl Asked<'_> {
         };
         let reads_only = self.is_reading() || reads(&request.sql);
         let (door, user) = (Arc::clone(self.door), user.name.clone());
-        let grants = [grant, form_grant];
-        Ok(Job { door, lease, guests, request, wanted, seat, grants, head, user, reads_only })
+        let texts = [memory, form_memory];
+        Ok(Job { door, lease, guests, request, wanted, seat, texts, head, user, reads_only })
     }
 
     fn patience(&self) -> Patience {

@@ -16,7 +16,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
     ],
     fill: |context, rows| {
         // The newest state: an export that waits is of interest also to the transaction that would not see it.
-        for export in context.database.catalog.snapshot().exports() {
+        // Where others write to is theirs.
+        let is_shown = !context.sees_own_only;
+        for export in context.database.catalog.snapshot().exports().filter(|_| is_shown) {
             let runs = context.database.exports.is_running(export.id);
             let status = match (runs, export.is_committed) {
                 (true, false) => "WRITING",

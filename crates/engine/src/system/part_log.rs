@@ -30,15 +30,17 @@ pub(super) const TABLE: SystemTable = SystemTable {
     ],
     fill: |context, rows| {
         for event in context.database.part_log.events() {
-            push_event(rows, event)?;
+            push_event(rows, event, context.sees_own_only)?;
         }
         Ok(())
     },
 };
 
-fn push_event(rows: &mut RowBuilder, event: PartEvent) -> Result<(), Error> {
+/// Whose the statement was the log does not know: to whom may see only their own, all are others'.
+fn push_event(rows: &mut RowBuilder, event: PartEvent, hides_statements: bool) -> Result<(), Error> {
+    let said = |text: String| if hides_statements { String::new() } else { text };
     rows.push([
-        event.query_id.into(),
+        said(event.query_id).into(),
         Cell::Int(event.kind as i32),
         event.merge_reason.into(),
         Cell::Time(event.at_ms),
@@ -54,6 +56,6 @@ fn push_event(rows: &mut RowBuilder, event: PartEvent) -> Result<(), Error> {
         event.bytes_uncompressed.into(),
         event.memory_peak.into(),
         Cell::Int(event.error.as_ref().map_or(0, |error| error.code)),
-        event.error.map(|error| error.to_string()).unwrap_or_default().into(),
+        said(event.error.map(|error| error.to_string()).unwrap_or_default()).into(),
     ])
 }

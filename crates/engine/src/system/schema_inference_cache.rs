@@ -17,7 +17,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("etag", "String"),
     ],
     fill: |context, rows| {
-        for row in context.database.sources.schemas.rows() {
+        // What others read is theirs.
+        let is_shown = !context.sees_own_only;
+        for row in context.database.sources.schemas.rows().into_iter().filter(|_| is_shown) {
             let schema = row.entry.columns.map(|columns| {
                 columns.iter().map(|(name, found)| format!("{name} {found}")).collect::<Vec<_>>().join(", ")
             });

@@ -94,6 +94,10 @@ fn a_reader_sees_its_own_statements_alone() {
         "SELECT * FROM system.named_collections FORMAT Vertical",
         "SELECT * FROM system.loads FORMAT Vertical",
         "SHOW PROFILELIST",
+        "SHOW LOAD",
+        "SELECT * FROM system.part_log FORMAT Vertical",
+        "SELECT * FROM system.exports FORMAT Vertical",
+        "SELECT * FROM system.schema_inference_cache FORMAT Vertical",
     ];
     let all_of = |user: &str| -> String {
         lists
