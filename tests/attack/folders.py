@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -87,27 +88,41 @@ def close_cleanly(binary, path):
 
 
 def folders(binary, root):
-    """Name -> (folder, answers, answers without its last record)."""
+    """Name -> (folder, answers, answers without its last record, names of the files of live parts)."""
     made = {}
+
+    def live(folder):
+        """Asked of a copy: whoever opens a folder may change it."""
+        copy = root / "asked"
+        shutil.copytree(folder, copy)
+        shell = Shell(binary, copy)
+        names = {Path(path).name for (path,) in shell.query("SELECT path FROM system.parts WHERE active")}
+        shell.kill()
+        shutil.rmtree(copy)
+        there = {p.name for p in files_of(folder)}
+        # What was flushed or merged in the copy is not there.
+        return names & there
     killed = root / "killed"
     shell = Shell(binary, killed)
     fill(shell, 0)
     before = ask(shell)
     shell.query("INSERT INTO rows VALUES (999999, 'the last')")
-    made["killed"] = (killed, ask(shell), before)
+    answers = ask(shell)
     shell.kill()
+    made["killed"] = (killed, answers, before, live(killed))
     closed = root / "closed"
     shutil.copytree(killed, closed)
     close_cleanly(binary, closed)
-    made["closed"] = (closed, made["killed"][1], None)
+    made["closed"] = (closed, answers, None, live(closed))
     behind = root / "behind"
     shutil.copytree(closed, behind)
     shell = Shell(binary, behind)
     fill(shell, 1)
     before = ask(shell)
     shell.query("INSERT INTO rows VALUES (1999999, 'the last')")
-    made["behind"] = (behind, ask(shell), before)
+    answers = ask(shell)
     shell.kill()
+    made["behind"] = (behind, answers, before, live(behind))
     return made
 
 
@@ -155,9 +170,15 @@ def change(path, kind, dice):
 
 def opened(binary, folder, merge):
     """(answers or None for each question, what was said) of a folder; `merge` asks again after merging everything."""
-    rounds, said = [], []
+    rounds, said, late = [], [], threading.Event()
     shell = Shell(binary, folder, goes_on=True)
-    watchdog = threading_timer(shell)
+
+    def give_up():
+        late.set()
+        shell.process.kill()
+
+    watchdog = threading.Timer(OPEN_SECONDS_MAX, give_up)
+    watchdog.start()
     try:
         for number in range(2 if merge else 1):
             answers = []
@@ -183,7 +204,10 @@ def opened(binary, folder, merge):
         shell.close()
     except (OSError, subprocess.TimeoutExpired) as error:
         # The process ended while it was spoken to: it refused to open, and says why on its standard error.
-        shell.process.kill()
+        try:
+            shell.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            give_up()
         said.append(shell.said())
         said.append(f"ended: {error}")
     finally:
@@ -191,20 +215,17 @@ def opened(binary, folder, merge):
         shell.process.kill()
         said.append(shell.said())
         shell.process.wait()
-    return rounds, "\n".join(said), shell.process.returncode
-
-
-def threading_timer(shell):
-    import threading
-    timer = threading.Timer(OPEN_SECONDS_MAX, shell.process.kill)
-    timer.start()
-    return timer
+    return rounds, "\n".join(said), "hung" if late.is_set() else shell.process.returncode
 
 
 def verdict(rounds, said, code, right, short):
     """None if all is well, else what is wrong."""
-    if any(word in said for word in FAILED) or code in (-6, -11):
+    if any(word in said for word in FAILED) or code not in (0, 1):
         return f"broke ({code}): {said[-300:]}"
+    if "Code: 49." in said:
+        return f"a defect is no damage: {said[-300:]}"
+    if code == 1 and "Code: " not in said:
+        return f"it does not say why it ended: {said[-300:]!r}"
     silent = not said.replace("Connection refused", "").strip()
     for answers in rounds:
         for question, answer, expected, before in zip(QUESTIONS, answers, right, short or right):
@@ -221,18 +242,18 @@ def verdict(rounds, said, code, right, short):
 
 
 def trial(binary, work, name, made, file, kind, seed, merge):
-    folder, right, short = made[name]
+    folder, right, short, live = made[name]
     copy = work / f"{name}-{seed}"
     shutil.copytree(folder, copy)
     dice = random.Random(seed)
     in_log = "wal" in str(file)
     try:
         done = change(copy / file, kind, dice)
-        kept = {p: (copy / p).stat().st_size for p in files_of(copy) if p.suffix == ".parquet" and "data" in p.parts}
+        kept = [p for p in files_of(copy) if p.name in live]
         rounds, said, code = opened(binary, copy, merge)
         wrong = verdict(rounds, said, code, right, short if in_log else None)
         outcome = "right" if rounds and all(a == right for a in rounds) else "error or said"
-        if not wrong and not merge or not rounds:
+        if not wrong:
             names = {p.name for p in files_of(copy)}
             gone = [str(p) for p in kept if p.name not in names]
             if gone and not wrong:

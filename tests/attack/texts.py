@@ -3,11 +3,13 @@
 
 Usage: texts.py BINARY [short|long]
 
-Each text must end within its time with an answer or an error; the server must live, hold no more than its memory and 1 GiB beside it,
-and answer `SELECT 1` on a new connection meanwhile.
+Then bombs: productions of the grammar, those of `tests/deep`, repeated and nested in each other, from a seed (long: 5,000). Each text
+must end within its time with an answer or an error that is no defect; the server must live, hold no more than its memory and 1 GiB beside
+it, and answer `SELECT 1` on a new connection meanwhile.
 """
 import http.client
 import os
+import random
 import re
 import shutil
 import signal
@@ -22,6 +24,9 @@ MEMORY = 512_000_000
 RESIDENT_MAX = MEMORY + (1 << 30)
 # Of one text, and of a short statement beside it: a debug build plans slowly.
 SECONDS_MAX = {"short": 120.0, "long": 30.0}
+BOMBS = {"short": 120, "long": 5000}
+BOMB_SECONDS_MAX = {"short": 120.0, "long": 2.0}
+BESIDE_P99_MS = {"short": 5000.0, "long": 100.0}
 BESIDE_SECONDS_MAX = {"short": 20.0, "long": 2.0}
 
 
@@ -93,7 +98,9 @@ def attack(server, sql, amount):
         started = time.monotonic()
         beside = server.ask("SELECT 1", SECONDS_MAX[amount])
         slow = max(slow, time.monotonic() - started)
-        if beside != (200, "1\n") or most > RESIDENT_MAX:
+        if beside != (200, "1\n"):
+            return f"SELECT 1 beside it: {beside}"
+        if most > RESIDENT_MAX:
             break
         asking.join(0.05)
     if server.process.poll() is not None:
@@ -105,9 +112,77 @@ def attack(server, sql, amount):
     asking.join(SECONDS_MAX[amount])
     if not answer or answer[0] is None:
         return f"no answer in {SECONDS_MAX[amount]:.0f} s"
-    if answer[0][0] != 200 and "Code: " not in answer[0][1]:
+    if answer[0][0] != 200 and ("Code: " not in answer[0][1] or "Code: 49." in answer[0][1]):
         return f"{answer[0]}"
     return None
+
+
+def productions():
+    """(start, what is repeated, middle, what is repeated behind) of the search that runs in the process."""
+    text = (Path(__file__).parents[1] / "deep" / "main.rs").read_text()
+    literal = r'"((?:[^"\\]|\\.)*)"'
+    found = re.findall(rf"^    \({literal}, {literal}, {literal}, {literal}\),$", text, re.MULTILINE)
+    assert len(found) > 50, "the productions of tests/deep are not found"
+    return [tuple(piece.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\") for piece in one) for one in found]
+
+
+def bombs(count, dice):
+    """Texts of up to 30,000 repetitions; every third nests productions in each other."""
+    all_, nesting = productions(), [one for one in productions() if one[0] == "SELECT " and one[3].endswith(")")]
+    for number in range(count):
+        if number % 3 == 2:
+            chosen = [dice.choice(nesting) for _ in range(dice.choice([5, 50, 500, 5000, 30_000]))]
+            yield "SELECT " + "".join(one[1] for one in chosen) + "1" + "".join(one[3] for one in reversed(chosen))
+            continue
+        start, link, middle, behind = all_[number % len(all_)]
+        times = int(10 ** dice.uniform(0.5, 4.48))
+        yield start + link * times + middle + behind * times
+
+
+def bombard(server, amount):
+    """Every bomb in turn, two at a time, beside short statements on connections of their own."""
+    dice = random.Random(1)
+    waiting, failures, times, beside, slow = list(bombs(BOMBS[amount], dice)), [], [], [], []
+    waiting.reverse()
+    lock = threading.Lock()
+
+    def throw():
+        while True:
+            with lock:
+                if not waiting or server.process.poll() is not None:
+                    return
+                sql = waiting.pop()
+            started = time.monotonic()
+            answer = server.ask(sql, SECONDS_MAX[amount])
+            seconds = time.monotonic() - started
+            with lock:
+                times.append(seconds)
+                if answer is None or answer[0] != 200 and ("Code: " not in answer[1] or "Code: 49." in answer[1]):
+                    failures.append(f"{answer}: {sql[:80]!r} of {len(sql)} bytes")
+                elif seconds > BOMB_SECONDS_MAX[amount]:
+                    slow.append((seconds, f"{seconds:.1f} s: {sql[:80]!r} of {len(sql)} bytes: {answer}"))
+
+    throwing = [threading.Thread(target=throw) for _ in range(2)]
+    for thread in throwing:
+        thread.start()
+    while any(thread.is_alive() for thread in throwing):
+        started = time.monotonic()
+        answer = server.ask("SELECT 1", SECONDS_MAX[amount])
+        beside.append(time.monotonic() - started)
+        if answer != (200, "1\n"):
+            failures.append(f"SELECT 1 beside bombs: {answer}")
+            break
+        time.sleep(0.01)
+    for thread in throwing:
+        thread.join()
+    if server.process.poll() is not None:
+        failures.append(f"the server ended with {server.process.returncode}")
+    at = lambda all_, share: sorted(all_)[min(int(len(all_) * share), len(all_) - 1)] * 1000  # noqa: E731
+    print(f"  {len(times)} bombs: median {at(times, 0.5):.1f} ms, most {at(times, 1):.0f} ms; {len(beside)} x SELECT 1 beside "
+          f"them: median {at(beside, 0.5):.1f} ms, p99 {at(beside, 0.99):.1f} ms, most {at(beside, 1):.0f} ms", flush=True)
+    if at(beside, 0.99) > BESIDE_P99_MS[amount]:
+        failures.append(f"SELECT 1 beside bombs: p99 {at(beside, 0.99):.0f} ms")
+    return failures + [text for _, text in sorted(slow, reverse=True)]
 
 
 def main():
@@ -122,9 +197,13 @@ def main():
                 print(f"  WRONG: {name} x {size} ({len(sql)} bytes): {wrong}", flush=True)
                 server.close()
                 server = Server(binary)
+        wrong = bombard(server, amount)
+        for line in wrong[:40]:
+            print(f"  WRONG: {line}", flush=True)
+        failed += len(wrong)
     finally:
         server.close()
-    print(f"{len(texts) - failed} passed, {failed} failed")
+    print(f"{max(len(texts) + BOMBS[amount] - failed, 0)} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

@@ -105,9 +105,9 @@ const PARTS: [Part; 13] = [
     },
     Part {
         name: "attacks",
-        amount: "1,000 half bodies and 1,000 half heads for a minute; chains of 100,000",
+        amount: "1,000 half bodies and 1,000 half heads for a minute; 5,000 bombs; 2,000 damaged folders; 30,000 mutated bodies",
         targets: &["--test", "scripts"],
-        tests: &["slow_silent", "texts_that_ask"],
+        tests: &["slow_silent", "texts_that_ask", "damaged_folders", "mutated_bodies"],
         short_tests: None,
         seeds: None,
         is_long: true,
