@@ -165,7 +165,13 @@ def bombard(server, amount):
     throwing = [threading.Thread(target=throw) for _ in range(2)]
     for thread in throwing:
         thread.start()
+    most = 0
     while any(thread.is_alive() for thread in throwing):
+        most = max(most, server.resident())
+        if most > RESIDENT_MAX:
+            failures.append(f"{most >> 20} MiB are resident beside bombs")
+            server.close()
+            break
         started = time.monotonic()
         answer = server.ask("SELECT 1", SECONDS_MAX[amount])
         beside.append(time.monotonic() - started)
@@ -179,7 +185,7 @@ def bombard(server, amount):
         failures.append(f"the server ended with {server.process.returncode}")
     at = lambda all_, share: sorted(all_)[min(int(len(all_) * share), len(all_) - 1)] * 1000  # noqa: E731
     print(f"  {len(times)} bombs: median {at(times, 0.5):.1f} ms, most {at(times, 1):.0f} ms; {len(beside)} x SELECT 1 beside "
-          f"them: median {at(beside, 0.5):.1f} ms, p99 {at(beside, 0.99):.1f} ms, most {at(beside, 1):.0f} ms", flush=True)
+          f"them: median {at(beside, 0.5):.1f} ms, p99 {at(beside, 0.99):.1f} ms, most {at(beside, 1):.0f} ms; at most {most >> 20} MiB resident", flush=True)
     if at(beside, 0.99) > BESIDE_P99_MS[amount]:
         failures.append(f"SELECT 1 beside bombs: p99 {at(beside, 0.99):.0f} ms")
     return failures + [text for _, text in sorted(slow, reverse=True)]

@@ -275,7 +275,8 @@ fn long_statements_are_answered() {
         (grown(20).remove(0), Err(168)),
         (grown(20).remove(3), Err(168)),
         (grown(25).remove(4), Err(168)),
-        (grown(5000).remove(1), Err(168)),
+        (grown(4000).remove(1), Err(168)),
+        (grown(5001).remove(1), Err(161)),
         (grown(5000).remove(5), Err(306)),
         (grown(10).remove(0), Ok("1")),
     ];

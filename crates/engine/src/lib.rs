@@ -64,6 +64,7 @@ mod merges;
 mod processes;
 mod planners;
 mod planning_stops;
+mod sparing;
 mod stack_room;
 mod loads;
 mod running_exports;

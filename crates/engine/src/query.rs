@@ -16,6 +16,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement as SqlStatement};
+use functions::folding;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
@@ -39,6 +40,7 @@ use crate::schemas::external_name;
 use crate::schemas::{CALLS, StatementCatalog};
 use crate::schemas_name::{HERE, is_derived};
 use crate::setting_calls::with_values;
+use crate::sparing::Sparing;
 use crate::stack_room::Roomy;
 use crate::target_types::{ask, of_insert};
 use crate::views::expanded;
@@ -283,16 +285,16 @@ impl PlannedQuery {
     /// The plan after DataFusion's rules, and which columns of the result may be NULL by their types: folded constants no
     /// longer say so.
     fn optimized(&self, logical: &LogicalPlan) -> Result<(LogicalPlan, Vec<bool>), Error> {
-        if matches!(logical, LogicalPlan::Explain(_)) {
-            return Ok((self.state.optimize(logical)?, vec![]));
-        }
-        let analyzed = self.state.analyzer().execute_and_check(
-            logical.clone(),
-            self.state.config_options(),
-            |_, _| {},
-        )?;
-        let nullable = analyzed.schema().fields().iter().map(|field| field.is_nullable()).collect();
-        Ok((self.state.optimizer().optimize(analyzed, &self.state, |_, _| {})?, nullable))
+        let mut room = folding::ROOM_BYTES;
+        folding::within(&mut room, || {
+            if matches!(logical, LogicalPlan::Explain(_)) {
+                return Ok((self.state.optimize(logical)?, vec![]));
+            }
+            let options = self.state.config_options();
+            let analyzed = self.state.analyzer().execute_and_check(logical.clone(), options, |_, _| {})?;
+            let nullable = analyzed.schema().fields().iter().map(|field| field.is_nullable()).collect();
+            Ok((self.state.optimizer().optimize(analyzed, &self.state, |_, _| {})?, nullable))
+        })
     }
 
     /// Cuts the result as the settings `limit` and `offset` say, after what the statement's own LIMIT leaves.
@@ -319,7 +321,8 @@ impl PlannedQuery {
     ) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
         let _planning = self.profile.timed(Span::Plan);
         let (optimized, nullable) = self.optimized(logical)?;
-        let physical = self.state.query_planner().create_physical_plan(&optimized, &self.state).await?;
+        let planned = self.state.query_planner().create_physical_plan(&optimized, &self.state);
+        let physical = Sparing::new(planned).await?;
         Ok((limited(physical, self.rounds_max)?, nullable))
     }
 

@@ -56,7 +56,7 @@ fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
         return Err(Error::new(ErrorKind::BadInput, 42, "table function values takes at least one row"));
     }
     let width = columns.as_ref().map_or_else(|| cells(rows[0]).len(), Vec::len);
-    let mut lines = Vec::with_capacity(rows.len());
+    let mut table = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
         let cells = if width == 1 && !matches!(row, ast::Expr::Tuple(_)) { vec![*row] } else { cells(row) };
         if cells.len() != width {
@@ -67,18 +67,24 @@ fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
             );
             return Err(bad(message));
         }
-        let cell = |(at, cell): (usize, &&ast::Expr)| match &columns {
-            Some(columns) => format!(
-                "CAST({}, {}) AS {}",
-                sql::printed(*cell),
-                quoted_type(&columns[at].1),
-                name(&columns[at].0)
-            ),
-            None => format!("{} AS c{}", sql::printed(*cell), at + 1),
-        };
-        let cells: Vec<String> = cells.iter().enumerate().map(cell).collect();
-        lines.push(format!("SELECT {}", cells.join(", ")));
+        table.push(cells);
     }
+    let column = |at: usize, cell: String| match &columns {
+        Some(columns) => {
+            format!("CAST({cell}, {}) AS {}", quoted_type(&columns[at].1), name(&columns[at].0))
+        }
+        None => format!("{cell} AS c{}", at + 1),
+    };
+    if let Some(rows) = sql::constant_rows(&table) {
+        let columns = (0..width).map(|at| column(at, sql::constant_column(at + 1)));
+        let columns: Vec<String> = columns.collect();
+        return Ok(sql::parse_query(&format!("SELECT {} FROM {rows}", columns.join(", ")))?);
+    }
+    let line = |cells: &Vec<&ast::Expr>| {
+        let cells = cells.iter().enumerate().map(|(at, cell)| column(at, sql::printed(*cell)));
+        format!("SELECT {}", cells.collect::<Vec<String>>().join(", "))
+    };
+    let lines: Vec<String> = table.iter().map(line).collect();
     Ok(sql::parse_query(&lines.join(" UNION ALL "))?)
 }
 

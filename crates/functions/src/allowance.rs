@@ -11,6 +11,7 @@ use host::{MemoryRefused, meter};
 pub use host::meter::Reserved;
 
 use crate::error::{FunctionError, codes};
+use crate::folding;
 
 /// A call takes so many bytes without asking, and asks for no fewer.
 const STEP_BYTES: usize = 1 << 20;
@@ -88,6 +89,7 @@ impl Allowance {
 /// # Errors
 /// The statement may not have so much: MEMORY_LIMIT_EXCEEDED.
 pub fn reserve(consumer: &'static str, bytes: usize) -> Result<Reserved, FunctionError> {
+    folding::check(bytes)?;
     meter::reserve(consumer, bytes).map_err(refused)
 }
 

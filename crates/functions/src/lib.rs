@@ -8,6 +8,7 @@
 //! `functions()` returns. `tests/oracle/*.txt` then gets lines with its expressions, filled in by `scripts/oracle.py`.
 
 pub mod error;
+pub mod folding;
 pub mod allowance;
 mod row_bytes;
 pub mod call;

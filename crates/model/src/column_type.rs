@@ -111,6 +111,20 @@ impl ColumnType {
         }
     }
 
+    /// Types in each other: 1 for UInt8, 3 for Array(Nullable(UInt8)).
+    pub fn nesting(&self) -> usize {
+        1 + match self {
+            ColumnType::Nullable(inner) | ColumnType::LowCardinality(inner) | ColumnType::Array(inner) => {
+                inner.nesting()
+            }
+            ColumnType::Map(key, value) => key.nesting().max(value.nesting()),
+            ColumnType::Tuple(elements) => {
+                elements.iter().map(|element| element.column_type.nesting()).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether this is how an interval is carried.
     pub fn is_interval(&self) -> bool {
         matches!(self, ColumnType::Tuple(elements) if interval_name(elements).is_some())

@@ -10,8 +10,8 @@ use thiserror::Error;
 use crate::column_type::{ColumnType, EnumValues, TupleElement, is_interval_name};
 use crate::type_aliases;
 
-/// Deepest nesting of types accepted.
-const NESTING_MAX: usize = 64;
+/// Deepest nesting of types accepted; see [`ColumnType::nesting`].
+pub const NESTING_MAX: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum TypeNameError {

@@ -14,6 +14,8 @@ use crate::error::{ErrorCode, Result, SqlError};
 const DEPTH_MAX: usize = 300;
 /// Operands of AND and OR, and SELECTs of UNION, around the innermost value.
 const TERMS_MAX: usize = 5000;
+/// Operands that one SELECT of UNION counts as: it takes a millisecond to plan.
+const UNION_TERMS: usize = 4;
 
 /// Nodes of a tree, whatever the settings say: they are known only when it has been made.
 const NODES_MAX: usize = 500_000;
@@ -29,7 +31,7 @@ const BASE_BYTES: usize = 1 << 20;
 pub struct Measure {
     /// Brackets and links.
     pub levels: usize,
-    /// Operands of AND and OR, SELECTs of UNION.
+    /// Operands of AND and OR; SELECTs of UNION count as several.
     pub terms: usize,
     /// Values, operators, calls and clauses.
     pub elements: usize,
@@ -89,7 +91,7 @@ impl Level {
     }
 
     fn terms(&self) -> usize {
-        self.unions + self.conditions
+        self.unions * UNION_TERMS + self.conditions
     }
 
     /// A new item of a list, or a new clause.
@@ -165,7 +167,8 @@ fn too_deep(is_level: bool) -> SqlError {
              a[1][2] all count. Name parts of it in subqueries or tables; IN takes any number of values"
         ),
         false => format!(
-            "more than {TERMS_MAX} operands of AND and OR, or SELECTs of UNION, in a row: IN takes any number of values"
+            "more than {TERMS_MAX} operands of AND and OR, or {} SELECTs of UNION, in a row: IN takes any number of values",
+            TERMS_MAX / UNION_TERMS
         ),
     };
     SqlError::new(ErrorCode::TooDeepRecursion, message)
@@ -256,6 +259,11 @@ impl Walk {
                 self.before = Before::Value;
             }
             Token::Arrow | Token::Colon | Token::Placeholder(_) => self.weak_link(),
+            // A comparison is planned as two links: itself, and the number that it is.
+            Token::Eq | Token::DoubleEq | Token::Neq | Token::Lt | Token::Gt | Token::LtEq | Token::GtEq => {
+                self.last().operators += 1;
+                self.operator();
+            }
             _ => self.operator(),
         }
     }

@@ -60,12 +60,7 @@ pub(crate) fn label(expr: &Expr) -> String {
         Expr::InSubquery { expr, negated, .. } => {
             format!("{}({}, _subquery)", if *negated { "notIn" } else { "in" }, label(expr))
         }
-        Expr::Between { expr, negated: false, low, high } => {
-            format!("and({}, {})", call("greaterOrEquals", &[expr, low]), call("lessOrEquals", &[expr, high]))
-        }
-        Expr::Between { expr, negated: true, low, high } => {
-            format!("or({}, {})", call("less", &[expr, low]), call("greater", &[expr, high]))
-        }
+        Expr::Between { expr, negated, low, high } => between(&label(expr), *negated, low, high),
         Expr::Like { negated, expr, pattern, .. } => {
             call(if *negated { "notLike" } else { "like" }, &[expr, pattern])
         }
@@ -408,6 +403,18 @@ fn bound(bound: &WindowFrameBound) -> String {
         WindowFrameBound::Following(rows) => {
             format!("{} FOLLOWING", rows.as_deref().map_or("UNBOUNDED".into(), label))
         }
+    }
+}
+
+/// The left side stands in both comparisons. Of BETWEENs in each other that is a text that no memory holds, but such a
+/// statement is refused for its size soon after.
+fn between(side: &str, negated: bool, low: &Expr, high: &Expr) -> String {
+    const TWICE_BYTES_MAX: usize = 64 << 10;
+    let again = if side.len() > TWICE_BYTES_MAX { "_" } else { side };
+    let (low, high) = (label(low), label(high));
+    match negated {
+        false => format!("and(greaterOrEquals({side}, {low}), lessOrEquals({again}, {high}))"),
+        true => format!("or(less({side}, {low}), greater({again}, {high}))"),
     }
 }
 

@@ -18,6 +18,7 @@ mod clauses;
 mod head;
 mod label;
 mod printed;
+mod constant_rows;
 pub mod table_functions;
 mod parse;
 pub mod parser;
@@ -37,6 +38,7 @@ pub use crate::functions::{
     DocumentedFunction, configure, documented_functions, typed_expression, with_session_values,
 };
 pub use arriving::{Arrived, arrived};
+pub use constant_rows::{constant_column, constant_rows};
 pub use depth::Measure;
 pub use error::{ErrorCode, Result, SqlError};
 pub use guard::{guard, guard_expression};

@@ -18,3 +18,4 @@ pub(crate) mod steps;
 pub(crate) mod unit_ends;
 pub(crate) mod unit_scan;
 pub(crate) mod unit_table;
+mod wide_unions;

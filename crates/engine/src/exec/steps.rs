@@ -21,6 +21,7 @@ use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
 use super::cut::{CutExec, Rule};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
+use super::wide_unions::divided;
 use crate::error::{Error, ErrorKind, into_datafusion};
 
 /// ClickHouse's INVALID_JOIN_ON_EXPRESSION.
@@ -38,7 +39,7 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)]);
-        planner.create_physical_plan(logical_plan, session).await
+        planner.create_physical_plan(&divided(logical_plan)?, session).await
     }
 }
 

@@ -11,11 +11,15 @@ use model::type_arrow::to_data_type;
 use model::{ColumnType, TupleElement};
 
 use super::comparison::{as_predicate, cast_to, compare};
+use super::nesting;
 use super::typing::{external, type_of, type_of_field};
 
 /// Branches in the type that holds them all, as multiIf has it.
 pub(super) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
     let Case { expr: operand, when_then_expr, else_expr } = case;
+    if let Some(operand) = &operand {
+        nesting::check_copies(operand, when_then_expr.len())?;
+    }
     let condition = |when: Expr| match &operand {
         Some(operand) => compare(operand.as_ref().clone(), Operator::Eq, when, schema, Some(session)),
         None => as_predicate(when, schema),
@@ -38,11 +42,13 @@ pub(super) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     };
     let mut branches = Vec::with_capacity(when_then_expr.len());
     for ((when, then), column_type) in when_then_expr.into_iter().zip(&types) {
-        branches.push((Box::new(condition(*when)?), Box::new(branch(*then, column_type)?)));
+        let then = nesting::of_known_type(branch(*then, column_type)?, schema)?;
+        branches.push((Box::new(condition(*when)?), Box::new(then)));
     }
     let last = types.last().unwrap_or(&ColumnType::Nothing);
     let otherwise = Some(Box::new(branch(otherwise, last)?));
     let made = Expr::Case(Case::new(None, branches, otherwise));
+    nesting::check_conditions(&made)?;
     let field = made.to_field(schema)?.1;
     if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
 }

@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 
 use model::ColumnType;
 
+use super::call_name::call_name;
 use super::typing::{self, literal_array, type_of, type_of_literal};
 use crate::constants::{Constant, rows};
 
@@ -263,6 +264,10 @@ impl Default for Constants {
 impl ScalarUDFImpl for Constants {
     fn name(&self) -> &str {
         CONSTANTS
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(CONSTANTS, args)
     }
 
     fn signature(&self) -> &Signature {

@@ -18,6 +18,8 @@ use datafusion::logical_expr::{
 use model::ColumnType;
 use model::type_arrow::{EXTENSION_METADATA_KEY, EXTENSION_NAME_KEY, from_field, to_field};
 
+use super::call_name::call_name;
+
 /// The name the rewrite gives it.
 pub(crate) const FILLED: &str = "_filled";
 
@@ -65,6 +67,10 @@ impl ScalarUDFImpl for Filled {
 
     fn aliases(&self) -> &[String] {
         &self.aliases
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(FILLED, args)
     }
 
     fn signature(&self) -> &Signature {

@@ -10,14 +10,15 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::logical_expr::{
-    ColumnarValue, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature, HigherOrderUDF,
-    HigherOrderUDFImpl, LambdaParametersProgress, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl,
-    Signature, ValueOrLambda, Volatility,
+    ColumnarValue, Expr, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature,
+    HigherOrderUDF, HigherOrderUDFImpl, LambdaParametersProgress, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDFImpl, Signature, ValueOrLambda, Volatility,
 };
 use functions::{LambdaFunction, lambda_functions};
 use model::ColumnType;
 use model::type_arrow::to_field;
 
+use super::call_name::call_name;
 use super::typing::{argument_type, external, type_of_field};
 
 /// The rewrite puts every body into a call of it; `closure` takes it out again.
@@ -142,6 +143,10 @@ impl ScalarUDFImpl for Body {
 
     fn aliases(&self) -> &[String] {
         &self.aliases
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(BODY, args)
     }
 
     fn signature(&self) -> &Signature {

@@ -25,7 +25,7 @@ use super::closure::closed;
 use super::comparison::{as_predicate, as_value, cast_to, compare, in_list, is_comparison};
 use super::filled::{self, FILLED};
 use super::lift::Lift;
-use super::scalar::call;
+use super::scalar::{call, digested};
 use super::session::{query_rules, session_values};
 use super::short_circuit::{choice, guarded, is_choice};
 use super::taken_apart::TakenApart;
@@ -275,6 +275,7 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
+        Expr::ScalarFunction(function) => digested(function).map(Expr::ScalarFunction),
         Expr::AggregateFunction(function) => typed_aggregate(function, schema),
         Expr::WindowFunction(function) => typed_window(*function, schema),
         other => Ok(other),

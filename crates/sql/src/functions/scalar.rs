@@ -6,20 +6,22 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction as ScalarCall;
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use functions::allowance::reserve;
-use functions::{Call, ScalarFunction, row_bytes};
-use model::Monotonicity;
+use functions::error::codes;
+use functions::{Call, FunctionError, ScalarFunction, folding, row_bytes};
 use model::type_arrow::{from_field, to_field};
+use model::type_name::NESTING_MAX;
+use model::{ColumnType, Monotonicity};
 
+use super::call_name::{Digest, call_name, digest_of_large, short_name};
 use super::preimage::preimage;
 use super::session::session_values;
 use super::typing::{argument, argument_type, external, lost_its_type, scalar_at};
@@ -28,11 +30,13 @@ use super::typing::{argument, argument_type, external, lost_its_type, scalar_at}
 pub(super) const CAST: &str = "_CAST";
 
 /// One of our functions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Adapter {
     function: &'static ScalarFunction,
-    aliases: Vec<String>,
+    aliases: Arc<[String]>,
     signature: Signature,
+    /// Of the one large call that it is in.
+    digest: Option<Digest>,
 }
 
 impl Adapter {
@@ -43,8 +47,8 @@ impl Adapter {
             false if function.arity().0 == 0 => Volatility::Stable,
             false => Volatility::Immutable,
         };
-        let aliases = spellings(function);
-        Self { function, aliases, signature: Signature::user_defined(volatility) }
+        let aliases = spellings(function).into();
+        Self { function, aliases, signature: Signature::user_defined(volatility), digest: None }
     }
 }
 
@@ -73,19 +77,14 @@ impl Adapter {
     }
 }
 
-/// Constants of fewer bytes are copied without asking.
-const SMALL_CONSTANT_BYTES: usize = 1 << 20;
-
-/// A plan copies its constants: while they are put in, by each rule that rewrites what they stand in, and as names.
-const CONSTANT_COPIES: usize = 4;
-
-/// Asks whether a plan can have a constant; its copies count themselves.
-fn check_constant(function: &'static str, one: &ArrayRef) -> Result<()> {
-    let bytes = row_bytes(one);
-    if bytes >= SMALL_CONSTANT_BYTES {
-        drop(reserve(function, bytes.saturating_mul(CONSTANT_COPIES)).map_err(external)?);
+/// Refuses a type whose name could not be read again.
+fn check_nesting(result: &ColumnType) -> Result<()> {
+    let nesting = result.nesting();
+    if nesting <= NESTING_MAX {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("types are nested {nesting} deep in each other, at most {NESTING_MAX} can be");
+    Err(external(FunctionError::new(codes::TOO_DEEP_RECURSION, message)))
 }
 
 impl PartialEq for Adapter {
@@ -111,6 +110,13 @@ impl ScalarUDFImpl for Adapter {
         &self.aliases
     }
 
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        match self.digest.filter(|_| !args.is_empty()) {
+            Some(digest) => Ok(short_name(self.function.name, digest)),
+            None => call_name(self.function.name, args),
+        }
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -128,6 +134,7 @@ impl ScalarUDFImpl for Adapter {
         let types =
             types.map(|(field, constant)| argument_type(field, *constant)).collect::<Result<Vec<_>>>()?;
         let result = self.function.result_type(&types).map_err(external)?;
+        check_nesting(&result)?;
         Ok(Arc::new(to_field(self.function.name, &result)))
     }
 
@@ -142,10 +149,11 @@ impl ScalarUDFImpl for Adapter {
         let values = args.args.iter().zip(&args.arg_fields);
         let values = values.map(|(value, field)| argument(value, field)).collect::<Result<Vec<_>>>()?;
         let session = session_values(&args.config_options);
+        let _constant = is_constant.then(folding::of_constants);
         let call = Call::new(&values, rows, &result_type, &session);
         let array = self.function.evaluate(&call).map_err(external)?;
         Ok(if is_constant {
-            check_constant(self.function.name, &array)?;
+            folding::keep(row_bytes(&array)).map_err(external)?;
             ColumnarValue::Scalar(scalar_at(&array, 0)?)
         } else {
             ColumnarValue::Array(array)
@@ -200,7 +208,25 @@ pub(super) fn lookup(name: &str) -> Option<Arc<ScalarUDF>> {
 /// A call of one of our functions.
 pub(super) fn call(name: &str, args: Vec<Expr>) -> Result<Expr> {
     match lookup(name) {
-        Some(udf) => Ok(udf.call(args)),
+        Some(udf) => digested(ScalarCall { func: udf, args }).map(Expr::ScalarFunction),
         None => internal_err!("there is no function {name}"),
     }
+}
+
+/// The digest that a call of one of our functions keeps.
+pub(super) fn kept_digest(func: &ScalarUDF) -> Option<Digest> {
+    func.inner().downcast_ref::<Adapter>()?.digest
+}
+
+/// The call, which keeps its digest if it is one of ours and large.
+pub(super) fn digested(call: ScalarCall) -> Result<ScalarCall> {
+    let ScalarCall { func, args } = call;
+    let func = match func.inner().downcast_ref::<Adapter>() {
+        Some(adapter) => match digest_of_large(adapter.function.name, &args)? {
+            None if adapter.digest.is_none() => func,
+            digest => Arc::new(ScalarUDF::from(Adapter { digest, ..adapter.clone() })),
+        },
+        None => func,
+    };
+    Ok(ScalarCall { func, args })
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use functions::FunctionError;
 use functions::error::codes;
 use model::ColumnType;
 use model::type_arrow::to_data_type;
 
+use super::call_name::call_name;
 use super::typing::{argument, external, type_of_field};
 
 /// The name the rewrite gives it.
@@ -51,6 +52,10 @@ impl ScalarUDFImpl for Truth {
 
     fn aliases(&self) -> &[String] {
         &self.aliases
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(TRUTH, args)
     }
 
     fn signature(&self) -> &Signature {

@@ -8,11 +8,12 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
+use super::call_name::call_name;
 use super::typing::type_of_field;
 
 /// The name the rewrite gives it.
@@ -43,6 +44,10 @@ fn widest(column_type: ColumnType) -> ColumnType {
 impl ScalarUDFImpl for Widened {
     fn name(&self) -> &str {
         WIDENED
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(WIDENED, args)
     }
 
     fn signature(&self) -> &Signature {

@@ -325,7 +325,13 @@ impl Rewriter {
                 let matched = self.called("match", vec![*expr, *pattern])?;
                 Ok(if negated { not(as_condition(matched)) } else { matched })
             }
+            Expr::Case { operand, conditions, else_result, .. }
+                if operand.is_none() || conditions.len() == 1 =>
+            {
+                self.called("multiIf", branches(operand, conditions, else_result))
+            }
             Expr::Case { case_token, end_token, operand, conditions, else_result } => {
+                self.weight.enter_operand()?;
                 let operand = operand.map(|operand| self.boxed(*operand)).transpose()?;
                 let mut whens = vec![];
                 for when in conditions {
@@ -333,6 +339,7 @@ impl Rewriter {
                     whens.push(sqlparser::ast::CaseWhen { condition, result });
                 }
                 let else_result = else_result.map(|otherwise| self.boxed(*otherwise)).transpose()?;
+                self.weight.leave_operand();
                 Ok(Expr::Case { case_token, end_token, operand, conditions: whens, else_result })
             }
             Expr::Extract { field, expr, .. } => {
@@ -425,4 +432,24 @@ fn literal(value: Value) -> Result<Expr> {
             None => Expr::Value(other.into()),
         },
     })
+}
+
+/// A CASE as the arguments of multiIf, which the planner does not look into.
+fn branches(
+    operand: Option<Box<Expr>>,
+    conditions: Vec<sqlparser::ast::CaseWhen>,
+    otherwise: Option<Box<Expr>>,
+) -> Vec<Expr> {
+    let mut args = Vec::with_capacity(conditions.len() * 2 + 1);
+    for when in conditions {
+        args.push(match &operand {
+            Some(operand) => {
+                operation(nested((**operand).clone()), BinaryOperator::Eq, nested(when.condition))
+            }
+            None => when.condition,
+        });
+        args.push(when.result);
+    }
+    args.push(otherwise.map_or(Expr::Value(Value::Null.into()), |otherwise| *otherwise));
+    args
 }

@@ -7,9 +7,9 @@ use sqlparser::ast::{
     Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
 };
 
-use crate::chains::grouped;
+use crate::constant_rows::{constant_column, constant_rows};
 use crate::dialect::{name_of, plain_args, text};
-use crate::error::{Result, SqlError};
+use crate::error::{ErrorCode, Result, SqlError};
 use crate::head::ident;
 use crate::label::{label, unique};
 use crate::rewrite::aliases::{Scope, aggregates, with_expression};
@@ -36,7 +36,7 @@ impl Rewriter {
                     let (name, expr) = (table.alias.name.value.clone(), expr.clone());
                     self.scope().add_with(&name, expr);
                 } else {
-                    let mark = self.weight.begin_item();
+                    let mark = self.weight.begin_item()?;
                     table.query = Box::new(self.query(*table.query, false)?);
                     self.weight.end_item(&table.alias.name.value, &mark)?;
                     if with.recursive {
@@ -71,7 +71,7 @@ impl Rewriter {
         &mut self.scopes[last]
     }
 
-    fn body(
+    pub(crate) fn body(
         &mut self,
         body: SetExpr,
         order: Option<OrderBy>,
@@ -98,34 +98,14 @@ impl Rewriter {
             SetExpr::Table(table) => Ok((source::select_all(&table)?, order)),
             SetExpr::Values(values) => {
                 let rows = values.rows.into_iter().map(|row| row.content).collect::<Vec<_>>();
+                if let Some(query) = query_of_rows(&rows)? {
+                    return self.body(SetExpr::Query(Box::new(query)), order, outermost);
+                }
                 let order = order.map(|order| self.order_by(order, &[], Place::BehindSet)).transpose()?;
                 Ok((self.rows(&rows)?, order))
             }
             other => Ok((other, order)),
         }
-    }
-
-    /// A chain of UNION and its kin leans to the left, one level for each SELECT: it is walked, not descended.
-    fn set_operations(&mut self, chain: SetExpr, outermost: bool) -> Result<SetExpr> {
-        let (mut behind, mut first) = (Vec::new(), chain);
-        while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
-            behind.push((op, set_quantifier, *right));
-            first = *left;
-        }
-        let mut made = self.body(first, None, outermost)?.0;
-        while let Some((op, set_quantifier, right)) = behind.pop() {
-            let kind = (op, self.quantifier(op, set_quantifier)?);
-            let mut parts = vec![made, self.body(right, None, outermost)?.0];
-            while op == SetOperator::Union
-                && let Some((op, quantifier, _)) = behind.last()
-                && (*op, self.quantifier(*op, *quantifier)?) == kind
-                && let Some((_, _, right)) = behind.pop()
-            {
-                parts.push(self.body(right, None, outermost)?.0);
-            }
-            made = set_chain(parts, kind)?;
-        }
-        Ok(made)
     }
 
     /// VALUES as selects of one row each, so that their types meet as in any UNION; halved, to stay shallow.
@@ -157,6 +137,7 @@ impl Rewriter {
         order: Option<OrderBy>,
         outermost: bool,
     ) -> Result<(Select, Option<OrderBy>)> {
+        check_width(select.projection.len())?;
         self.weight.elements += SELECT_ELEMENTS;
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
@@ -350,13 +331,26 @@ impl Rewriter {
     }
 }
 
-/// One set operation over several queries.
-fn set_chain(parts: Vec<SetExpr>, (op, set_quantifier): (SetOperator, SetQuantifier)) -> Result<SetExpr> {
-    let joined = |left, right| {
-        let (left, right) = (Box::new(left), Box::new(right));
-        SetExpr::SetOperation { left, op, set_quantifier, right }
-    };
-    grouped(parts, &joined).ok_or_else(|| SqlError::bad_arguments("a set operation of nothing"))
+/// Many rows of constants as a query that is planned once.
+fn query_of_rows(rows: &[Vec<Expr>]) -> Result<Option<Query>> {
+    let cells: Vec<Vec<&Expr>> = rows.iter().map(|row| row.iter().collect()).collect();
+    let Some(text) = constant_rows(&cells) else { return Ok(None) };
+    let width = cells.first().map_or(0, Vec::len);
+    let columns = (1..=width).map(|number| format!("{} AS c{number}", constant_column(number)));
+    let columns: Vec<String> = columns.collect();
+    crate::parser::parse_query(&format!("SELECT {} FROM {text}", columns.join(", "))).map(Some)
+}
+
+/// Refuses more columns than are planned in a second: each name is compared with all before it.
+fn check_width(items: usize) -> Result<()> {
+    const ITEMS_MAX: usize = 5000;
+    if items <= ITEMS_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "SELECT has {items} columns, at most {ITEMS_MAX} can be written in one: take them with * or as arrays"
+    );
+    Err(SqlError::new(ErrorCode::TooManyColumns, message))
 }
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {
@@ -393,7 +387,7 @@ fn position_of<'a>(key: &Expr, columns: &'a [Option<Column>]) -> Result<Option<&
         Some(Some(column)) if columns[..position].iter().all(Option::is_some) => {
             if aggregates(&column.written) {
                 let message = format!("aggregate function {} is found in GROUP BY", label(&column.written));
-                return Err(SqlError::new(crate::error::ErrorCode::IllegalAggregation, message));
+                return Err(SqlError::new(ErrorCode::IllegalAggregation, message));
             }
             Ok(Some(column))
         }

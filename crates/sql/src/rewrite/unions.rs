@@ -1,7 +1,9 @@
-//! ORDER BY and LIMIT behind a UNION, INTERSECT or EXCEPT: to ClickHouse they are the last SELECT's.
+//! UNION, INTERSECT and EXCEPT: chains of them as shallow trees, and ORDER BY and LIMIT behind them, which to ClickHouse
+//! are the last SELECT's.
 
 use sqlparser::ast::{LimitClause, OrderBy, Query, SetExpr, SetOperator, SetQuantifier};
 
+use crate::chains::grouped;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::rewrite::Rewriter;
 
@@ -37,6 +39,28 @@ fn of_last(body: SetExpr, order: Option<OrderBy>, limit: Option<LimitClause>) ->
 }
 
 impl Rewriter {
+    /// A chain of UNION and its kin leans to the left, one level for each SELECT: it is walked, not descended.
+    pub(crate) fn set_operations(&mut self, chain: SetExpr, outermost: bool) -> Result<SetExpr> {
+        let (mut behind, mut first) = (Vec::new(), chain);
+        while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
+            behind.push((op, set_quantifier, *right));
+            first = *left;
+        }
+        let mut made = self.body(first, None, outermost)?.0;
+        while let Some((op, set_quantifier, right)) = behind.pop() {
+            let kind = (op, self.quantifier(op, set_quantifier)?);
+            let mut parts = vec![made, self.body(right, None, outermost)?.0];
+            while let Some((op, quantifier, _)) = behind.last()
+                && (*op, self.quantifier(*op, *quantifier)?) == kind
+                && let Some((_, _, right)) = behind.pop()
+            {
+                parts.push(self.body(right, None, outermost)?.0);
+            }
+            made = set_chain(parts, kind)?;
+        }
+        Ok(made)
+    }
+
     /// UNION without ALL or DISTINCT is what `union_default_mode` says; INTERSECT and EXCEPT are ALL.
     pub(crate) fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
         match (op, written) {
@@ -49,5 +73,31 @@ impl Rewriter {
             (SetOperator::Intersect | SetOperator::Except, SetQuantifier::None) => Ok(SetQuantifier::All),
             _ => Ok(written),
         }
+    }
+}
+
+/// One set operation over several queries. Each step costs planning what is below it, so what is not asked for is left out:
+/// rows that are taken out one after the other are taken out at once, and only the last UNION DISTINCT looks for equals.
+fn set_chain(mut parts: Vec<SetExpr>, (op, set_quantifier): (SetOperator, SetQuantifier)) -> Result<SetExpr> {
+    const NOTHING: &str = "a set operation of nothing";
+    let joined_by = |op, set_quantifier| {
+        move |left, right| {
+            let (left, right) = (Box::new(left), Box::new(right));
+            SetExpr::SetOperation { left, op, set_quantifier, right }
+        }
+    };
+    let all = joined_by(SetOperator::Union, SetQuantifier::All);
+    let kept = match op {
+        SetOperator::Except | SetOperator::Minus => 1,
+        SetOperator::Union if set_quantifier != SetQuantifier::All => parts.len() / 2,
+        _ => {
+            let joined = joined_by(op, set_quantifier);
+            return grouped(parts, &joined).ok_or_else(|| SqlError::bad_arguments(NOTHING));
+        }
+    };
+    let right = parts.split_off(kept.min(parts.len()));
+    match (grouped(parts, &all), grouped(right, &all)) {
+        (Some(left), Some(right)) => Ok(joined_by(op, set_quantifier)(left, right)),
+        _ => Err(SqlError::bad_arguments(NOTHING)),
     }
 }

@@ -36,6 +36,10 @@ pub(crate) struct Weight {
     items: Vec<Item>,
     /// Levels of WITH items below the current query.
     below: usize,
+    /// WITH items around the current query.
+    around: usize,
+    /// CASEs with an operand around the current expression.
+    operands: usize,
 }
 
 struct Item {
@@ -105,12 +109,25 @@ impl Weight {
     }
 
     /// Before the query of a WITH item.
-    pub(crate) fn begin_item(&mut self) -> Mark {
-        Mark { elements: self.elements, below: std::mem::take(&mut self.below) }
+    pub(crate) fn begin_item(&mut self) -> Result<Mark> {
+        self.around += 1;
+        within_doublings(self.around, "WITH items")?;
+        Ok(Mark { elements: self.elements, below: std::mem::take(&mut self.below) })
+    }
+
+    /// Around a CASE whose operand is compared with several values.
+    pub(crate) fn enter_operand(&mut self) -> Result<()> {
+        self.operands += 1;
+        within_doublings(self.operands, "CASEs with an operand")
+    }
+
+    pub(crate) fn leave_operand(&mut self) {
+        self.operands -= 1;
     }
 
     /// Behind it: the item is visible.
     pub(crate) fn end_item(&mut self, name: &str, mark: &Mark) -> Result<()> {
+        self.around -= 1;
         let levels = self.below + ITEM_LEVELS;
         within_levels(levels)?;
         self.below = self.below.max(mark.below);
@@ -143,6 +160,18 @@ fn within_levels(levels: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("aliases or WITH items of the query stand for more than {DEPTH_MAX} nested levels");
+    Err(SqlError::new(ErrorCode::TooDeepRecursion, message))
+}
+
+/// Refuses what the planner looks at twice, of which each half is looked at twice.
+fn within_doublings(levels: usize, what: &str) -> Result<()> {
+    const DOUBLINGS_MAX: usize = 10;
+    if levels <= DOUBLINGS_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} are nested deeper than {DOUBLINGS_MAX} levels in each other: write them beside each other"
+    );
     Err(SqlError::new(ErrorCode::TooDeepRecursion, message))
 }
 
