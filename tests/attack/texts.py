@@ -123,6 +123,8 @@ def productions():
     literal = r'"((?:[^"\\]|\\.)*)"'
     found = re.findall(rf"^    \({literal}, {literal}, {literal}, {literal}\),$", text, re.MULTILINE)
     assert len(found) > 50, "the productions of tests/deep are not found"
+    # KILL ends the short statements beside the bombs, too, which are the same user's.
+    found = [one for one in found if not one[0].startswith("KILL")]
     return [tuple(piece.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\") for piece in one) for one in found]
 
 
