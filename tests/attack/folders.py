@@ -3,11 +3,13 @@
 
 Usage: folders.py BINARY [TRIALS] [SEED]
 
-Three folders are made by the real binary: killed before its first checkpoint; closed cleanly by a server; and killed behind a
-checkpoint. Each trial copies one of them, changes one file (a bit, a byte, a run of zeros, two blocks swapped, a cut, bytes behind the
+Four folders are made by the real binary: killed before its first checkpoint, once with rows in its log alone; closed cleanly by a
+server; and killed behind a checkpoint. Each trial copies one of them, changes one file (a bit, a byte, a run of zeros, two blocks swapped, a cut, bytes behind the
 end), opens it, asks what reads every column, merges everything, and asks again. Then every file of every folder is deleted and cut in
 turns. An answer must be the right one or an error that says what is damaged; after an error nothing of the folder may be gone. What a kill
 may take is the last record of the log, and only if that is said.
+
+A debug build is attacked twice more, with mistakes planted in it that must be found: pages that nobody checks, a log without an anchor.
 """
 import collections
 import os
@@ -28,6 +30,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
 from shell import Refused, Shell  # noqa: E402
 
 OPEN_SECONDS_MAX = 60.0
+# Mistakes of a debug build, and in which files of which folders they show.
+PLANTED = {
+    "parts.no_page_check": ("closed", lambda file: file.suffix == ".parquet" and "data" in file.parts, ["bit"] * 6),
+    "commitlog.no_anchor": ("small", lambda file: "wal" in file.parts, ["delete", "empty", "half"]),
+}
 TABLES = {
     "wide": """CREATE TABLE wide (id UInt64, small UInt8, day Date, at DateTime64(3), price Decimal(12, 2), ratio Float64,
 word LowCardinality(String), text String, maybe Nullable(Int32), list Array(UInt16), pair Tuple(a Int32, b String),
@@ -53,12 +60,12 @@ QUESTIONS = [
 FAILED = ("panicked", "RUST_BACKTRACE", "SIGSEGV", "overflowed its stack")
 
 
-def fill(shell, part):
-    """The statements of one half of a folder's life."""
+def fill(shell, part, pieces=2):
+    """The statements of one half of a folder's life; without pieces all rows are in the log."""
     first = part * 10_000
     for table in TABLES if part == 0 else ():
         shell.query(TABLES[table])
-    for piece in range(2):
+    for piece in range(pieces):
         shell.query(WIDE.format(first=first + piece * 3000, rows=3000))
         shell.query(NARROW.format(first=first + piece * 4000, rows=4000))
     for row in range(30):
@@ -102,14 +109,16 @@ def folders(binary, root):
         there = {p.name for p in files_of(folder)}
         # What was flushed or merged in the copy is not there.
         return names & there
-    killed = root / "killed"
-    shell = Shell(binary, killed)
-    fill(shell, 0)
-    before = ask(shell)
-    shell.query("INSERT INTO rows VALUES (999999, 'the last')")
-    answers = ask(shell)
-    shell.kill()
-    made["killed"] = (killed, answers, before, live(killed))
+    for name, pieces in (("killed", 2), ("small", 0)):
+        killed = root / name
+        shell = Shell(binary, killed)
+        fill(shell, 0, pieces)
+        before = ask(shell)
+        shell.query("INSERT INTO rows VALUES (999999, 'the last')")
+        answers = ask(shell)
+        shell.kill()
+        made[name] = (killed, answers, before, live(killed))
+    killed, answers, _, _ = made["killed"]
     closed = root / "closed"
     shutil.copytree(killed, closed)
     close_cleanly(binary, closed)
@@ -226,6 +235,8 @@ def verdict(rounds, said, code, right, short):
         return f"a defect is no damage: {said[-300:]}"
     if code == 1 and "Code: " not in said:
         return f"it does not say why it ended: {said[-300:]!r}"
+    if "Code: 60." in said:
+        return f"it forgot its tables: {said[-300:]!r}"
     silent = not said.replace("Connection refused", "").strip()
     for answers in rounds:
         for question, answer, expected, before in zip(QUESTIONS, answers, right, short or right):
@@ -281,6 +292,18 @@ def plan(made, trials, dice):
                 number += 1
 
 
+def is_noticed(binary, work, mistake):
+    """Whether damage is found to be answered wrongly by a build that makes this mistake."""
+    name, is_of_it, kinds = PLANTED[mistake]
+    os.environ["GRISTMILL_PLANTED"] = mistake
+    try:
+        made = folders(binary, work / mistake)
+        jobs = [(file, kind) for file in files_of(made[name][0]) if is_of_it(file) for kind in kinds]
+        return any(trial(binary, work, name, made, file, kind, seed, False)[0] for seed, (file, kind) in enumerate(jobs))
+    finally:
+        del os.environ["GRISTMILL_PLANTED"]
+
+
 def main():
     binary = os.path.abspath(sys.argv[1])
     trials, seed = int((sys.argv + ["", "", "40"])[2] or 40), int((sys.argv + [""] * 4)[3] or 1)
@@ -297,6 +320,14 @@ def main():
                 if wrong:
                     failures.append(wrong)
                     print(wrong, flush=True)
+        if "debug" not in Path(binary).parts:
+            print("SKIPPED planted mistakes: a release build has none")
+        else:
+            unnoticed = [mistake for mistake in PLANTED if not is_noticed(binary, work, mistake)]
+            count += len(PLANTED)
+            failures += [f"{mistake} was not noticed" for mistake in unnoticed]
+            for mistake in unnoticed:
+                print(f"WRONG {mistake} was not noticed", flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(f"{dict(outcomes)}")

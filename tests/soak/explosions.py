@@ -97,7 +97,6 @@ def arrays():
     yield Family("splitByString", "SELECT length(splitByString('', repeat(repeat('a', 1000), intDiv({0}, 1000))))", each, itself)
     yield Family("splitByRegexp", "SELECT length(splitByRegexp('a', repeat(repeat('a', 1000), intDiv({0}, 1000))))", each[:3], lambda n: n + 1)
     yield Family("extractAll", "SELECT length(extractAll(repeat(repeat('a', 1000), intDiv({0}, 1000)), 'a'))", each[:3], itself)
-    yield Family("ngrams", "SELECT length(ngrams(repeat(repeat('a', 1000), intDiv({0}, 1000)), 3))", each[:3], lambda n: n - 2)
     for function, answer in [("arrayReverse", itself), ("arraySort", itself), ("arrayCumSum", itself), ("arrayEnumerate", itself),
                              ("arrayDistinct", itself), ("arrayCompact", itself), ("arrayPopBack", lambda n: n - 1)]:
         yield Family(function, f"SELECT length({function}(range({{0}})))", each, answer)
@@ -115,7 +114,7 @@ def arrays():
                  [(100, 1000), (10, 1_000_000), (100, 10_000_000)], lambda n, m: n * m)
     yield Family("ARRAY JOIN", "SELECT count() FROM numbers({0}) ARRAY JOIN range({1}) AS x",
                  [(100, 1000), (10, 1_000_000), (100, 10_000_000)], lambda n, m: n * m)
-    yield Family("ARRAY JOIN text", "SELECT sum(length(s)) FROM (SELECT repeat('x', 100000) AS s, range({0}) AS a) ARRAY JOIN a ORDER BY s",
+    yield Family("ARRAY JOIN text", "SELECT sum(length(s)) FROM (SELECT repeat('x', 100000) AS s, range({0}) AS a) ARRAY JOIN a",
                  [100, 100_000, 1_000_000], nothing)
     yield Family("mapFromArrays", "SELECT length(mapFromArrays(range({0}), range({0})))", each[:3], itself)
 
@@ -202,17 +201,22 @@ class Server:
     """The server, and how much memory it has."""
 
     def __init__(self, binary, folder, limit, planted=""):
-        self.folder, self.limit = folder, limit
+        self.folder, self.limit, self.planted = folder, limit, planted
+        self.binary = binary
+        self.start()
+
+    def start(self):
+        folder = self.folder
         with socket.socket() as door:
             door.bind(("127.0.0.1", 0))
             self.port = door.getsockname()[1]
         config = folder / "server.toml"
-        config.write_text(f"memory_bytes = {limit}\n")
+        config.write_text(f"memory_bytes = {self.limit}\n")
         (folder / "data/user_files").mkdir(parents=True)
-        command = [binary, "server", "--path", str(folder / "data"), "--config", str(config), "--listen", f"127.0.0.1:{self.port}"]
+        command = [self.binary, "server", "--path", str(folder / "data"), "--config", str(config), "--listen", f"127.0.0.1:{self.port}"]
         self.log = open(folder / "server.log", "w")
         bounded = lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))  # noqa: E731
-        environment = {**os.environ, "GRISTMILL_PLANTED": planted}
+        environment = {**os.environ, "GRISTMILL_PLANTED": self.planted}
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=bounded,
                                         env=environment)
 
@@ -312,6 +316,8 @@ class Trial:
         for sql, answer in statements:
             self.prepare(family)
             self.run(family.name, sql, answer)
+            if self.server.is_dead():
+                return
         # One that passes its own limit, and only that.
         if len(statements) > 2:
             self.prepare(family)
@@ -335,8 +341,14 @@ def trial(binary, limit, amount, word):
         beside.start()
         families = [*texts(), *arrays(), *aggregates(), *inserts(), *files(folder / "data/user_files")]
         for family in families:
-            if word in family.name and not server.is_dead():
-                tried.family(family)
+            if word not in family.name:
+                continue
+            tried.family(family)
+            if server.is_dead():
+                shutil.rmtree(folder / "data", ignore_errors=True)
+                server.start()
+                server.wait()
+                list(files(folder / "data/user_files"))
         beside.stop.set()
         beside.join(BESIDE_SECONDS)
         tried.wrong += [f"SELECT 1 beside them: {why}" for why in beside.failed[:5]]

@@ -76,7 +76,7 @@ class Server:
         with self.connect() as connection, open(path, "rb") as file:
             target = "/?query=" + urllib.parse.quote(sql)
             started = time.perf_counter()
-            connection.sendall(f"POST {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {os.path.getsize(path)}\r\n\r\n".encode())
+            connection.sendall(f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {os.path.getsize(path)}\r\n\r\n".encode())
             connection.sendfile(file)
             status, body = answer(connection)
             seconds = time.perf_counter() - started
@@ -117,7 +117,7 @@ class Memory:
 
 def post(body, target="/", method="POST"):
     body = body.encode() if isinstance(body, str) else body
-    return f"{method} {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def answer(connection):

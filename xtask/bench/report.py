@@ -8,12 +8,12 @@ import statistics
 import subprocess
 
 HEADER = (
-    "\n| date | commit | machine | command | measure | Gristmill | ClickHouse | ratio |\n"
+    "\n| date | commit | machine | command | measure | Gristmill | {other} | ratio |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
 
 
-def arguments(description):
+def arguments(description, add_more=lambda parser: None):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--binary", required=True)
     parser.add_argument("--cache", required=True)
@@ -22,6 +22,7 @@ def arguments(description):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--append-to")
     parser.add_argument("--images", help="folder for plots; without it there are none")
+    add_more(parser)
     parsed = parser.parse_args()
     os.makedirs(parsed.cache, exist_ok=True)
     return parsed
@@ -56,8 +57,8 @@ def latency(micros):
 
 
 class Report:
-    def __init__(self, command):
-        self.command, self.rows = command, []
+    def __init__(self, command, other="ClickHouse"):
+        self.command, self.other, self.rows = command, other, []
 
     def add(self, measure, ours, theirs, unit):
         """Medians of both; the ratio says how many times ClickHouse's figure is ours: above 1 is better."""
@@ -97,11 +98,11 @@ class Report:
             return
         today = datetime.date.today().isoformat()
         with open(path, "a") as file:
-            file.write(HEADER)
+            file.write(HEADER.format(other=self.other))
             for row in self.rows:
                 file.write(f"| {today} | {commit()} | {machine()} | {self.command} | {' | '.join(row)} |\n")
         print(f"appended {len(self.rows)} rows to {path}")
 
 
-def heading(name_width=48, width=12):
-    print(f"{'':{name_width}} {'Gristmill':>{width}} {'ClickHouse':>{width}} {'ratio':>8}")
+def heading(name_width=48, width=12, other="ClickHouse"):
+    print(f"{'':{name_width}} {'Gristmill':>{width}} {other:>{width}} {'ratio':>8}")

@@ -37,12 +37,12 @@ def suites(rows):
     ]
 
 
-def loaded(binary, cache, suite):
+def loaded(binary, cache, suite, sides=("gm", "ch")):
     """Folders of a Gristmill and a ClickHouse database that hold the suite's tables, merged."""
     bucket = peers.generated(binary, cache, "suite-" + suite.name, suite.arguments)
     files = os.path.join(bucket, "bench", "suite-" + suite.name)
     key = "-".join(suite.arguments).replace("--", "")
-    folders = {side: os.path.join(cache, f"suite-{side}-{key}") for side in ("gm", "ch")}
+    folders = {side: os.path.join(cache, f"suite-{side}-{key}") for side in sides}
     missing = [side for side, path in folders.items() if not os.path.exists(path + ".complete")]
     if missing:
         statements = filling(cache, suite, files)
@@ -51,7 +51,7 @@ def loaded(binary, cache, suite):
             run = peers.chdb(folders[side], statements) if side == "ch" else peers.gristmill(binary, folders[side], statements)
             print(f"{suite.name}: loaded into {side} in {sum(run.seconds):.1f} s, peak {run.peak_bytes / 1e6:.0f} MB", flush=True)
             open(folders[side] + ".complete", "w").close()
-    return folders["gm"], folders["ch"]
+    return [folders[side] for side in sides]
 
 
 def filling(cache, suite, files):

@@ -34,7 +34,7 @@ struct Attack {
     long: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 5] = [
+const ATTACKS: [Attack; 6] = [
     Attack {
         name: "clients",
         what: "half bodies, half heads, trickles, idle connections without files, pages of other names",
@@ -60,6 +60,13 @@ const ATTACKS: [Attack; 5] = [
         name: "explosions",
         what: "statements that make much of little, under limits of memory",
         script: "tests/soak/explosions.py",
+        short: &["short"],
+        long: &["long"],
+    },
+    Attack {
+        name: "crowd",
+        what: "statements that make much of little among the ordinary ones of 64 clients",
+        script: "tests/soak/crowd.py",
         short: &["short"],
         long: &["long"],
     },

@@ -12,8 +12,8 @@ use crate::run::Step;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Which one: load, query, insert, open, read, http
-    #[arg(value_parser = ["load", "query", "insert", "open", "read", "http"])]
+    /// Which one: load, query, insert, open, read, http; against: this build and another
+    #[arg(value_parser = ["load", "query", "insert", "open", "read", "http", "against"])]
     what: String,
     /// Rows of posts; of `read`: rows of its narrow files; of `open`: commits whose latency is plotted
     #[arg(long, default_value_t = 1_000_000)]
@@ -30,6 +30,9 @@ pub(crate) struct BenchArgs {
     /// A binary to measure instead of the one built here
     #[arg(long)]
     binary: Option<PathBuf>,
+    /// Of `against`: the binary it is compared with
+    #[arg(long, required_if_eq("what", "against"))]
+    before: Option<PathBuf>,
 }
 
 pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
@@ -58,6 +61,10 @@ pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
         "--threads",
         &threads,
     ];
+    let before = args.before.as_ref().map(|before| before.to_string_lossy());
+    if let Some(before) = before.as_deref().filter(|_| args.what == "against") {
+        arguments.extend(["--before", before]);
+    }
     let page = root.join("docs/performance.md");
     let images = root.join("docs/images");
     let (page, images) = (page.to_string_lossy(), images.to_string_lossy());
@@ -70,7 +77,7 @@ pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
 
 /// Builds the release binary and answers with its path.
 pub(crate) fn release_binary(root: &Path) -> Result<PathBuf> {
-    binary(root, "release", &["--release", "--package", "cli"])
+    binary(root, "release", &["--release", "--workspace", "--bin", "gristmill"])
 }
 
 /// Builds the binary that the tests drive and answers with its path.

@@ -22,8 +22,6 @@ use crate::failure::Failure;
 use crate::serve_file::{ServerFile, parse};
 use crate::terminal;
 
-/// Names mistakes that a debug build makes on purpose, so that those who attack it can be tested.
-const PLANTED_VARIABLE: &str = "GRISTMILL_PLANTED";
 /// ClickHouse's port of HTTP.
 const PORT: u16 = 8123;
 
@@ -43,10 +41,6 @@ pub(crate) struct ServerArgs {
 /// The command.
 pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let file = args.config.as_deref().map(|path| read_with(path, parse)).transpose()?.unwrap_or_default();
-    if let Ok(names) = std::env::var(PLANTED_VARIABLE) {
-        host.faults.plant_named(&names);
-        host::meter::plant(&host.faults);
-    }
     let path = args.path.clone().or_else(|| file.path.clone());
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
     start_log(Arc::clone(&host.clock));

@@ -7,10 +7,10 @@ use catalog::{Catalog, CommitOutcome, CommitReport, Op, Precondition, Transactio
 use host::Host;
 use model::{SealedPart, Seq, TxnId};
 
-use crate::error::{Error, ErrorKind};
-use crate::once::settled;
-use crate::part_log::{PartEvent, PartEventKind, committed_part};
-use crate::profile::StatementProfile;
+use crate::boundary::error::{Error, ErrorKind};
+use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+use crate::ledgers::profile::StatementProfile;
+use crate::once::names::settled;
 use crate::sink_target::SinkTarget;
 
 /// Commits `ops` decided on `read_seq`. Blocks for one fsync. Of commits that run beside each other none is the

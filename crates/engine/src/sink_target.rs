@@ -11,11 +11,11 @@ use mergetree::Table;
 use mergetree::write::SinkSettings;
 use tokio_util::sync::CancellationToken;
 
-use crate::claim::Claim;
-use crate::conform::Conform;
-use crate::part_log::PartLog;
-use crate::profile::StatementProfile;
-use crate::progress::QueryProgress;
+use crate::boundary::progress::QueryProgress;
+use crate::ledgers::part_log::PartLog;
+use crate::ledgers::profile::StatementProfile;
+use crate::once::claim::Claim;
+use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
 
 pub(crate) struct SinkTarget {

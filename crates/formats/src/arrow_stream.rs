@@ -9,11 +9,13 @@
 //! can have. The footer is not read: it says nothing the stream does not. Must not know: files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::error::ArrowError;
+use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{CompressionType, Message, RecordBatch as BatchDescription, root_as_message};
 use model::ColumnType;
@@ -23,6 +25,7 @@ use crate::binary::wire::length;
 use crate::error::{FormatError, code};
 use crate::fit::{Fit, Wanted};
 use crate::kind::FormatKind;
+use crate::members::{field_of, member_named, member_of};
 use crate::split::RowReader;
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
@@ -63,6 +66,8 @@ enum Frame {
 pub(crate) struct Messages {
     kind: FormatKind,
     decoder: StreamDecoder,
+    /// The decoder knows it only when another message has come.
+    schema: Option<SchemaRef>,
     /// The magic word of a file is ahead.
     magic_ahead: bool,
     /// No message was seen yet.
@@ -76,11 +81,12 @@ impl Messages {
     pub(crate) fn new(kind: FormatKind) -> Self {
         let magic_ahead = kind == FormatKind::Arrow;
         let decoder = StreamDecoder::new();
-        Self { kind, decoder, magic_ahead, padding_ahead: magic_ahead, has_marks: false, ended: false }
+        let padding_ahead = magic_ahead;
+        Self { kind, decoder, schema: None, magic_ahead, padding_ahead, has_marks: false, ended: false }
     }
 
     pub(crate) fn schema(&self) -> Option<SchemaRef> {
-        self.decoder.schema()
+        self.schema.clone()
     }
 
     fn error(&self, message: impl std::fmt::Display) -> FormatError {
@@ -112,19 +118,33 @@ impl Messages {
             }
             Frame::Padding => Ok((PADDING_BYTES, None)),
             Frame::Message(size) => {
-                let whole = &bytes[..size];
-                self.check(whole).map_err(Halt::Bad)?;
-                let mut buffer = Buffer::from(whole);
-                // The decoder takes some damaged descriptions for impossible and panics; it is dropped afterwards.
-                let decoded = catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&mut buffer)));
-                match decoded {
-                    Ok(Ok(batch)) => Ok((size, batch)),
-                    Ok(Err(error)) => Err(Halt::Bad(self.error(plain(&error)))),
-                    Err(_) => {
-                        Err(Halt::Bad(self.error("a message is damaged or of a kind that is not supported")))
-                    }
-                }
+                let batch = self.message(&bytes[..size]).map_err(Halt::Bad)?;
+                Ok((size, batch))
             }
+        }
+    }
+
+    fn message(&mut self, whole: &[u8]) -> Result<Option<RecordBatch>, FormatError> {
+        let (message, body) = self.described(whole)?;
+        if let Some(batch) = batch_of(&message) {
+            self.check_batch(&batch, body)?;
+        }
+        // The decoder looks at an empty body only when a byte follows it; until then it would keep the batch, and with
+        // the next message give it back and forget that one.
+        let is_bare = message.header_as_record_batch().is_some() && body.is_empty();
+        let mut buffer = if is_bare { Buffer::from_vec([whole, &[0]].concat()) } else { Buffer::from(whole) };
+        // It takes some damaged descriptions for impossible and panics; it is dropped afterwards.
+        let decoded = catch_unwind(AssertUnwindSafe(|| {
+            let schema = message.header_as_schema().map(|schema| Arc::new(fb_to_schema(schema)));
+            (schema, self.decoder.decode(&mut buffer))
+        }));
+        match decoded {
+            Ok((schema, Ok(batch))) => {
+                self.schema = schema.or(self.schema.take());
+                Ok(batch)
+            }
+            Ok((_, Err(error))) => Err(self.error(plain(&error))),
+            Err(_) => Err(self.error("a message is damaged or of a kind that is not supported")),
         }
     }
 
@@ -160,8 +180,8 @@ impl Messages {
         if bytes.len() < whole { Frame::More(whole) } else { Frame::Message(whole) }
     }
 
-    /// Whether the sizes that a message declares are possible.
-    fn check(&self, whole: &[u8]) -> Result<(), FormatError> {
+    /// The description of a message, and its body.
+    fn described<'m>(&self, whole: &'m [u8]) -> Result<(Message<'m>, &'m [u8]), FormatError> {
         let head = if whole.starts_with(&CONTINUATION) { 8 } else { 4 };
         let size = whole
             .get(head - 4..head)
@@ -174,12 +194,10 @@ impl Messages {
         if message.bodyLength() < 0 {
             return Err(self.error(format!("a message has a body of {} bytes", message.bodyLength())));
         }
-        match batch_of(&message) {
-            Some(batch) => self.check_batch(&batch, whole.get(described..).unwrap_or_default()),
-            None => Ok(()),
-        }
+        Ok((message, whole.get(described..).unwrap_or_default()))
     }
 
+    /// Whether the sizes that a batch declares are possible.
     fn check_batch(&self, batch: &BatchDescription<'_>, body: &[u8]) -> Result<(), FormatError> {
         let mut bytes = length(body.len());
         if let Some(compression) = batch.compression() {
@@ -277,6 +295,8 @@ pub(crate) struct ArrowReader {
     wanted: Wanted,
     messages: Messages,
     fit: Option<Fit>,
+    /// Members of tuples that are columns: place of the tuple, names behind its point.
+    members: Vec<(usize, String)>,
     rows: u64,
     /// Bytes of the file before those at hand.
     position: u64,
@@ -288,28 +308,49 @@ impl ArrowReader {
         wanted.any_case = wanted.settings.arrow_names_any_case;
         wanted.allow_missing = wanted.settings.arrow_allow_missing_columns;
         let messages = Messages::new(wanted.kind);
-        Self { wanted, messages, fit: None, rows: 0, position: 0, needed: 0 }
+        Self { wanted, messages, fit: None, members: vec![], rows: 0, position: 0, needed: 0 }
+    }
+
+    /// The columns of the file, behind them the members of its tuples that are asked for as columns.
+    fn fit_of(&mut self, schema: &SchemaRef) -> Result<Fit, FormatError> {
+        // A column nobody asked for may be of any layout.
+        let type_of = |field: &Field| match self.wanted.is_wanted(field.name()) {
+            true => column_type(field),
+            false => Ok(ColumnType::Nothing),
+        };
+        let columns = schema.fields().iter();
+        let mut names: Vec<String> = columns.clone().map(|field| field.name().clone()).collect();
+        let mut types = columns.map(|field| type_of(field)).collect::<Result<Vec<_>, _>>()?;
+        for field in self.wanted.fields().filter(|field| field.name().contains('.')) {
+            let root = |name: &str| self.wanted.place_of(name, &names[..schema.fields().len()]);
+            let name = field.name();
+            let free = self.wanted.place_of(name, &names).is_none();
+            let found = member_named(name, schema.fields(), root).filter(|_| free);
+            if let Some((root, path)) = found
+                && let Some(member) = field_of(schema.field(root), path)
+            {
+                self.members.push((root, path.to_owned()));
+                names.push(name.clone());
+                types.push(column_type(&member.clone().with_nullable(true))?);
+            }
+        }
+        self.wanted.by_name(&names, types)
     }
 
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<RecordBatch>) -> Result<(), FormatError> {
         if self.fit.is_none() {
-            let schema = batch.schema();
-            let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-            // A column nobody asked for may be of any layout.
-            let type_of = |field: &Field| match self.wanted.is_wanted(field.name()) {
-                true => column_type(field),
-                false => Ok(ColumnType::Nothing),
-            };
-            let types = schema.fields().iter().map(|field| type_of(field)).collect::<Result<_, _>>()?;
-            self.fit = Some(self.wanted.by_name(&names, types)?);
+            self.fit = Some(self.fit_of(&batch.schema())?);
         }
         let Some(fit) = &self.fit else { return Ok(()) };
         let step = self.wanted.settings.block_rows_max;
         let mut from = 0;
         while from < batch.num_rows() {
             let count = step.min(batch.num_rows() - from);
-            let arrays: Vec<Option<ArrayRef>> =
+            let mut arrays: Vec<Option<ArrayRef>> =
                 batch.columns().iter().map(|array| Some(array.slice(from, count))).collect();
+            let member = |(root, path): &(usize, String)| member_of(arrays.get(*root)?.as_ref()?, path);
+            let members: Vec<_> = self.members.iter().map(member).collect();
+            arrays.extend(members);
             out.push(fit.batch(&arrays, count).map_err(|error| error.at_row(self.rows + 1))?);
             self.rows += length(count);
             from += count;

@@ -4,6 +4,7 @@
 //! `type_arrow::to_data_type` gives. After an error inside a nested value the builder must be dropped.
 //! Must not know: where cells come from.
 
+mod bare;
 mod enum_lookup;
 mod store;
 

@@ -134,6 +134,8 @@ fn unescape(text: &[u8], quote: Option<u8>, out: &mut Vec<u8>) {
             b't' => out.push(b'\t'),
             b'v' => out.push(11),
             b'0' => out.push(0),
+            // Where it is not all of a cell, or where NULL is written in another way.
+            b'N' => {}
             b'x' => match hex(rest.get(at + 2..at + 4)) {
                 Some(byte) => {
                     out.push(byte);

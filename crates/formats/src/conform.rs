@@ -14,7 +14,8 @@ use arrow::array::{
 use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip};
 use arrow::datatypes::{
-    DataType, Date32Type, Field, FieldRef, Int8Type, Int16Type, TimeUnit, TimestampSecondType,
+    DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Int8Type, Int16Type, TimeUnit,
+    TimestampSecondType,
 };
 use arrow::util::display::FormatOptions;
 use model::type_arrow::from_field;
@@ -139,6 +140,22 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
         (DataType::Timestamp(..), DataType::Utf8View) => {
             let own = from_field(&Field::new("", array.data_type().clone(), true));
             written(array, &own, &FormatSettings::default())
+        }
+        // A time without a zone is one of UTC, wherever it is shown.
+        (DataType::Timestamp(unit, None), DataType::Timestamp(_, Some(_))) => {
+            let utc = cast(&cast(array, &DataType::Int64)?, &DataType::Timestamp(*unit, Some("UTC".into())))?;
+            cast(&utc, to)
+        }
+        (DataType::Decimal128(_, from_scale), DataType::Decimal128(precision, scale))
+            if scale < from_scale =>
+        {
+            let dropped = 10_i128.pow(u32::from(from_scale.abs_diff(*scale)));
+            let cut =
+                array.as_primitive::<Decimal128Type>().unary::<_, Decimal128Type>(|value| value / dropped);
+            cast(
+                &(Arc::new(cut.with_precision_and_scale(38, *scale).map_err(broken)?) as ArrayRef),
+                &DataType::Decimal128(*precision, *scale),
+            )
         }
         // A time as a number is its seconds, whatever the file counts in.
         (DataType::Timestamp(..), number) if number.is_integer() => {
@@ -283,37 +300,56 @@ fn list(array: &ListArray, own: &FieldRef, item: &FieldRef) -> Result<ArrayRef, 
 
 fn map(array: &MapArray, entries: &FieldRef) -> Result<ArrayRef, ValueError> {
     let pairs: ArrayRef = Arc::new(array.entries().clone());
-    let pairs = tuple(pairs.as_struct(), entries.data_type())?;
+    let DataType::Struct(fields) = entries.data_type() else {
+        return Err(problem(format!("cannot be read as {entries}")));
+    };
+    // Each writer calls keys and values as it likes.
+    let pairs = elements(pairs.as_struct(), fields, |at, _| Some(at))?;
     let offsets = OffsetBuffer::new(array.offsets().inner().clone());
     MapArray::try_new(Arc::clone(entries), offsets, pairs.as_struct().clone(), None, false)
         .map(|map| Arc::new(map) as ArrayRef)
         .map_err(broken)
 }
 
-/// Elements by position; a NULL tuple is one of NULLs or defaults.
+/// Elements by their names where both sides have names, else by position; one that the file does not have is missing, and
+/// one that nobody asked for is left out.
 fn tuple(array: &StructArray, to: &DataType) -> Result<ArrayRef, ValueError> {
     let DataType::Struct(fields) = to else { return Err(problem(format!("cannot be read as {to}"))) };
-    if fields.len() != array.num_columns() {
-        let text = format!("has {} elements, {} are expected", array.num_columns(), fields.len());
-        return Err(ValueError::new(code::TYPE_MISMATCH, text));
+    if !(has_names(fields) && has_names(array.fields())) {
+        return elements(array, fields, |at, _| Some(at));
     }
-    // Children carry the parent's NULLs after `logical` masking, so that they turn into defaults too.
-    let columns: Result<Vec<ArrayRef>, ValueError> = fields
-        .iter()
-        .zip(array.fields())
-        .zip(array.columns())
-        .map(|((field, own), column)| {
-            let masked = match array.nulls() {
-                Some(nulls) => {
-                    arrow::compute::nullif(column, &arrow::array::BooleanArray::new(!nulls.inner(), None))
-                        .map_err(broken)?
-                }
-                None => Arc::clone(column),
-            };
-            conform_from(&masked, Some(own), field)
-        })
-        .collect();
-    StructArray::try_new_with_length(fields.clone(), columns?, None, array.len())
+    elements(array, fields, |_, field| array.fields().find(field.name()).map(|(at, _)| at))
+}
+
+/// Elements without names are called by their numbers.
+fn has_names(fields: &Fields) -> bool {
+    fields.iter().enumerate().any(|(at, field)| *field.name() != (at + 1).to_string())
+}
+
+/// `source` says where an element is in the array. A NULL tuple is one of NULLs or defaults.
+fn elements(
+    array: &StructArray,
+    fields: &Fields,
+    source: impl Fn(usize, &Field) -> Option<usize>,
+) -> Result<ArrayRef, ValueError> {
+    let element = |(at, field): (usize, &FieldRef)| {
+        let Some(from) = source(at, field) else { return missing(field, array.len()) };
+        let Some((own, column)) = array.fields().get(from).zip(array.columns().get(from)) else {
+            let text = format!("has {} elements, {} are expected", array.num_columns(), fields.len());
+            return Err(ValueError::new(code::TYPE_MISMATCH, text));
+        };
+        // Children carry the parent's NULLs after `logical` masking, so that they turn into defaults too.
+        let masked = match array.nulls() {
+            Some(nulls) => {
+                arrow::compute::nullif(column, &arrow::array::BooleanArray::new(!nulls.inner(), None))
+                    .map_err(broken)?
+            }
+            None => Arc::clone(column),
+        };
+        conform_from(&masked, Some(own), field)
+    };
+    let columns = fields.iter().enumerate().map(element).collect::<Result<Vec<ArrayRef>, _>>()?;
+    StructArray::try_new_with_length(fields.clone(), columns, None, array.len())
         .map(|tuple| Arc::new(tuple) as ArrayRef)
         .map_err(broken)
 }

@@ -115,8 +115,8 @@ impl CustomRows {
 
     fn plain<'a>(&self, text: &'a [u8], escaped: bool) -> Cell<'a> {
         let form = match text {
-            [] => self.empty,
             null if null == self.null => TextForm::Null,
+            [] => self.empty,
             _ if escaped => TextForm::Escaped,
             _ => TextForm::Raw,
         };

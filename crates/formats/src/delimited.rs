@@ -108,10 +108,10 @@ impl CsvRows {
                 text = rest;
             }
         }
-        let form = if text.is_empty() {
-            self.empty
-        } else if text == self.null.as_slice() {
+        let form = if text == self.null.as_slice() {
             TextForm::Null
+        } else if text.is_empty() {
+            self.empty
         } else {
             TextForm::Raw
         };
@@ -280,10 +280,10 @@ impl TsvRows {
 
     #[inline]
     fn cell<'a>(&self, text: &'a [u8], escaped: bool) -> Cell<'a> {
-        let form = if text.is_empty() {
-            self.empty
-        } else if text == self.null.as_slice() {
+        let form = if text == self.null.as_slice() {
             TextForm::Null
+        } else if text.is_empty() {
+            self.empty
         } else if escaped {
             TextForm::Escaped
         } else {

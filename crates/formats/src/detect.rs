@@ -63,7 +63,7 @@ impl Look<'_> {
 
     /// A document, or objects that are rows.
     fn objects(&self) -> Result<FormatKind, &'static str> {
-        if let Ok(Some(columns)) = declared(self.sample)
+        if let Ok(Some(columns)) = declared(FormatKind::Json, self.sample)
             && !columns.is_empty()
         {
             return Ok(if rows_are_lists(self.sample) { FormatKind::JsonCompact } else { FormatKind::Json });
@@ -76,10 +76,10 @@ impl Look<'_> {
             |is: fn(&ColumnType) -> bool| columns.iter().all(|(_, column_type)| is(column_type.value_type()));
         match () {
             () if all(|one| matches!(one, ColumnType::Array(_))) => Err(
-                "one object of lists is a row of JSONEachRow or the columns of JSONColumns, which is not read",
+                "one object of lists is a row of JSONEachRow or the columns of JSONColumns: name the format",
             ),
             () if all(|one| matches!(one, ColumnType::Tuple(_) | ColumnType::Map(..))) => Err(
-                "one object of objects is a row of JSONEachRow or rows of JSONObjectEachRow, which is not read",
+                "one object of objects is a row of JSONEachRow or rows of JSONObjectEachRow: name the format",
             ),
             () => Ok(FormatKind::JsonEachRow),
         }

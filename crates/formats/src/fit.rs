@@ -81,8 +81,17 @@ impl Wanted {
         self.names.contains(name) || self.any_case && self.fields().any(|field| self.same(field.name(), name))
     }
 
+    fn similar(&self, name: &str, names: &[String]) -> Option<usize> {
+        names.iter().position(|other| self.same(name, other))
+    }
+
+    /// Place of the column of that name among those of the file.
+    pub(crate) fn place_of(&self, name: &str, names: &[String]) -> Option<usize> {
+        names.iter().position(|other| other == name).or_else(|| self.similar(name, names))
+    }
+
     /// The columns asked for.
-    fn fields(&self) -> impl Iterator<Item = &FieldRef> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &FieldRef> {
         self.schema.fields().iter().take(self.omissions.width)
     }
 
@@ -90,9 +99,15 @@ impl Wanted {
         a == b || self.any_case && a.eq_ignore_ascii_case(b)
     }
 
+    fn is_member(&self, name: &str, tuple: &str) -> bool {
+        name.match_indices('.').any(|(at, _)| self.same(&name[..at], tuple))
+    }
+
     fn is_known(&self, name: &str) -> bool {
         let known = || self.file_schema.fields().iter().any(|field| self.same(field.name(), name));
-        self.is_wanted(name) || known()
+        // Its members may be asked for as columns.
+        let member = || self.fields().any(|field| self.is_member(field.name(), name));
+        self.is_wanted(name) || known() || member()
     }
 
     /// Columns are found by the names the file gives them.
@@ -113,8 +128,8 @@ impl Wanted {
         let mut places = Vec::with_capacity(self.omissions.width);
         for field in self.fields() {
             let exact = by_name.get(field.name().as_str()).copied();
-            let similar = || names.iter().position(|name| self.same(field.name(), name));
-            let place = exact.or_else(|| if self.any_case { similar() } else { None });
+            let place =
+                exact.or_else(|| if self.any_case { self.similar(field.name(), names) } else { None });
             if place.is_none() && !self.allow_missing {
                 return Err(self.error(&format!(
                     "data has no column \"{}\": set input_format_arrow_allow_missing_columns = 1 to read its default",

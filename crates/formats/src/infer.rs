@@ -60,9 +60,9 @@ pub fn infer_details(
         second_has_types: false,
         has_header: false,
     };
-    if matches!(kind, FormatKind::Json | FormatKind::JsonCompact)
-        && let Some(columns) = declared(sample)?
-    {
+    let describes =
+        matches!(kind, FormatKind::Json | FormatKind::JsonCompact | FormatKind::JsonColumnsWithMetadata);
+    if describes && let Some(columns) = declared(kind, sample)? {
         return Ok(Inferred { columns, has_header: true, rows: 0 });
     }
     let inferred = match described::infer(kind, raw, settings) {
@@ -101,11 +101,13 @@ impl Tally<'_> {
             Splitter::Custom(rows) => self.listed(rows, sample, at_end),
             Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
             Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
-            Splitter::Lines(_) => Ok(Inferred {
-                columns: vec![("line".to_owned(), ColumnType::String)],
-                has_header: false,
-                rows: 0,
-            }),
+            Splitter::NamedObjects(rows) => self.objects(rows, sample, at_end),
+            Splitter::Columns(rows) if self.kind == FormatKind::JsonCompactColumns => {
+                self.listed(rows, sample, at_end)
+            }
+            Splitter::Columns(rows) => self.objects(rows, sample, at_end),
+            Splitter::Lines(_) => Ok(one_text("line")),
+            Splitter::ObjectTexts(_) => Ok(one_text("json")),
         }
     }
 
@@ -238,8 +240,13 @@ impl Tally<'_> {
             Source::Tsv => self.kind != FormatKind::TabSeparatedRaw && self.settings.tsv_detect_header,
             Source::Json | Source::Literal => false,
         };
+        // A line that begins with a tab is more often data than a header.
+        let is_named = self.source() != Source::Tsv || first.iter().all(|cell| !cell.text.is_empty());
         let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
-        detect && all_texts && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
+        detect
+            && is_named
+            && all_texts
+            && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
     }
 
     /// Types written in the file.
@@ -318,6 +325,11 @@ impl Tally<'_> {
     }
 }
 
+/// A format whose rows are one text each.
+fn one_text(name: &str) -> Inferred {
+    Inferred { columns: vec![(name.to_owned(), ColumnType::String)], has_header: false, rows: 0 }
+}
+
 fn no_text(guess: &Guess) -> bool {
     !guess.is_unknown() && !guess.is_text()
 }
@@ -335,6 +347,10 @@ fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {
         F::Json
         | F::JsonCompact
         | F::JsonEachRow
+        | F::JsonObjectEachRow
+        | F::JsonColumns
+        | F::JsonCompactColumns
+        | F::JsonColumnsWithMetadata
         | F::JsonCompactEachRow
         | F::JsonCompactEachRowWithNames
         | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,

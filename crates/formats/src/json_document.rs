@@ -12,6 +12,7 @@ use model::type_name;
 
 use crate::cell::{Cell, Items, Syntax, TextForm};
 use crate::error::{FormatError, code, excerpt};
+use crate::kind::FormatKind;
 use crate::scan::{ItemEnd, skip_space};
 use crate::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 
@@ -49,8 +50,8 @@ fn expected(bytes: &[u8], at: usize, wanted: &str) -> SplitError {
     SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 }
 }
 
-/// Reads members up to the list named `data`.
-fn opening(bytes: &[u8], at: usize) -> Result<Opening<'_>, SplitError> {
+/// Reads members up to what is named `data`, a list or an object.
+fn opening(bytes: &[u8], at: usize, data: u8) -> Result<Opening<'_>, SplitError> {
     let mut at = skip_space(bytes, at);
     match bytes.get(at) {
         None => return Ok(Opening::NeedsMore),
@@ -74,7 +75,7 @@ fn opening(bytes: &[u8], at: usize) -> Result<Opening<'_>, SplitError> {
         };
         if key == b"\"data\"" {
             return match bytes.get(start) {
-                Some(b'[') => Ok(Opening::Document { rows: start + 1, meta }),
+                Some(byte) if *byte == data => Ok(Opening::Document { rows: start + 1, meta }),
                 Some(_) => Err(expected(bytes, start, "the list \"data\"")),
                 None => Ok(Opening::NeedsMore),
             };
@@ -97,9 +98,13 @@ fn opening(bytes: &[u8], at: usize) -> Result<Opening<'_>, SplitError> {
 }
 
 /// Columns and where the rows start, if `sample` is the start of a document; its member `meta` says them.
-pub(crate) fn declared(sample: &[u8]) -> Result<Option<Vec<(String, ColumnType)>>, FormatError> {
+pub(crate) fn declared(
+    kind: FormatKind,
+    sample: &[u8],
+) -> Result<Option<Vec<(String, ColumnType)>>, FormatError> {
     let wrong = |message: String| FormatError::new(code::INCORRECT_DATA, message);
-    let meta = match opening(sample, 0).map_err(|error| wrong(error.message))? {
+    let data = if kind == FormatKind::JsonColumnsWithMetadata { b'{' } else { b'[' };
+    let meta = match opening(sample, 0, data).map_err(|error| wrong(error.message))? {
         Opening::Document { meta, .. } => meta,
         Opening::Bare => return Ok(None),
         Opening::NeedsMore => return Err(wrong("the document ends before its list \"data\"".to_owned())),
@@ -147,7 +152,7 @@ impl<S: SplitRows> SplitRows for Document<S> {
     ) -> Result<RowEnd, SplitError> {
         let (before, mut at) = (self.place, at);
         if self.place == Place::Start {
-            match opening(bytes, at)? {
+            match opening(bytes, at, b'[')? {
                 Opening::Document { rows, .. } => {
                     self.place = Place::Rows;
                     at = rows;

@@ -18,7 +18,7 @@ use crate::text::NULL_SIGN;
 use members::Searched;
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
-fn skip_between(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at = skip_space(bytes, at);
         match bytes.get(at) {
@@ -28,7 +28,7 @@ fn skip_between(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-fn unexpected(bytes: &[u8], at: usize, wanted: char, cell: usize) -> SplitError {
+pub(crate) fn unexpected(bytes: &[u8], at: usize, wanted: char, cell: usize) -> SplitError {
     let message = format!("cannot parse input: expected '{wanted}' before: {}", excerpt(&bytes[at..]));
     SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell }
 }
@@ -55,12 +55,17 @@ fn string_cell(text: &[u8]) -> Cell<'_> {
 }
 
 /// Why a row stopped early.
-enum Stop {
+pub(crate) enum Stop {
     NeedsMore,
     Wrong(SplitError),
 }
 
-fn settle(result: Result<usize, Stop>, bytes: &[u8], at: usize, last: bool) -> Result<RowEnd, SplitError> {
+pub(crate) fn settle(
+    result: Result<usize, Stop>,
+    bytes: &[u8],
+    at: usize,
+    last: bool,
+) -> Result<RowEnd, SplitError> {
     match result {
         Ok(end) => Ok(RowEnd::Row(end)),
         Err(Stop::NeedsMore) if !last => Ok(RowEnd::Incomplete),
@@ -69,7 +74,7 @@ fn settle(result: Result<usize, Stop>, bytes: &[u8], at: usize, last: bool) -> R
     }
 }
 
-fn value_at(bytes: &[u8], at: usize, cell: usize) -> Result<usize, Stop> {
+pub(crate) fn value_at(bytes: &[u8], at: usize, cell: usize) -> Result<usize, Stop> {
     match Syntax::Json.value_end(bytes, at) {
         ItemEnd::At(end) if end > at => Ok(end),
         ItemEnd::At(_) => Err(Stop::Wrong(unexpected(bytes, at, '"', cell))),
@@ -78,7 +83,7 @@ fn value_at(bytes: &[u8], at: usize, cell: usize) -> Result<usize, Stop> {
 }
 
 /// The end of the key at `at`, and of the colon behind it.
-fn key_at(bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize), Stop> {
+pub(crate) fn key_at(bytes: &[u8], at: usize, count: usize) -> Result<(usize, usize), Stop> {
     let key_end = value_at(bytes, at, count)?;
     let colon = skip_space(bytes, key_end);
     match bytes.get(colon) {
@@ -224,8 +229,20 @@ impl JsonObjects {
         }
     }
 
+    /// Where among the rows it is, for [`Self::return_to`].
+    pub(crate) fn place(&self) -> (bool, bool) {
+        (self.in_array, self.started)
+    }
+
+    /// Goes back in front of a row that was not all there.
+    pub(crate) fn return_to(&mut self, place: (bool, bool), end: RowEnd) {
+        if end == RowEnd::Incomplete {
+            (self.in_array, self.started) = place;
+        }
+    }
+
     /// Start of the next object, or how the input ends.
-    fn object_start(
+    pub(crate) fn object_start(
         &mut self,
         bytes: &[u8],
         at: usize,
@@ -262,7 +279,7 @@ impl NamedRows for JsonObjects {
         last: bool,
         members: &mut Vec<(Cell<'a>, Cell<'a>)>,
     ) -> Result<RowEnd, SplitError> {
-        let (in_array, started) = (self.in_array, self.started);
+        let before = self.place();
         let start = match self.object_start(bytes, at, last)? {
             Ok(start) => start,
             Err(end) => return Ok(end),
@@ -271,9 +288,7 @@ impl NamedRows for JsonObjects {
             members.push((Cell { text: key, form: TextForm::Json }, json_cell(value)));
         });
         let end = settle(result, bytes, start, last)?;
-        if end == RowEnd::Incomplete {
-            (self.in_array, self.started) = (in_array, started);
-        }
+        self.return_to(before, end);
         Ok(end)
     }
 }
@@ -299,22 +314,19 @@ impl SplitRows for JsonObjects {
         cells: &mut Vec<Cell<'a>>,
     ) -> Result<RowEnd, SplitError> {
         // An incomplete row is read again from its start, opening bracket included.
-        let (in_array, started) = (self.in_array, self.started);
+        let before = self.place();
         let start = match self.object_start(bytes, at, last)? {
             Ok(start) => start,
-            Err(RowEnd::Incomplete) => {
-                (self.in_array, self.started) = (in_array, started);
-                return Ok(RowEnd::Incomplete);
+            Err(end) => {
+                self.return_to(before, end);
+                return Ok(end);
             }
-            Err(end) => return Ok(end),
         };
         let first = cells.len();
         cells.resize(first + self.columns, Cell::DEFAULT);
         let result = self.values(bytes, start, &mut cells[first..], &mut Searched);
         let end = settle(result, bytes, start, last)?;
-        if end == RowEnd::Incomplete {
-            (self.in_array, self.started) = (in_array, started);
-        }
+        self.return_to(before, end);
         Ok(end)
     }
 }

@@ -24,6 +24,7 @@ pub enum FormatKind {
     JsonCompactColumns,
     JsonColumnsWithMetadata,
     JsonObjectEachRow,
+    JsonAsString,
     JsonEachRow,
     JsonCompactEachRow,
     JsonCompactEachRowWithNames,
@@ -130,10 +131,11 @@ const SPECS: &[Spec] = &[
     spec(FormatKind::JsonCompact, "JSONCompact", &[], BOTH, &[]),
     spec(FormatKind::JsonStrings, "JSONStrings", &[], OUTPUT, &[]),
     spec(FormatKind::JsonCompactStrings, "JSONCompactStrings", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonColumns, "JSONColumns", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonCompactColumns, "JSONCompactColumns", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonColumnsWithMetadata, "JSONColumnsWithMetadata", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonObjectEachRow, "JSONObjectEachRow", &[], OUTPUT, &[]),
+    spec(FormatKind::JsonColumns, "JSONColumns", &[], BOTH, &[]),
+    spec(FormatKind::JsonCompactColumns, "JSONCompactColumns", &[], BOTH, &[]),
+    spec(FormatKind::JsonColumnsWithMetadata, "JSONColumnsWithMetadata", &[], BOTH, &[]),
+    spec(FormatKind::JsonObjectEachRow, "JSONObjectEachRow", &[], BOTH, &[]),
+    spec(FormatKind::JsonAsString, "JSONAsString", &[], INPUT, &[]),
     spec(
         FormatKind::JsonEachRow,
         "JSONEachRow",
@@ -267,7 +269,10 @@ impl FormatKind {
 
     /// Whether the columns are the same whatever the data is.
     pub fn has_fixed_columns(self) -> bool {
-        matches!(self, FormatKind::One | FormatKind::RawBlob | FormatKind::LineAsString)
+        matches!(
+            self,
+            FormatKind::One | FormatKind::RawBlob | FormatKind::LineAsString | FormatKind::JsonAsString
+        )
     }
 
     /// Whether the data names its columns, so that a reader finds them in any order and may be given a part of them.
@@ -275,7 +280,15 @@ impl FormatKind {
         use FormatKind as F;
         let names = matches!(
             self,
-            F::JsonEachRow | F::JsonStringsEachRow | F::Parquet | F::Arrow | F::ArrowStream | F::Native
+            F::JsonEachRow
+                | F::JsonStringsEachRow
+                | F::JsonObjectEachRow
+                | F::JsonColumns
+                | F::JsonColumnsWithMetadata
+                | F::Parquet
+                | F::Arrow
+                | F::ArrowStream
+                | F::Native
         );
         // Without its type a column of RowBinary cannot be skipped.
         names || self.header_rows() != HeaderRows::None && self != F::RowBinaryWithNames

@@ -38,6 +38,8 @@ pub mod conform;
 
 mod binary;
 
+pub mod members;
+
 mod fit;
 
 mod arrow_stream;
@@ -51,6 +53,8 @@ mod delimited;
 mod json_document;
 mod json_keys;
 mod json_rows;
+mod json_columns;
+mod json_objects;
 mod tskv;
 
 mod custom;

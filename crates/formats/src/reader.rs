@@ -114,6 +114,9 @@ fn reader_of_types(
         Splitter::Custom(rows) => reader(rows, block, kind, settings, start),
         Splitter::ObjectDocument(rows) => reader(rows, block, kind, settings, start),
         Splitter::ListDocument(rows) => reader(rows, block, kind, settings, start),
+        Splitter::NamedObjects(rows) => reader(rows, block, kind, settings, start),
+        Splitter::ObjectTexts(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Columns(rows) => reader(rows, block, kind, settings, start),
     }
 }
 

@@ -5,7 +5,9 @@
 use crate::custom::CustomRows;
 use crate::delimited::{CsvRows, LineRows, TsvRows};
 use crate::error::{FormatError, code};
+use crate::json_columns::JsonColumns;
 use crate::json_document::Document;
+use crate::json_objects::{NamedObjects, ObjectTexts};
 use crate::json_rows::{JsonObjects, ListRows};
 use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
@@ -21,6 +23,9 @@ pub(crate) enum Splitter {
     Custom(CustomRows),
     ObjectDocument(Document<JsonObjects>),
     ListDocument(Document<ListRows>),
+    NamedObjects(NamedObjects),
+    ObjectTexts(ObjectTexts),
+    Columns(JsonColumns),
 }
 
 pub(crate) fn is_csv(kind: FormatKind) -> bool {
@@ -70,6 +75,11 @@ pub(crate) fn splitter<'n>(
             Splitter::ObjectDocument(Document::new(rows))
         }
         F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
+        F::JsonObjectEachRow => Splitter::NamedObjects(NamedObjects::new(JsonObjects::new(names, settings))),
+        F::JsonAsString => Splitter::ObjectTexts(ObjectTexts::new(settings)),
+        F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata => {
+            Splitter::Columns(JsonColumns::new(kind, names, settings))
+        }
         F::Values => Splitter::Lists(ListRows::values()),
         F::Tskv => Splitter::Tskv(TskvRows::new(names, settings)),
         F::LineAsString => Splitter::Lines(LineRows),

@@ -144,7 +144,7 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         }
         F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
         F::Null => Box::new(NullWriter),
-        F::One | F::RowBinaryWithDefaults => {
+        F::One | F::RowBinaryWithDefaults | F::JsonAsString => {
             let message = format!("format {} is for input only", kind.name());
             return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
         }

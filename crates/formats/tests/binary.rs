@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Int32Type, Schema, SchemaRef};
 use formats::{
     FormatError, FormatKind, FormatSettings, Header, OutputStats, ParquetOutput, ReaderStart,
     RecordBoundaries, infer, new_reader, new_reader_at, new_writer,
@@ -564,4 +564,28 @@ fn bytes_are_those_of_clickhouse() {
         }
     }
     assert_eq!(differences, Vec::<String>::new());
+}
+
+#[test]
+fn arrow_batches_without_a_body_hide_no_others() {
+    let numbers = |values: &[i32]| Arc::new(Int32Array::from(values.to_vec())) as ArrayRef;
+    let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, false)]));
+    for batches in [&[&[1, 2][..], &[], &[3, 4], &[5]][..], &[&[], &[1, 2]], &[&[1], &[]], &[&[]], &[]] {
+        let mut writer = arrow::ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
+        for batch in batches {
+            writer.write(&RecordBatch::try_new(Arc::clone(&schema), vec![numbers(batch)]).unwrap()).unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        let found = infer(FormatKind::ArrowStream, &bytes, true, &FormatSettings::default()).unwrap();
+        assert_eq!(found.len(), 1, "{batches:?}");
+        let mut reader =
+            new_reader(FormatKind::ArrowStream, Arc::clone(&schema), &FormatSettings::default()).unwrap();
+        let mut out = Vec::new();
+        reader.read(&bytes, true, &mut out).unwrap();
+        let read: Vec<i32> = out
+            .iter()
+            .flat_map(|batch| batch.column(0).as_primitive::<Int32Type>().values().to_vec())
+            .collect();
+        assert_eq!(read, batches.concat(), "{batches:?}");
+    }
 }

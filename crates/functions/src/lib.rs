@@ -16,7 +16,7 @@ mod number;
 mod calendar;
 mod zone;
 mod temporal;
-mod container;
+pub mod container;
 mod wide;
 pub mod cast;
 mod fixed_text;

@@ -66,8 +66,22 @@ struct Armed {
     action: FaultAction,
 }
 
+/// Names mistakes that a process of a debug build makes on purpose, divided by commas, so that those who attack it can be
+/// tested.
+#[cfg(debug_assertions)]
+const PLANTED_VARIABLE: &str = "GRISTMILL_PLANTED";
+
 #[cfg(debug_assertions)]
 impl Faults {
+    /// The points of the real machine, with the mistakes that `GRISTMILL_PLANTED` names.
+    pub(crate) fn of_environment() -> Self {
+        let faults = Self::default();
+        if let Ok(names) = std::env::var(PLANTED_VARIABLE) {
+            faults.plant_named(&names);
+        }
+        faults
+    }
+
     /// The points of a simulated machine, which `stop` stops.
     pub(crate) fn of_simulation(stop: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         Self { points: Arc::new(Points { stop: Some(Box::new(stop)), ..Points::default() }) }
@@ -115,8 +129,8 @@ impl Faults {
         self.points.planted.lock().contains(name)
     }
 
-    /// Plants the mistakes of this list, divided by commas: for a process that is attacked from outside.
-    pub fn plant_named(&self, names: &str) {
+    /// Plants the mistakes of this list, divided by commas.
+    fn plant_named(&self, names: &str) {
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         self.points.planted.lock().extend(names.map(|name| &*name.to_owned().leak()));
     }
@@ -133,6 +147,11 @@ impl Faults {
 
 #[cfg(not(debug_assertions))]
 impl Faults {
+    /// Release builds have none.
+    pub(crate) fn of_environment() -> Self {
+        Self {}
+    }
+
     pub(crate) fn of_simulation(_stop: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         Self {}
     }
@@ -151,9 +170,6 @@ impl Faults {
     pub fn planted(&self, _name: &'static str) -> bool {
         false
     }
-
-    /// Release builds make none.
-    pub fn plant_named(&self, _names: &str) {}
 
     pub(crate) fn disarm(&self) {}
 }

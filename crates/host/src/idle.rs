@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
+use crate::shortage::give_back_while_short;
 
 /// What is given back takes some 10 to 100 microseconds to find.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +32,7 @@ pub(crate) fn idle() {
     let now = clock.monotonic();
     // A thread that is ending has no variables any more, and gives back everything anyway.
     let is_due = NEXT.try_with(|next| next.get() <= now && next.replace(now + PAUSE) <= now).unwrap_or(false);
-    if is_due {
+    if is_due && !give_back_while_short() {
         work();
     }
 }

@@ -29,12 +29,14 @@ impl Host {
     /// # Errors
     /// The operating system gives no entropy.
     pub fn system(memory_bytes_max: u64) -> io::Result<Self> {
+        let faults = Faults::of_environment();
+        crate::meter::plant(&faults);
         Ok(Self {
             clock: Arc::new(SystemClock::new()),
             random: Arc::new(SystemRandom::new()?),
             disk: Arc::new(SystemDisk),
             memory: MemoryBudget::new(memory_bytes_max),
-            faults: Faults::default(),
+            faults,
         })
     }
 }

@@ -284,7 +284,7 @@ impl Account {
             return Err(MemoryRefused { scope: "query", consumer, asked: more, used, limit: self.limit });
         }
         let limit = self.server.limit();
-        look(live_bytes(), limit);
+        look(limit);
         if live_bytes() <= limit {
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl Drop for Account {
 }
 
 /// Makes the mistake that these faults plant, in all of the process: what looks for it can be tested.
-pub fn plant(faults: &Faults) {
+pub(crate) fn plant(faults: &Faults) {
     ALLOWS_EVERYTHING.store(faults.planted("meter.allow_everything"), Ordering::Relaxed);
 }
 

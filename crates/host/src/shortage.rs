@@ -1,8 +1,8 @@
 //! Free memory that the allocator keeps, given back while the process has little left.
 //!
 //! What is freed stays resident for a while, because it is mostly wanted again. Close to the limit that is memory which
-//! others cannot have. Invariant: looked at once in [`PAUSE`] at most, by who looks at the meter anyway; away from the limit
-//! it costs a comparison. Must not know: allocators.
+//! others cannot have. Invariant: looked at once in [`PAUSE`] at most, by who looks at the meter anyway, however little lives: a
+//! large statement has just ended. Must not know: allocators.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::process::current_rss_bytes;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Memory is short when so many eighths of the limit are resident.
-const SHORT_EIGHTHS: u64 = 7;
+const SHORT_EIGHTHS: u64 = 6;
 
 static WORK: OnceLock<(SystemClock, fn(bool))> = OnceLock::new();
 static NEXT_MS: AtomicU64 = AtomicU64::new(0);
@@ -26,11 +26,17 @@ pub fn when_short(work: fn(bool)) {
     let _first = WORK.set((SystemClock::new(), work));
 }
 
-/// Called by who looks at the meter of a process that may hold `limit` bytes and has allocated `live`.
-pub(crate) fn look(live: u64, limit: u64) {
-    if live < limit / 2 && !IS_SHORT.load(Ordering::Relaxed) {
-        return;
+/// Called by a thread that has nothing to do: what it keeps is given back at once while memory is short. False if it is not.
+pub(crate) fn give_back_while_short() -> bool {
+    let work = WORK.get().filter(|_| IS_SHORT.load(Ordering::Relaxed));
+    if let Some((_, work)) = work {
+        work(true);
     }
+    work.is_some()
+}
+
+/// Called by who looks at the meter of a process that may hold `limit` bytes.
+pub(crate) fn look(limit: u64) {
     let Some((clock, work)) = WORK.get() else { return };
     let now = u64::try_from(clock.monotonic().as_millis()).unwrap_or(u64::MAX);
     let next = NEXT_MS.load(Ordering::Relaxed);

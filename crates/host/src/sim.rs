@@ -20,10 +20,10 @@
 //! every call with its content and outcome, every clock read and every random byte. With more threads the
 //! order of calls is the scheduler's, so seeded runs call from one.
 
-pub mod disk;
-pub mod file;
 pub mod names;
+pub mod file;
 pub mod state;
+pub mod disk;
 pub mod world;
 
 pub use state::SimFault;

@@ -9,6 +9,7 @@ pub(crate) mod page_places;
 pub(crate) mod page_sums;
 mod packed_pages;
 pub(crate) mod summed_pages;
+mod page_limits;
+pub(crate) mod text_chunk;
 pub(crate) mod properties;
 pub(crate) mod stats;
-pub(crate) mod text_chunk;

@@ -60,7 +60,7 @@ fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, 
     let (file, metadata) = match tail_range(part) {
         Some(tail) => {
             let tail = file.read(&tail).map_err(|e| PartError::unreadable(part.id, &path, e))?;
-            let footer = Arc::new(PartFooter::decode(part, &tail, false)?);
+            let footer = Arc::new(PartFooter::decode(store, part, &tail, false)?);
             let metadata = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options);
             (file.checked_by(footer), metadata.map_err(damaged)?)
         }

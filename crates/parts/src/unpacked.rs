@@ -6,11 +6,11 @@
 //! Invariant: what is kept is counted against the memory of the process, and goes when somebody else needs that memory. A
 //! reader with an old footer is served all the same. Must not know: who reads, and how bytes come out of a file.
 
-mod fill;
 mod layout;
-mod part_pages;
-mod residency;
 mod unpack;
+mod fill;
+mod residency;
+mod part_pages;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

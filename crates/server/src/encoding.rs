@@ -3,7 +3,7 @@
 //! Invariant: an answer is compressed once: in ClickHouse's blocks when asked for them, else by HTTP's negotiation. Must
 //! not know: statements.
 
-use engine::coding::decompressed;
+use engine::boundary::coding::decompressed;
 use engine::{BodyStream, Error, ErrorKind, OutputEncoder};
 
 use crate::blocks::{BlockWriter, unpacked};

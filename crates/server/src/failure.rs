@@ -3,7 +3,7 @@
 //! Invariant: no text of an error reaches a header; the body is what ClickHouse would have sent, with our words.
 
 use engine::Error;
-use engine::coding::CLICKHOUSE_VERSION;
+use engine::boundary::coding::CLICKHOUSE_VERSION;
 use http::StatusCode;
 
 /// `Code: 60. DB::Exception: .. (UNKNOWN_TABLE) (version 25.8.1.1)` and a line end.

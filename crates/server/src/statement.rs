@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::coding::CLICKHOUSE_REVISION;
+use engine::boundary::coding::CLICKHOUSE_REVISION;
 use engine::{Caller, Error, ErrorKind, Request};
 use futures::StreamExt;
 use http::{HeaderMap, Method, header, request};

@@ -17,6 +17,12 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// NULL stands where the type knows none, and shall be no default.
+    pub(crate) fn null(self) -> SourceError {
+        let problem = "has NULL, which its type does not know: set input_format_null_as_default = 1 to read the default";
+        self.error(&ValueError::new(formats::error::code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, problem))
+    }
+
     fn error(self, problem: &ValueError) -> SourceError {
         let message = format!("column \"{}\" of \"{}\" {problem}", self.column, self.file);
         let error = SourceError::new(SourceErrorKind::BadValue, message)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use formats::FormatKind;
+use formats::{FormatKind, FormatSettings};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
 
@@ -19,7 +19,8 @@ use crate::listing::SourceFile;
 use crate::merge_schemas::{FileSchema, MergedSchema, merge_settled};
 use crate::parquet_types;
 use crate::schema_key::SchemaKey;
-use crate::settings::InferenceMode;
+use crate::settings::{InferenceMode, InferenceSettings};
+use crate::source_columns::Columns;
 use crate::store::Store;
 use crate::wanted_types::{self, Hints};
 
@@ -70,17 +71,11 @@ impl Inference<'_> {
             columns = found;
             notes.push("the columns are those of the table they go to, found by their names".to_owned());
         } else if self.format != FormatKind::Parquet {
-            let positional = self.is_positional(&columns);
+            let positional = is_positional(self.format, &columns);
             notes.extend(wanted_types::apply(&mut columns, wanted, positional));
         }
         notes.extend(hints.apply(&mut columns));
         Ok(Inferred { columns, notes })
-    }
-
-    /// Whether columns have no names but those of their places.
-    fn is_positional(&self, columns: &[(String, ColumnType)]) -> bool {
-        self.format != FormatKind::JsonEachRow
-            && columns.iter().enumerate().all(|(i, (name, _))| *name == format!("c{}", i + 1))
     }
 
     async fn found(&self, files: &[Arc<SourceFile>], hints: &Hints) -> Result<Inferred> {
@@ -203,22 +198,52 @@ impl Inference<'_> {
         }
     }
 
-    /// Columns without names get the ones of `column_names_for_schema_inference`.
-    fn named(&self, found: formats::Inferred, file: &SourceFile) -> Result<Vec<(String, ColumnType)>> {
-        let names = &self.env.settings.inference.column_names;
-        if names.is_empty() || found.has_header || !self.is_positional(&found.columns) {
-            return Ok(found.columns);
-        }
-        if names.len() != found.columns.len() {
-            let why = format!(
-                "column_names_for_schema_inference has {} names, the file has {} columns",
-                names.len(),
-                found.columns.len()
-            );
-            return Err(unreadable(file, &why));
-        }
-        Ok(names.iter().cloned().zip(found.columns.into_iter().map(|(_, found)| found)).collect())
+    fn named(&self, found: formats::Inferred, file: &SourceFile) -> Result<Columns> {
+        named(found, self.format, &self.env.settings.inference).map_err(|why| unreadable(file, &why))
     }
+}
+
+/// Whether columns have no names but those of their places.
+fn is_positional(format: FormatKind, columns: &[(String, ColumnType)]) -> bool {
+    format != FormatKind::JsonEachRow
+        && columns.iter().enumerate().all(|(i, (name, _))| *name == format!("c{}", i + 1))
+}
+
+/// Columns without names get the ones of `column_names_for_schema_inference`.
+fn named(
+    found: formats::Inferred,
+    format: FormatKind,
+    inference: &InferenceSettings,
+) -> std::result::Result<Columns, String> {
+    let names = &inference.column_names;
+    if names.is_empty() || found.has_header || !is_positional(format, &found.columns) {
+        return Ok(found.columns);
+    }
+    if names.len() != found.columns.len() {
+        let (given, found) = (names.len(), found.columns.len());
+        return Err(format!(
+            "column_names_for_schema_inference has {given} names, the file has {found} columns"
+        ));
+    }
+    Ok(names.iter().cloned().zip(found.columns.into_iter().map(|(_, found)| found)).collect())
+}
+
+/// Columns of a text in a statement, as those of a file of it.
+///
+/// # Errors
+/// The text says nothing of them, or the settings are not for it.
+pub fn columns_of_text(
+    format: FormatKind,
+    text: &[u8],
+    settings: &FormatSettings,
+    inference: &InferenceSettings,
+) -> Result<Vec<(String, ColumnType)>> {
+    let hints = Hints::parse(&inference.hints)?;
+    let found = formats::infer_details(format, text, true, settings)
+        .map_err(|error| no_structure(&error.to_string()).with_code(crate::error::format_code(error.code)))?;
+    let mut columns = named(found, format, inference).map_err(|why| no_structure(&why))?;
+    hints.apply(&mut columns);
+    Ok(columns)
 }
 
 /// The decompressed beginning of a file, of some stored bytes, and whether it is all of it.
@@ -257,8 +282,11 @@ pub(crate) fn no_files(pattern: &str) -> SourceError {
 }
 
 fn unreadable(file: &SourceFile, why: &str) -> SourceError {
-    let message = format!("\"{}\": {why}", file.path);
-    SourceError::new(SourceErrorKind::NoStructure, message).with_file(&file.path)
+    no_structure(&format!("\"{}\": {why}", file.path)).with_file(&file.path)
+}
+
+fn no_structure(why: &str) -> SourceError {
+    SourceError::new(SourceErrorKind::NoStructure, why)
 }
 
 fn conflict_error(merged: &MergedSchema) -> SourceError {

@@ -99,6 +99,7 @@ pub use error::{Result, SourceError, SourceErrorKind};
 pub use export::{Destination, Export, ExportSettings};
 pub use file_filter::{FileCondition, FileFilter, FilterValue};
 pub use hosts::HostFilter;
+pub use infer::columns_of_text;
 pub use listing::SourceFile;
 pub use location::UserFiles;
 pub use object_table::ObjectTable;

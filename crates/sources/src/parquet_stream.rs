@@ -10,9 +10,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use bytes::Bytes;
+use formats::members::member_of;
 use formats::{Omissions, asked_in};
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
@@ -403,11 +404,15 @@ impl Stream {
                     match column.data_type() {
                         DataType::Utf8View if *unchecked => {
                             let bytes: ArrayRef = Arc::new(column.as_string_view().clone().to_binary_view());
-                            conform(&bytes, field, place)?
+                            self.fitting(&bytes, field, place)?
                         }
-                        _ => conform(column, field, place)?,
+                        _ => self.fitting(column, field, place)?,
                     }
                 }
+                Origin::Member { position, path } => match member_of(decoded.column(*position), path) {
+                    Some(member) => self.fitting(&member, field, place)?,
+                    None => missing(field, rows, place)?,
+                },
                 Origin::Constant(column) => column.values(file, self.next_row, rows)?,
                 Origin::Missing => missing(field, rows, place)?,
             });
@@ -416,7 +421,7 @@ impl Stream {
             let given = match &self.origins[*column] {
                 Origin::Decoded { position, .. } => Some(decoded.column(*position)),
                 Origin::Constant(_) => columns.get(*column),
-                Origin::Missing => None,
+                Origin::Missing | Origin::Member { .. } => None,
             };
             let may_ask = self.read.reader.settings.format.defaults_for_omitted_fields;
             columns.push(asked_in(given, self.read.output.field(*column), rows, may_ask));
@@ -424,6 +429,11 @@ impl Stream {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.read.output), columns, &options)
             .map_err(|error| self.decode_error(&error.to_string()))
+    }
+
+    fn fitting(&self, array: &ArrayRef, field: &Field, place: Place<'_>) -> Result<ArrayRef> {
+        let may_be_null = field.is_nullable() || self.read.reader.settings.format.null_as_default;
+        if may_be_null || array.null_count() == 0 { conform(array, field, place) } else { Err(place.null()) }
     }
 
     fn decode_error(&self, problem: &str) -> SourceError {

@@ -35,6 +35,11 @@ fn marked_field<'a>(field: &FieldRef, leaves: &mut impl Iterator<Item = &'a Colu
         }
         _ => {
             let leaf = leaves.next().and_then(|leaf| leaf.logical_type_ref());
+            if let DataType::Timestamp(unit, None) = field.data_type() {
+                // Without a zone it would be shown in that of who asks.
+                let of_utc = DataType::Timestamp(*unit, Some("UTC".into()));
+                return Arc::new(field.as_ref().clone().with_data_type(of_utc));
+            }
             if leaf != Some(&LogicalType::Uuid) {
                 return Arc::clone(field);
             }

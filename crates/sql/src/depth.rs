@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 300;
 /// Operands of AND and OR, and SELECTs of UNION, around the innermost value.
 const TERMS_MAX: usize = 5000;
 /// Operands that one SELECT of UNION counts as: it takes a millisecond to plan.
-const UNION_TERMS: usize = 4;
+const UNION_TERMS: usize = 5;
 
 /// Nodes of a tree, whatever the settings say: they are known only when it has been made.
 const NODES_MAX: usize = 500_000;

@@ -5,6 +5,7 @@
 //! conditions that may be numbers, `{'UInt8': '1'}` for a literal of a type, and `_arrayMap(x -> _lambdaBody(..), a)` for
 //! a call with a lambda.
 //!
+//! Recursive: a call is named by the digests that the calls in it keep.
 //! Invariant: values and types are ClickHouse's; what pruning, hash joins and Parquet need to see (comparisons of bare
 //! columns, AND, OR, IN) stays DataFusion's own. Must not know: tables, storage, who asks.
 

@@ -1,6 +1,7 @@
 //! The whitelist over sqlparser's syntax tree: what is not named here is refused, so DataFusion never ignores it.
 //!
 //! Every node is destructured without `..`: a field added by a new sqlparser breaks the build, not a query.
+//! Recursive: expressions hold calls, and calls hold expressions.
 //! Invariant: a query that passes contains only nodes that `rewrite` turns into something with ClickHouse's meaning.
 
 mod call;

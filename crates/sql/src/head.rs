@@ -32,10 +32,9 @@ pub(crate) struct Head<'a> {
 }
 
 /// A parser over the tokens of one query or expression.
-fn parser_over(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
-    Parser::new(&DIALECT)
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(for_query(tokens, carried))
+fn parser_over(tokens: Vec<TokenWithSpan>) -> Result<Parser<'static>> {
+    let tokens = for_query(tokens, carried)?;
+    Ok(Parser::new(&DIALECT).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens))
 }
 
 impl<'a> Head<'a> {
@@ -45,7 +44,7 @@ impl<'a> Head<'a> {
         let measure = measure(&tokens)?;
         match refused_join(&tokens).map(join) {
             Some(error) => Err(error),
-            None => Ok(Self { text, base, measure, parser: parser_over(tokens), warnings: vec![] }),
+            None => Ok(Self { text, base, measure, parser: parser_over(tokens)?, warnings: vec![] }),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The grammar of statements; one file per family.
 //!
+//! Recursive: EXPLAIN INSERT .. SELECT holds an INSERT, which holds a query.
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
 pub(crate) mod collection;

@@ -2,7 +2,7 @@
 //!
 //! Aliases are replaced where ClickHouse sees them, functions get the names the planner knows them by, result columns
 //! get ClickHouse's labels, calls of table functions become tables. Types are the planner's business (`functions`).
-//! Invariant: `guard` ran first.
+//! Recursive: it walks the syntax tree. Invariant: `guard` ran first.
 //!
 //! An alias is visible in the whole SELECT and wins over a column of its name, but for two cases, where the column is
 //! meant: inside its own definition, and in WHERE or inside an aggregate when its definition aggregates.

@@ -193,18 +193,25 @@ pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Lo
 pub(crate) fn for_query(
     tokens: Vec<TokenWithSpan>,
     carried: impl Fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>,
-) -> Vec<TokenWithSpan> {
+) -> Result<Vec<TokenWithSpan>> {
     let significant: Vec<TokenWithSpan> =
         tokens.into_iter().filter(|token| !is_space(&token.token)).collect();
     let significant = with_view_queries(carried(significant));
-    let mut out = Vec::with_capacity(significant.len());
-    let mut depth = 0;
-    name_expressions(&significant, &mut out, &mut depth);
+    let mut named = Named { out: Vec::with_capacity(significant.len()), depth: 0, items: 0 };
+    named.expressions(&significant);
+    let Named { mut out, items, .. } = named;
+    if items > WITH_ITEMS_MAX {
+        let message = format!(
+            "AST is too big: its WITH lists have {items} items, at most {WITH_ITEMS_MAX} are read. Put constants into \
+             arrays or tables"
+        );
+        return Err(SqlError::new(ErrorCode::TooBigAst, message));
+    }
     drop_global(&mut out);
     drop_trailing_commas(&mut out);
     let mut out = with_using_lists(&out);
     mark_inner_aliases(&mut out);
-    out
+    Ok(out)
 }
 
 /// Whether the word is the name of a table function's call.
@@ -255,43 +262,83 @@ fn with_view_queries(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// Deepest nesting of WITH lists inside WITH lists.
 const WITH_DEPTH_MAX: usize = 32;
+/// Items of all WITH lists: each is a query to the grammar, of ten kilobytes.
+const WITH_ITEMS_MAX: usize = 5000;
 
-/// Turns `WITH expr AS name` into `WITH name AS (SELECT expr AS <mark>)`.
-fn name_expressions(tokens: &[TokenWithSpan], out: &mut Vec<TokenWithSpan>, depth: &mut usize) {
-    *depth += 1;
-    let mut at = 0;
-    while at < tokens.len() {
-        out.push(tokens[at].clone());
-        let opens =
-            at == 0 || matches!(tokens[at - 1].token, Token::LParen) || is_word(&tokens[at - 1].token, "AS");
-        at += 1;
-        let next = tokens.get(at).map(|token| &token.token);
-        let is_list = opens && is_word(&tokens[at - 1].token, "WITH") && *depth < WITH_DEPTH_MAX;
-        if is_list && next.is_some_and(|next| !is_word(next, "RECURSIVE")) {
-            at = name_list(tokens, at, out, depth);
-        }
-    }
-    *depth -= 1;
+/// Tokens whose WITH lists name queries only.
+struct Named {
+    out: Vec<TokenWithSpan>,
+    depth: usize,
+    items: usize,
 }
 
-/// Rewrites the items of one WITH list; answers where the list ends.
-fn name_list(
-    tokens: &[TokenWithSpan],
-    from: usize,
-    out: &mut Vec<TokenWithSpan>,
-    depth: &mut usize,
-) -> usize {
-    let mut at = from;
-    loop {
-        let end = item_end(tokens, at);
-        name_item(&tokens[at..end], out, depth);
-        match tokens.get(end) {
-            Some(comma) if comma.token == Token::Comma => {
-                out.push(comma.clone());
-                at = end + 1;
+impl Named {
+    /// Turns `WITH expr AS name` into `WITH name AS (SELECT expr AS <mark>)`.
+    fn expressions(&mut self, tokens: &[TokenWithSpan]) {
+        self.depth += 1;
+        let mut at = 0;
+        while at < tokens.len() {
+            self.out.push(tokens[at].clone());
+            let opens = at == 0
+                || matches!(tokens[at - 1].token, Token::LParen)
+                || is_word(&tokens[at - 1].token, "AS");
+            at += 1;
+            let next = tokens.get(at).map(|token| &token.token);
+            let is_list = opens && is_word(&tokens[at - 1].token, "WITH") && self.depth < WITH_DEPTH_MAX;
+            if is_list && next.is_some_and(|next| !is_word(next, "RECURSIVE")) {
+                at = self.list(tokens, at);
             }
-            _ => return end,
         }
+        self.depth -= 1;
+    }
+
+    /// Rewrites the items of one WITH list; answers where the list ends.
+    fn list(&mut self, tokens: &[TokenWithSpan], from: usize) -> usize {
+        let mut at = from;
+        loop {
+            let end = item_end(tokens, at);
+            self.items += 1;
+            self.item(&tokens[at..end]);
+            match tokens.get(end) {
+                Some(comma) if comma.token == Token::Comma => {
+                    self.out.push(comma.clone());
+                    at = end + 1;
+                }
+                _ => return end,
+            }
+        }
+    }
+
+    fn item(&mut self, item: &[TokenWithSpan]) {
+        let is_cte =
+            item.get(1).is_some_and(|second| is_word(&second.token, "AS") || second.token == Token::LParen)
+                && item.iter().position(|token| is_word(&token.token, "AS")).is_some_and(|as_at| {
+                    let opens = item.get(as_at + 1).is_some_and(|token| token.token == Token::LParen);
+                    opens
+                        && item
+                            .get(as_at + 2)
+                            .is_some_and(|t| is_word(&t.token, "SELECT") || is_word(&t.token, "WITH"))
+                });
+        let [expression @ .., as_word, name] = item else {
+            self.out.extend_from_slice(item);
+            return;
+        };
+        let named =
+            is_word(&as_word.token, "AS") && matches!(name.token, Token::Word(_)) && !expression.is_empty();
+        if is_cte || !named {
+            self.expressions(item);
+            return;
+        }
+        let at = |token: Token| TokenWithSpan { token, span: as_word.span };
+        self.out.extend([
+            name.clone(),
+            as_word.clone(),
+            at(Token::LParen),
+            at(Token::make_keyword("SELECT")),
+        ]);
+        self.expressions(expression);
+        let mark = Token::make_word(WITH_EXPRESSION, Some('`'));
+        self.out.extend([at(Token::make_keyword("AS")), at(mark), at(Token::RParen)]);
     }
 }
 
@@ -308,37 +355,6 @@ fn item_end(tokens: &[TokenWithSpan], from: usize) -> usize {
         }
     }
     tokens.len()
-}
-
-fn name_item(item: &[TokenWithSpan], out: &mut Vec<TokenWithSpan>, depth: &mut usize) {
-    let is_cte =
-        item.get(1).is_some_and(|second| is_word(&second.token, "AS") || second.token == Token::LParen)
-            && item.iter().position(|token| is_word(&token.token, "AS")).is_some_and(|as_at| {
-                let opens = item.get(as_at + 1).is_some_and(|token| token.token == Token::LParen);
-                opens
-                    && item
-                        .get(as_at + 2)
-                        .is_some_and(|t| is_word(&t.token, "SELECT") || is_word(&t.token, "WITH"))
-            });
-    let [expression @ .., as_word, name] = item else {
-        out.extend_from_slice(item);
-        return;
-    };
-    let named =
-        is_word(&as_word.token, "AS") && matches!(name.token, Token::Word(_)) && !expression.is_empty();
-    if is_cte || !named {
-        name_expressions(item, out, depth);
-        return;
-    }
-    let at = |token: Token| TokenWithSpan { token, span: as_word.span };
-    out.push(name.clone());
-    out.push(as_word.clone());
-    out.push(at(Token::LParen));
-    out.push(at(Token::make_keyword("SELECT")));
-    name_expressions(expression, out, depth);
-    out.push(at(Token::make_keyword("AS")));
-    out.push(at(Token::make_word(WITH_EXPRESSION, Some('`'))));
-    out.push(at(Token::RParen));
 }
 
 /// On one node `GLOBAL IN` is `IN`.

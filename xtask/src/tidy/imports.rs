@@ -1,7 +1,9 @@
-//! Inside a crate modules name only modules listed above them, so a crate reads from top to bottom without cycles.
+//! Inside a crate modules name only modules listed above them, so a crate, and each folder of it, reads from top to bottom
+//! without cycles.
 //!
-//! The order is that of the `mod` lines in `lib.rs` or `main.rs`. Inside a folder modules may name each other: what walks
-//! a recursive structure (an AST) is recursive itself, and a folder is one module to the rest of the crate.
+//! The order is that of the `mod` lines in the file above: `lib.rs`, `main.rs`, `mod.rs`, or the file that is called as the
+//! folder. What walks a recursive structure (an AST) is recursive itself: a folder whose file has a line `//! Recursive: ..`
+//! may have modules that name each other.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,6 +23,9 @@ fn pattern(text: &str) -> Regex {
 /// Path of a module inside its crate: empty for the root.
 type ModulePath = Vec<String>;
 
+/// The modules that each module lists.
+type Orders = BTreeMap<ModulePath, Vec<String>>;
+
 pub(super) fn check(files: &[RustFile]) -> Vec<Complaint> {
     let mut crates: BTreeMap<String, Vec<&RustFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| !file.is_test()) {
@@ -32,13 +37,13 @@ pub(super) fn check(files: &[RustFile]) -> Vec<Complaint> {
 }
 
 fn check_crate(files: &[&RustFile]) -> Vec<Complaint> {
-    let root = files.iter().find(|file| module_of(&file.path).is_empty());
-    let order = root.map(|file| children(file)).unwrap_or_default();
+    let ordered = files.iter().filter(|file| !is_recursive(file));
+    let orders: Orders = ordered.map(|file| (module_of(&file.path), children(file))).collect();
     let mut complaints = Vec::new();
     for file in files {
         let here = module_of(&file.path);
         for (line, target) in references(file, &here) {
-            if let Some(complaint) = judge(&order, &here, &target) {
+            if let Some(complaint) = judge(&orders, &here, &target) {
                 complaints.push(format!("{}:{line}: {complaint}", file.path));
             }
         }
@@ -124,9 +129,22 @@ fn group_heads(text: &str) -> Vec<String> {
     heads
 }
 
-/// A complaint if `target` lies in a module listed below the one `here` lies in.
-fn judge(order: &[String], here: &ModulePath, target: &ModulePath) -> Option<Complaint> {
-    let (mine, other) = (here.first()?, target.first()?);
+/// A complaint if `target` lies in a module listed below the one `here` lies in, where their ways part.
+fn judge(orders: &Orders, here: &ModulePath, target: &ModulePath) -> Option<Complaint> {
+    let shared = here.iter().zip(target).take_while(|(a, b)| a == b).count();
+    let (mine, other) = (here.get(shared)?, target.get(shared)?);
+    let order = orders.get(&here[..shared])?;
     let place = |name: &String| order.iter().position(|known| known == name);
-    (place(other)? > place(mine)?).then(|| format!("module {mine} names {other}, which is listed below it"))
+    let module = |name: &String| [&here[..shared], std::slice::from_ref(name)].concat().join("::");
+    (place(other)? > place(mine)?)
+        .then(|| format!("module {} names {}, which is listed below it", module(mine), module(other)))
+}
+
+/// Says of itself that its modules call each other.
+fn is_recursive(file: &RustFile) -> bool {
+    file.source
+        .lines
+        .iter()
+        .take_while(|line| line.starts_with("//!"))
+        .any(|line| line.starts_with("//! Recursive: "))
 }

@@ -120,7 +120,13 @@ fn modules_name_only_what_is_listed_above() {
             .is_empty()
     );
     let deep = |text| [root, ("low/mod.rs", "//! x\nmod a;\nmod b;\n"), ("low/a.rs", text)];
-    assert!(import_complaints(&deep("//! x\nuse super::b::B;\n")).is_empty(), "a folder is one module");
+    assert_one(&import_complaints(&deep("//! x\nuse super::b::B;\n")), "low::a names low::b");
+    let recursive = [
+        root,
+        ("low/mod.rs", "//! x\n//! Recursive: an expression holds expressions.\nmod a;\nmod b;\n"),
+        ("low/a.rs", "//! x\nuse super::b::B;\n"),
+    ];
+    assert!(import_complaints(&recursive).is_empty(), "what walks a tree may call itself");
     assert_one(&import_complaints(&deep("//! x\nuse super::super::high;\n")), "low names high");
 }
 

@@ -8,9 +8,9 @@ mod prose;
 mod texts;
 mod posts;
 mod hits;
-mod tpch;
 mod target;
 mod write;
+mod tpch;
 
 use std::sync::atomic::Ordering;
 

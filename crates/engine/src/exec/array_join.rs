@@ -24,7 +24,7 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, TryStreamExt};
 use model::type_arrow::from_field;
 
-use crate::error::{Error, ErrorKind, into_datafusion};
+use crate::boundary::error::{Error, ErrorKind, into_datafusion};
 
 /// ClickHouse's SIZES_OF_ARRAYS_DONT_MATCH.
 const SIZES_DIFFER: i32 = 190;

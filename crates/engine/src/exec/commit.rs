@@ -20,8 +20,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
+use crate::boundary::error::{Error, into_datafusion};
 use crate::commit::commit_parts;
-use crate::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
 
 pub(crate) struct CommitExec {

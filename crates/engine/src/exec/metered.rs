@@ -25,7 +25,7 @@ use host::meter;
 
 use super::array_join::ArrayJoinExec;
 use super::fill::FillExec;
-use crate::error::{Error, into_datafusion};
+use crate::boundary::error::{Error, into_datafusion};
 
 /// Rows of more bytes go on in several batches. Operators hold a few batches each; of 8192 rows hardly any are so large.
 const BATCH_BYTES_MAX: usize = 16 << 20;

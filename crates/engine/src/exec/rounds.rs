@@ -14,7 +14,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, replace_children_if_necessary,
 };
 
-use crate::error::{Error, ErrorKind, into_datafusion};
+use crate::boundary::error::{Error, ErrorKind, into_datafusion};
 
 /// The plan with every recursion of it limited to `rounds_max` rounds (`max_recursive_cte_evaluation_depth`).
 ///

@@ -23,7 +23,7 @@ use futures::StreamExt;
 use mergetree::write::PartSink;
 use model::SealedPart;
 
-use crate::error::{Error, into_datafusion};
+use crate::boundary::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
 
 pub(crate) struct SinkExec {

@@ -21,8 +21,9 @@ use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
 use super::cut::{CutExec, Rule};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
+use super::repeated::with_room;
 use super::wide_unions::divided;
-use crate::error::{Error, ErrorKind, into_datafusion};
+use crate::boundary::error::{Error, ErrorKind, into_datafusion};
 
 /// ClickHouse's INVALID_JOIN_ON_EXPRESSION.
 const INVALID_JOIN_ON: i32 = 403;
@@ -39,7 +40,7 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)]);
-        planner.create_physical_plan(&divided(logical_plan)?, session).await
+        planner.create_physical_plan(&with_room(divided(logical_plan)?)?, session).await
     }
 }
 

@@ -23,7 +23,7 @@ use load::{UnitLease, UnitQueue};
 use sources::{ObjectTable, SourceUnit};
 
 use super::unit_ends::{UnitEnd, UnitEnds};
-use crate::error::{Error, into_datafusion};
+use crate::boundary::error::{Error, into_datafusion};
 
 /// Units one partition holds: the one it reads and the one that is being fetched.
 const UNITS_OPEN: usize = 2;

@@ -24,7 +24,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parts::{PartError, PartFooter, PartStore, tail_range};
 
-use crate::error::Error;
+use crate::boundary::error::Error;
 
 /// Where parts are compared as a whole, and what is known of their health: an extension of the session.
 #[derive(Debug)]
@@ -99,7 +99,8 @@ impl CheckedFile {
             let read = self.store.get_ranges(&self.meta.location, std::slice::from_ref(&tail)).await;
             let read = read.map_err(|e| self.explained(ParquetError::External(Box::new(e))))?;
             let tail = read.into_iter().next().unwrap_or_default();
-            return PartFooter::decode(&part, &tail, true).map_err(|error| self.damage(error));
+            let decoded = PartFooter::decode(&self.checks.store, &part, &tail, true);
+            return decoded.map_err(|error| self.damage(error));
         }
         let (checks, compared) = (Arc::clone(&self.checks), Arc::clone(&part));
         let comparing = move || checks.store.compare_whole_once(&compared);

@@ -23,11 +23,10 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 use parts::UnpackedPages;
 
+use crate::boundary::progress::PART_STORE_URL;
+
 use super::checked_file::{PartChecks, ScannedPart};
 use super::part_reader::PartReaderFactory;
-
-/// The name under which the store that holds a database's parts is registered with DataFusion.
-pub(crate) const PART_STORE_URL: &str = "gristmill-parts://local";
 
 /// Bytes at the end of a part read in one go, so that footer and page index come with the first request.
 const FOOTER_BYTES_HINT: usize = 512 * 1024;

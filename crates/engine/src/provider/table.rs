@@ -24,7 +24,7 @@ use model::{ColumnDef, Evolution, PartDescriptor, Seq};
 use super::older_parts::{OlderScan, is_unchanged, scan_older};
 use super::part_bounds::prune;
 use super::part_files::{PartScan, scan_parts};
-use crate::error::into_datafusion;
+use crate::boundary::error::into_datafusion;
 
 /// A MergeTree table at one snapshot.
 pub(crate) struct MergeTreeTable {

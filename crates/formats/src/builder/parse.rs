@@ -3,6 +3,7 @@
 //! Invariant: the match on the type stands outside the loop over cells; a scalar that fails leaves nothing behind.
 
 use std::borrow::Cow;
+use std::cell::Cell as Flag;
 
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
 use arrow::datatypes::{TimeUnit, i256};
@@ -11,13 +12,13 @@ use model::{ColumnType, raw_text};
 
 use super::store::{Store, TimeColumn};
 use super::truth::{may_be_truth, truth};
-use super::{BuilderOptions, CellError, nested, unreadable};
+use super::{BuilderOptions, CellError, bare, nested, unreadable};
 use crate::calendar::DATE_TIME_SECONDS_MAX;
 use crate::cell::{Cell, TextForm, bare_value};
-use crate::date_text::{date, time};
+use crate::date_text::{TimeText, date, time};
 use crate::error::{ValueError, code, excerpt};
 use crate::number::{self, NumberError};
-use crate::settings::{DateTimeInput, JsonReading};
+use crate::settings::JsonReading;
 
 /// The column around a store.
 pub(super) struct Column<'b> {
@@ -121,15 +122,21 @@ pub(super) fn append<'a>(
             scalars(column, values, i256::ZERO, cells, |text| number::decimal256(text, precision, scale))
         }
         Store::Date(values, range) => {
-            let (first, last) = *range;
+            let ((first, last), is_bare) = (*range, Flag::new(false));
+            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
             scalars(column, values, 0, cells, |text| {
-                let days = date(text).ok_or(NumberError::NotANumber)?.clamp(first, last);
+                let days = if is_bare.get() { bare::days(text) } else { date(text) };
+                let days = days.ok_or(NumberError::NotANumber)?.clamp(first, last);
                 i32::try_from(days).map_err(|_| NumberError::OutOfRange)
             })
         }
-        Store::Time(values, time) => {
-            let input = column.options.time_input;
-            scalars(column, values, 0, cells, |text| ticks(text, time, input))
+        Store::Time(values, of_column) => {
+            let (input, is_bare) = (column.options.time_input, Flag::new(false));
+            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
+            scalars(column, values, 0, cells, |text| {
+                let found = if is_bare.get() { bare::seconds(text, input) } else { time(text, input) };
+                ticks(found.ok_or(NumberError::NotANumber)?, of_column)
+            })
         }
         Store::Uuid(_) | Store::Wide(..) | Store::Ipv4(_) | Store::Ipv6(_) => words(column, store, cells),
         Store::Enum8(values, lookup) => {
@@ -445,8 +452,7 @@ fn uuid(text: &[u8]) -> Option<u128> {
 
 /// Ticks of the column's unit.
 #[inline]
-fn ticks(text: &[u8], column: &mut TimeColumn, input: DateTimeInput) -> Result<i64, NumberError> {
-    let found = time(text, input).ok_or(NumberError::NotANumber)?;
+fn ticks(found: TimeText, column: &mut TimeColumn) -> Result<i64, NumberError> {
     let utc = match found.offset {
         Some(offset) => found.seconds - offset,
         None => column.zone.utc_of(found.seconds),

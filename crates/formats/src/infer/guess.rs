@@ -80,6 +80,10 @@ impl Guess {
                 }
                 match quoted {
                     true => in_quotes(content, settings.guessing.csv_numbers_in_quotes, settings),
+                    // Only here ClickHouse takes the float, and the lost digits.
+                    false if source == Source::Csv && is_beyond_words(content, settings) => {
+                        Guess::Type(ColumnType::Float64)
+                    }
                     false => word(content, settings),
                 }
             }
@@ -232,6 +236,16 @@ fn in_quotes(text: &[u8], numbers: bool, settings: &FormatSettings) -> Guess {
     dated(text, settings).or_else(number).unwrap_or(STRING)
 }
 
+/// A whole number of more than 64 bits: a float would lose its last digits.
+fn is_beyond_words(text: &[u8], settings: &FormatSettings) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    settings.infer_integers
+        && is_whole
+        && number::signed::<i64>(text).is_err()
+        && number::unsigned::<u64>(text).is_err()
+}
+
 fn number(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
     if settings.infer_integers {
         if let Ok(whole) = number::signed::<i64>(text) {
@@ -239,6 +253,9 @@ fn number(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
         }
         if number::unsigned::<u64>(text).is_ok() {
             return Some(Guess::Whole { negative: false, above: true });
+        }
+        if is_beyond_words(text, settings) {
+            return Some(STRING);
         }
     }
     if settings.guessing.exponents && text.iter().any(u8::is_ascii_digit) {
@@ -259,15 +276,23 @@ fn dated(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
     {
         return None;
     }
-    if settings.infer_dates && date(text).is_some() && !text.iter().all(u8::is_ascii_digit) {
+    // A type that cannot hold the time would read another one.
+    let is_date = date(text).is_some_and(|days| u16::try_from(days).is_ok());
+    if settings.infer_dates && is_date && !text.iter().all(u8::is_ascii_digit) {
         return Some(Guess::Type(ColumnType::Date));
     }
     if !settings.infer_datetimes {
         return None;
     }
     let found = time(text, settings.date_time_input)?;
-    let seconds = found.nanos == 0 && !has_fraction(text) && !settings.guessing.only_datetime64;
-    let column_type = if seconds {
+    let of_epoch = found.seconds - found.offset.unwrap_or(0);
+    // So far the nanoseconds of DateTime64(9) reach.
+    if of_epoch.checked_mul(1_000_000_000).is_none_or(|nanos| nanos.checked_add(found.nanos.into()).is_none())
+    {
+        return None;
+    }
+    let is_whole = found.nanos == 0 && !has_fraction(text) && u32::try_from(of_epoch).is_ok();
+    let column_type = if is_whole && !settings.guessing.only_datetime64 {
         ColumnType::DateTime { time_zone: None }
     } else {
         ColumnType::DateTime64 { precision: 9, time_zone: None }

@@ -13,22 +13,32 @@ use arrow::row::{RowConverter, SortField};
 use model::{ColumnType, TupleElement};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
+use crate::allowance::reserve;
 use crate::container::{list_of, offsets_of, tuple_of};
 use crate::error::FunctionError;
+use crate::row_bytes::row_bytes;
 
 /// Default and most elements of `topK`.
 const PLACES: usize = 10;
 const PLACES_MAX: usize = 65_536;
 
+/// What a row takes while different ones are looked for, when all are: its place in the converted rows and two lists, and its
+/// entry in a table that doubles.
+const PLACE_BYTES: usize = 96;
+
 /// Where each different row of columns occurs first, and which of them every row is.
 pub(super) fn different(columns: &[ArrayRef]) -> Result<(Vec<usize>, Vec<usize>), FunctionError> {
+    let count = columns.first().map_or(0, |column| column.len());
+    let rows_bytes =
+        columns.iter().map(row_bytes).fold(count.saturating_mul(PLACE_BYTES), usize::saturating_add);
+    let _places = reserve("of an aggregate", rows_bytes)?;
     let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
     let rows = RowConverter::new(fields)?.convert_columns(columns)?;
-    let mut known = HashMap::new();
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
     let (mut first, mut which) = (Vec::new(), Vec::with_capacity(rows.num_rows()));
-    for (at, row) in rows.iter().enumerate() {
+    for at in 0..rows.num_rows() {
         let next = first.len();
-        let place = *known.entry(row.data().to_vec()).or_insert(next);
+        let place = *known.entry(rows.row(at).data()).or_insert(next);
         if place == next {
             first.push(at);
         }

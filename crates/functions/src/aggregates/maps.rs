@@ -11,7 +11,7 @@ use model::ColumnType;
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::CastMode;
-use crate::container::{list_of, map_of, offsets_of, range, tuple_of, unnamed};
+use crate::container::{first_elements, list_of, map_of, offsets_of, range, tuple_of, unnamed};
 use crate::error::FunctionError;
 use crate::number::with_number;
 
@@ -95,10 +95,7 @@ fn flat(group: &Group<'_>) -> Result<(ArrayRef, Vec<(ArrayRef, ColumnType)>), Fu
             let message = format!("the arrays of {} have different sizes", group.parameters.function);
             return Err(FunctionError::bad_argument(message));
         }
-        let parts: Vec<ArrayRef> = (0..list.len()).map(|row| list.value(row)).collect();
-        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-        let all = if parts.is_empty() { list.values().slice(0, 0) } else { arrow::compute::concat(&parts)? };
-        columns.push((all, element.as_ref().clone()));
+        columns.push((first_elements(list, usize::MAX)?, element.as_ref().clone()));
     }
     let values = columns.split_off(1);
     let keys =

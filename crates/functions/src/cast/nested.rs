@@ -10,6 +10,7 @@ use arrow::error::ArrowError;
 use model::{ColumnType, TupleElement};
 
 use super::caster::{Caster, Column, broken};
+use super::default::default_array;
 use super::problem::CastError;
 use crate::container::{list_of, map_of, nulls_of, tuple_of};
 use crate::error::codes;
@@ -58,14 +59,24 @@ impl Caster {
         from: &[TupleElement],
         to: &[TupleElement],
     ) -> Result<ArrayRef, CastError> {
-        if from.len() != to.len() {
+        let source = column.array.as_struct();
+        // Names that have nothing in common are not compared.
+        let is_named = |element: &&TupleElement| element.name.is_some();
+        let by_name = from.iter().filter(is_named).any(|from| to.iter().any(|to| to.name == from.name));
+        if !by_name && from.len() != to.len() {
             return Err(column.unsupported());
         }
-        let source = column.array.as_struct();
-        let elements = source.columns().iter().zip(from.iter().zip(to));
-        let columns: Vec<ArrayRef> = elements
-            .map(|(array, (from, to))| self.column(array, &from.column_type, &to.column_type))
-            .collect::<Result<_, _>>()?;
+        let element = |(at, to): (usize, &TupleElement)| {
+            let found = match by_name {
+                true => from.iter().position(|from| from.name == to.name),
+                false => Some(at),
+            };
+            match found {
+                Some(at) => self.column(source.column(at), &from[at].column_type, &to.column_type),
+                None => Ok(default_array(&to.column_type, source.len())),
+            }
+        };
+        let columns = to.iter().enumerate().map(element).collect::<Result<Vec<ArrayRef>, _>>()?;
         tuple_of(to, columns, nulls_of(source), source.len()).map_err(|error| failed(&error, column))
     }
 

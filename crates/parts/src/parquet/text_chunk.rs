@@ -19,7 +19,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanBufferBuilder};
 
 use super::packed_pages::PackedPages;
 use super::page_header::{data_page_header, put_varint};
-use super::properties::{PAGE_BYTES_MAX, PAGE_ROWS_MAX};
+use super::page_limits::{PAGE_BYTES_MAX, PAGE_ROWS_MAX};
 use crate::packer::{Effort, Packer};
 
 /// In front of the values, for the definition levels: their length, the length of a run, a bit for each row.

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use arrow::datatypes::SchemaRef;
+use formats::members::member_named;
 
 use super::ParquetRead;
 use crate::error::{Result, SourceError, SourceErrorKind, code};
@@ -17,6 +18,11 @@ pub(super) enum Origin {
     Decoded {
         position: usize,
         unchecked: bool,
+    },
+    /// `tuple.member`: position of the tuple among the decoded columns, and the names behind the point.
+    Member {
+        position: usize,
+        path: String,
     },
     /// One value for the whole file.
     Constant(FileColumn),
@@ -45,15 +51,24 @@ pub(super) fn origins(
     let constant = |name: &str| read.constants.iter().find(|column| column.name() == name);
     let stored = |name: &str| exact.get(name).copied().or_else(|| alike(name));
     let found = |name: &str| stored(name).filter(|_| constant(name).is_none());
-    let mut roots: Vec<usize> = output.iter().filter_map(|field| found(field.name())).collect();
+    let member = |name: &str| {
+        // A column of that name hides the member.
+        let is_free = found(name).is_none() && constant(name).is_none();
+        let member = if is_free { member_named(name, decoded.fields(), found) } else { None };
+        member.map(|(root, path)| (root, path.to_owned()))
+    };
+    let root_of = |name: &str| found(name).or_else(|| member(name).map(|(root, _)| root));
+    let mut roots: Vec<usize> = output.iter().filter_map(|field| root_of(field.name())).collect();
     roots.sort_unstable();
     roots.dedup();
-    let origin = |name: &String| match found(name) {
-        Some(root) => Ok(Origin::Decoded {
-            position: roots.binary_search(&root).unwrap_or(0),
-            unchecked: unchecked.contains(decoded.field(root).name()),
-        }),
-        None => match constant(name) {
+    let position = |root: usize| roots.binary_search(&root).unwrap_or(0);
+    let origin = |name: &String| match (found(name), member(name)) {
+        (Some(root), _) => {
+            let unchecked = unchecked.contains(decoded.field(root).name());
+            Ok(Origin::Decoded { position: position(root), unchecked })
+        }
+        (None, Some((root, path))) => Ok(Origin::Member { position: position(root), path }),
+        (None, None) => match constant(name) {
             Some(column) => Ok(Origin::Constant(column.clone())),
             None if settings.parquet_missing_columns => Ok(Origin::Missing),
             None => Err(no_column(&read.reader.file.path, name)),

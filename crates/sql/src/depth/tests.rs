@@ -1,4 +1,5 @@
 use super::*;
+use crate::parser::parse_one;
 use crate::tokens::tokenize;
 
 fn of(text: &str) -> Measure {
@@ -95,4 +96,13 @@ fn nodes_are_counted_as_clickhouse_does() {
     assert!(of("SELECT f(a, 1, 2) + 1").nodes > of("SELECT (1, 2) + 1").nodes);
     let error = measure(&tokenize(&format!("SELECT {}", vec!["a"; 600_000].join(","))).unwrap()).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooBigAst);
+}
+
+#[test]
+fn items_of_with_lists_are_counted_together() {
+    let text = |items: usize| format!("WITH 1 AS a{} SELECT a", ", a AS b".repeat(items - 1));
+    assert!(parse_one(&text(5000)).is_ok());
+    let error = parse_one(&text(5001)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooBigAst);
+    assert!(error.message.contains("have 5001 items"), "{}", error.message);
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no name is given to two functions, so that re-registering them in any order gives the same session.
 
+mod collected;
 mod definition;
 mod finish;
 mod float_extreme;

@@ -260,7 +260,15 @@ impl Closure {
         };
         let columns = columns.into_iter().zip(schema.fields()).map(laid_out).collect::<Result<_, _>>()?;
         let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
-        let values = body.evaluate(&batch)?.into_array(rows)?;
+        let value = body.evaluate(&batch)?;
+        let _repeated = match &value {
+            ColumnarValue::Scalar(constant) => {
+                let bytes = row_bytes(&constant.to_array()?).saturating_mul(rows);
+                Some(reserve("of a lambda", bytes).map_err(external)?)
+            }
+            ColumnarValue::Array(_) => None,
+        };
+        let values = value.into_array(rows)?;
         let field = to_field("", &self.body_type);
         Ok(argument(&ColumnarValue::Array(values), &field)?.array)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::{Alias, Between, InList, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -56,6 +56,7 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
     if let LogicalPlan::Union(union) = node {
         return Ok(Transformed::yes(self::union(union)?));
     }
+    let node = set_operation(node)?;
     // Their expressions are counts and constants that DataFusion reads itself.
     if matches!(node, LogicalPlan::Limit(_) | LogicalPlan::Values(_) | LogicalPlan::TableScan(_)) {
         return Ok(Transformed::no(node));
@@ -84,18 +85,40 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
 /// Columns of a UNION have the type that holds those of all its inputs.
 fn union(union: Union) -> Result<LogicalPlan> {
     let Union { inputs, schema } = union;
-    let mut types = Vec::with_capacity(schema.fields().len());
-    for column in 0..schema.fields().len() {
-        let of_inputs = inputs.iter().filter_map(|input| input.schema().fields().get(column));
-        let of_inputs: Vec<ColumnType> = of_inputs.map(|field| type_of_field(field)).collect();
-        types.push(common_type(&of_inputs)?);
-    }
+    let types = common_types(&inputs)?;
     let fields = schema.iter().zip(&types);
     let fields =
         fields.map(|((qualifier, field), t)| (qualifier.cloned(), Arc::new(to_field(field.name(), t))));
     let schema = DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?;
     let inputs = inputs.into_iter().map(|input| in_types(input, &types)).collect::<Result<_>>()?;
     Ok(LogicalPlan::Union(Union { inputs, schema: Arc::new(schema) }))
+}
+
+/// INTERSECT and EXCEPT, which are joins on all columns: the sides have common types, as those of a UNION.
+fn set_operation(node: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Join(join) = node else { return Ok(node) };
+    let is_each = |side: &LogicalPlan| side.schema().fields().len() == join.on.len();
+    // ON with IS NOT DISTINCT FROM is a filter until the optimizer finds keys in it.
+    let is_set_operation = matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
+        && join.null_equality == NullEquality::NullEqualsNull
+        && is_each(&join.left)
+        && is_each(&join.right);
+    if !is_set_operation {
+        return Ok(LogicalPlan::Join(join));
+    }
+    let types = common_types(&[Arc::clone(&join.left), Arc::clone(&join.right)])?;
+    let (left, right) = (in_types(join.left, &types)?, in_types(join.right, &types)?);
+    Ok(LogicalPlan::Join(Join { left, right, ..join }))
+}
+
+/// For each column, the type that holds those of all inputs.
+fn common_types(inputs: &[Arc<LogicalPlan>]) -> Result<Vec<ColumnType>> {
+    let columns = inputs.first().map_or(0, |first| first.schema().fields().len());
+    let of_column = |column: usize| {
+        let fields = inputs.iter().filter_map(|input| input.schema().fields().get(column));
+        common_type(&fields.map(|field| type_of_field(field)).collect::<Vec<_>>())
+    };
+    (0..columns).map(of_column).collect()
 }
 
 /// The plan with its columns in these types.

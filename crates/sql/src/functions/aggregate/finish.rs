@@ -14,6 +14,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use functions::allowance::{Reserved, reserve};
+use functions::container::first_elements;
 use functions::default_array;
 use model::ColumnType;
 use model::type_arrow::to_data_type;
@@ -87,7 +88,7 @@ impl Finish {
     }
 
     fn scalar(&self, value: &ScalarValue) -> Result<ScalarValue> {
-        scalar_at(&self.array(value.to_array()?)?, 0)
+        scalar_at(&self.array(array_of(value)?)?, 0)
     }
 
     /// The values without the parameters: arguments, then what the function is ordered by.
@@ -97,6 +98,14 @@ impl Finish {
         }
         let kept = values.iter().enumerate().filter(|(i, _)| !self.parameters.contains(i));
         Cow::Owned(kept.map(|(_, array)| Arc::clone(array)).collect())
+    }
+}
+
+/// One row; what was collected is not copied for it, as `to_array` does.
+fn array_of(value: &ScalarValue) -> Result<ArrayRef> {
+    match value {
+        ScalarValue::List(list) => Ok(Arc::clone(list) as ArrayRef),
+        other => other.to_array(),
     }
 }
 
@@ -121,13 +130,10 @@ fn truncated(list: &ListArray, max: usize) -> Result<ArrayRef> {
 
 /// Every list cut to `max` elements, missing ones empty.
 fn lists(list: &ListArray, max: usize) -> Result<ArrayRef> {
-    let kept = |row: usize| if list.is_null(row) { 0 } else { list.value(row).len().min(max) };
+    let length = |row: usize| usize::try_from(list.value_length(row)).unwrap_or(0);
+    let kept = |row: usize| if list.is_null(row) { 0 } else { length(row).min(max) };
     let lengths: Vec<usize> = (0..list.len()).map(kept).collect();
-    let parts: Vec<ArrayRef> =
-        lengths.iter().enumerate().map(|(row, length)| list.value(row).slice(0, *length)).collect();
-    let references: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    let values =
-        if references.is_empty() { list.values().slice(0, 0) } else { arrow::compute::concat(&references)? };
+    let values = first_elements(list, max)?;
     Ok(Arc::new(ListArray::try_new(field_of(list), OffsetBuffer::from_lengths(lengths), values, None)?))
 }
 
@@ -143,7 +149,7 @@ pub(super) struct Finished {
 impl Finished {
     fn declared(&self, index: usize, state: ScalarValue) -> Result<ScalarValue> {
         match self.states.get(index) {
-            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(state.to_array()?, declared)?, 0),
+            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(array_of(&state)?, declared)?, 0),
             _ => Ok(state),
         }
     }

@@ -26,6 +26,9 @@ use crate::functions::typing::{external, literal_of, scalar_at, type_of_field};
 /// Rows of a group collected before they are compacted for the first time.
 const COMPACT_ROWS_MIN: usize = 65_536;
 
+/// What a kernel makes of the rows of a group while it runs: they are put together, converted, and looked up in tables.
+const COPIES: usize = 3;
+
 /// Ends a parameter in the text that the rewrite writes; no literal has it.
 pub(crate) const PARAMETER_END: char = '\u{1f}';
 
@@ -207,7 +210,7 @@ impl Rows {
 
     /// All rows as one array for each argument.
     fn columns(&self) -> Result<Vec<ArrayRef>> {
-        let _copied = reserve(self.function.name, self.bytes).map_err(external)?;
+        let _copied = reserve(self.function.name, self.bytes.saturating_mul(COPIES)).map_err(external)?;
         let column = |(index, column_type): (usize, &ColumnType)| {
             let parts: Vec<&dyn Array> = self.batches.iter().map(|batch| batch[index].as_ref()).collect();
             match parts.is_empty() {

@@ -19,6 +19,7 @@ use datafusion::physical_expr::expressions::Literal;
 use model::ColumnType;
 use model::type_arrow::{from_field, to_field};
 
+use super::collected;
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
@@ -176,6 +177,7 @@ impl AggregateUDFImpl for Wrapped {
         let (name, layout) = (self.definition.name, args.return_field.data_type());
         let own =
             float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
+        let own = own.or_else(|| collected::accumulator(name, &args, finish.elements_max));
         let inner = own.map_or_else(|| self.inner.accumulator(args), Ok)?;
         Ok(Box::new(Finished { inner, finish, states }))
     }

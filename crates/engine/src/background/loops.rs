@@ -1,0 +1,226 @@
+//! Work that nobody waits for: merges, flushes, collection of old files, checkpoints.
+//!
+//! Invariant: each loop is snapshot, choose, run. An error never reaches a statement, and never keeps the work of another
+//! table, or another kind of work, from being done: it only delays its own next try.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use catalog::{Snapshot, TableState};
+use mergetree::merge::{MergeLimits, choose_for};
+use model::TableId;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::background::merging::{flush_table, run_merge};
+use crate::background::scrub;
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::database::Database;
+use crate::ledgers::part_log::Removed;
+use crate::provider::part_files::part_path;
+use crate::resolve::schema_file;
+
+/// How long a loop sleeps when nobody wakes it.
+const IDLE: Duration = Duration::from_secs(5);
+/// After an error.
+const AFTER_ERROR: Duration = Duration::from_secs(30);
+/// Starts the loops of an opened database.
+pub(crate) fn start(database: &Arc<Database>) {
+    let mut tasks = database.background.lock();
+    for number in 0..database.config.background_pool_size.max(1) {
+        tasks.push(start_loop(database, format!("merge {number}"), merge_round, |database| {
+            Arc::clone(&database.wake)
+        }));
+    }
+    tasks.push(start_loop(database, "flush".to_owned(), flush_round, |database| database.flushing.due()));
+    tasks.push(start_loop(database, "scrub".to_owned(), scrub::round, |database| Arc::clone(&database.wake)));
+    tasks.push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| {
+        Arc::clone(&database.wake)
+    }));
+}
+
+/// What ends a loop's sleep.
+type Bell = fn(&Database) -> Arc<Notify>;
+
+/// A round answers whether it did something, so that there may be more to do at once.
+type Round = fn(&Arc<Database>) -> Result<bool, Error>;
+
+fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
+    let weak = Arc::downgrade(database);
+    let (closing, runtimes) = (database.closing.clone(), database.runtimes.clone());
+    let task_name = name.clone();
+    database.runtimes.spawn_io(&name, async move {
+        while !closing.is_cancelled() {
+            // Held while there is work only: a database that nobody has any more is closed.
+            let Some(working) = weak.upgrade() else { return };
+            let rings = bell(&working);
+            let done = runtimes.spawn_blocking(&task_name, move || round(&working)).await;
+            let pause = match done {
+                Ok(Ok(true)) => Duration::ZERO,
+                Ok(Ok(false)) => IDLE,
+                Ok(Err(error)) => noted(&weak, &error),
+                Err(task) => noted(&weak, &Error::ended_early(task).in_context(&task_name)),
+            };
+            tokio::select! {
+                () = closing.cancelled() => return,
+                () = rings.notified(), if pause == IDLE => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    })
+}
+
+/// Nobody waits for the round, so its error is seen in `system.errors` alone; the pause until the next one.
+fn noted(database: &Weak<Database>, error: &Error) -> Duration {
+    if let Some(database) = database.upgrade() {
+        database.note_answered(error, "", "");
+    }
+    AFTER_ERROR
+}
+
+fn all_tables(database: &Database) -> Vec<Arc<TableState>> {
+    let snapshot = database.catalog.snapshot();
+    let parted = |table: &&Arc<TableState>| table.def.engine == model::TableEngine::MergeTree;
+    snapshot.all_tables().filter(parted).cloned().collect()
+}
+
+/// One merge, of the next table in turn that has something to merge.
+fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
+    if database.catalog.is_poisoned() {
+        // Whatever is merged could not be committed.
+        return Ok(false);
+    }
+    let limits = MergeLimits { bytes_max: database.config.merge_bytes_max, ..MergeLimits::default() };
+    let (now_ms, now) = (database.host.clock.now_ms(), database.host.clock.monotonic());
+    let mut tables = all_tables(database);
+    tables.sort_by_key(|table| database.merges.turn(table.def.id));
+    for table in tables {
+        let id = table.def.id;
+        if !database.merges.may_run(id) || database.merges.is_resting(id, now) {
+            continue;
+        }
+        let mut busy = database.merges.busy();
+        busy.extend(database.store.health().damaged(id));
+        let chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter().next();
+        let Some(plan) = chosen else { continue };
+        match run_merge(database, &table, plan) {
+            Ok(true) => {
+                database.merges.served(id);
+                return Ok(true);
+            }
+            Ok(false) => {}
+            // A full disk must not end the merging of every other table. A damaged part is left as it is from now on, and
+            // the other parts of its table are merged.
+            Err(error) => {
+                database.note_answered(&error, "", "");
+                if error.kind != ErrorKind::Corruption {
+                    database.merges.rest(id, now + AFTER_ERROR);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Deleting comes first: on a full disk it is what lets the rest succeed.
+fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
+    let (catalog, host) = (&database.catalog, &database.host);
+    let snapshot = catalog.snapshot();
+    let removed = Removed::of(&snapshot);
+    forget_what_is_gone(database, &snapshot, &removed);
+    drop(snapshot);
+    let lifetime_ms = database.config.old_parts_lifetime_ms;
+    let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
+    removed.log_gone(&database.part_log, &catalog.snapshot(), host.clock.now_ms());
+    let swept = match host.clock.now_ms() < catalog.held_until_ms() {
+        true => Ok(0),
+        false => mergetree::lost::sweep(&database.store, database.config.orphans_lifetime_ms),
+    };
+    if database.temporary.is_none() {
+        schema_file::save(host.disk.as_ref(), database.root(), &database.sources.schemas);
+    }
+    let mut first_error = collected.err().or(swept.err()).map(Error::from);
+    if let Err(error) = catalog.checkpoint_if_due() {
+        first_error.get_or_insert(error.into());
+    }
+    first_error.map_or(Ok(false), Err)
+}
+
+/// Lets go of what is kept in memory for tables and parts that are no more: each of these would be made again if a statement
+/// that began before still asked for it.
+fn forget_what_is_gone(database: &Database, snapshot: &Snapshot, removed: &Removed) {
+    let is_live = |table: TableId| snapshot.table_by_id(table).is_some();
+    database.memory_tables.retain(is_live);
+    database.tables.retain(|table, schema_version| {
+        snapshot.table_by_id(table).is_some_and(|state| state.def.schema_version == schema_version)
+    });
+    database.merges.retain(is_live);
+    let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+    for part in removed.parts() {
+        footers.remove(&part_path(part));
+    }
+}
+
+/// Makes rows of the log into parts where there are enough of them.
+fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
+    if database.catalog.is_poisoned() {
+        return Ok(false);
+    }
+    let now = database.host.clock.monotonic();
+    let tables = all_tables(database);
+    database.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
+    let mut flushed = false;
+    for table in database.flushing.choose(&tables, now) {
+        match flush_table(database, table) {
+            Ok(()) => flushed = true,
+            // Tried again later; until then its rows are in the log, and readable.
+            Err(_) => database.flushing.rest(table, database.host.clock.monotonic() + AFTER_ERROR),
+        }
+    }
+    if flushed {
+        database.wake.notify_waiters();
+    }
+    Ok(flushed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::config::Config;
+    use crate::boundary::request::Request;
+
+    #[test]
+    fn nothing_is_kept_of_tables_and_parts_that_are_gone() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let config = Config { threads: Some(2), background: false, ..Config::default() };
+            let database = Database::open(config).unwrap();
+            let session = database.session();
+            let done = async |sql: &str| {
+                session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
+            };
+            for table in ["dropped", "emptied", "kept"] {
+                done(&format!("CREATE TABLE {table} (a UInt64) ENGINE = MergeTree ORDER BY a")).await;
+                // Too many rows for the log: they are a part, whose footer the SELECT reads.
+                done(&format!("INSERT INTO {table} SELECT number FROM numbers(1000000)")).await;
+                done(&format!("SELECT sum(a) FROM {table}")).await;
+            }
+            let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+            let live_parts =
+                || database.catalog.snapshot().all_tables().map(|table| table.part_count()).sum::<usize>();
+            let all = live_parts();
+            housekeeping_round(&database).unwrap();
+            assert_eq!((footers.len(), format!("{:?}", database.tables)), (all, "Tables(3)".to_owned()));
+            done("DROP TABLE dropped").await;
+            done("TRUNCATE TABLE emptied").await;
+            housekeeping_round(&database).unwrap();
+            assert!(0 < live_parts() && live_parts() < all);
+            assert_eq!(
+                (footers.len(), format!("{:?}", database.tables)),
+                (live_parts(), "Tables(2)".to_owned())
+            );
+            drop(session);
+            database.close().await;
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! Runs merges and flushes for whoever asks: background work or OPTIMIZE.
+//!
+//! Invariant: a merge that lost a race is not an error; its output is deleted and its inputs stay live.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::TableState;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
+use functions::call::SessionValues;
+use host::MemoryBudget;
+use mergetree::TableError;
+use mergetree::flush::FlushOutcome;
+use mergetree::merge::{self, MergeOutcome, MergePlan};
+use model::{PartDescriptor, TableId};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::database::Database;
+use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+
+/// Memory of one background merge: a hundred parts of a gigabyte together fit in.
+const MERGE_MEMORY_BYTES: u64 = 256 << 20;
+
+/// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.
+pub(crate) fn run_merge(
+    database: &Arc<Database>,
+    state: &Arc<TableState>,
+    plan: MergePlan,
+) -> Result<bool, Error> {
+    let table = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
+    let now = database.host.clock.monotonic();
+    let Some(slot) = database.merges.enter(state.def.id, plan, now) else { return Ok(false) };
+    let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
+    let running = &slot.merge;
+    let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
+    let outcome = outcome.map_err(|error| merge_error(database, state, error));
+    log_merge(database, state, &running.plan, memory.peak(), now, &outcome);
+    match outcome? {
+        MergeOutcome::Committed { .. } => Ok(true),
+        MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
+        MergeOutcome::NoSpace => Err(no_space(state)),
+    }
+}
+
+/// An input that is damaged is no input of another merge.
+fn merge_error(database: &Database, state: &TableState, error: TableError) -> Error {
+    let TableError::Part(part) = error else { return error.into() };
+    database.store.health().note_error(state.def.id, &part);
+    let damaged = part.damaged_part().and_then(|id| state.part(id));
+    match damaged {
+        Some(damaged) => Error::from(part).of_part(&state.def.name, damaged),
+        None => part.into(),
+    }
+}
+
+/// What defaults that ask about their statement are told when rows are written anew: the time is now.
+pub(crate) fn rewriting_state(database: &Database) -> SessionState {
+    let now_ns = i64::try_from(database.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
+    let values = SessionValues { now_ns, user: "default".into(), ..SessionValues::default() };
+    let config = sql::functions::with_session_values(SessionConfig::new(), values);
+    let mut state =
+        SessionStateBuilder::new_from_existing(database.base_state.clone()).with_config(config).build();
+    // Expressions compiled by themselves see the options only of a state that has begun.
+    state.mark_start_execution();
+    state
+}
+
+fn no_space(state: &TableState) -> Error {
+    let message = format!("not enough free disk space to merge parts of table \"{}\"", state.def.name);
+    Error::new(ErrorKind::Limit, 243, message)
+        .with_hint("a merge needs room for its result beside its inputs")
+}
+
+/// What lost a race or was cancelled is no event: nothing has happened to any part.
+fn log_merge(
+    database: &Database,
+    state: &TableState,
+    plan: &MergePlan,
+    memory_peak: u64,
+    started: Duration,
+    outcome: &Result<MergeOutcome, Error>,
+) {
+    let (merged, error) = match outcome {
+        Ok(MergeOutcome::Committed { part, inputs, .. }) => (Some((*part, *inputs)), None),
+        Ok(MergeOutcome::NoSpace) => (None, Some(no_space(state))),
+        Ok(MergeOutcome::Lost | MergeOutcome::Cancelled) => return,
+        Err(error) => (None, Some(error.clone())),
+    };
+    let inputs_read = merged.map_or(plan.inputs.len(), |(_, inputs)| inputs);
+    let inputs: Vec<_> = plan.inputs.iter().take(inputs_read).filter_map(|id| state.part(*id)).collect();
+    let Some(&first) = inputs.first() else { return };
+    let clock = &database.host.clock;
+    let snapshot = database.catalog.snapshot();
+    let after = snapshot.table_by_id(state.def.id);
+    let result = merged.and_then(|(part, _)| committed_part(after.as_ref()?, part));
+    let shown = result.as_ref().unwrap_or(first);
+    let event = PartEvent::of(PartEventKind::MergeParts, &snapshot, &state.def, shown, clock.now_ms());
+    let made = result.is_some();
+    database.part_log.push(PartEvent {
+        duration: clock.monotonic().saturating_sub(started),
+        merged_from: inputs.iter().map(|part| part.name()).collect(),
+        memory_peak,
+        // A merge that failed has no part to tell of.
+        part_name: if made { event.part_name.clone() } else { String::new() },
+        rows: if made { event.rows } else { 0 },
+        bytes: if made { event.bytes } else { 0 },
+        bytes_uncompressed: if made { event.bytes_uncompressed } else { 0 },
+        error,
+        ..event
+    });
+}
+
+/// Makes the inline rows of a table into parts, a bounded number at a time.
+pub(crate) fn flush_table(database: &Arc<Database>, table: TableId) -> Result<(), Error> {
+    // Those that are there now; whatever comes meanwhile is for the next flush.
+    let mut until = None;
+    let flushed = loop {
+        let snapshot = database.catalog.snapshot();
+        let Some(state) = snapshot.table_by_id(table) else { break Ok(()) };
+        let Some(first) = state.inline().next() else { break Ok(()) };
+        let last = *until.get_or_insert_with(|| state.inline().last().map_or(0, |last| last.block));
+        if first.block > last {
+            break Ok(());
+        }
+        match flush_piece(database, &state) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    database.flushing.recount(&database.catalog.snapshot());
+    flushed
+}
+
+/// False if another flush came first, or there was nothing.
+fn flush_piece(database: &Arc<Database>, state: &Arc<TableState>) -> Result<bool, Error> {
+    let handle = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
+    let started = database.host.clock.monotonic();
+    let outcome = mergetree::flush::run(&handle)?;
+    log_flush(database, state, started);
+    Ok(matches!(outcome, FlushOutcome::Committed { .. }))
+}
+
+/// The parts of a flush are those that took the places of rows that were inline before.
+fn log_flush(database: &Database, before: &TableState, started: Duration) {
+    let clock = &database.host.clock;
+    let snapshot = database.catalog.snapshot();
+    let Some(after) = snapshot.table_by_id(before.def.id) else { return };
+    let places: HashSet<u64> = before.inline().map(|statement| statement.block).collect();
+    let removed = after.removed().map(|removed| &removed.descriptor);
+    let flushed = |part: &&Arc<PartDescriptor>| part.level == 0 && places.contains(&part.blocks.min);
+    for part in after.parts().chain(removed).filter(flushed) {
+        database.part_log.push(PartEvent {
+            merge_reason: "Flush",
+            duration: clock.monotonic().saturating_sub(started),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &after.def, part, clock.now_ms())
+        });
+    }
+}

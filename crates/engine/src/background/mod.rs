@@ -1,0 +1,9 @@
+//! Work that nobody waits for, and work of the same kind that somebody asked for: merges, flushes, scrubbing, shutdown.
+//!
+//! Must not know: queries.
+
+pub(crate) mod merging;
+pub(crate) mod shutdown;
+pub(crate) mod optimize;
+pub(crate) mod scrub;
+pub(crate) mod loops;

@@ -1,0 +1,112 @@
+//! OPTIMIZE TABLE: merges on request, waited for.
+//!
+//! Invariant: after FINAL every partition that was there at the start is one part, unless merges are stopped or a part is
+//! damaged: that one stays as it is, and the statement says so.
+
+use std::sync::Arc;
+
+use catalog::TableState;
+use mergetree::merge::{MergePlan, plan_all_but};
+use sql::{Optimize, Partition};
+
+use crate::background::merging::{flush_table, run_merge};
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::database::Database;
+use crate::context::statement::StatementContext;
+
+pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) -> Result<(), Error> {
+    let state = context.table(&optimize.table)?;
+    if state.def.engine != model::TableEngine::MergeTree {
+        let message = format!("table \"{}\" has no parts to optimize", optimize.table);
+        return Err(Error::new(ErrorKind::Unsupported, 48, message));
+    }
+    let partition = match &optimize.partition {
+        None => None,
+        Some(Partition::Id(id)) => Some(id.clone()),
+        Some(Partition::Expression(expression)) => Some(partition_name(expression)),
+    };
+    let (database, table) = (Arc::clone(&context.database), state.def.id);
+    if !database.merges.may_run(table) {
+        return Err(Error::new(ErrorKind::Conflict, 388, "merges are stopped")
+            .with_hint("SYSTEM START MERGES lets them run again"));
+    }
+    let (is_final, cancelled) = (optimize.is_final, Arc::clone(&context.progress));
+    let throws = context.settings.get_bool("optimize_throw_if_noop") && !is_final;
+    let work = move || {
+        // Flushing joins the rows of several statements: that is a merge, too.
+        let joined = state.inline().count() > 1;
+        flush_table(&database, table)?;
+        let done = |merged: bool| if merged || joined || !throws { Ok(()) } else { Err(nothing_to_merge()) };
+        loop {
+            let snapshot = database.catalog.snapshot();
+            let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
+            let left_alone = database.store.health().damaged(table);
+            let plans: Vec<MergePlan> = plan_all_but(&state, &left_alone, partition.as_deref(), is_final);
+            if plans.is_empty() || cancelled.is_cancelled() {
+                let damaged = damage(&database, &state, partition.as_deref());
+                return match (cancelled.is_cancelled(), damaged) {
+                    (true, _) => Err(Error::cancelled()),
+                    (false, Some(error)) if is_final => Err(error),
+                    (false, _) => done(false),
+                };
+            }
+            let mut merged = false;
+            for plan in plans {
+                match run_merge(&database, &state, plan) {
+                    // What is damaged is left alone; the other parts are merged first.
+                    Err(_) if is_final && database.store.health().damaged(table).len() > left_alone.len() => {
+                        merged = true;
+                    }
+                    ended => merged |= ended?,
+                }
+            }
+            if !is_final {
+                return done(merged);
+            }
+            if !merged {
+                // Background merges hold the parts: wait for them, they bring us nearer too.
+                database.host.clock.sleep(std::time::Duration::from_millis(20));
+            }
+            if !database.merges.may_run(table) {
+                return Err(Error::new(ErrorKind::Conflict, 388, "merges were stopped meanwhile"));
+            }
+        }
+    };
+    let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
+    joined.map_err(Error::ended_early)?
+}
+
+/// What is wrong with a part that had to be left as it is.
+fn damage(database: &Database, state: &TableState, partition: Option<&str>) -> Option<Error> {
+    let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
+    wanted.find_map(|part| {
+        let damage = database.store.health().of(part).1?;
+        let error = Error::new(ErrorKind::Corruption, 246, damage.as_ref()).of_part(&state.def.name, part);
+        Some(error.with_hint(
+            "the part is left as it is, and the others were merged; put its file back from a copy",
+        ))
+    })
+}
+
+/// What `optimize_throw_if_noop` asks for; FINAL has reached its goal then.
+fn nothing_to_merge() -> Error {
+    Error::new(ErrorKind::Conflict, 388, "there are no parts to merge, and optimize_throw_if_noop is set")
+}
+
+/// The partition id of the values of a partition key as written: `202008`, `'2020-08-01'`, `(1, 'a')`, `tuple()`.
+fn partition_name(expression: &sql::Expr) -> String {
+    let text = expression.to_string();
+    let inner = text.strip_prefix("tuple").unwrap_or(&text).trim_matches(['(', ')']);
+    let piece = |piece: &str| {
+        let piece = piece.trim();
+        match piece.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+            Some(date) if date.len() == 10 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                date.replace('-', "")
+            }
+            Some(quoted) => quoted.to_owned(),
+            None => piece.to_owned(),
+        }
+    };
+    let pieces: Vec<String> = inner.split(',').filter(|text| !text.trim().is_empty()).map(piece).collect();
+    if pieces.is_empty() { "all".to_owned() } else { pieces.join("-") }
+}

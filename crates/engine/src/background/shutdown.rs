@@ -1,0 +1,39 @@
+//! What a database does before it is closed on purpose, so that the next open has little to replay.
+//!
+//! Invariant: nothing depends on it: without it the log holds everything that is acknowledged.
+
+use std::sync::Arc;
+
+use model::TableEngine;
+
+use crate::background::merging::flush_table;
+use crate::boundary::error::Error;
+use crate::context::database::Database;
+
+impl Database {
+    /// Makes rows of the log into parts and writes a checkpoint. Statements may run meanwhile.
+    ///
+    /// # Errors
+    /// Whatever the disk says; nothing is lost then.
+    pub async fn settle(self: &Arc<Self>) -> Result<(), Error> {
+        let database = Arc::clone(self);
+        let work = move || {
+            if database.catalog.is_poisoned() {
+                return Ok(());
+            }
+            let snapshot = database.catalog.snapshot();
+            let waits = |table: &&Arc<catalog::TableState>| {
+                table.def.engine == TableEngine::MergeTree && table.inline_count() > 0
+            };
+            let waiting: Vec<_> = snapshot.all_tables().filter(waits).map(|table| table.def.id).collect();
+            drop(snapshot);
+            for table in waiting {
+                flush_table(&database, table)?;
+            }
+            database.catalog.checkpoint()?;
+            Ok(())
+        };
+        let done = self.runtimes.spawn_blocking("settle", work).await;
+        done.map_err(|e| Error::internal(e.to_string()))?
+    }
+}

@@ -1,0 +1,63 @@
+//! Named collections as a statement finds them: those of the configuration and those in the catalog.
+//!
+//! Invariant: a statement sees the collections of its snapshot; one of the configuration hides its namesake. Must not
+//! know: what keys mean to a source.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::Collection;
+use sources::collections::NamedCollections;
+use sql::CallValue;
+
+use crate::context::statement::StatementContext;
+
+/// Who made a collection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// It stands in the configuration file and cannot be changed by a statement.
+    Configuration,
+    Statement,
+}
+
+/// Every collection, by name.
+pub(crate) fn all(context: &StatementContext) -> Vec<(&str, &Collection, Origin)> {
+    let stored = context.snapshot.state().collections().iter();
+    let stored = stored.map(|(name, entries)| (name.as_ref(), (entries.as_ref(), Origin::Statement)));
+    let configured = context.database.config.named_collections.iter();
+    let configured = configured.map(|(name, entries)| (name.as_str(), (entries, Origin::Configuration)));
+    let by_name: BTreeMap<&str, (&Collection, Origin)> = stored.chain(configured).collect();
+    by_name.into_iter().map(|(name, (entries, origin))| (name, entries, origin)).collect()
+}
+
+/// The collection of a name.
+pub(crate) fn find<'a>(context: &'a StatementContext, name: &str) -> Option<(&'a Collection, Origin)> {
+    let configured = context.database.config.named_collections.get(name);
+    let stored = || context.snapshot.state().collections().get(name).map(AsRef::as_ref);
+    let found = configured.map(|entries| (entries, Origin::Configuration));
+    found.or_else(|| stored().map(|entries| (entries, Origin::Statement)))
+}
+
+/// All of them as sources take them.
+pub(crate) fn for_sources(context: &StatementContext) -> Arc<NamedCollections> {
+    let values = |entries: &Collection| {
+        entries.iter().map(|(key, value)| (key.to_string(), value.text.to_string())).collect()
+    };
+    let by_default = context.settings.get_bool("allow_named_collection_override_by_default");
+    let fixed = |entries: &Collection| {
+        let fixed = entries.iter().filter(|(_, value)| !value.overridable.unwrap_or(by_default));
+        fixed.map(|(key, _)| key.to_string()).collect()
+    };
+    let all = all(context);
+    let fixed = all.iter().map(|(name, entries, _)| ((*name).to_owned(), fixed(entries))).collect();
+    let all = all.iter().map(|(name, entries, _)| ((*name).to_owned(), values(entries))).collect();
+    Arc::new(NamedCollections::new(all).with_fixed(fixed))
+}
+
+/// The collection that arguments begin with; calls such as `headers(..)` may stand before it.
+pub(crate) fn named_in(arguments: &[sql::CallArgument]) -> Option<&str> {
+    match arguments.iter().find(|argument| !matches!(argument.value, CallValue::Call { .. })) {
+        Some(sql::CallArgument { name: None, value: CallValue::Word(word) }) => Some(word),
+        _ => None,
+    }
+}

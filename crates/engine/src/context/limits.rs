@@ -1,0 +1,184 @@
+//! What settings forbid a statement: to write, to run too long, to answer too much.
+//!
+//! Invariant: a limit that is not set costs nothing, and a statement that reaches one says which.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::request::Rows;
+use crate::context::statement::StatementContext;
+
+/// Refuses statements that change something while `readonly` is set. Temporary tables are the session's own matter
+/// where it may change its settings.
+pub(crate) fn check_readonly(context: &StatementContext, statement: &Statement) -> Result<(), Error> {
+    let level = context.settings.get_u64("readonly");
+    let is_temporary = |name: &TableName| context.temporary_table(name).is_some();
+    let (reads, is_own) = match statement {
+        Statement::Query(_)
+        | Statement::Show(_)
+        | Statement::Describe(_)
+        | Statement::Exists { .. }
+        | Statement::CheckTable { .. }
+        | Statement::Use { .. }
+        | Statement::Set(_)
+        // Whose queries it may end, it decides itself.
+        | Statement::KillQuery { .. } => (true, false),
+        // It writes, though it undoes what it wrote.
+        Statement::Explain(explain) => {
+            let writes = matches!(*explain.statement, Statement::Insert(_));
+            (!(explain.kind == ExplainKind::Analyze && writes), false)
+        }
+        Statement::Insert(insert) => {
+            (false, matches!(&insert.target, InsertTarget::Table(name) if is_temporary(name)))
+        }
+        Statement::CreateTable(create) => (false, create.temporary),
+        Statement::DropTemporaryTables { .. } => (false, true),
+        Statement::DropTable { tables, .. } => (false, tables.iter().all(is_temporary)),
+        Statement::Truncate { table, .. } => (false, is_temporary(table)),
+        _ => (false, false),
+    };
+    if reads || level == 0 || (is_own && level == 2) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Denied,
+        164,
+        "cannot execute the statement in readonly mode: it changes something",
+    ))
+}
+
+/// Refuses a text whose tree is larger or deeper than the settings allow.
+pub(crate) fn check_tree(settings: &Settings, measure: Measure) -> Result<(), Error> {
+    let is_over = |setting: &str, found: usize| {
+        let most = settings.get_u64(setting);
+        (most > 0 && u64::try_from(found).is_ok_and(|found| found > most)).then_some(most)
+    };
+    if let Some(most) = is_over("max_ast_depth", measure.levels) {
+        return Err(Error::new(ErrorKind::Limit, 167, format!("AST is too deep. Maximum: {most}"))
+            .with_hint("the setting max_ast_depth says how deep it may be"));
+    }
+    match is_over("max_ast_elements", measure.nodes) {
+        None => Ok(()),
+        Some(most) => Err(Error::new(ErrorKind::Limit, 168, format!("AST is too big. Maximum: {most}"))
+            .with_hint(
+                "the setting max_ast_elements says how large it may be; lists of constants are one element",
+            )),
+    }
+}
+
+/// Runs a statement for `max_execution_time` at most, to the last row of its result.
+pub(crate) async fn within_time(
+    context: &Arc<StatementContext>,
+    work: impl Future<Output = Result<Rows, Error>>,
+) -> Result<Rows, Error> {
+    let Some(limit) = TimeLimit::start(context) else { return work.await };
+    let mut work = Box::pin(work);
+    let done = tokio::select! {
+        biased;
+        done = &mut work => done,
+        () = limit.passed.cancelled() => {
+            if context.progress.give_up() {
+                return Err(limit.error());
+            }
+            work.await
+        }
+    };
+    let rows = done.map_err(|error| limit.blame(error))?;
+    // What is committed stays committed: an error now would have it done again.
+    if context.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
+}
+
+/// Why a statement was stopped from outside of its own run.
+pub(crate) fn stopped(context: &StatementContext) -> Error {
+    let seconds = context.settings.get_f64("max_execution_time");
+    let is_late = seconds > 0.0 && context.profile.elapsed().as_secs_f64() >= seconds;
+    if is_late { timeout(seconds) } else { Error::cancelled() }
+}
+
+fn timeout(seconds: f64) -> Error {
+    let message = format!("timeout exceeded: max_execution_time is {seconds} s");
+    Error::new(ErrorKind::Limit, 159, message)
+}
+
+/// `max_execution_time`, counted from where this is made.
+struct TimeLimit {
+    seconds: f64,
+    passed: CancellationToken,
+    /// Lets the task that waits go, when the statement is over.
+    _over: DropGuard,
+}
+
+impl TimeLimit {
+    /// `None` without a limit.
+    fn start(context: &Arc<StatementContext>) -> Option<TimeLimit> {
+        let seconds = context.settings.get_f64("max_execution_time");
+        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())?;
+        let (passed, over) = (CancellationToken::new(), CancellationToken::new());
+        let guard = over.clone().drop_guard();
+        let (passing, progress) = (passed.clone(), Arc::clone(&context.progress));
+        context.database.runtimes.spawn_io("max_execution_time", async move {
+            tokio::select! {
+                () = over.cancelled() => {}
+                () = tokio::time::sleep(time) => {
+                    // In this order, so that whoever finds the statement cancelled can see why.
+                    passing.cancel();
+                    progress.cancel();
+                }
+            }
+        });
+        Some(TimeLimit { seconds, passed, _over: guard })
+    }
+
+    fn error(&self) -> Error {
+        timeout(self.seconds)
+    }
+
+    /// What fails after the time has passed fails because of it.
+    fn blame(&self, error: Error) -> Error {
+        if self.passed.is_cancelled() { self.error() } else { error }
+    }
+
+    /// The same rows, as long as there is time.
+    fn over(self, rows: Rows) -> Rows {
+        let limit = Arc::new(self);
+        let (until, blamed) = (limit.passed.clone().cancelled_owned(), Arc::clone(&limit));
+        let stream = rows.stream.map(move |batch| batch.map_err(|error| blamed.blame(error)));
+        let end =
+            futures::stream::once(async move { limit.passed.is_cancelled().then(|| Err(limit.error())) });
+        let stream = stream.take_until(until).chain(end.filter_map(std::future::ready)).boxed();
+        Rows { schema: rows.schema, stream }
+    }
+}
+
+/// `max_result_rows`: more rows are an error, or with `result_overflow_mode` break the last batch is the one that has
+/// too many.
+pub(crate) fn limit_result(settings: &Settings, rows: Rows) -> Rows {
+    let rows_max = settings.get_u64("max_result_rows");
+    if rows_max == 0 {
+        return rows;
+    }
+    let throws = settings.get_text("result_overflow_mode") == "throw";
+    let stream = rows.stream.scan(0_u64, move |seen, batch| {
+        let answer = match batch {
+            Ok(_) if !throws && *seen >= rows_max => None,
+            Ok(batch) => {
+                *seen += batch.num_rows() as u64;
+                Some(if throws && *seen > rows_max { Err(too_many(*seen, rows_max)) } else { Ok(batch) })
+            }
+            Err(error) => Some(Err(error)),
+        };
+        std::future::ready(answer)
+    });
+    Rows { schema: rows.schema, stream: stream.boxed() }
+}
+
+fn too_many(rows: u64, rows_max: u64) -> Error {
+    let message = format!("the result has {rows} rows or more, max_result_rows is {rows_max}");
+    Error::new(ErrorKind::Limit, 396, message)
+}

@@ -1,0 +1,40 @@
+//! Statements that wait, or are refused, because merges and flushes cannot keep up with them.
+//!
+//! Invariant: asked once, before anything of the statement is written; in the middle of a statement nothing is refused.
+//! How long is decided in `mergetree`; here is only the waiting.
+
+use catalog::TableState;
+use mergetree::pressure::{PartCounts, PartLimits, part_delay};
+
+use crate::boundary::error::Error;
+use crate::context::statement::StatementContext;
+
+/// Waits before the first part is written while the table has more parts than merges can keep up with.
+///
+/// # Errors
+/// It has far too many.
+pub(crate) async fn wait_for_merges(context: &StatementContext, table: &TableState) -> Result<(), Error> {
+    let name = context.snapshot.state().table_name(table.def.id);
+    let limits = PartLimits::default().of_table(&table.def);
+    let delay = part_delay(&name, PartCounts::of(table), &limits)?;
+    if !delay.is_zero() {
+        context.progress.add_delay(delay);
+        // A cancelled statement is dropped, and its sleep with it.
+        tokio::time::sleep(delay).await;
+    }
+    Ok(())
+}
+
+/// Waits before rows go into the log while flushes cannot keep up with what is there.
+///
+/// # Errors
+/// There is far too much.
+pub(crate) async fn wait_for_flushes(context: &StatementContext, table: &TableState) -> Result<(), Error> {
+    let name = || context.snapshot.state().table_name(table.def.id);
+    let delay = context.database.flushing.delay(name)?;
+    if !delay.is_zero() {
+        context.progress.add_delay(delay);
+        tokio::time::sleep(delay).await;
+    }
+    Ok(())
+}

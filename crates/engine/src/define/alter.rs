@@ -1,0 +1,80 @@
+//! ALTER TABLE: one transaction with the new definition; no part is rewritten.
+//!
+//! Rows of older versions are read as rows of the new one (`parts::evolve`), and merges write them so. Invariant: a type
+//! is changed only when every value there is converts; rows that come meanwhile are looked at, too, before the commit.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use catalog::{Op, Precondition, TableState};
+use mergetree::TableError;
+use mergetree::scan::check_values;
+use model::{ColumnId, PartId, TableDef};
+use parts::PartError;
+use sql::Alter;
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+use crate::define::altered::{altered, retyped};
+use crate::define::table::commit_ops;
+
+/// How often a change is decided again because another statement came first.
+const TRIES_MAX: usize = 20;
+
+pub(crate) async fn run(context: &Arc<StatementContext>, alter: &Alter) -> Result<(), Error> {
+    let mut passed = BTreeSet::new();
+    let mut lost = Error::internal("an ALTER was never tried");
+    for _ in 0..TRIES_MAX {
+        let context = context.at_newest_snapshot();
+        let state = context.stored_table(&alter.table)?;
+        let Some(next) = altered(&state.def, alter)?.map(Arc::new) else { return Ok(()) };
+        context.database.tables.check(&next)?;
+        let mut preconditions = Vec::new();
+        let columns = retyped(&state.def, &next);
+        if !columns.is_empty() {
+            passed = values_convert(&context, &state, &next, columns, passed).await?;
+            preconditions.push(Precondition::NoRowsSince { table: next.id, next_block: state.next_block() });
+        }
+        match commit_ops(&context, preconditions, vec![Op::AlterTable(next.as_ref().clone())]).await {
+            Err(error) if error.kind == ErrorKind::Conflict => lost = error,
+            done => return done,
+        }
+    }
+    Err(lost.with_hint("the table is being written to without a pause; try again when it is less busy"))
+}
+
+/// Reads the columns as they are to be; answers the parts that need not be read again.
+async fn values_convert(
+    context: &StatementContext,
+    state: &Arc<TableState>,
+    next: &Arc<TableDef>,
+    columns: Vec<ColumnId>,
+    mut passed: BTreeSet<PartId>,
+) -> Result<BTreeSet<PartId>, Error> {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let _given_up = GivenUp(Arc::clone(&cancelled));
+    let table = context.database.tables.compile(next)?.0;
+    let state = Arc::clone(state);
+    let work = move || check_values(&table, &state, &columns, &mut passed, &cancelled).map(|()| passed);
+    let joined = context.database.runtimes.spawn_blocking("alter", work).await;
+    match joined.map_err(Error::ended_early)? {
+        Ok(passed) => Ok(passed),
+        Err(TableError::Part(PartError::Evolve { message, .. })) => {
+            let message =
+                format!("a value of table \"{}\" does not convert to the new type: {message}", next.name);
+            Err(Error::new(ErrorKind::BadInput, 341, message)
+                .with_hint("nothing has changed; add a column of the new type, or correct the values first"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Nobody waits for the statement any more when this goes.
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,399 @@
+//! What ALTER TABLE makes of a definition.
+//!
+//! Invariant: pure, and all or nothing. Column ids are never used again, expressions speak of ids, so that neither a new
+//! name nor a new order changes anything that is stored. Must not know: the rows.
+
+use std::sync::Arc;
+
+use model::table_def::stored_column_name;
+use model::{ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, KeptClause, TableDef, TableEngine};
+use sql::{
+    Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
+};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::tables::constraints::{is_constraint, stored_constraint, with_kept_constraints};
+
+/// The definition after all commands, its version counted up; `None` if nothing changes.
+///
+/// # Errors
+/// A command that ClickHouse refuses, with its code, or one that the engine does not take.
+pub(crate) fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>, Error> {
+    let before = with_kept_constraints(def);
+    let mut next = before.clone();
+    for command in &alter.commands {
+        check_engine(def, command)?;
+        apply(&mut next, command)?;
+    }
+    if next == before {
+        return Ok(None);
+    }
+    next.schema_version =
+        def.schema_version.checked_add(1).ok_or_else(|| Error::internal("too many versions"))?;
+    Ok(Some(next))
+}
+
+/// The columns that are stored before and after, with another type.
+pub(crate) fn retyped(old: &TableDef, new: &TableDef) -> Vec<ColumnId> {
+    let changed =
+        |now: &&ColumnDef| old.column_by_id(now.id).is_some_and(|then| then.column_type != now.column_type);
+    new.stored_columns().filter(changed).map(|column| column.id).collect()
+}
+
+fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
+    let (what, changes_columns) = match command {
+        AlterCommand::AddColumn { .. } => ("ADD_COLUMN", true),
+        AlterCommand::DropColumn { .. } => ("DROP_COLUMN", true),
+        AlterCommand::RenameColumn { .. } => ("RENAME_COLUMN", true),
+        AlterCommand::ModifyColumn { .. } | AlterCommand::RemoveOfColumn { .. } => ("MODIFY_COLUMN", true),
+        AlterCommand::AddConstraint { .. } => ("ADD_CONSTRAINT", true),
+        AlterCommand::DropConstraint { .. } => ("DROP_CONSTRAINT", true),
+        AlterCommand::CommentColumn { .. } => ("COMMENT_COLUMN", false),
+        AlterCommand::CommentTable(_) => ("COMMENT_TABLE", false),
+        AlterCommand::ModifySettings(_) => ("MODIFY_SETTING", true),
+        AlterCommand::ResetSettings(_) => ("RESET_SETTING", true),
+    };
+    let retypes =
+        matches!(command, AlterCommand::ModifyColumn { column, .. } if column.column_type.is_some());
+    let takes = match def.engine {
+        TableEngine::MergeTree | TableEngine::Null => true,
+        // Its rows would have to be converted under those who read them.
+        TableEngine::Memory => !retypes,
+        _ => !changes_columns,
+    };
+    if takes {
+        return Ok(());
+    }
+    let engine = sql::engine_name(def.engine);
+    let message = format!(
+        "Alter of type '{what}' is not supported by storage {engine}, which table \"{}\" has",
+        def.name
+    );
+    Err(Error::new(ErrorKind::Unsupported, 48, message))
+}
+
+fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
+    match command {
+        AlterCommand::AddColumn { column, if_not_exists, place } => {
+            if def.column(&column.name).is_some() {
+                let message = format!(
+                    "cannot add column {}: table \"{}\" has a column of this name",
+                    column.name, def.name
+                );
+                return if *if_not_exists {
+                    Ok(())
+                } else {
+                    Err(Error::new(ErrorKind::AlreadyExists, 15, message))
+                };
+            }
+            add(def, column, place.as_ref())
+        }
+        AlterCommand::DropColumn { name, if_exists } => match find(def, name, "drop", *if_exists)? {
+            Some(at) => drop(def, at),
+            None => Ok(()),
+        },
+        AlterCommand::RenameColumn { from, to, if_exists } => match find(def, from, "rename", *if_exists)? {
+            Some(at) => rename(def, at, to),
+            None => Ok(()),
+        },
+        AlterCommand::ModifyColumn { column, if_exists, place } => {
+            match find(def, &column.name, "modify", *if_exists)? {
+                Some(at) => modify(def, at, column, place.as_ref()),
+                None => Ok(()),
+            }
+        }
+        AlterCommand::RemoveOfColumn { name, if_exists, what } => {
+            match find(def, name, "modify", *if_exists)? {
+                Some(at) => remove(&mut def.columns[at], *what),
+                None => Ok(()),
+            }
+        }
+        AlterCommand::CommentColumn { name, if_exists, comment } => {
+            if let Some(at) = find(def, name, "comment", *if_exists)? {
+                def.columns[at].comment = comment.as_str().into();
+            }
+            Ok(())
+        }
+        AlterCommand::AddConstraint { constraint, if_not_exists } => {
+            add_constraint(def, constraint, *if_not_exists)
+        }
+        AlterCommand::DropConstraint { name, if_exists } => drop_constraint(def, name, *if_exists),
+        AlterCommand::CommentTable(comment) => {
+            def.comment = comment.as_str().into();
+            Ok(())
+        }
+        AlterCommand::ModifySettings(changes) => modify_settings(def, changes),
+        AlterCommand::ResetSettings(names) => {
+            names.iter().for_each(|name| drop_setting(def, name));
+            Ok(())
+        }
+    }
+}
+
+fn add_constraint(def: &mut TableDef, spec: &ConstraintSpec, if_not_exists: bool) -> Result<(), Error> {
+    if def.constraints.iter().any(|known| known.name.as_ref() == spec.name) {
+        let message = format!(
+            "cannot add constraint {}: table \"{}\" has a constraint of this name",
+            spec.name, def.name
+        );
+        return if if_not_exists { Ok(()) } else { Err(Error::new(ErrorKind::AlreadyExists, 44, message)) };
+    }
+    def.constraints.push(stored_constraint(def, spec)?);
+    Ok(())
+}
+
+fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<(), Error> {
+    // One that an older version kept and that cannot be read begins with its name, too.
+    let says = |clause: &KeptClause| clause.text.split_whitespace().next() == Some(name);
+    let count = |def: &TableDef| def.constraints.len() + def.kept.len();
+    let before = count(def);
+    def.constraints.retain(|known| known.name.as_ref() != name);
+    def.kept.retain(|clause| !(is_constraint(clause) && says(clause)));
+    match count(def) < before {
+        true => Ok(()),
+        false if if_exists => Ok(()),
+        false => {
+            let message = format!("table \"{}\" has no constraint {name} to drop", def.name);
+            Err(Error::new(ErrorKind::UnknownObject, 36, message))
+        }
+    }
+}
+
+/// Where a column stands.
+fn find(def: &TableDef, name: &str, doing: &str, if_exists: bool) -> Result<Option<usize>, Error> {
+    let at = def.columns.iter().position(|column| column.name.as_ref() == name);
+    if at.is_none() && !if_exists {
+        let message = format!("table \"{}\" has no column {name} to {doing}", def.name);
+        return Err(Error::new(ErrorKind::UnknownObject, 10, message));
+    }
+    Ok(at)
+}
+
+fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<(), Error> {
+    let Some(column_type) =
+        spec.column_type.clone().filter(|column_type| *column_type != ColumnType::Nothing)
+    else {
+        return Err(Error::unsupported("a column without a type")
+            .with_hint(format!("give column {} a type", spec.name)));
+    };
+    let id = ColumnId(def.next_column_id);
+    def.next_column_id = id.0.checked_add(1).ok_or_else(|| Error::internal("too many columns"))?;
+    let column = ColumnDef {
+        id,
+        name: spec.name.as_str().into(),
+        column_type,
+        default: stored_default(spec, &def.columns)?,
+        comment: spec.comment.as_str().into(),
+        codec: spec.codec.as_deref().map(Arc::from),
+    };
+    let at = position(def, place)?.unwrap_or(def.columns.len());
+    def.columns.insert(at, column);
+    Ok(())
+}
+
+fn stored_default(
+    spec: &ColumnSpec,
+    columns: &[ColumnDef],
+) -> Result<Option<(DefaultKind, Arc<str>)>, Error> {
+    let Some((kind, expression)) = &spec.default else { return Ok(None) };
+    Ok(Some((*kind, sql::stored_expr(expression, columns)?.into())))
+}
+
+fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>, Error> {
+    match place {
+        None => Ok(None),
+        Some(ColumnPlace::First) => Ok(Some(0)),
+        Some(ColumnPlace::After(name)) => {
+            let at = def.columns.iter().position(|column| column.name.as_ref() == name);
+            at.map(|at| Some(at + 1)).ok_or_else(|| {
+                let message = format!("table \"{}\" has no column {name} to insert after", def.name);
+                Error::new(ErrorKind::UnknownObject, 16, message)
+            })
+        }
+    }
+}
+
+fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
+    let column = &def.columns[at];
+    if let Some(user) =
+        def.columns.iter().find(|other| other.id != column.id && default_uses(other, column.id))
+    {
+        let message =
+            format!("cannot drop column {}, because column {} depends on it", column.name, user.name);
+        return Err(Error::new(ErrorKind::BadInput, 44, message)
+            .with_hint(format!("change the default of column {} first", user.name)));
+    }
+    let checks = |constraint: &&ConstraintDef| uses(std::slice::from_ref(&constraint.expression), column.id);
+    if let Some(constraint) = def.constraints.iter().find(checks) {
+        let message = format!("cannot drop column {}: constraint {} needs it", column.name, constraint.name);
+        return Err(Error::new(ErrorKind::BadInput, 47, message)
+            .with_hint(format!("drop constraint {} first", constraint.name)));
+    }
+    refuse_key(def, column, "drop")?;
+    refuse_kept(def, &column.name, "drop")?;
+    let stays_stored = |other: &&ColumnDef| other.id != column.id;
+    if def.stored_columns().filter(stays_stored).count() == 0 {
+        let message = format!("cannot drop all columns of table \"{}\"", def.name);
+        return Err(Error::new(ErrorKind::BadInput, 36, message));
+    }
+    def.columns.remove(at);
+    Ok(())
+}
+
+fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<(), Error> {
+    if def.column(to).is_some() {
+        let message = format!("cannot rename to {to}: table \"{}\" has a column of this name", def.name);
+        return Err(Error::new(ErrorKind::AlreadyExists, 15, message));
+    }
+    refuse_kept(def, &def.columns[at].name, "rename")?;
+    def.columns[at].name = to.into();
+    Ok(())
+}
+
+fn modify(
+    def: &mut TableDef,
+    at: usize,
+    spec: &ColumnSpec,
+    place: Option<&ColumnPlace>,
+) -> Result<(), Error> {
+    if let Some(column_type) = &spec.column_type {
+        check_type(def, &def.columns[at], column_type)?;
+        def.columns[at].column_type = column_type.clone();
+    }
+    if let Some(default) = stored_default(spec, &def.columns)? {
+        refuse_computed_key(def, at, default.0)?;
+        def.columns[at].default = Some(default);
+    }
+    if !spec.comment.is_empty() {
+        def.columns[at].comment = spec.comment.as_str().into();
+    }
+    if let Some(codec) = &spec.codec {
+        def.columns[at].codec = Some(codec.as_str().into());
+    }
+    if place.is_some() {
+        let column = def.columns.remove(at);
+        let at = position(def, place)?.unwrap_or(at);
+        def.columns.insert(at, column);
+    }
+    Ok(())
+}
+
+/// Whether a column may get another type, as far as the definition tells.
+fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<(), Error> {
+    let then = &column.column_type;
+    if then == now {
+        return Ok(());
+    }
+    if uses(&def.order_by, column.id) || uses(&def.partition_by, column.id) {
+        if only_adds_names(then, now) {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot change the type of column {} from {then} to {now}: it is part of the table's key",
+            column.name
+        );
+        return Err(Error::new(ErrorKind::BadInput, 524, message));
+    }
+    if then.is_nullable() && !now.is_nullable() {
+        let message = format!("cannot convert column {} from the nullable type {then} to {now}", column.name);
+        return Err(Error::new(ErrorKind::BadInput, 36, message)
+            .with_hint("add a column of that type with DEFAULT ifNull(..), and drop the old one"));
+    }
+    Ok(())
+}
+
+/// Enums keep their numbers, which are what is stored.
+fn only_adds_names(then: &ColumnType, now: &ColumnType) -> bool {
+    match (then, now) {
+        (ColumnType::Enum8(then), ColumnType::Enum8(now))
+        | (ColumnType::Enum16(then), ColumnType::Enum16(now)) => {
+            then.iter().all(|(number, name)| now.name(number) == Some(name))
+        }
+        _ => false,
+    }
+}
+
+fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<(), Error> {
+    let missing = |word: &str| {
+        let message = format!("column {} has no {word} to remove", column.name);
+        Err(Error::new(ErrorKind::BadInput, 36, message))
+    };
+    match what {
+        ColumnProperty::Default(kind) => match &column.default {
+            Some((found, _)) if *found == kind => column.default = None,
+            _ => return missing(&format!("{kind:?}").to_uppercase()),
+        },
+        ColumnProperty::Comment => column.comment = "".into(),
+        ColumnProperty::Codec => {
+            if column.codec.take().is_none() {
+                return missing("CODEC");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn modify_settings(def: &mut TableDef, changes: &[SettingChange]) -> Result<(), Error> {
+    let mut checked = sql::Settings::of_table();
+    checked.apply_all(changes)?;
+    for change in changes {
+        match change.value {
+            SettingText::Default => drop_setting(def, &change.name),
+            _ => {
+                let value = checked
+                    .changed()
+                    .find(|(name, _)| *name == change.name)
+                    .map(|(_, value)| value.to_string());
+                // A value that is the default is as good as none.
+                match value {
+                    Some(value) => {
+                        def.settings.insert(change.name.as_str().into(), value.into());
+                    }
+                    None => drop_setting(def, &change.name),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn drop_setting(def: &mut TableDef, name: &str) {
+    def.settings.remove(name);
+}
+
+fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<(), Error> {
+    if !uses(&def.order_by, column.id) && !uses(&def.partition_by, column.id) {
+        return Ok(());
+    }
+    let message = format!("cannot {doing} column {}: it is part of the table's key", column.name);
+    Err(Error::new(ErrorKind::BadInput, 524, message))
+}
+
+/// A column of a key has to be stored.
+fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<(), Error> {
+    match kind {
+        DefaultKind::Default | DefaultKind::Materialized => Ok(()),
+        DefaultKind::Alias | DefaultKind::Ephemeral => refuse_key(def, &def.columns[at], "no longer store"),
+    }
+}
+
+/// INDEX, PROJECTION and the like are kept as text, which would go on saying the old name.
+fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<(), Error> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
+    let Some(clause) = def.kept.iter().find(|clause| says(&clause.text)) else { return Ok(()) };
+    let message = format!("cannot {doing} column {name}: {} {} names it", clause.keyword, clause.text);
+    Err(Error::new(ErrorKind::BadInput, 47, message))
+}
+
+fn default_uses(column: &ColumnDef, id: ColumnId) -> bool {
+    column.default.as_ref().is_some_and(|(_, text)| uses(std::slice::from_ref(text), id))
+}
+
+fn uses(expressions: &[Arc<str>], id: ColumnId) -> bool {
+    let name = format!("`{}`", stored_column_name(id));
+    expressions.iter().any(|text| text.contains(&name))
+}
+
+#[cfg(test)]
+mod tests;

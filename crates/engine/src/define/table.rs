@@ -1,0 +1,460 @@
+//! CREATE, DROP, TRUNCATE, RENAME, EXCHANGE as transactions.
+//!
+//! Invariant: a statement is checked completely, its expressions compiled, before anything is committed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::{Op, Precondition};
+use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId};
+use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::commit::commit;
+use crate::context::statement::StatementContext;
+use crate::define::columns::columns_of;
+use crate::query::select::plan;
+use crate::resolve::outside;
+use crate::resolve::views::refuse_view;
+use crate::tables::constraints::stored_constraint;
+use crate::tables::reserved::is_derived;
+use crate::tables::temporary::is_temporary;
+
+/// Commits ops of one DDL statement on a blocking thread.
+pub(crate) async fn commit_ops(
+    context: &StatementContext,
+    preconditions: Vec<Precondition>,
+    ops: Vec<Op>,
+) -> Result<(), Error> {
+    let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
+    let read_seq = context.snapshot.seq();
+    let profile = Arc::clone(&context.profile);
+    let work = move || commit(&catalog, &host, read_seq, preconditions, ops, Some(&profile));
+    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+    joined.map_err(Error::ended_early)?.map(|_| ())
+}
+
+fn random_bytes(context: &StatementContext) -> [u8; 16] {
+    host::random::uuid_bytes(context.database.host.random.as_ref())
+}
+
+pub(crate) async fn create_database(
+    context: &StatementContext,
+    name: &str,
+    if_not_exists: bool,
+) -> Result<(), Error> {
+    if context.snapshot.database(name).is_some() || is_derived(name) {
+        if if_not_exists {
+            return Ok(());
+        }
+        let message = format!("database \"{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 82, message));
+    }
+    let id = DatabaseId::from_random_bytes(random_bytes(context));
+    commit_ops(context, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
+}
+
+pub(crate) async fn drop_database(
+    context: &StatementContext,
+    name: &str,
+    if_exists: bool,
+) -> Result<(), Error> {
+    match context.snapshot.database(name) {
+        Some(database) => commit_ops(context, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await,
+        None if if_exists => Ok(()),
+        None => Err(Error::unknown_database(name)),
+    }
+}
+
+pub(crate) async fn drop_tables(
+    context: &StatementContext,
+    names: &[TableName],
+    if_exists: bool,
+) -> Result<(), Error> {
+    let (mut ops, mut temporary) = (Vec::with_capacity(names.len()), Vec::new());
+    for name in names {
+        if context.temporary_table(name).is_some() {
+            temporary.push(name.table.as_str());
+            continue;
+        }
+        match context.stored_table(name) {
+            Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
+            Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let dropped: Vec<TableId> = ops.iter().filter_map(Op::table).collect();
+    if !ops.is_empty() {
+        commit_ops(context, Vec::new(), ops).await?;
+    }
+    dropped.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    for name in temporary {
+        context.temporary.drop_table(name);
+    }
+    Ok(())
+}
+
+pub(crate) async fn truncate(
+    context: &StatementContext,
+    name: &TableName,
+    if_exists: bool,
+) -> Result<(), Error> {
+    let table = match context.table(name) {
+        Ok(table) if table.def.engine.is_external() => {
+            let engine = sql::engine_name(table.def.engine);
+            let message = format!(
+                "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, 48, message)
+                .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
+        }
+        Ok(table) if is_temporary(&table.def) => {
+            context.temporary.rows.clear(table.def.id);
+            return Ok(());
+        }
+        Ok(table) => {
+            refuse_view(&table.def, "Truncate")?;
+            table.def.id
+        }
+        Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    commit_ops(context, Vec::new(), vec![Op::TruncateTable { table }]).await?;
+    context.database.memory_tables.clear(table);
+    Ok(())
+}
+
+/// Empties all tables of a database that have rows of their own, or drops all there are.
+pub(crate) async fn truncate_database(
+    context: &StatementContext,
+    name: &str,
+    if_exists: bool,
+    drops: bool,
+) -> Result<(), Error> {
+    if is_derived(name) {
+        let message = format!("the tables of database \"{name}\" stay as they are");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
+    }
+    let Some(database) = context.snapshot.database(name) else {
+        return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
+    };
+    let keeps = |engine: TableEngine| {
+        matches!(engine, TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null)
+    };
+    let tables: Vec<TableId> = context
+        .snapshot
+        .tables(database.id)
+        .filter(|table| drops || keeps(table.def.engine))
+        .map(|table| table.def.id)
+        .collect();
+    let op = |table: &TableId| match drops {
+        true => Op::DropTable { table: *table },
+        false => Op::TruncateTable { table: *table },
+    };
+    if !tables.is_empty() {
+        commit_ops(context, Vec::new(), tables.iter().map(op).collect()).await?;
+    }
+    tables.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    Ok(())
+}
+
+pub(crate) async fn rename(
+    context: &StatementContext,
+    pairs: &[(TableName, TableName)],
+) -> Result<(), Error> {
+    let mut ops = Vec::with_capacity(pairs.len());
+    for (from, to) in pairs {
+        let table = context.stored_table(from)?.def.id;
+        let (database, name) = context.resolve(to);
+        let database =
+            context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
+        check_may_move(context, table, database)?;
+        ops.push(Op::RenameTable { table, database, name: name.into() });
+    }
+    commit_ops(context, Vec::new(), ops).await
+}
+
+pub(crate) async fn exchange(context: &StatementContext, a: &TableName, b: &TableName) -> Result<(), Error> {
+    let (first, second) = (context.stored_table(a)?, context.stored_table(b)?);
+    check_may_move(context, first.def.id, second.def.database)?;
+    check_may_move(context, second.def.id, first.def.database)?;
+    let (first, second) = (first.def.id, second.def.id);
+    commit_ops(context, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
+}
+
+/// The label of an open load belongs to the database it was opened in: in another one its statement would load the rows
+/// once more.
+fn check_may_move(context: &StatementContext, table: TableId, database: DatabaseId) -> Result<(), Error> {
+    let newest = context.database.catalog.snapshot();
+    let Some(open) = newest.loads().find(|load| load.table == table && load.database != database) else {
+        return Ok(());
+    };
+    let (label, table) = (open.label.as_str(), newest.state().table_name(table));
+    let message =
+        format!("table \"{table}\" has the open load \"{label}\" and stays in its database until it is over");
+    Err(Error::new(ErrorKind::Conflict, 36, message)
+        .with_hint(format!("finish it with RESUME LOAD '{label}', or give it up with CANCEL LOAD '{label}'")))
+}
+
+/// Creates a table; answers its name if it was created now and a SELECT is to fill it.
+pub(crate) async fn create_table(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+) -> Result<Option<Arc<TableDef>>, Error> {
+    let (database_name, name) = context.resolve(&create.name);
+    if is_derived(database_name) {
+        let message = format!("database \"{database_name}\" takes no tables");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
+    }
+    let database =
+        context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = context.snapshot.table(database, name);
+    if existing.is_some() && create.if_not_exists {
+        return Ok(None);
+    }
+    if existing.is_some() && !create.or_replace {
+        let message = format!("table \"{database_name}.{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+    }
+    let def = Arc::new(definition(context, create, database).await?);
+    if def.engine.is_external() {
+        outside::check(context, &def)?;
+    }
+    context.database.tables.check(&def)?;
+    let mut ops = Vec::with_capacity(2);
+    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    ops.push(Op::CreateTable(def.as_ref().clone()));
+    commit_ops(context, Vec::new(), ops).await?;
+    Ok(Some(def))
+}
+
+/// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
+pub(crate) async fn definition(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+    database: DatabaseId,
+) -> Result<TableDef, Error> {
+    if let CreateSource::Table(like) = &create.source {
+        let like = context.table(like)?;
+        return copy_definition(context, create, &like.def, database);
+    }
+    let specs = match create.engine {
+        Some(engine) if engine.is_external() && has_no_columns(create) => {
+            inferred_specs(context, create, engine).await?
+        }
+        _ => column_specs(context, create).await?,
+    };
+    let columns = columns_of(context, &specs)?;
+    let engine = match create.engine {
+        Some(engine) => engine,
+        None => default_engine(context, create)?,
+    };
+    // A key is of what is there to be sorted.
+    let stored_columns: Vec<_> = columns.iter().filter(|column| column.is_stored()).cloned().collect();
+    let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
+        let text =
+            |expression| sql::stored_expr(expression, &stored_columns).map(Arc::from).map_err(Error::from);
+        expressions.iter().map(text).collect()
+    };
+    let primary = create.primary_key.as_deref().map(stored).transpose()?;
+    let order_by = match (create.order_by.as_deref().map(stored).transpose()?, &primary) {
+        (Some(order_by), _) => order_by,
+        (None, Some(primary)) => primary.clone(),
+        (None, None) if engine == TableEngine::MergeTree => {
+            return Err(Error::new(
+                ErrorKind::BadInput,
+                36,
+                "a MergeTree table needs ORDER BY or PRIMARY KEY",
+            )
+            .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
+        }
+        (None, None) => Vec::new(),
+    };
+    let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
+    let partition_by = stored(&create.partition_by)?;
+    let def = TableDef {
+        id: TableId::from_random_bytes(random_bytes(context)),
+        database,
+        name: create.name.table.as_str().into(),
+        engine,
+        engine_arguments: create.engine_arguments.clone(),
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        partition_by,
+        order_by,
+        sort_key_version: 1,
+        primary_key_len,
+        settings: table_settings(context, create, engine)?,
+        kept: kept(create),
+        constraints: Vec::new(),
+        comment: create.comment.as_str().into(),
+        columns,
+    };
+    with_constraints(def, create)
+}
+
+fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef, Error> {
+    for spec in &create.constraints {
+        def.constraints.push(stored_constraint(&def, spec)?);
+    }
+    Ok(def)
+}
+
+/// `default_table_engine`, for a statement that names none.
+fn default_engine(context: &StatementContext, create: &CreateTable) -> Result<TableEngine, Error> {
+    let keyed = create.order_by.is_some() || create.primary_key.is_some() || !create.partition_by.is_empty();
+    match context.settings.get_text("default_table_engine").as_str() {
+        "None" => Err(Error::new(ErrorKind::BadInput, 119, "CREATE TABLE names no engine")
+            .with_hint("write ENGINE = MergeTree, or set default_table_engine")),
+        "Memory" if keyed => Err(Error::new(
+            ErrorKind::BadInput,
+            36,
+            "table engine Memory, the default_table_engine, takes no PARTITION BY, ORDER BY or PRIMARY KEY",
+        )),
+        "Memory" => Ok(TableEngine::Memory),
+        _ => Ok(TableEngine::MergeTree),
+    }
+}
+
+fn kept(create: &CreateTable) -> Vec<KeptClause> {
+    let clause = |(keyword, text): &(String, String)| KeptClause {
+        keyword: keyword.as_str().into(),
+        text: text.as_str().into(),
+    };
+    create.kept.iter().map(clause).collect()
+}
+
+fn table_settings(
+    context: &StatementContext,
+    create: &CreateTable,
+    engine: TableEngine,
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
+    // Of a table outside they are those that reading and writing files obey.
+    let mut checked = if engine.is_external() { Settings::session() } else { Settings::of_table() };
+    checked.apply_all(&create.settings)?.into_iter().for_each(|warning| context.warn(warning));
+    Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
+}
+
+fn copy_definition(
+    context: &StatementContext,
+    create: &CreateTable,
+    like: &TableDef,
+    database: DatabaseId,
+) -> Result<TableDef, Error> {
+    let mut def = like.clone();
+    def.id = TableId::from_random_bytes(random_bytes(context));
+    def.database = database;
+    def.name = create.name.table.as_str().into();
+    // There are no rows of older columns.
+    def.schema_version = 1;
+    // The rows of a view are nowhere: a table like it has its columns and nothing else.
+    let is_view = like.engine == TableEngine::View;
+    def.engine = create.engine.unwrap_or(if is_view { TableEngine::MergeTree } else { like.engine });
+    if is_view {
+        (def.engine_arguments, def.kept) = (EngineArguments::default(), Vec::new());
+    }
+    if create.engine.is_some() {
+        def.engine_arguments = create.engine_arguments.clone();
+    }
+    if def.engine.is_external() != like.engine.is_external() {
+        // Settings of the one mean nothing to the other.
+        def.settings.clear();
+    }
+    // A key is of what is there to be sorted.
+    let stored_columns: Vec<_> = def.stored_columns().cloned().collect();
+    let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
+        let text =
+            |expression| sql::stored_expr(expression, &stored_columns).map(Arc::from).map_err(Error::from);
+        expressions.iter().map(text).collect()
+    };
+    if let Some(order_by) = &create.order_by {
+        let order_by = stored(order_by)?;
+        def.primary_key_len = u32::try_from(order_by.len()).unwrap_or(u32::MAX);
+        def.order_by = order_by;
+    }
+    if !create.partition_by.is_empty() {
+        def.partition_by = stored(&create.partition_by)?;
+    }
+    if def.engine != TableEngine::MergeTree {
+        let by = if def.engine.is_external() { std::mem::take(&mut def.partition_by) } else { Vec::new() };
+        (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), by, 0);
+    }
+    def.settings.extend(table_settings(context, create, def.engine)?);
+    Ok(def)
+}
+
+fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Result<u32, Error> {
+    let Some(primary) = primary else { return Ok(u32::try_from(order_by.len()).unwrap_or(u32::MAX)) };
+    if order_by.starts_with(primary) {
+        return Ok(u32::try_from(primary.len()).unwrap_or(u32::MAX));
+    }
+    Err(Error::new(ErrorKind::BadInput, 36, "PRIMARY KEY must be a prefix of ORDER BY"))
+}
+
+fn has_no_columns(create: &CreateTable) -> bool {
+    matches!(&create.source, CreateSource::Columns(columns) if columns.is_empty())
+}
+
+/// The columns of the files that a table outside names now.
+async fn inferred_specs(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+    engine: TableEngine,
+) -> Result<Vec<ColumnSpec>, Error> {
+    let def = TableDef {
+        id: TableId::from_bytes([0; 16]),
+        database: DatabaseId::from_bytes([0; 16]),
+        name: create.name.table.as_str().into(),
+        engine,
+        engine_arguments: create.engine_arguments.clone(),
+        schema_version: 1,
+        columns: Vec::new(),
+        next_column_id: 1,
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: table_settings(context, create, engine)?,
+        kept: Vec::new(),
+        constraints: Vec::new(),
+        comment: "".into(),
+    };
+    let table = outside::open(context, &def, None).await?;
+    let spec = |(name, column_type): &(String, ColumnType)| ColumnSpec {
+        name: name.clone(),
+        column_type: Some(column_type.clone()),
+        default: None,
+        comment: String::new(),
+        codec: None,
+    };
+    Ok(table.columns().iter().map(spec).collect())
+}
+
+async fn column_specs(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+) -> Result<Vec<ColumnSpec>, Error> {
+    let (given, query) = match &create.source {
+        CreateSource::Columns(columns) => return Ok(columns.clone()),
+        CreateSource::Select { columns, query, .. } => (columns, query),
+        CreateSource::Table(_) => return Err(Error::internal("a copied definition has no column list")),
+    };
+    if !given.is_empty() {
+        return Ok(given.clone());
+    }
+    let planned = plan(context, query, None).await?;
+    let schema = planned.result_schema()?;
+    let spec = |field: &arrow::datatypes::FieldRef| ColumnSpec {
+        name: field.name().clone(),
+        column_type: Some(model::type_arrow::from_field(field)),
+        default: None,
+        comment: String::new(),
+        codec: None,
+    };
+    Ok(schema.fields().iter().map(spec).collect())
+}
+
+pub(crate) async fn rename_database(context: &StatementContext, from: &str, to: &str) -> Result<(), Error> {
+    let id = context.snapshot.database(from).ok_or_else(|| Error::unknown_database(from))?.id;
+    commit_ops(context, Vec::new(), vec![Op::RenameDatabase { id, name: to.into() }]).await
+}

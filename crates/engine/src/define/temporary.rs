@@ -1,0 +1,49 @@
+//! CREATE and DROP of temporary tables.
+//!
+//! Invariant: nothing is committed; what fails leaves no table behind. Must not know: the log.
+
+use std::sync::Arc;
+
+use model::TableDef;
+use sql::CreateTable;
+
+use crate::boundary::error::Error;
+use crate::context::statement::StatementContext;
+use crate::define::table::definition;
+use crate::tables::temporary::{already_exists, no_database, unknown};
+
+/// Creates a table; answers its definition if it was created now.
+pub(crate) async fn create(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+) -> Result<Option<Arc<TableDef>>, Error> {
+    let name = &create.name.table;
+    if context.temporary.table(name).is_some() {
+        if create.if_not_exists {
+            return Ok(None);
+        }
+        if !create.or_replace {
+            return Err(already_exists(name));
+        }
+    }
+    let def = Arc::new(definition(context, create, no_database()).await?);
+    context.database.tables.check(&def)?;
+    context.temporary.create(&def, create.or_replace)?;
+    Ok(Some(def))
+}
+
+/// DROP TEMPORARY TABLE.
+pub(crate) fn drop_tables(
+    context: &StatementContext,
+    names: &[String],
+    if_exists: bool,
+) -> Result<(), Error> {
+    let missing = names.iter().find(|name| context.temporary.table(name).is_none());
+    if let Some(name) = missing.filter(|_| !if_exists) {
+        return Err(unknown(name));
+    }
+    for name in names {
+        context.temporary.drop_table(name);
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! CREATE VIEW and DROP VIEW as transactions.
+//!
+//! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types.
+
+use std::sync::Arc;
+
+use catalog::Op;
+use model::type_arrow::from_field;
+use model::{
+    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId,
+};
+use sql::{CreateView, Query, TableName};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+use crate::define::table::{commit_ops, drop_tables};
+use crate::query::select::{plan, with_columns};
+use crate::resolve::views::{DECLARED, Within, expand};
+use crate::tables::reserved::is_derived;
+
+pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView) -> Result<(), Error> {
+    let (database_name, name) = context.resolve(&create.name);
+    if is_derived(database_name) {
+        let message = format!("database \"{database_name}\" takes no views");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
+    }
+    let database =
+        context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = context.snapshot.table(database, name);
+    if existing.is_some() && create.if_not_exists {
+        return Ok(());
+    }
+    if existing.is_some() && !create.or_replace {
+        let message = format!("table \"{database_name}.{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+    }
+    let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &context.current_database)));
+    if let Some(existing) = &existing {
+        expand(context, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
+    }
+    // Which columns a view has, is decided now.
+    while let Some(chosen) = with_columns(context, &select).await? {
+        select = chosen;
+    }
+    let planned = plan(context, &select, None).await?;
+    let found: Vec<(String, ColumnType)> = planned
+        .result_schema()?
+        .fields()
+        .iter()
+        .map(|field| (field.name().clone(), from_field(field)))
+        .collect();
+    let def = definition(context, create, (database, &sql::printed_query(&select.ast)), &found)?;
+    let mut ops = Vec::with_capacity(2);
+    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    ops.push(Op::CreateTable(def));
+    commit_ops(context, Vec::new(), ops).await
+}
+
+fn definition(
+    context: &StatementContext,
+    create: &CreateView,
+    (database, select): (DatabaseId, &str),
+    found: &[(String, ColumnType)],
+) -> Result<TableDef, Error> {
+    let declared = declared_columns(create, found)?;
+    let columns = declared.as_deref().unwrap_or(found);
+    if let Some(twice) =
+        columns.iter().enumerate().find(|(at, column)| columns[..*at].iter().any(|c| c.0 == column.0))
+    {
+        let message = format!("view \"{}\" would have two columns {}", create.name, twice.1.0);
+        return Err(Error::new(ErrorKind::BadInput, 179, message));
+    }
+    let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
+        id: ColumnId(id),
+        name: name.as_str().into(),
+        column_type: column_type.clone(),
+        default: None,
+        comment: comment_of(create, name).into(),
+        codec: None,
+    };
+    let clause = KeptClause { keyword: DECLARED.into(), text: "".into() };
+    Ok(TableDef {
+        id: TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref())),
+        database,
+        name: create.name.table.as_str().into(),
+        engine: TableEngine::View,
+        engine_arguments: EngineArguments::new(select),
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        columns: (1..).zip(columns).map(column).collect(),
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: std::collections::BTreeMap::new(),
+        kept: if declared.as_deref().is_some_and(|declared| declared != found) {
+            vec![clause]
+        } else {
+            Vec::new()
+        },
+        constraints: Vec::new(),
+        comment: create.comment.as_str().into(),
+    })
+}
+
+fn comment_of<'a>(create: &'a CreateView, name: &str) -> &'a str {
+    create.columns.iter().find(|column| column.name == name).map_or("", |column| &column.comment)
+}
+
+/// The columns as the statement writes them, if it does: names of the SELECT with types of their own.
+fn declared_columns(
+    create: &CreateView,
+    found: &[(String, ColumnType)],
+) -> Result<Option<Vec<(String, ColumnType)>>, Error> {
+    if create.columns.is_empty() {
+        return Ok(None);
+    }
+    let mut declared = Vec::with_capacity(create.columns.len());
+    for spec in &create.columns {
+        let of_select = found.iter().find(|(name, _)| *name == spec.name);
+        let Some((_, column_type)) = of_select else {
+            let message = format!("column {} of view \"{}\" is none of its SELECT", spec.name, create.name);
+            return Err(Error::new(ErrorKind::BadInput, 8, message)
+                .with_hint("give the column its name with AS in the SELECT"));
+        };
+        if spec.default.is_some() || spec.codec.is_some() {
+            return Err(Error::unsupported("DEFAULT or CODEC of a view's column"));
+        }
+        declared.push((spec.name.clone(), spec.column_type.clone().unwrap_or_else(|| column_type.clone())));
+    }
+    Ok(Some(declared))
+}
+
+pub(crate) async fn drop_views(
+    context: &StatementContext,
+    names: &[TableName],
+    if_exists: bool,
+) -> Result<(), Error> {
+    // A temporary table of the name is another matter.
+    let stored = |name: &TableName| TableName::new(Some(context.resolve(name).0), &name.table);
+    let names: Vec<TableName> = names.iter().map(stored).collect();
+    for name in &names {
+        if let Ok(table) = context.stored_table(name)
+            && table.def.engine != TableEngine::View
+        {
+            let message = format!("table \"{name}\" is not a View");
+            return Err(Error::new(ErrorKind::BadInput, 80, message).with_hint("DROP TABLE drops it"));
+        }
+    }
+    drop_tables(context, &names, if_exists).await
+}

@@ -1,0 +1,11 @@
+//! Rows into tables: from VALUES, from bodies in a format, from queries and from files beside the client.
+//!
+//! Invariant: a statement's rows become visible together or not at all. Must not know: tables outside.
+
+pub(crate) mod infile;
+pub(crate) mod stream;
+pub(crate) mod pieces;
+pub(crate) mod values;
+pub(crate) mod rows;
+pub(crate) mod sinks;
+pub(crate) mod into_table;

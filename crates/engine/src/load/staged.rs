@@ -1,0 +1,361 @@
+//! A load with a label that goes on where it stopped, after an error or a crash.
+//!
+//! ```text
+//! StageOpen (files, versions, units frozen) -> StageAdd (units, their parts) ... -> StagePublish + Label
+//! ```
+//! Invariant: nothing of the load is seen before all of it is; a unit whose parts are staged is not read again. A load
+//! that stops stays open, and its error says how to go on. Must not know: what a statement that is no plain scan does.
+
+pub(crate) mod frozen;
+pub(crate) mod sink;
+pub(crate) mod ending;
+
+use std::sync::Arc;
+
+use catalog::{Op, StagedLoad};
+use datafusion::common::DataFusionError;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use load::{LoadPlan, Unit};
+use mergetree::write::SinkSettings;
+use model::{Label, LoadId};
+use sources::{ObjectTable, SourceUnit};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::request::Rows;
+use crate::context::statement::StatementContext;
+use crate::exec::unit_ends::UnitEnds;
+use crate::exec::unit_table::UnitTable;
+use crate::ledgers::loads::{LoadAttempt, LoadEnd};
+use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+use crate::once::fingerprint::of_token;
+use crate::once::names::{Once, settled};
+use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
+use crate::query::select::PlannedQuery;
+use crate::secrets::text::masked;
+use crate::sink_target::SinkTarget;
+use crate::tables::conform::Conform;
+use crate::uncommitted::UncommittedParts;
+use ending::{begin, commit_ops, given_up, stopped};
+use frozen::{check_source, freeze, input_of, thaw};
+use sink::{Staging, write_units};
+
+/// An INSERT SELECT that only projects one source, and has a label.
+pub(crate) struct StagedInsert<'a> {
+    pub table: mergetree::Table,
+    pub conform: Arc<Conform>,
+    pub source: Arc<ObjectTable>,
+    /// To be frozen when the load is opened; none for one that is open.
+    pub units: Vec<SourceUnit>,
+    pub settings: SinkSettings,
+    pub sinks: usize,
+    pub once: Once,
+    /// The whole statement, for RESUME LOAD.
+    pub text: &'a str,
+}
+
+/// Opens a load, or goes on with the one that is open under the label, to its end.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    mut insert: StagedInsert<'_>,
+    planned: PlannedQuery,
+) -> Result<Rows, Error> {
+    let label = insert.once.label.clone();
+    let label = label.ok_or_else(|| Error::internal("a load without a label was staged"))?;
+    let (catalog, history) = (&context.database.catalog, &context.database.loads);
+    let found = catalog.snapshot().load_labelled(insert.once.database, &label);
+    if let Some(open) = &found {
+        check_same(open, &insert.once, insert.text)?;
+        check_source(open, &insert.source)?;
+    }
+    let random = &context.database.host.random;
+    let fresh = || LoadId::from_random_bytes(host::random::uuid_bytes(random.as_ref()));
+    let id = found.as_ref().map_or_else(fresh, |open| open.id);
+    let attempt = begin(context, id, &label).await?;
+    // Looked at again: only from here on nobody else adds to it.
+    let open = catalog.snapshot().load(id);
+    if found.is_some() && open.is_none() {
+        history.forget(id);
+        let message = format!("load \"{label}\" ended in this moment", label = label.as_str());
+        let error = Error::new(ErrorKind::Conflict, 1002, message).with_hint("run the statement again");
+        return refused(context, &insert.once, error);
+    }
+    if let Some(open) = &open {
+        insert.once = with_kept_token(insert.once, open)?;
+    }
+    let prepared = match prepare(&insert, planned, open.as_deref(), &attempt).await {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            match open {
+                Some(_) => history.failed(id, &error),
+                None => history.forget(id),
+            }
+            return Err(error);
+        }
+    };
+    if let Some(open) = &open {
+        let (done, all) = (open.covered_count(), open.units.len());
+        context.warn(format!("load '{}' goes on: {done} of {all} units were staged before", label.as_str()));
+    }
+    let load = Load { id, label, attempt };
+    if open.is_none()
+        && let Err(error) = load.open(context, &insert, &prepared.units).await
+    {
+        history.forget(id);
+        // Another session may have opened the same load, and even have finished it.
+        return refused(context, &insert.once, error);
+    }
+    match load.execute(context, insert, prepared).await {
+        Ok(()) => Ok(Rows::none()),
+        Err(error) => Err(stopped(context, id, error).await),
+    }
+}
+
+/// The answer to a statement whose step was refused: the same statement may have done everything meanwhile.
+fn refused(context: &StatementContext, once: &Once, error: Error) -> Result<Rows, Error> {
+    settled(Err(error), Some(once), &context.database.catalog, &context.progress).map(|()| Rows::none())
+}
+
+/// The open load that a statement goes on with.
+///
+/// # Errors
+/// The label belongs to another statement's load.
+pub(crate) fn open_of(
+    context: &StatementContext,
+    once: &Once,
+    text: &str,
+) -> Result<Option<Arc<StagedLoad>>, Error> {
+    let Some(label) = &once.label else { return Ok(None) };
+    let Some(open) = context.database.catalog.snapshot().load_labelled(once.database, label) else {
+        return Ok(None);
+    };
+    check_same(&open, once, text)?;
+    Ok(Some(open))
+}
+
+/// Publishes a load all of whose units are staged, whatever has become of its files.
+pub(crate) async fn finish(
+    context: &Arc<StatementContext>,
+    once: &Once,
+    open: &StagedLoad,
+) -> Result<Rows, Error> {
+    let once = with_kept_token(once.clone(), open)?;
+    let attempt = begin(context, open.id, &open.label).await?;
+    context.warn(format!("load '{}' goes on: all units were staged before", open.label.as_str()));
+    let load = Load { id: open.id, label: open.label.clone(), attempt };
+    match load.publish(context, &once).await {
+        Ok(()) => Ok(Rows::none()),
+        Err(error) => Err(stopped(context, open.id, error).await),
+    }
+}
+
+/// The names a load is published under: its token is the one it was opened with.
+fn with_kept_token(once: Once, open: &StagedLoad) -> Result<Once, Error> {
+    let Some(kept) = open.input.as_ref().and_then(|input| input.token.as_deref()) else { return Ok(once) };
+    match once.token_text.as_deref() {
+        Some(given) if given != kept => {
+            let label = open.label.as_str();
+            let message = format!(
+                "load \"{label}\" was opened with insert_deduplication_token \"{kept}\", not \"{given}\""
+            );
+            Err(Error::new(ErrorKind::AlreadyExists, 36, message)
+                .with_hint(format!("give the same token, or none; CANCEL LOAD '{label}' gives the load up")))
+        }
+        _ => Ok(Once { token: Some(of_token(kept)), token_text: Some(kept.to_owned()), ..once }),
+    }
+}
+
+/// The open load of a label must be this statement's.
+fn check_same(open: &StagedLoad, once: &Once, text: &str) -> Result<(), Error> {
+    let label = open.label.as_str();
+    if open.fingerprint == once.fingerprint && open.table == once.table {
+        return Ok(());
+    }
+    let message = format!(
+        "label \"{label}\" belongs to an unfinished load of another statement ({}), not to this one ({})",
+        open.statement.trim(),
+        masked(text).trim()
+    );
+    Err(Error::new(ErrorKind::AlreadyExists, 36, message).with_hint(format!(
+        "finish it with RESUME LOAD '{label}', give it up with CANCEL LOAD '{label}', or choose another label"
+    )))
+}
+
+/// What an attempt is going to do.
+struct Prepared {
+    /// All units of the load, by number.
+    units: Vec<SourceUnit>,
+    ends: Arc<UnitEnds>,
+    physical: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+}
+
+/// Plans to read what is left. Nothing is written yet.
+async fn prepare(
+    insert: &StagedInsert<'_>,
+    mut planned: PlannedQuery,
+    open: Option<&StagedLoad>,
+    attempt: &LoadAttempt,
+) -> Result<Prepared, Error> {
+    let units = match open {
+        Some(load) => thaw(load, insert.source.files())?,
+        // Given up since this statement found it open.
+        None if insert.units.is_empty() => insert.source.units(UNIT_BYTES).await?,
+        None => insert.units.clone(),
+    };
+    let covered = |unit: &Unit| open.is_some_and(|load| load.is_covered(unit.id.0));
+    let left: Vec<Unit> = units.iter().enumerate().map(unit_of).filter(|unit| !covered(unit)).collect();
+    let unread: Vec<SourceUnit> =
+        left.iter().filter_map(|unit| units.get(unit.id.0 as usize).cloned()).collect();
+    insert.source.expect(&unread, None).await?;
+    let ends = Arc::new(UnitEnds::new(insert.sinks, Arc::clone(&attempt.read)));
+    let plan = LoadPlan::new(left);
+    let table = UnitTable::new(Arc::clone(&insert.source), units.clone(), &plan, insert.sinks);
+    read_instead(&mut planned, table.with_ends(Arc::clone(&ends)))?;
+    let physical = planned.physical().await?;
+    if !keeps_streams(physical.as_ref(), insert.sinks) {
+        return Err(Error::internal("the plan of a load mixes the rows of its streams"));
+    }
+    Ok(Prepared { units, ends, physical, task: planned.state.task_ctx() })
+}
+
+/// Whether every stream of the scan reaches one sink.
+fn keeps_streams(plan: &dyn ExecutionPlan, streams: usize) -> bool {
+    let same = plan.properties().partitioning.partition_count() == streams;
+    same && plan.name() != "RepartitionExec"
+        && match plan.children().as_slice() {
+            [] => true,
+            [child] => keeps_streams(&***child, streams),
+            _ => false,
+        }
+}
+
+/// One attempt at a load.
+struct Load {
+    id: LoadId,
+    label: Label,
+    attempt: Arc<LoadAttempt>,
+}
+
+impl Load {
+    async fn execute(
+        &self,
+        context: &Arc<StatementContext>,
+        insert: StagedInsert<'_>,
+        prepared: Prepared,
+    ) -> Result<(), Error> {
+        context.progress.watch(&prepared.physical);
+        let once = insert.once.clone();
+        let inputs = (0..insert.sinks)
+            .map(|stream| prepared.physical.execute(stream, Arc::clone(&prepared.task)))
+            .collect::<Result<Vec<_>, DataFusionError>>()?;
+        let stop = context.progress.cancellation().child_token();
+        // Sinks stop at their next batch when this future goes away.
+        let stopping = stop.clone().drop_guard();
+        let staging = Arc::new(Staging {
+            load: self.id,
+            target: self.target(context, insert),
+            ends: prepared.ends,
+            stage_bytes_min: context.settings.get_u64("load_stage_min_bytes"),
+            stop,
+            attempt: Arc::clone(&self.attempt),
+        });
+        let sinks = inputs
+            .into_iter()
+            .enumerate()
+            .map(|(stream, input)| write_units(input, Arc::clone(&staging), stream));
+        // All of them, also after an error: the answer says what is staged. A statement that is given up is answered at
+        // once; a sink that is just committing then still adds its units, which a later statement waits for.
+        let written = futures::future::join_all(sinks).await;
+        let failed: Vec<Error> = written.into_iter().filter_map(Result::err).collect();
+        let cause = failed.iter().find(|error| error.kind != ErrorKind::Cancelled).or(failed.first());
+        if let Some(error) = cause {
+            return Err(error.clone());
+        }
+        stopping.disarm();
+        self.publish(context, &once).await
+    }
+
+    /// Freezes what the load reads, and takes its label.
+    async fn open(
+        &self,
+        context: &Arc<StatementContext>,
+        insert: &StagedInsert<'_>,
+        units: &[SourceUnit],
+    ) -> Result<(), Error> {
+        let (files, units) = freeze(insert.source.files(), units)?;
+        let open = Op::StageOpen {
+            load: self.id,
+            database: insert.once.database,
+            label: self.label.clone(),
+            table: insert.table.def.id,
+            fingerprint: insert.once.fingerprint,
+            schema_version: insert.table.def.schema_version,
+            // Credentials do not go into the log.
+            statement: masked(insert.text).into(),
+            files,
+            units,
+            input: Some(Arc::new(input_of(context, &insert.source, insert.once.token_text.as_deref()))),
+        };
+        commit_ops(context, vec![open]).await.map(drop)
+    }
+
+    fn target(&self, context: &Arc<StatementContext>, insert: StagedInsert<'_>) -> SinkTarget {
+        SinkTarget {
+            uncommitted: Arc::new(UncommittedParts::new(insert.table.store.clone())),
+            table: insert.table,
+            conform: insert.conform,
+            settings: SinkSettings { load: Some(self.id), ..insert.settings },
+            claim: None,
+            progress: Arc::clone(&context.progress),
+            stop: context.progress.cancellation().child_token(),
+            runtimes: context.database.runtimes.clone(),
+            profile: Arc::clone(&context.profile),
+            part_log: Arc::clone(&context.database.part_log),
+            started: context.database.host.clock.monotonic(),
+            rolls_back: false,
+        }
+    }
+
+    /// Makes all rows visible at one `Seq`, and the label used.
+    async fn publish(&self, context: &Arc<StatementContext>, once: &Once) -> Result<(), Error> {
+        let database = &context.database;
+        let staged = database.catalog.snapshot().load(self.id);
+        let Some(staged) = staged else {
+            return settled(Err(given_up(&self.label)), Some(once), &database.catalog, &context.progress);
+        };
+        let mut ops = vec![Op::StagePublish { load: self.id }];
+        ops.extend(once.ops(staged.rows()));
+        context.progress.begin_commit()?;
+        let committed = commit_ops(context, ops).await;
+        settled(committed, Some(once), &database.catalog, &context.progress)?;
+        let mut end = LoadEnd::Finished;
+        if database.catalog.snapshot().load(self.id).is_some() {
+            // Another statement took the token meanwhile, with the same rows: these are not needed.
+            commit_ops(context, vec![Op::StageAbort { load: self.id }]).await?;
+            end = LoadEnd::Cancelled;
+        } else if context.progress.already_loaded().is_none() {
+            log_published(context, &staged);
+        }
+        database.loads.ended(staged, end, context.now_ms(), None);
+        database.wake.notify_waiters();
+        Ok(())
+    }
+}
+
+/// One event for each part. The parts of a statement are written side by side, so they share its time.
+fn log_published(context: &StatementContext, staged: &StagedLoad) {
+    let snapshot = context.database.catalog.snapshot();
+    let Some(state) = snapshot.table_by_id(staged.table) else { return };
+    for part in staged.parts() {
+        // Only the published one has its block numbers, and so its name.
+        let named = committed_part(&state, part.id);
+        let part = named.as_ref().unwrap_or(part);
+        context.database.part_log.push(PartEvent {
+            duration: context.profile.elapsed(),
+            memory_peak: context.memory.peak(),
+            query_id: context.query_id.clone(),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &state.def, part, context.now_ms())
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! How statements take an open load, stop, and give it up; and what they say then.
+//!
+//! Invariant: a load that stops stays open while it is of use, and whoever is told so is told how to go on.
+//! Must not know: how rows are read and staged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::{Op, StagedLoad};
+use model::{DatabaseId, Label, LoadId, Seq};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::commit::submit;
+use crate::context::statement::StatementContext;
+use crate::ledgers::loads::{LoadAttempt, LoadEnd};
+
+/// How long a statement waits for the sinks of one that was stopped.
+const STOPPING_MAX: Duration = Duration::from_secs(10);
+const STOPPING_POLL: Duration = Duration::from_millis(10);
+
+/// Takes the load for this statement.
+pub(super) async fn begin(
+    context: &StatementContext,
+    load: LoadId,
+    label: &Label,
+) -> Result<Arc<LoadAttempt>, Error> {
+    let clock = &context.database.host.clock;
+    let since = clock.monotonic();
+    loop {
+        let begun = context.database.loads.begin(load, &context.query_id, &context.progress);
+        let running = match begun {
+            Ok(attempt) => return Ok(attempt),
+            Err(running) => running,
+        };
+        if !running.stops || clock.monotonic().saturating_sub(since) >= STOPPING_MAX {
+            return Err(at_work(label, &running.query_id));
+        }
+        // A cancelled statement is dropped, and its sleep with it.
+        tokio::time::sleep(STOPPING_POLL).await;
+    }
+}
+
+fn at_work(label: &Label, query_id: &str) -> Error {
+    let message = format!("load \"{}\" is being run by query {query_id}", label.as_str());
+    Error::new(ErrorKind::Conflict, 1002, message).with_hint("wait for it; system.loads shows how far it is")
+}
+
+pub(super) fn given_up(label: &Label) -> Error {
+    let message = format!("load \"{}\" was given up, or its table was dropped or emptied", label.as_str());
+    Error::new(ErrorKind::Conflict, 1002, message)
+}
+
+pub(super) async fn commit_ops(context: &Arc<StatementContext>, ops: Vec<Op>) -> Result<Seq, Error> {
+    let (catalog, host) = (&context.database.catalog, &context.database.host);
+    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &context.profile).await
+}
+
+/// What to say of a load that did not come to its end. One that will not get further by itself, and of which nothing is
+/// staged, is no use to anyone: its label is freed.
+pub(super) async fn stopped(context: &Arc<StatementContext>, id: LoadId, error: Error) -> Error {
+    let database = &context.database;
+    let Some(open) = database.catalog.snapshot().load(id) else {
+        database.loads.forget(id);
+        return error;
+    };
+    let needs_change = matches!(
+        error.kind,
+        ErrorKind::BadInput | ErrorKind::Syntax | ErrorKind::UnknownObject | ErrorKind::Unsupported
+    );
+    if needs_change
+        && open.covered_count() == 0
+        && commit_ops(context, vec![Op::StageAbort { load: id }]).await.is_ok()
+    {
+        database.loads.ended(open, LoadEnd::Failed, context.now_ms(), Some(error.clone()));
+        return error;
+    }
+    database.loads.failed(id, &error);
+    with_way_on(error, &open)
+}
+
+/// What to say of a statement that was stopped from outside, by ctrl-C or a time limit: its load stays open, too.
+pub(crate) fn left(context: &StatementContext, error: Error) -> Error {
+    let database = &context.database;
+    if error.hint.as_ref().is_some_and(|hint| hint.contains("CANCEL LOAD")) {
+        return error;
+    }
+    let open = database.loads.begun_by(&context.query_id).and_then(|id| database.catalog.snapshot().load(id));
+    let Some(open) = open else { return error };
+    database.loads.failed(open.id, &error);
+    with_way_on(error, &open)
+}
+
+fn with_way_on(error: Error, open: &StagedLoad) -> Error {
+    let (label, done, all) = (open.label.as_str(), open.covered_count(), open.units.len());
+    let stays = format!(
+        "load '{label}' stays open with {done} of {all} units staged: run the same statement again, or \
+         RESUME LOAD '{label}', to go on; CANCEL LOAD '{label}' gives it up"
+    );
+    let hint = match &error.hint {
+        Some(hint) => format!("{hint}; {stays}"),
+        None => stays,
+    };
+    error.with_hint(hint)
+}
+
+/// Gives an open load up: its parts are collected, its label is free.
+///
+/// # Errors
+/// There is no open load of that label.
+pub(crate) async fn cancel(
+    context: &Arc<StatementContext>,
+    database: DatabaseId,
+    label: &Label,
+) -> Result<(), Error> {
+    let history = &context.database.loads;
+    let open = context.database.catalog.snapshot().load_labelled(database, label);
+    let open = open.ok_or_else(|| not_open(context, database, label))?;
+    if let Some(running) = history.attempted(open.id).running() {
+        running.progress.cancel();
+    }
+    commit_ops(context, vec![Op::StageAbort { load: open.id }]).await?;
+    history.ended(open, LoadEnd::Cancelled, context.now_ms(), None);
+    context.database.wake.notify_waiters();
+    Ok(())
+}
+
+/// No open load has this label.
+pub(crate) fn not_open(context: &StatementContext, database: DatabaseId, label: &Label) -> Error {
+    let name = context.snapshot.state().database_name(database);
+    let label_text = label.as_str();
+    match context.snapshot.label(database, label) {
+        Some(done) => {
+            let message =
+                format!("load \"{label_text}\" of database \"{name}\" is finished: {} rows", done.rows);
+            Error::new(ErrorKind::Conflict, 36, message)
+        }
+        None => {
+            let message = format!("database \"{name}\" has no open load \"{label_text}\"");
+            Error::new(ErrorKind::UnknownObject, 36, message).with_hint("system.loads lists the loads")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::loads::OpenedLoad;
+    use model::TableId;
+
+    use super::*;
+
+    #[test]
+    fn whoever_is_stopped_is_told_how_to_go_on() {
+        let load = OpenedLoad {
+            id: LoadId::from_bytes([1; 16]),
+            database: DatabaseId::from_bytes([2; 16]),
+            label: Label::new("l").unwrap(),
+            table: TableId::from_bytes([3; 16]),
+            fingerprint: 4,
+            schema_version: 1,
+            statement: "INSERT".into(),
+            files: Vec::new(),
+            units: Vec::new(),
+            input: None,
+        };
+        let told = with_way_on(Error::cancelled(), &StagedLoad::new(load, Seq(1), 0));
+        assert_eq!(told.kind, ErrorKind::Cancelled);
+        assert!(told.hint.unwrap().contains("RESUME LOAD 'l'"));
+    }
+}

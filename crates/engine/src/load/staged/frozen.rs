@@ -1,0 +1,197 @@
+//! A listing frozen into a load, and found again when the load goes on.
+//!
+//! Invariant: a unit is only read from the file it was cut from, in the same version, and the files mean what they meant
+//! when the load was opened. Must not know: who reads.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use catalog::StagedLoad;
+use model::{StagedFile, StagedInput, StagedUnit};
+use sources::{ObjectTable, SourceFile, SourceUnit};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+use crate::query::load_source::UNIT_BYTES;
+use crate::resolve::calls::KnownSource;
+
+/// What a load freezes is one record: half of what a record of the log may have.
+const FROZEN_BYTES_MAX: usize = 16 << 20;
+
+/// The units of a load that is to be opened, or none for one that is open: its own are frozen. `None`, with a warning, if
+/// they are too many to freeze.
+pub(crate) async fn units_to_stage(
+    context: &StatementContext,
+    source: &ObjectTable,
+    open: Option<&StagedLoad>,
+) -> Result<Option<Vec<SourceUnit>>, Error> {
+    if open.is_some() {
+        return Ok(Some(Vec::new()));
+    }
+    let units = source.units(UNIT_BYTES).await?;
+    if frozen_bytes(source.files(), &units) <= FROZEN_BYTES_MAX {
+        return Ok(Some(units));
+    }
+    let (files, count) = (source.files().len(), units.len());
+    context.warn(format!(
+        "a load of {files} files and {count} units is too large to be resumable: its label is kept when all of it is \
+         loaded; load fewer files at a time to have it go on after an error"
+    ));
+    Ok(None)
+}
+
+/// Bytes the lists will about have in the log, rather too many: a varint has 5 bytes at most, or 10 for a `u64`.
+fn frozen_bytes(files: &[Arc<SourceFile>], units: &[SourceUnit]) -> usize {
+    let version = |file: &SourceFile| file.etag.as_ref().map_or(40, String::len);
+    let of_files: usize = files.iter().map(|file| 24 + file.path.len() + version(file)).sum();
+    let row_groups = |unit: &SourceUnit| unit.row_groups.as_ref().map_or(0, |groups| 8 + 5 * groups.len());
+    of_files + units.iter().map(|unit| 32 + row_groups(unit)).sum::<usize>()
+}
+
+/// What decides the rows of a load beside its files.
+pub(crate) fn input_of(context: &StatementContext, source: &ObjectTable, token: Option<&str>) -> StagedInput {
+    let settings = context.settings.deciding_rows();
+    StagedInput {
+        format: source.format().name().into(),
+        columns: columns_of(source),
+        current_database: context.current_database.as_str().into(),
+        token: token.map(Arc::from),
+        settings: settings.map(|(name, value)| (name.into(), value.into())).collect(),
+    }
+}
+
+fn columns_of(source: &ObjectTable) -> Vec<(Arc<str>, Arc<str>)> {
+    let column = |(name, column_type): &(String, model::ColumnType)| {
+        (Arc::from(name.as_str()), Arc::from(column_type.to_string()))
+    };
+    source.columns().iter().map(column).collect()
+}
+
+/// Format and columns as the load found them. With a type that cannot be read back they are inferred again, and
+/// [`check_source`] tells whether they are the same.
+pub(crate) fn known_source(load: &StagedLoad) -> Option<KnownSource> {
+    let input = load.input.as_ref()?;
+    let column = |(name, type_name): &(Arc<str>, Arc<str>)| {
+        Some((name.to_string(), model::type_name::parse(type_name).ok()?))
+    };
+    let columns = input.columns.iter().map(column).collect::<Option<Vec<_>>>()?;
+    Some(KnownSource { format: input.format.to_string(), columns })
+}
+
+/// Refuses a source that is not what it was when the load was opened.
+pub(crate) fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<(), Error> {
+    let Some(input) = &load.input else { return Ok(()) };
+    if *input.format == *source.format().name() && input.columns == columns_of(source) {
+        return Ok(());
+    }
+    let shown = |format: &str, columns: &[(Arc<str>, Arc<str>)]| {
+        let columns: Vec<String> = columns.iter().map(|(name, shown)| format!("{name} {shown}")).collect();
+        format!("{format} ({})", columns.join(", "))
+    };
+    let then = shown(&input.format, &input.columns);
+    let now = shown(source.format().name(), &columns_of(source));
+    let message = format!(
+        "the files of load \"{}\" were read as {then} when it was opened, and are now {now}",
+        load.label.as_str()
+    );
+    Err(Error::new(ErrorKind::Conflict, 117, message).with_hint("run the statement again"))
+}
+
+/// Files and units as the catalog keeps them.
+///
+/// # Errors
+/// More of either than can be numbered.
+pub(crate) fn freeze(
+    files: &[Arc<SourceFile>],
+    units: &[SourceUnit],
+) -> Result<(Vec<StagedFile>, Vec<StagedUnit>), Error> {
+    let narrow = |number: usize| {
+        u32::try_from(number)
+            .map_err(|_| Error::new(ErrorKind::Limit, 36, "a load of more files or units than it can number"))
+    };
+    narrow(units.len())?;
+    let staged = files.iter().map(|file| StagedFile {
+        path: file.path.as_str().into(),
+        bytes: file.bytes,
+        version: version_of(file),
+    });
+    let unit = |unit: &SourceUnit| -> Result<StagedUnit, Error> {
+        let row_groups = unit.row_groups.as_ref();
+        let row_groups =
+            row_groups.map(|all| all.iter().map(|group| narrow(*group)).collect::<Result<Vec<u32>, Error>>());
+        Ok(StagedUnit {
+            file: narrow(unit.file)?,
+            row_groups: row_groups.transpose()?,
+            bytes: unit.bytes,
+            rows: unit.rows,
+        })
+    };
+    Ok((staged.collect(), units.iter().map(unit).collect::<Result<_, Error>>()?))
+}
+
+/// The ETag, or else the time of the last change.
+fn version_of(file: &SourceFile) -> Option<Arc<str>> {
+    let changed = || file.modified.map(|at| format!("changed {}", at.format("%Y-%m-%d %H:%M:%S%.3f UTC")));
+    file.etag.clone().or_else(changed).map(Arc::from)
+}
+
+/// The units of a load over `files`, numbered as they were frozen. Of covered ones only the number is right: nobody reads
+/// them again, and their files may be gone.
+///
+/// # Errors
+/// A file that still has to be read is not there any more, or another one is.
+pub(crate) fn thaw(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<SourceUnit>, Error> {
+    let listed: HashMap<&str, usize> =
+        files.iter().enumerate().map(|(position, file)| (file.path.as_str(), position)).collect();
+    let unit = |(number, unit): (u32, &StagedUnit)| -> Result<SourceUnit, Error> {
+        let row_groups = |all: &Vec<u32>| all.iter().map(|group| *group as usize).collect();
+        let thawed = |file: usize| SourceUnit {
+            file,
+            row_groups: unit.row_groups.as_ref().map(row_groups),
+            bytes: unit.bytes,
+            rows: unit.rows,
+            share: None,
+        };
+        if load.is_covered(number) {
+            return Ok(thawed(usize::MAX));
+        }
+        let frozen = load.files.get(unit.file as usize);
+        let frozen = frozen.ok_or_else(|| Error::internal("a unit of a load lies in no file of it"))?;
+        let position = listed.get(&*frozen.path).copied();
+        let found = position.and_then(|position| Some((position, files.get(position)?)));
+        let (position, now) = found.ok_or_else(|| gone(load, frozen))?;
+        if now.bytes != frozen.bytes || version_of(now) != frozen.version {
+            return Err(changed(load, frozen, now));
+        }
+        Ok(thawed(position))
+    };
+    (0_u32..).zip(load.units.iter()).map(unit).collect()
+}
+
+fn gone(load: &StagedLoad, frozen: &StagedFile) -> Error {
+    let label = load.label.as_str();
+    let message = format!("file \"{}\" of load \"{label}\" is not there any more", frozen.path);
+    Error::new(ErrorKind::Conflict, 107, message).with_hint(give_up(label))
+}
+
+fn changed(load: &StagedLoad, frozen: &StagedFile, now: &SourceFile) -> Error {
+    let label = load.label.as_str();
+    let told = |bytes: u64, version: Option<&str>| match version {
+        Some(version) => format!("{bytes} bytes, version {version}"),
+        None => format!("{bytes} bytes"),
+    };
+    let then = told(frozen.bytes, frozen.version.as_deref());
+    let now = told(now.bytes, version_of(now).as_deref());
+    let message = format!(
+        "file \"{}\" has changed since load \"{label}\" was opened: then {then}; now {now}",
+        frozen.path
+    );
+    Error::new(ErrorKind::Conflict, 117, message).with_hint(give_up(label))
+}
+
+fn give_up(label: &str) -> String {
+    format!("put the file back, or give the load up with CANCEL LOAD '{label}' and run the statement again")
+}
+
+#[cfg(test)]
+mod tests;

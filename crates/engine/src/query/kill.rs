@@ -1,0 +1,94 @@
+//! KILL QUERY, and [`Database::kill`] for doors.
+//!
+//! Invariant: a statement never kills itself; one that is killed answers QUERY_WAS_CANCELLED, or what it has
+//! committed. Must not know: how statements stop.
+
+use std::sync::Arc;
+
+use arrow::array::AsArray;
+use datafusion::physical_plan::collect;
+use sql::{KillMode, Query};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::request::Rows;
+use crate::boundary::text_rows::text_rows;
+use crate::context::database::Database;
+use crate::context::statement::StatementContext;
+use crate::query::select::plan;
+
+impl Database {
+    /// Asks the running statement of this id to stop; false when there is none. It stops within a batch or a network
+    /// request, unless it is already committing.
+    pub fn kill(&self, query_id: &str) -> bool {
+        self.processes.cancel(query_id).is_some()
+    }
+}
+
+/// What `system.processes` said of a statement that is meant.
+struct Victim {
+    query_id: String,
+    user: String,
+    query: String,
+}
+
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    victims: &Query,
+    mode: KillMode,
+) -> Result<Rows, Error> {
+    let victims = found(context, victims).await?;
+    let others = |victim: &&Victim| victim.user != context.user.as_ref();
+    if let Some(victim) = victims.iter().find(others)
+        && context.settings.get_u64("readonly") > 0
+    {
+        let message = format!("query \"{}\" is of user \"{}\"", victim.query_id, victim.user);
+        return Err(Error::new(ErrorKind::Denied, 497, message)
+            .with_hint("a user with readonly set may only kill queries of their own"));
+    }
+    if victims.is_empty() {
+        return Ok(Rows::none());
+    }
+    let processes = &context.database.processes;
+    let mut numbers = Vec::new();
+    let mut rows = Vec::with_capacity(victims.len());
+    for victim in victims {
+        let status = match mode {
+            KillMode::Test => "unknown_status",
+            KillMode::Async | KillMode::Sync => match processes.cancel(&victim.query_id) {
+                Some(number) => {
+                    numbers.push(number);
+                    if mode == KillMode::Sync { "finished" } else { "waiting" }
+                }
+                // It was faster.
+                None => "finished",
+            },
+        };
+        rows.push([status.to_owned(), victim.query_id, victim.user, victim.query]);
+    }
+    if mode == KillMode::Sync {
+        processes.until_ended(&numbers).await;
+    }
+    text_rows(["kill_status", "query_id", "user", "query"], rows)
+}
+
+/// The running statements that the condition names, without this one.
+async fn found(context: &Arc<StatementContext>, victims: &Query) -> Result<Vec<Victim>, Error> {
+    let planned = plan(context, victims, None).await?;
+    let batches = collect(planned.physical().await?, planned.state.task_ctx()).await?;
+    let mut found = Vec::new();
+    for batch in &batches {
+        let texts: Vec<_> = batch.columns().iter().filter_map(|column| column.as_string_view_opt()).collect();
+        let [query_id, user, query] = texts.as_slice() else {
+            return Err(Error::internal("system.processes has other columns than KILL QUERY knows"));
+        };
+        for row in 0..batch.num_rows() {
+            found.push(Victim {
+                query_id: query_id.value(row).to_owned(),
+                user: user.value(row).to_owned(),
+                query: query.value(row).to_owned(),
+            });
+        }
+    }
+    found.retain(|victim| victim.query_id != context.query_id);
+    Ok(found)
+}

@@ -1,0 +1,470 @@
+//! SELECT: text to plan to batches.
+//!
+//! Invariant: resolving (which may do I/O), planning (which does none) and running are three steps. The snapshot is
+//! held until the last batch.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use catalog::TableState;
+use datafusion::catalog::CatalogProviderList;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement as SqlStatement};
+use functions::folding;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+use model::{ColumnDef, ColumnType, DefaultKind};
+
+use sql::{Settings, TableName};
+
+use crate::boundary::error::Error;
+use crate::boundary::request::Rows;
+use crate::context::limits::limit_result;
+use crate::context::statement::StatementContext;
+use crate::exec::gather::gathered;
+use crate::exec::metered::metered;
+use crate::exec::rounds::limited;
+use crate::exec::source_order::in_source_order;
+use crate::ledgers::profile::{Span, StatementProfile};
+use crate::planning::sparing::Sparing;
+use crate::planning::stack_room::Roomy;
+use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_calls};
+use crate::resolve::file_filters::of_calls;
+use crate::resolve::outside::{resolve_tables, tables_in};
+use crate::resolve::schemas::external_name;
+use crate::resolve::schemas::{CALLS, StatementCatalog};
+use crate::resolve::setting_calls::with_values;
+use crate::resolve::target_types::{ask, of_insert};
+use crate::resolve::views::expanded;
+use crate::tables::reserved::{HERE, is_derived};
+use crate::tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
+
+/// ClickHouse's code.
+const UNKNOWN_IDENTIFIER: i32 = 47;
+
+/// A SELECT ready to run.
+pub(crate) struct PlannedQuery {
+    pub state: SessionState,
+    pub logical: LogicalPlan,
+    /// The one row of WITH TOTALS.
+    totals: Option<LogicalPlan>,
+    /// Names of the result's columns as the dialect prints them.
+    pub labels: Vec<String>,
+    /// Files named by table functions, for loads and EXPLAIN.
+    pub sources: Vec<Arc<sources::ObjectTable>>,
+    /// Of each source how the statement names it, without secrets.
+    pub titles: Vec<String>,
+    profile: Arc<StatementProfile>,
+    /// Rounds of WITH RECURSIVE.
+    rounds_max: u64,
+}
+
+/// Resolves and plans. `known` is what the sources of a load that goes on were found to be.
+pub(crate) async fn plan(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+) -> Result<PlannedQuery, Error> {
+    plan_into(context, query, known, &[]).await
+}
+
+/// [`plan`] for a SELECT whose rows go to these columns, which may say what types its sources are read in.
+pub(crate) async fn plan_into(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+    target: &[ColumnDef],
+) -> Result<PlannedQuery, Error> {
+    // What stands where views are named may choose its columns, too.
+    let planning = context.profile.timed(Span::Plan);
+    let (query, made) = &expanded(context, query)?;
+    drop(planning);
+    Roomy::new(*made, plan_expanded(context, query, known, target)).await
+}
+
+/// Boxed, because it plans again what COLUMNS stand for.
+fn plan_expanded<'a>(
+    context: &'a Arc<StatementContext>,
+    query: &'a sql::Query,
+    known: Option<&'a KnownSource>,
+    target: &'a [ColumnDef],
+) -> BoxFuture<'a, Result<PlannedQuery, Error>> {
+    plan_chosen(context, query, known, target).boxed()
+}
+
+async fn plan_chosen(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+    target: &[ColumnDef],
+) -> Result<PlannedQuery, Error> {
+    if let Some(query) = with_columns(context, query).await? {
+        return Box::pin(plan_into(context, &query, known, target)).await;
+    }
+    let planning = context.profile.timed(Span::Plan);
+    let union_default_mode = context.settings.get_text("union_default_mode");
+    let rules = sql::RewriteContext {
+        union_default_mode: &union_default_mode,
+        current_database: &context.current_database,
+        group_by_use_nulls: context.settings.get_bool("group_by_use_nulls"),
+        expanded_elements_max: context.settings.get_u64("max_expanded_ast_elements"),
+    };
+    let mut prepared = sql::prepare(query, &rules)?;
+    with_values(&mut prepared.ast, &context.settings)?;
+    let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
+    let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
+    let with_default = target.iter().filter(|column| column.default.is_some());
+    let defaults = with_default.map(|column| column.name.to_string()).collect();
+    let types = match uses_target && !target.is_empty() {
+        true => of_insert(&prepared.ast, &columns, &defaults),
+        false => HashMap::new(),
+    };
+    let (names, files) = (names_in(&prepared.ast), of_calls(&prepared.ast));
+    let mut wanted = Wanted { names, files, types, defaults };
+    let outside = tables_in(context, &prepared.ast);
+    drop(planning);
+    let mut planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
+    let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
+    if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
+        // Files that the conditions keep from being listed may have the column.
+        wanted.files.clear();
+        planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
+    }
+    let Planned { state, logical, totals, resolved } = planned;
+    let (logical, totals) = (logical?, totals.transpose()?);
+    refuse_other_statements(&logical)?;
+    let profile = Arc::clone(&context.profile);
+    let Resolved { sources, titles, .. } = resolved;
+    let rounds_max = context.settings.get_u64("max_recursive_cte_evaluation_depth");
+    Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile, rounds_max })
+}
+
+/// The query with the columns of its first COLUMNS, if it has any.
+pub(crate) async fn with_columns(
+    context: &Arc<StatementContext>,
+    query: &sql::Query,
+) -> Result<Option<sql::Query>, Error> {
+    let Some(probe) = sql::columns::probe(&query.ast) else { return Ok(None) };
+    let planned = Box::pin(plan(context, &sql::Query::from(Box::new(probe)), None)).await?;
+    let schema = planned.result_schema()?;
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let ast = sql::columns::expanded(query.ast.as_ref().clone(), &names)?;
+    Ok(Some(sql::Query { ast: Box::new(ast), ..query.clone() }))
+}
+
+/// What one try to plan came to.
+struct Planned {
+    state: SessionState,
+    logical: Result<LogicalPlan, Error>,
+    totals: Option<Result<LogicalPlan, Error>>,
+    resolved: Resolved,
+}
+
+async fn plan_once(
+    context: &Arc<StatementContext>,
+    prepared: &sql::Prepared,
+    outside: &[Arc<TableState>],
+    known: Option<&KnownSource>,
+    wanted: &Wanted,
+) -> Result<Planned, Error> {
+    let mut resolved = resolve(context, (&prepared.calls, outside), known, wanted).await?;
+    let _planning = context.profile.timed(Span::Plan);
+    let hidden = |name: &ObjectName| match parts_of(name) {
+        (Some(CALLS), call) => resolved.hidden.get(call).cloned().unwrap_or_default(),
+        (database, table) => match context.table(&TableName::new(database, table)) {
+            Ok(state) if state.def.engine.is_external() => {
+                resolved.hidden.get(&external_name(&state.def)).cloned().unwrap_or_default()
+            }
+            _ => hidden_columns(context, database, table),
+        },
+    };
+    let mut asts: Vec<Query> =
+        [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
+    asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
+    asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
+    let tables = std::mem::take(&mut resolved.tables);
+    let catalog: Arc<dyn CatalogProviderList> = Arc::new(StatementCatalog::new(Arc::clone(context), tables));
+    let functions = asts.iter().flat_map(sql::named_functions).collect();
+    let mut state = context.query_state(&functions)?.with_catalog_list(Arc::clone(&catalog)).build();
+    let mut plans = plans_of(context, &mut state, &asts).await;
+    if plans.iter().any(Result::is_err) {
+        // A function may be asked for that is written in another way than as a call; and the message names the nearest of all.
+        state = context.session_state()?.with_catalog_list(catalog).build();
+        plans = plans_of(context, &mut state, &asts).await;
+    }
+    let mut plans = plans.into_iter();
+    let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
+    Ok(Planned { state, logical, totals: plans.next(), resolved })
+}
+
+async fn plans_of(
+    context: &StatementContext,
+    state: &mut SessionState,
+    asts: &[Query],
+) -> Vec<Result<LogicalPlan, Error>> {
+    // Without it functions that run would see neither the session's zone nor its source of random numbers.
+    state.mark_start_execution();
+    let mut plans = Vec::with_capacity(asts.len());
+    for ast in asts {
+        let statement = SqlStatement::Query(Box::new(ast.clone()));
+        let plan = state.statement_to_plan(DataFusionStatement::Statement(Box::new(statement))).await;
+        plans.push(plan.map_err(|error| naming_the_database(context, error.into())));
+    }
+    plans
+}
+
+/// Listing and inference, with their time and what they found noted.
+async fn resolve(
+    context: &Arc<StatementContext>,
+    (calls, outside): (&[sql::TableFunctionCall], &[Arc<TableState>]),
+    known: Option<&KnownSource>,
+    wanted: &Wanted,
+) -> Result<Resolved, Error> {
+    if calls.is_empty() && outside.is_empty() {
+        return Ok(Resolved::default());
+    }
+    let _listing = context.profile.timed(Span::List);
+    let mut resolved = resolve_calls(context, calls, known, wanted).await?;
+    resolve_tables(context, outside, known, wanted, &mut resolved).await?;
+    resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
+    Ok(resolved)
+}
+
+/// MATERIALIZED and ALIAS columns are read by name only.
+fn hidden_columns(context: &StatementContext, database: Option<&str>, table: &str) -> Vec<String> {
+    let Ok(state) = context.table(&TableName::new(database, table)) else { return Vec::new() };
+    use DefaultKind::{Alias, Materialized};
+    let hidden = |column: &&ColumnDef| matches!(column.default, Some((Materialized | Alias, _)));
+    state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
+}
+
+/// A table may be missing because its database is.
+fn naming_the_database(context: &StatementContext, mut error: Error) -> Error {
+    let here = format!("\"{HERE}.");
+    if error.message.contains(&here) {
+        error.message = error.message.replace(&here, &format!("\"{}.", context.current_database));
+    }
+    let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
+    match quoted {
+        Some((database, _))
+            if error.code == 60 && !is_derived(database) && context.snapshot.database(database).is_none() =>
+        {
+            Error::unknown_database(database)
+        }
+        _ => error,
+    }
+}
+
+/// The guard lets only queries through; this holds even if it had a hole.
+fn refuse_other_statements(plan: &LogicalPlan) -> Result<(), Error> {
+    let mut refused = false;
+    plan.apply(|node| {
+        refused |= matches!(
+            node,
+            LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::Statement(_)
+        );
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if refused { Err(Error::unsupported("a statement inside a query")) } else { Ok(()) }
+}
+
+impl PlannedQuery {
+    /// The columns of the result, with the types they have once the plan is analyzed.
+    pub(crate) fn result_schema(&self) -> Result<SchemaRef, Error> {
+        let (optimized, nullable) = self.optimized(&self.logical)?;
+        Ok(self.labelled(optimized.schema().as_arrow(), &nullable))
+    }
+
+    /// The plan after DataFusion's rules, and which columns of the result may be NULL by their types: folded constants no
+    /// longer say so.
+    fn optimized(&self, logical: &LogicalPlan) -> Result<(LogicalPlan, Vec<bool>), Error> {
+        let mut room = folding::ROOM_BYTES;
+        folding::within(&mut room, || {
+            if matches!(logical, LogicalPlan::Explain(_)) {
+                return Ok((self.state.optimize(logical)?, vec![]));
+            }
+            let options = self.state.config_options();
+            let analyzed = self.state.analyzer().execute_and_check(logical.clone(), options, |_, _| {})?;
+            let nullable = analyzed.schema().fields().iter().map(|field| field.is_nullable()).collect();
+            Ok((self.state.optimizer().optimize(analyzed, &self.state, |_, _| {})?, nullable))
+        })
+    }
+
+    /// Cuts the result as the settings `limit` and `offset` say, after what the statement's own LIMIT leaves.
+    fn cut(&mut self, settings: &Settings) -> Result<(), Error> {
+        // Plans count rows in signed numbers.
+        let rows =
+            |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX).min(usize::MAX >> 1);
+        let (limit, offset) = (rows("limit"), rows("offset"));
+        if limit > 0 || offset > 0 {
+            let whole = LogicalPlanBuilder::from(self.logical.clone());
+            self.logical = whole.limit(offset, (limit > 0).then_some(limit))?.build()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn physical(&self) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        Ok(self.physical_of(&self.logical).await?.0)
+    }
+
+    /// The plan that runs, and which columns of its result may be NULL.
+    pub(crate) async fn physical_of(
+        &self,
+        logical: &LogicalPlan,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
+        let _planning = self.profile.timed(Span::Plan);
+        let (optimized, nullable) = self.optimized(logical)?;
+        let planned = self.state.query_planner().create_physical_plan(&optimized, &self.state);
+        let physical = Sparing::new(planned).await?;
+        Ok((limited(physical, self.rounds_max)?, nullable))
+    }
+
+    /// The result's schema under the dialect's labels, in the layouts of our types.
+    pub(crate) fn labelled(&self, schema: &Schema, nullable: &[bool]) -> SchemaRef {
+        // With a `*` in the SELECT only the plan knows how many columns there are.
+        let written = (self.labels.len() == schema.fields().len()).then_some(&self.labels);
+        let labels = written.map_or_else(|| self.names_of_star(schema), |written| self.shown(written));
+        let fields = schema.fields().iter().zip(&labels).enumerate();
+        let fields = fields.map(|(at, (field, label))| {
+            let may_be_null = field.is_nullable() || nullable.get(at).is_some_and(|nullable| *nullable);
+            to_field(label, &result_type(&field.as_ref().clone().with_nullable(may_be_null)))
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// Labels with the names of tables where these tell columns apart: of two tables that of the second, of more all.
+    fn shown(&self, labels: &[String]) -> Vec<String> {
+        let tables = joined_tables(&self.logical);
+        let is_shared = |table: &str, column: &str| {
+            let is_first = tables.len() == 2 && tables.first().is_some_and(|(first, _)| first == table);
+            let has = |(other, columns): &&(String, Vec<String>)| {
+                other != table && columns.iter().any(|c| c == column)
+            };
+            !is_first && tables.iter().any(|other| has(&other))
+        };
+        labels.iter().map(|label| sql::shown_name(label, is_shared)).collect()
+    }
+
+    /// Names of the columns of a `*`: a second one of a name shows its table; of three tables and more every one.
+    fn names_of_star(&self, schema: &Schema) -> Vec<String> {
+        let planned = self.logical.schema();
+        let same = planned.fields().len() == schema.fields().len();
+        let tables: BTreeSet<&str> =
+            planned.iter().filter_map(|(table, _)| table).map(|t| t.table()).collect();
+        let mut names: Vec<String> = Vec::with_capacity(schema.fields().len());
+        let of = |field: &Field| sql::display_name(field.name()).to_owned();
+        for (at, field) in schema.fields().iter().enumerate() {
+            let name = of(field);
+            let table = if same { planned.qualified_field(at).0 } else { None };
+            let others = if tables.len() > 2 { schema.fields().len() } else { at };
+            let is_shared = schema
+                .fields()
+                .iter()
+                .take(others)
+                .enumerate()
+                .any(|(other, field)| other != at && of(field) == name);
+            names.push(match table {
+                Some(table) if is_shared => format!("{}.{name}", table.table()),
+                _ => name,
+            });
+        }
+        names
+    }
+}
+
+/// The tables that the outermost SELECT joins, from left to right, with the names of their columns.
+fn joined_tables(plan: &LogicalPlan) -> Vec<(String, Vec<String>)> {
+    let mut tables: Vec<(String, Vec<String>)> = vec![];
+    // It cannot fail: nothing in it does.
+    let _ = plan.apply(|node| {
+        let is_table = matches!(node, LogicalPlan::SubqueryAlias(_) | LogicalPlan::TableScan(_));
+        if is_table {
+            for (table, field) in node.schema().iter() {
+                let Some(table) = table.map(|table| table.table()) else { continue };
+                match tables.iter_mut().find(|(known, _)| known == table) {
+                    Some((_, columns)) => columns.push(field.name().clone()),
+                    None => tables.push((table.to_owned(), vec![field.name().clone()])),
+                }
+            }
+        }
+        Ok(if is_table { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue })
+    });
+    tables
+}
+
+/// The type of a result column. What DataFusion itself computes as a truth value is ClickHouse's UInt8; only a column
+/// that says so is a Bool.
+fn result_type(field: &Field) -> ColumnType {
+    let attached = field.metadata().contains_key(EXTENSION_NAME_KEY);
+    match field.data_type() {
+        DataType::Boolean if !attached && field.is_nullable() => ColumnType::UInt8.nullable(),
+        DataType::Boolean if !attached => ColumnType::UInt8,
+        _ => from_field(field),
+    }
+}
+
+/// A batch in the layouts of the result's types.
+fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        let same = column.data_type() == field.data_type();
+        if same { Ok(Arc::clone(column)) } else { arrow::compute::cast(column, field.data_type()) }
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|e| Error::internal(e.to_string()))?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Runs a SELECT.
+pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
+    let mut planned = plan(context, query, None).await?;
+    planned.cut(&context.settings)?;
+    let (physical, nullable) = planned.physical_of(&planned.logical).await?;
+    let physical = in_source_order(physical)?;
+    let schema = planned.labelled(&physical.schema(), &nullable);
+    let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
+    let mut rows = limit_result(&context.settings, Rows { schema, stream });
+    if let Some(totals) = &planned.totals {
+        let (physical, _) = planned.physical_of(totals).await?;
+        let marked = [(formats::TOTALS_KEY.to_owned(), String::new())];
+        let schema = Arc::new(rows.schema.as_ref().clone().with_metadata(HashMap::from(marked)));
+        rows.stream = rows.stream.chain(stream_of(context, &planned.state, physical, schema)?).boxed();
+    }
+    Ok(rows)
+}
+
+/// Executes a plan; the stream stops when the statement is cancelled.
+pub(crate) fn stream_of(
+    context: &Arc<StatementContext>,
+    state: &SessionState,
+    physical: Arc<dyn ExecutionPlan>,
+    schema: SchemaRef,
+) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
+    let physical = metered(physical)?;
+    context.progress.watch(&physical);
+    let database = &context.database;
+    let batches = match database.processes.running_count() > database.threads {
+        true => gathered(physical, state.task_ctx(), Arc::clone(&database.host.clock))?,
+        false => execute_stream(physical, state.task_ctx())?,
+    };
+    let (held, progress) = (Arc::clone(context), Arc::clone(&context.progress));
+    let relabelled = batches.map(move |batch| {
+        let batch = batch.map_err(Error::from)?;
+        let _snapshot = &held.snapshot;
+        presented(&batch, &schema)
+    });
+    let cancelled = async move {
+        progress.cancellation().cancelled().await;
+    };
+    let stream = relabelled.take_until(cancelled);
+    let progress = Arc::clone(&context.progress);
+    let end = futures::stream::once(async move { progress.is_cancelled().then(|| Err(Error::cancelled())) });
+    Ok(stream.chain(end.filter_map(std::future::ready)).boxed())
+}

@@ -1,0 +1,311 @@
+//! SHOW, DESCRIBE, EXISTS: what is there, as rows.
+//!
+//! Invariant: only reads the statement's snapshot; DESCRIBE of a source reads what inference reads and no more.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
+use arrow::datatypes::Schema;
+use model::type_arrow::{from_field, to_field};
+use model::{ColumnType, TableDef, TableEngine};
+use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
+
+use crate::boundary::already_loaded::moment;
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::request::Rows;
+pub(crate) use crate::boundary::text_rows::lines;
+use crate::boundary::text_rows::text_rows;
+use crate::context::statement::StatementContext;
+use crate::ledgers::profile::{Report, State, millis, start_time};
+use crate::query::select::{self, plan};
+use crate::resolve::calls::{Wanted, resolve_calls};
+use crate::resolve::query_functions::query_of_call;
+use crate::resolve::system;
+use crate::resolve::system::loads::KnownLoad;
+use crate::secrets::redaction::shown_engine;
+use crate::tables::reserved::is_derived;
+use crate::tables::temporary::unknown;
+
+pub(crate) async fn show(context: &Arc<StatementContext>, show: &Show) -> Result<Rows, Error> {
+    match show {
+        Show::Rows(query) => select::run(context, query).await,
+        Show::RowsOf { database, query } => {
+            let name = database.as_deref().unwrap_or(&context.current_database);
+            if !is_derived(name) && context.snapshot.database(name).is_none() {
+                return Err(Error::unknown_database(name));
+            }
+            select::run(context, query).await
+        }
+        Show::CreateTable { name, what } => text_rows(["statement"], vec![[created(context, name, *what)?]]),
+        Show::CreateDatabase(name) => {
+            let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+            text_rows(["statement"], vec![[format!("CREATE DATABASE {}\nENGINE = Atomic", database.name)]])
+        }
+        Show::Index(name) => show_index(context, name),
+        Show::Settings { changed, filter } => {
+            let changed_only = |name: &str| !changed || context.settings.is_changed(name);
+            let kept =
+                context.settings.iter().filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
+            let rows = kept.map(|(def, value)| {
+                [def.name.to_owned(), def.kind.type_name().to_owned(), value.to_string()]
+            });
+            text_rows(["name", "type", "value"], rows.collect())
+        }
+        Show::ProfileList { limit } => profile_list(context, *limit),
+        Show::Profile { query_id } => profile(context, query_id),
+        Show::Load { database, label, limit } => show_load(context, database.as_deref(), label, *limit),
+    }
+}
+
+/// The statement that makes a table.
+fn created(context: &StatementContext, name: &TableName, what: Created) -> Result<String, Error> {
+    if let Some(table) = context.temporary_table(name).filter(|_| what != Created::View) {
+        return Ok(sql::show_create_temporary_table(&table.def, &shown_engine(&table.def)));
+    }
+    if what == Created::Temporary {
+        return Err(unknown(&name.table));
+    }
+    let table = context.stored_table(name)?;
+    let (database, _) = context.resolve(name);
+    if what == Created::View && !is_view(&table.def) {
+        let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
+        return Err(Error::new(ErrorKind::BadInput, 36, message).with_hint("use SHOW CREATE TABLE"));
+    }
+    Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def)))
+}
+
+fn is_view(def: &TableDef) -> bool {
+    def.engine == TableEngine::View
+}
+
+/// The one index that there is, the primary key, in MySQL's columns.
+fn show_index(context: &StatementContext, name: &TableName) -> Result<Rows, Error> {
+    const COLUMNS: &[(&str, &str)] = &[
+        ("table", "String"),
+        ("non_unique", "UInt8"),
+        ("key_name", "String"),
+        ("seq_in_index", "UInt64"),
+        ("pk_col", "String"),
+        ("collation", "Nullable(String)"),
+        ("cardinality", "UInt8"),
+        ("sub_part", "Nullable(String)"),
+        ("packed", "Nullable(String)"),
+        ("null", "Nullable(String)"),
+        ("index_type", "String"),
+        ("comment", "String"),
+        ("index_comment", "String"),
+        ("visible", "String"),
+        ("expression", "String"),
+    ];
+    let table = context.table(name)?;
+    let primary = &table.def.order_by[..table.def.order_by.len().min(table.def.primary_key_len as usize)];
+    let batch = system::rows::batch(COLUMNS, |rows| {
+        for (place, key) in primary.iter().enumerate() {
+            rows.push_some([
+                ("table", table.def.name.to_string().into()),
+                ("non_unique", true.into()),
+                ("key_name", "PRIMARY".into()),
+                ("seq_in_index", (place + 1).into()),
+                ("pk_col", sql::display_expression(key, &table.def).into()),
+                ("collation", "A".into()),
+                ("index_type", "PRIMARY".into()),
+                ("visible", "YES".into()),
+            ])?;
+        }
+        Ok(())
+    })?;
+    Ok(Rows::of(batch.schema(), vec![batch]))
+}
+
+/// StarRocks' columns, those that we know.
+fn show_load(
+    context: &StatementContext,
+    database: Option<&str>,
+    label: &NameFilter,
+    limit: Option<u64>,
+) -> Result<Rows, Error> {
+    let name = database.unwrap_or(&context.current_database);
+    let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+    let known = system::loads::known_loads(context).into_iter();
+    let shown =
+        known.filter(|known| known.load.database == database.id && label.matches(known.load.label.as_str()));
+    let row = |known: KnownLoad| {
+        let (load, error) = (&known.load, known.error());
+        let (done, all) = (load.covered_count(), load.units.len());
+        let percent = (done * 100).checked_div(all).unwrap_or(100);
+        let bytes = known.bytes_total();
+        [
+            load.id.to_string(),
+            load.label.as_str().to_owned(),
+            known.state.to_owned(),
+            format!("LOAD:{percent}%"),
+            "INSERT".to_owned(),
+            // Values of others may stand in it.
+            error.filter(|_| !context.sees_own_only).map(|error| error.message.clone()).unwrap_or_default(),
+            moment(load.opened_ms),
+            if known.is_open() { String::new() } else { moment(known.updated_ms) },
+            format!(
+                "{{\"FileNumber\":{},\"FileSize\":{bytes},\"InternalTableLoadRows\":{},\"TaskNumber\":{all}}}",
+                load.files.len(),
+                load.rows()
+            ),
+        ]
+    };
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let columns = [
+        "JobId",
+        "Label",
+        "State",
+        "Progress",
+        "Type",
+        "ErrorMsg",
+        "CreateTime",
+        "LoadFinishTime",
+        "JobDetails",
+    ];
+    text_rows(columns, shown.map(row).take(limit).collect())
+}
+
+const DESCRIBE: [&str; 7] =
+    ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
+
+type Description = [String; 7];
+
+fn plain(name: &str, column_type: &ColumnType) -> Description {
+    let mut row: Description = Default::default();
+    (row[0], row[1]) = (name.to_owned(), column_type.to_string());
+    row
+}
+
+fn described(def: &TableDef) -> Vec<Description> {
+    let row = |column: &model::ColumnDef| {
+        let mut row = plain(&column.name, &column.column_type);
+        (row[2], row[3]) = system::default_of(def, column);
+        row[4] = column.comment.to_string();
+        row[5] = column.codec.as_deref().unwrap_or("").to_owned();
+        row
+    };
+    def.columns.iter().map(row).collect()
+}
+
+fn described_columns(context: &StatementContext, name: &TableName) -> Result<Vec<Description>, Error> {
+    let (database, table) = context.resolve(name);
+    if context.temporary_table(name).is_none() && is_derived(database) {
+        let columns = system::columns_in(database, table);
+        if columns.is_empty() {
+            return Err(Error::unknown_table(database, table));
+        }
+        return Ok(columns.iter().map(|(name, column_type)| plain(name, column_type)).collect());
+    }
+    Ok(described(&context.table(name)?.def))
+}
+
+pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) -> Result<Rows, Error> {
+    let of_schema = |schema: &Schema| -> Vec<Description> {
+        schema.fields().iter().map(|field| plain(field.name(), &from_field(field))).collect()
+    };
+    let rows = match what {
+        Described::Table(name) => described_columns(context, name)?,
+        Described::Query(query) => {
+            let planned = plan(context, query, None).await?;
+            of_schema(&*planned.result_schema()?)
+        }
+        Described::Function(call) => {
+            let (name, arguments) = sql::arguments_of(call)?;
+            let written = sql::WrittenCall { name: &name, arguments: &arguments };
+            if let Some(query) = query_of_call(context, &written)? {
+                let planned = plan(context, &sql::Query::from(Box::new(query)), None).await?;
+                return text_rows(DESCRIBE, of_schema(&*planned.result_schema()?));
+            }
+            let call = sql::table_function_call(call)?;
+            let resolved =
+                resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;
+            let table = resolved.tables.get(&call.placeholder);
+            of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
+        }
+    };
+    text_rows(DESCRIBE, rows)
+}
+
+pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Rows, Error> {
+    let found = match what {
+        ExistsKind::Database(name) => is_derived(name) || context.snapshot.database(name).is_some(),
+        ExistsKind::Table(name) => {
+            let (database, table) = context.resolve(name);
+            system::has_table(database, table) || context.stored_table(name).is_ok()
+        }
+        ExistsKind::View(name) => context.stored_table(name).is_ok_and(|table| is_view(&table.def)),
+        ExistsKind::TemporaryTable(name) => context.temporary.table(name).is_some(),
+        ExistsKind::Dictionary => false,
+    };
+    let schema = Arc::new(Schema::new(vec![to_field("result", &ColumnType::UInt8)]));
+    let column: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]);
+    Ok(Rows::of(schema, vec![batch.map_err(|e| Error::internal(e.to_string()))?]))
+}
+
+/// Running statements whose profile was asked for.
+fn running_profiles(context: &StatementContext) -> Vec<Report> {
+    let now = context.database.host.clock.monotonic();
+    let mut running = context.database.processes.running();
+    running.retain(|process| process.profile.is_asked_for() && process.is_profiled());
+    running.retain(|process| context.sees_statements_of(&process.user));
+    let report = |process: &crate::ledgers::processes::Process| {
+        process.report(now.saturating_sub(process.started), State::Running)
+    };
+    running.iter().rev().map(report).collect()
+}
+
+/// SHOW PROFILELIST: newest first, running statements before all others.
+fn profile_list(context: &StatementContext, limit: Option<u64>) -> Result<Rows, Error> {
+    let row = |report: &Report| {
+        let (started, total) = (start_time(report.started_ms), millis(report.total));
+        let state = report.state.name().to_owned();
+        [report.query_id.clone(), started, total, state, report.statement.clone()]
+    };
+    let mut ended = context.database.processes.profiles.list();
+    ended.retain(|report| context.sees_statements_of(&report.user));
+    let mut rows: Vec<[String; 5]> = running_profiles(context).iter().map(row).collect();
+    rows.extend(ended.iter().map(|report| row(report)));
+    rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
+    text_rows(["QueryId", "StartTime", "Time", "State", "Statement"], rows)
+}
+
+/// ANALYZE PROFILE FROM 'query id'.
+fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
+    let running = running_profiles(context).into_iter().find(|report| report.query_id == query_id);
+    let ended = || {
+        let found = context.database.processes.profiles.find(query_id);
+        found.filter(|report| context.sees_statements_of(&report.user))
+    };
+    let report = match running {
+        Some(report) => report.lines(),
+        None => match ended() {
+            Some(report) => report.lines(),
+            None => {
+                let message = format!("there is no profile of query \"{query_id}\"");
+                return Err(Error::new(ErrorKind::UnknownObject, 36, message).with_hint(
+                    "SET enable_profile = 1 before the statement keeps its profile; SHOW PROFILELIST lists them",
+                ));
+            }
+        },
+    };
+    lines("profile", report)
+}
+
+/// CHECK TABLE: reads every part back and compares it with what the log says of it.
+pub(crate) async fn check(context: &Arc<StatementContext>, name: &TableName) -> Result<Rows, Error> {
+    let table = context.table(name)?;
+    let store = context.database.store.clone();
+    let (handle, _) = context.database.tables.handle(&table.def)?;
+    let work = move || {
+        let row = |part: &Arc<model::PartDescriptor>| {
+            let verified = parts::verify::verify(&store, part, &handle.keys.sort);
+            let problem = verified.err().map(|error| error.to_string());
+            [part.name(), u8::from(problem.is_none()).to_string(), problem.unwrap_or_default()]
+        };
+        table.parts().map(row).collect::<Vec<_>>()
+    };
+    let joined = context.database.runtimes.spawn_blocking("check", work).await;
+    text_rows(["part_path", "is_passed", "message"], joined.map_err(Error::ended_early)?)
+}

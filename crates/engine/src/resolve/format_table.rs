@@ -1,0 +1,74 @@
+//! `format(name[, structure], data)`: rows of a text in the statement.
+//!
+//! Invariant: the text is read as a file of it would be, columns that are not given included. Must not know: files.
+
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use formats::{FormatKind, with_omissions};
+use model::raw_text;
+use model::type_arrow::to_field;
+use sources::columns_of_text;
+use sources::structure::{Structure, parse_with_defaults};
+use sql::{CallArgument, CallValue, TableFunctionCall};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::source_settings::{format_settings, inference_settings};
+use crate::context::statement::StatementContext;
+use crate::resolve::source_defaults::{SourceDefaults, filled};
+
+/// The table of a call.
+pub(crate) fn format_table(
+    context: &StatementContext,
+    call: &TableFunctionCall,
+) -> Result<Arc<dyn TableProvider>, Error> {
+    let text = |argument: &CallArgument| match (&argument.name, &argument.value) {
+        (None, CallValue::Text(text) | CallValue::Word(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let texts: Option<Vec<String>> = call.arguments.iter().map(text).collect();
+    let (name, structure, data) = match texts.as_deref() {
+        Some([name, data]) => (name, None, data),
+        Some([name, structure, data]) => (name, Some(structure), data),
+        _ => {
+            let message = "table function format takes the name of a format, a structure where it is known, and the data";
+            return Err(Error::new(ErrorKind::BadInput, 42, message)
+                .with_hint("for example format(JSONEachRow, '{\"a\": 1}')"));
+        }
+    };
+    let kind = FormatKind::parse(name).filter(|kind| kind.is_input());
+    let Some(kind) = kind else {
+        return Err(Error::new(ErrorKind::UnknownObject, 73, format!("format {name} cannot be read")));
+    };
+    if kind == FormatKind::Parquet {
+        return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));
+    }
+    let settings = format_settings(&context.settings);
+    let data = raw_text::bytes(data);
+    let Structure { columns, defaults } = match structure {
+        Some(structure) => parse_with_defaults(structure)?,
+        None => {
+            let columns = columns_of_text(kind, &data, &settings, &inference_settings(&context.settings))?;
+            Structure { columns, defaults: Vec::new() }
+        }
+    };
+    let fields: Vec<_> = columns.iter().map(|(name, column_type)| to_field(name, column_type)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let has_default = |name: &str| defaults.iter().any(|(column, _)| column == name);
+    let read = with_omissions(&schema, |field| has_default(field.name()));
+    let mut reader = formats::new_reader(kind, read, &settings)?;
+    let mut batches = Vec::new();
+    reader.read(&data, true, &mut batches)?;
+    if !defaults.is_empty() {
+        batches = filled(&SourceDefaults::new(context, &columns, &defaults)?, &schema, batches)?;
+    }
+    let skipped = reader.rejected();
+    if skipped > 0 {
+        context.progress.rejects.add("", reader.take_rejected(), skipped);
+    }
+    context.progress.source.add_rows(batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
+    context.progress.source.add_bytes(u64::try_from(data.len()).unwrap_or(u64::MAX));
+    Ok(Arc::new(MemTable::try_new(schema, vec![batches])?))
+}

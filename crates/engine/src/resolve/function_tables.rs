@@ -1,0 +1,188 @@
+//! Table functions whose rows come from nowhere outside: what each is, and its table.
+//!
+//! Invariant: [`TABLE_FUNCTIONS`] is the one list of table functions; `system.table_functions` shows it. Must not know:
+//! files, buckets.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use model::ColumnType;
+use model::type_arrow::to_field;
+use sql::{CallArgument, CallValue, TableFunctionCall};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+use crate::provider::numbers::{NumberRange, ZERO, numbers_table};
+use crate::provider::random_rows::{RandomRows, random_table};
+use crate::resolve::format_table::format_table;
+
+/// One table function.
+pub(crate) struct TableFunction {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// Reads nothing outside of the database.
+    pub is_internal: bool,
+}
+
+const fn outside(name: &'static str, description: &'static str) -> TableFunction {
+    TableFunction { name, description, is_internal: false }
+}
+
+const fn internal(name: &'static str, description: &'static str) -> TableFunction {
+    TableFunction { name, description, is_internal: true }
+}
+
+/// Every table function, by name.
+pub(crate) const TABLE_FUNCTIONS: &[TableFunction] = &[
+    outside(
+        "azureBlobStorage",
+        "Reads and writes objects of an Azure container: azureBlobStorage(connection, container, path[, ..]).",
+    ),
+    outside("azureBlobStorageCluster", "As azureBlobStorage: there is one node."),
+    outside("file", "Reads and writes local files: file(path[, format[, structure[, compression]]])."),
+    outside("fileCluster", "As file: there is one node."),
+    internal("format", "Rows of a text in some format: format(name[, structure], data)."),
+    outside(
+        "gcs",
+        "Reads and writes objects of a Google bucket: gcs(url[, key, secret][, format[, structure[, compression]]]).",
+    ),
+    internal(
+        "generateRandom",
+        "Rows of random values without an end: generateRandom(structure[, seed[, max_string_length[, max_array_length]]]).",
+    ),
+    internal("generateSeries", "Another spelling of generate_series."),
+    internal(
+        "generate_series",
+        "Numbers from the first to the last, both included: generate_series(start, stop[, step]).",
+    ),
+    internal("merge", "Rows of all tables whose names match: merge([database,] regular_expression)."),
+    internal("null", "A table without rows that takes any: null(structure)."),
+    internal("numbers", "Numbers from 0 or an offset: numbers(count), numbers(offset, count[, step])."),
+    internal("numbers_mt", "As numbers."),
+    outside(
+        "s3",
+        "Reads and writes objects of an S3 bucket: s3(url[, key, secret][, format[, structure[, compression]]]).",
+    ),
+    outside("s3Cluster", "As s3: there is one node."),
+    outside("url", "Reads what an HTTP server answers, and writes to it: url(url[, format[, structure]])."),
+    outside("urlCluster", "As url: there is one node."),
+    internal("values", "The rows given: values(structure, (..), ..)."),
+    internal("view", "A query as a table: view(SELECT ..)."),
+    internal("zeros", "So many rows of 0: zeros(count)."),
+    internal("zeros_mt", "As zeros."),
+];
+
+/// Longest text and list of `generateRandom`, unless told: ClickHouse's.
+const RANDOM_LENGTH: u64 = 10;
+
+/// The table of a call, if it is one of these.
+pub(crate) fn table_of(
+    context: &StatementContext,
+    call: &TableFunctionCall,
+) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+    Ok(Some(match call.name.to_ascii_lowercase().as_str() {
+        "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
+            numbers_table(number_range(call)?, &context.progress.source)?
+        }
+        "generate_series" | "generateseries" => numbers_table(series(call)?, &context.progress.source)?,
+        "generaterandom" => random_table(random_rows(context, call)?)?,
+        "format" => format_table(context, call)?,
+        "null" => {
+            let fields: Vec<_> =
+                null_columns(call)?.iter().map(|(name, column_type)| to_field(name, column_type)).collect();
+            let schema = Arc::new(arrow::datatypes::Schema::new(fields));
+            Arc::new(MemTable::try_new(schema, vec![vec![]])?) as Arc<dyn TableProvider>
+        }
+        "input" => {
+            return Err(Error::unsupported("table function input").with_hint(
+                "INSERT the rows as they are, or into a table of their own, and SELECT from there",
+            ));
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// The columns that `null(structure)` has.
+pub(crate) fn null_columns(call: &TableFunctionCall) -> Result<Vec<(String, ColumnType)>, Error> {
+    match call.arguments.as_slice() {
+        [CallArgument { name: None, value: CallValue::Text(structure) }] => {
+            Ok(sources::structure::parse(structure)?)
+        }
+        _ => Err(Error::new(
+            ErrorKind::BadInput,
+            42,
+            "table function null takes a structure, such as 'a UInt8'",
+        )),
+    }
+}
+
+fn unsigned(argument: &CallArgument) -> Option<u64> {
+    match &argument.value {
+        CallValue::Number(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn random_rows(context: &StatementContext, call: &TableFunctionCall) -> Result<RandomRows, Error> {
+    let wrong = || {
+        let message = "table function generateRandom takes a structure, and then a seed, the longest text and the \
+                       longest list as numbers";
+        Error::new(ErrorKind::BadInput, 42, message)
+    };
+    let [CallArgument { name: None, value: CallValue::Text(structure) }, numbers @ ..] =
+        call.arguments.as_slice()
+    else {
+        return Err(wrong());
+    };
+    let number = |at: usize| match numbers.get(at) {
+        None => Ok(None),
+        Some(CallArgument { value: CallValue::Word(word), .. }) if word.eq_ignore_ascii_case("NULL") => {
+            Ok(None)
+        }
+        Some(argument) => unsigned(argument).map(Some).ok_or_else(wrong),
+    };
+    if numbers.len() > 3 {
+        return Err(wrong());
+    }
+    Ok(RandomRows {
+        columns: sources::structure::parse(structure)?,
+        seed: number(0)?.unwrap_or_else(|| host::random::u64(context.database.host.random.as_ref())),
+        text_bytes_max: number(1)?.unwrap_or(RANDOM_LENGTH),
+        array_length_max: number(2)?.unwrap_or(RANDOM_LENGTH),
+    })
+}
+
+/// Both ends are included.
+fn series(call: &TableFunctionCall) -> Result<NumberRange, Error> {
+    let numbers: Option<Vec<u64>> = call.arguments.iter().map(unsigned).collect();
+    let (start, stop, step) = match numbers.as_deref() {
+        Some([start, stop]) => (*start, *stop, 1),
+        Some([start, stop, step]) if *step > 0 => (*start, *stop, *step),
+        _ => {
+            let message =
+                format!("table function {} takes two or three constant unsigned numbers", call.name);
+            return Err(Error::new(ErrorKind::BadInput, 36, message));
+        }
+    };
+    let count = stop.checked_sub(start).map_or(0, |distance| (distance / step).saturating_add(1));
+    Ok(NumberRange { start, count: Some(count), step, column: "generate_series" })
+}
+
+fn number_range(call: &TableFunctionCall) -> Result<NumberRange, Error> {
+    let numbers: Option<Vec<u64>> = call.arguments.iter().map(unsigned).collect();
+    let zeros = call.name.to_ascii_lowercase().starts_with("zeros");
+    let (start, count, step) = match numbers.as_deref() {
+        Some([]) => (0, None, 1),
+        Some([count]) => (0, Some(*count), 1),
+        Some([start, count]) if !zeros => (*start, Some(*count), 1),
+        // ClickHouse's third argument keeps every step-th number of the range.
+        Some([start, count, step]) if !zeros && *step > 0 => (*start, Some(count.div_ceil(*step)), *step),
+        _ => {
+            let message =
+                format!("table function {} takes one to three constant unsigned numbers", call.name);
+            return Err(Error::new(ErrorKind::BadInput, 36, message));
+        }
+    };
+    Ok(NumberRange { start, count, step, column: if zeros { ZERO } else { "number" } })
+}

@@ -1,0 +1,174 @@
+//! Table functions that are queries by themselves: `view(SELECT ..)`, `values(..)`, `merge(..)`.
+//!
+//! Invariant: what a call means is decided from its text and the statement's snapshot alone, without I/O.
+
+use datafusion::sql::sqlparser::ast;
+use model::ColumnType;
+use sql::{CallArgument, CallValue, WrittenCall};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+
+/// The query that a call is, if it is one.
+pub(crate) fn query_of_call(
+    context: &StatementContext,
+    call: &WrittenCall<'_>,
+) -> Result<Option<ast::Query>, Error> {
+    match call.name.to_ascii_lowercase().as_str() {
+        "view" => view(call).map(Some),
+        "values" => values(call).map(Some),
+        "merge" => merge(context, call).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn bad(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::BadInput, 36, message)
+}
+
+fn expression_of(argument: &ast::FunctionArg) -> Option<&ast::Expr> {
+    match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => Some(expression),
+        _ => None,
+    }
+}
+
+fn view(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
+    match call.arguments {
+        [argument] => match expression_of(argument) {
+            Some(ast::Expr::Subquery(query)) => Ok(query.as_ref().clone()),
+            _ => Err(bad("table function view takes a SELECT")),
+        },
+        _ => Err(bad("table function view takes a SELECT")),
+    }
+}
+
+/// `values('a UInt8, b String', (1, 'x'), ..)`, or rows alone, whose types decide.
+fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
+    let arguments: Option<Vec<&ast::Expr>> = call.arguments.iter().map(expression_of).collect();
+    let arguments = arguments.ok_or_else(|| bad("the arguments of table function values cannot be read"))?;
+    let structure = arguments.first().and_then(|first| text_of(first)).filter(|_| arguments.len() > 1);
+    let columns = structure.map(sources::structure::parse).transpose();
+    // A first text that is no structure is a value.
+    let columns = columns.ok().flatten();
+    let rows = if columns.is_some() { &arguments[1..] } else { &arguments[..] };
+    if rows.is_empty() {
+        return Err(Error::new(ErrorKind::BadInput, 42, "table function values takes at least one row"));
+    }
+    let width = columns.as_ref().map_or_else(|| cells(rows[0]).len(), Vec::len);
+    let mut table = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        let cells = if width == 1 && !matches!(row, ast::Expr::Tuple(_)) { vec![*row] } else { cells(row) };
+        if cells.len() != width {
+            let message = format!(
+                "row {} of table function values has {} values where {width} belong",
+                number + 1,
+                cells.len()
+            );
+            return Err(bad(message));
+        }
+        table.push(cells);
+    }
+    let column = |at: usize, cell: String| match &columns {
+        Some(columns) => {
+            format!("CAST({cell}, {}) AS {}", quoted_type(&columns[at].1), name(&columns[at].0))
+        }
+        None => format!("{cell} AS c{}", at + 1),
+    };
+    if let Some(rows) = sql::constant_rows(&table) {
+        let columns = (0..width).map(|at| column(at, sql::constant_column(at + 1)));
+        let columns: Vec<String> = columns.collect();
+        return Ok(sql::parse_query(&format!("SELECT {} FROM {rows}", columns.join(", ")))?);
+    }
+    let line = |cells: &Vec<&ast::Expr>| {
+        let cells = cells.iter().enumerate().map(|(at, cell)| column(at, sql::printed(*cell)));
+        format!("SELECT {}", cells.collect::<Vec<String>>().join(", "))
+    };
+    let lines: Vec<String> = table.iter().map(line).collect();
+    Ok(sql::parse_query(&lines.join(" UNION ALL "))?)
+}
+
+fn cells(row: &ast::Expr) -> Vec<&ast::Expr> {
+    match row {
+        ast::Expr::Tuple(cells) => cells.iter().collect(),
+        ast::Expr::Nested(cell) => vec![cell.as_ref()],
+        other => vec![other],
+    }
+}
+
+fn text_of(expression: &ast::Expr) -> Option<&str> {
+    match expression {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn name(name: &str) -> String {
+    sql::escape::always_quote_name(name)
+}
+
+fn quoted_type(column_type: &ColumnType) -> String {
+    sql::escape::quote_text(&column_type.to_string())
+}
+
+/// `merge([database,] 'regular expression')`: rows of all tables whose names match, with all columns of any of them.
+fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
+    let call = sql::written_call(call)?;
+    let (database, pattern) = match call.arguments.as_slice() {
+        [CallArgument { name: None, value: CallValue::Text(pattern) }] => {
+            (context.current_database.as_str(), pattern)
+        }
+        [
+            CallArgument { name: None, value: CallValue::Word(database) | CallValue::Text(database) },
+            CallArgument { name: None, value: CallValue::Text(pattern) },
+        ] => (database.as_str(), pattern),
+        [
+            CallArgument { name: None, value: CallValue::Call { name, arguments } },
+            CallArgument { name: None, value: CallValue::Text(pattern) },
+        ] if arguments.is_empty() && ["currentDatabase", "database"].contains(&name.as_str()) => {
+            (context.current_database.as_str(), pattern)
+        }
+        _ => {
+            return Err(bad(
+                "table function merge takes a database and a regular expression of tables' names",
+            ));
+        }
+    };
+    let matching = regex::Regex::new(pattern)
+        .map_err(|e| Error::new(ErrorKind::BadInput, 427, format!("table function merge: {e}")))?;
+    let found = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
+    let mut tables: Vec<_> =
+        context.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();
+    tables.sort_by(|a, b| a.def.name.cmp(&b.def.name));
+    let mut columns: Vec<(&str, &ColumnType)> = Vec::new();
+    for column in tables.iter().flat_map(|table| table.def.stored_columns()) {
+        match columns.iter().find(|(name, _)| *name == column.name.as_ref()) {
+            None => columns.push((&column.name, &column.column_type)),
+            Some((_, known)) if **known == column.column_type => {}
+            Some((_, known)) => {
+                let message = format!(
+                    "column {} is {known} in one and {} in another of the tables of merge",
+                    column.name, column.column_type
+                );
+                return Err(Error::new(ErrorKind::Unsupported, 48, message));
+            }
+        }
+    }
+    if columns.is_empty() {
+        let message = format!("no table of database \"{database}\" matches '{pattern}'");
+        return Err(Error::new(ErrorKind::BadInput, 85, message));
+    }
+    let select = |def: &model::TableDef| {
+        let cell = |(column, column_type): &(&str, &ColumnType)| match def.column(column) {
+            Some(_) => name(column),
+            None => format!("defaultValueOfTypeName({}) AS {}", quoted_type(column_type), name(column)),
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        format!("SELECT {} FROM {}.{}", cells.join(", "), name(database), name(&def.name))
+    };
+    let selects: Vec<String> = tables.iter().map(|table| select(&table.def)).collect();
+    Ok(sql::parse_query(&selects.join(" UNION ALL "))?)
+}

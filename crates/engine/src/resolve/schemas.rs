@@ -1,0 +1,217 @@
+//! A statement's databases and tables as DataFusion looks names up.
+//!
+//! Invariant: every name resolves against the one snapshot of the statement. Looking a name up does no I/O: sources
+//! were resolved before planning and stand in a schema of their own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use catalog::TableState;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::MemTable;
+use model::{TableDef, TableEngine};
+use parts::evolve::evolve;
+
+use crate::boundary::error::{Error, into_datafusion};
+use crate::context::statement::{CATALOG, StatementContext};
+use crate::provider::table::{MergeTreeTable, OlderRows};
+use crate::resolve::system;
+use crate::tables::alias_columns::{has_alias, with_aliases};
+use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
+
+/// Sources of one statement: placeholder name to table. They stand in this schema.
+pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
+
+/// Tables that stand for the table-function calls of one statement.
+pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;
+
+pub(crate) struct StatementCatalog {
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl StatementCatalog {
+    pub(crate) fn new(context: Arc<StatementContext>, calls: Calls) -> StatementCatalog {
+        StatementCatalog { context, calls: Arc::new(calls) }
+    }
+}
+
+impl fmt::Debug for StatementCatalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StatementCatalog({} calls)", self.calls.len())
+    }
+}
+
+impl CatalogProviderList for StatementCatalog {
+    fn register_catalog(
+        &self,
+        _name: String,
+        _catalog: Arc<dyn CatalogProvider>,
+    ) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![CATALOG.to_owned()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        let databases = Databases { context: Arc::clone(&self.context), calls: Arc::clone(&self.calls) };
+        (name == CATALOG).then(|| Arc::new(databases) as Arc<dyn CatalogProvider>)
+    }
+}
+
+struct Databases {
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl fmt::Debug for Databases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Databases")
+    }
+}
+
+impl CatalogProvider for Databases {
+    fn schema_names(&self) -> Vec<String> {
+        self.context.snapshot.databases().map(|database| database.name.to_string()).collect()
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        let known = name == CALLS
+            || name == HERE
+            || is_derived(name)
+            || self.context.snapshot.database(name).is_some();
+        let database = if name == HERE { &self.context.current_database } else { name };
+        let tables = DatabaseTables {
+            database: database.to_owned(),
+            is_here: name == HERE,
+            context: Arc::clone(&self.context),
+            calls: Arc::clone(&self.calls),
+        };
+        known.then(|| Arc::new(tables) as Arc<dyn SchemaProvider>)
+    }
+}
+
+struct DatabaseTables {
+    database: String,
+    /// Names without a database are looked up here: temporary tables come first.
+    is_here: bool,
+    context: Arc<StatementContext>,
+    calls: Arc<Calls>,
+}
+
+impl fmt::Debug for DatabaseTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseTables({})", self.database)
+    }
+}
+
+impl DatabaseTables {
+    fn temporary(&self, name: &str) -> Option<Arc<TableState>> {
+        if self.is_here { self.context.temporary.table(name) } else { None }
+    }
+
+    fn state(&self, name: &str) -> Option<Arc<TableState>> {
+        let database = self.context.snapshot.database(&self.database)?;
+        self.context.snapshot.table(database.id, name)
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for DatabaseTables {
+    fn table_names(&self) -> Vec<String> {
+        let Some(database) = self.context.snapshot.database(&self.database) else { return Vec::new() };
+        self.context.snapshot.tables(database.id).map(|table| table.def.name.to_string()).collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if self.database == CALLS {
+            return Ok(self.calls.get(name).cloned());
+        }
+        if let Some(table) = self.temporary(name) {
+            return provider_of(&self.context, table).map(Some);
+        }
+        if self.database == SYSTEM {
+            return system::table(name, &self.context).map_err(into_datafusion);
+        }
+        if INFORMATION_SCHEMA.contains(&self.database.as_str()) {
+            return system::information_schema::table(name, &self.context).map_err(into_datafusion);
+        }
+        let Some(state) = self.state(name) else { return Ok(None) };
+        if state.def.engine.is_external() {
+            let found = self.calls.get(&external_name(&state.def)).cloned();
+            return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
+        }
+        provider_of(&self.context, state).map(Some)
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        match self.database.as_str() {
+            _ if self.temporary(name).is_some() => true,
+            CALLS => self.calls.contains_key(name),
+            database if is_derived(database) => system::has_table(database, name),
+            _ => self.state(name).is_some(),
+        }
+    }
+}
+
+/// The name under which the files of a table outside stand among the calls.
+pub(crate) fn external_name(def: &TableDef) -> String {
+    format!("table_{}", def.id)
+}
+
+/// Only a WITH item of the same name keeps a table outside from being listed.
+fn not_listed(database: &str, name: &str) -> Error {
+    Error::unsupported(format!("table \"{name}\" beside a WITH item of its name"))
+        .with_hint(format!("write {database}.{name}, or rename the WITH item"))
+}
+
+/// How rows written before the last ALTER are read.
+fn older_rows(context: &StatementContext, def: &Arc<TableDef>) -> std::result::Result<OlderRows, Error> {
+    if def.schema_version == 1 {
+        return Ok(OlderRows { evolution: Arc::default(), is_lasting: true });
+    }
+    let (evolution, is_lasting) = context.database.tables.evolution(def, &|| context.statement_state())?;
+    Ok(OlderRows { evolution, is_lasting })
+}
+
+/// How a table with rows of its own is read.
+pub(crate) fn provider_of(
+    context: &StatementContext,
+    table: Arc<TableState>,
+) -> Result<Arc<dyn TableProvider>> {
+    let def = Arc::clone(&table.def);
+    let stored = provider_of_stored(context, table)?;
+    if !has_alias(&def) {
+        return Ok(stored);
+    }
+    with_aliases(&context.statement_state().map_err(into_datafusion)?, &def, stored)
+}
+
+/// What an engine stores.
+fn provider_of_stored(context: &StatementContext, state: Arc<TableState>) -> Result<Arc<dyn TableProvider>> {
+    match state.def.engine {
+        TableEngine::MergeTree => {
+            let memtables = Arc::clone(&context.database.memtables);
+            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
+            Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables, older)))
+        }
+        TableEngine::Memory => {
+            let rows = context.memory_tables(&state.def).batches(state.def.id);
+            let schema = state.def.arrow_schema();
+            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
+            let rows = rows.iter().map(|rows| evolve(rows, &schema, &older.evolution));
+            let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
+            Ok(Arc::new(MemTable::try_new(schema, vec![rows])?))
+        }
+        TableEngine::View => {
+            Err(into_datafusion(Error::unsupported(format!("view \"{}\" in this place", state.def.name))))
+        }
+        // A table outside was found among the calls.
+        _ => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),
+    }
+}

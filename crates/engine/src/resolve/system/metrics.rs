@@ -1,0 +1,126 @@
+//! `system.metrics`, `system.events`, `system.asynchronous_metrics`: numbers for those who watch, under ClickHouse's
+//! names.
+
+use catalog::TableState;
+use model::TableEngine;
+
+use super::SystemTable;
+use crate::context::statement::StatementContext;
+
+/// What is so at this moment.
+pub(super) const METRICS: SystemTable = SystemTable {
+    columns: &[("metric", "String"), ("value", "Int64"), ("description", "String")],
+    fill: |context, rows| {
+        let (database, tables) = (&context.database, tables(context));
+        let (unpacked_bytes, unpacked_chunks) =
+            database.store.unpacked().map_or((0, 0), |pages| pages.size());
+        let metrics = [
+            ("Query", database.processes.running().len() as u64, "Statements running."),
+            ("MemoryTracking", database.host.memory.used(), "Bytes granted to statements and caches."),
+            ("UncompressedCacheBytes", unpacked_bytes, "Bytes of parts kept without their compression."),
+            ("UncompressedCacheCells", unpacked_chunks as u64, "Column chunks kept so."),
+            ("PartsActive", tables.parts, "Parts that are read."),
+            ("PartsOutdated", tables.removed, "Parts that were merged away and are not deleted yet."),
+            ("AttachedTable", tables.count, "Tables."),
+            ("AttachedDatabase", context.snapshot.databases().count() as u64, "Databases."),
+            ("TemporaryTables", context.temporary.all().len() as u64, "Temporary tables of this session."),
+        ];
+        for (metric, value, description) in metrics {
+            rows.push([metric.into(), value.into(), description.into()])?;
+        }
+        Ok(())
+    },
+};
+
+/// What has been counted since the process started.
+pub(super) const EVENTS: SystemTable = SystemTable {
+    columns: &[("event", "String"), ("value", "UInt64"), ("description", "String")],
+    fill: |context, rows| {
+        let (hits, misses) =
+            context.database.store.unpacked().map_or((0, 0), |pages| pages.hits_and_misses());
+        let unpacked = [("UncompressedCacheHits", hits), ("UncompressedCacheMisses", misses)];
+        for (event, value) in context.database.processes.totals.all().into_iter().chain(unpacked) {
+            if value > 0 {
+                rows.push([event.into(), value.into(), described(event).into()])?;
+            }
+        }
+        Ok(())
+    },
+};
+
+fn described(event: &str) -> &'static str {
+    match event {
+        "Query" => "Statements that ended.",
+        "SelectQuery" => "SELECT statements that ended.",
+        "InsertQuery" => "INSERT statements that ended.",
+        "FailedQuery" => "Statements that failed.",
+        "FailedSelectQuery" => "SELECT statements that failed.",
+        "FailedInsertQuery" => "INSERT statements that failed.",
+        "QueryTimeMicroseconds" => "Time of all statements together.",
+        "SelectedRows" => "Rows read.",
+        "SelectedBytes" => "Bytes read.",
+        "InsertedRows" => "Rows inserted.",
+        "InsertedBytes" => "Bytes of inserted rows.",
+        "UncompressedCacheHits" => "Reads of column chunks that were kept without their compression.",
+        "UncompressedCacheMisses" => "Reads of column chunks that had to be decompressed for it.",
+        _ => "",
+    }
+}
+
+/// What takes more than a counter to say.
+pub(super) const ASYNCHRONOUS: SystemTable = SystemTable {
+    columns: &[("metric", "String"), ("value", "Float64"), ("description", "String")],
+    fill: |context, rows| {
+        let (database, tables) = (&context.database, tables(context));
+        let seconds = context.now_ms().saturating_sub(database.started_ms) / 1000;
+        let metrics = [
+            ("Uptime", seconds, "Seconds since the process started."),
+            ("NumberOfDatabases", context.snapshot.databases().count() as u64, "Databases."),
+            ("NumberOfTables", tables.count, "Tables."),
+            ("TotalPartsOfMergeTreeTables", tables.parts, "Parts that are read."),
+            ("TotalRowsOfMergeTreeTables", tables.rows, "Rows in parts and in the log."),
+            ("TotalBytesOfMergeTreeTables", tables.bytes, "Bytes of parts and of rows in the log."),
+            ("MaxPartCountForPartition", tables.parts_of_partition, "Most parts of one partition."),
+            ("MemoryResident", host::process::current_rss_bytes(), "Bytes the process has resident."),
+            ("MemoryLimit", database.host.memory.limit(), "Bytes everything together may hold."),
+            ("NumberOfThreads", database.threads as u64, "Computing threads."),
+        ];
+        for (metric, value, description) in metrics {
+            // Counts that a Float64 cannot hold exactly are shown nearly.
+            rows.push([metric.into(), (value as f64).into(), description.into()])?;
+        }
+        Ok(())
+    },
+};
+
+/// Sums over all tables of the snapshot.
+#[derive(Default)]
+struct Sums {
+    count: u64,
+    parts: u64,
+    removed: u64,
+    rows: u64,
+    bytes: u64,
+    parts_of_partition: u64,
+}
+
+fn tables(context: &StatementContext) -> Sums {
+    let mut sums = Sums::default();
+    for table in context.snapshot.all_tables() {
+        sums.count += 1;
+        if table.def.engine == TableEngine::MergeTree {
+            add(&mut sums, table);
+        }
+    }
+    sums
+}
+
+fn add(sums: &mut Sums, table: &TableState) {
+    let (rows, bytes) = super::tables::merge_tree_size(table);
+    sums.parts += table.part_count() as u64;
+    sums.removed += table.removed().count() as u64;
+    sums.rows += rows;
+    sums.bytes += bytes;
+    let most = table.partitions().map(|(_, partition)| partition.parts().count() as u64).max();
+    sums.parts_of_partition = sums.parts_of_partition.max(most.unwrap_or(0));
+}

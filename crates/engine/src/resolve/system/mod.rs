@@ -1,0 +1,172 @@
+//! System tables: live state of the process as rows, one file a table or a family of them.
+//!
+//! Invariant: a system table is made when a statement names it and does not change while the statement runs.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use model::ColumnType;
+
+use crate::boundary::error::Error;
+use crate::context::statement::StatementContext;
+use crate::provider::numbers::{NumberRange, numbers_table};
+use crate::tables::reserved::{SYSTEM, is_derived};
+
+mod maps;
+pub(crate) mod rows;
+mod derived_names;
+
+mod build_options;
+mod clusters;
+mod columns;
+mod data_types;
+mod databases;
+mod errors;
+mod exports;
+mod formats;
+mod functions;
+mod load_rejected_rows;
+pub(crate) mod loads;
+mod merges;
+mod tables;
+mod metrics;
+mod named_collections;
+mod one;
+mod part_log;
+mod parts;
+mod processes;
+mod profile_events;
+mod query_log;
+mod schema_inference_cache;
+mod settings;
+mod table_engines;
+mod table_functions;
+mod time_zones;
+mod users;
+pub(crate) mod information_schema;
+
+pub(crate) use columns::default_of;
+use rows::{Columns, RowBuilder};
+
+/// Columns and content of one system table.
+pub(crate) struct SystemTable {
+    pub columns: &'static Columns,
+    pub fill: fn(&StatementContext, &mut RowBuilder) -> Result<(), Error>,
+}
+
+impl SystemTable {
+    fn batch(&self, context: &StatementContext) -> Result<RecordBatch, Error> {
+        rows::batch(self.columns, |rows| (self.fill)(context, rows))
+    }
+}
+
+/// Every name `system.<name>` resolves.
+pub(crate) const NAMES: &[&str] = &[
+    "asynchronous_metrics",
+    "build_options",
+    "clusters",
+    "columns",
+    "data_type_families",
+    "databases",
+    "errors",
+    "events",
+    "exports",
+    "formats",
+    "functions",
+    "load_files",
+    "load_rejected_rows",
+    "load_units",
+    "loads",
+    "merge_tree_settings",
+    "merges",
+    "metrics",
+    "named_collections",
+    "numbers",
+    "one",
+    "part_log",
+    "parts",
+    "processes",
+    "query_log",
+    "schema_inference_cache",
+    "settings",
+    "table_engines",
+    "table_functions",
+    "tables",
+    "time_zones",
+    "users",
+];
+
+fn definition(name: &str) -> Option<SystemTable> {
+    Some(match name {
+        "columns" => columns::TABLE,
+        "databases" => databases::TABLE,
+        "errors" => errors::TABLE,
+        "exports" => exports::TABLE,
+        "formats" => formats::TABLE,
+        "functions" => functions::TABLE,
+        "load_files" => loads::FILES,
+        "load_rejected_rows" => load_rejected_rows::TABLE,
+        "load_units" => loads::UNITS,
+        "loads" => loads::LOADS,
+        "merges" => merges::TABLE,
+        "merge_tree_settings" => settings::MERGE_TREE_TABLE,
+        "named_collections" => named_collections::TABLE,
+        "one" => one::TABLE,
+        "part_log" => part_log::TABLE,
+        "parts" => parts::TABLE,
+        "processes" => processes::TABLE,
+        "query_log" => query_log::TABLE,
+        "schema_inference_cache" => schema_inference_cache::TABLE,
+        "settings" => settings::TABLE,
+        "tables" => tables::TABLE,
+        "asynchronous_metrics" => metrics::ASYNCHRONOUS,
+        "build_options" => build_options::TABLE,
+        "clusters" => clusters::TABLE,
+        "data_type_families" => data_types::TABLE,
+        "events" => metrics::EVENTS,
+        "metrics" => metrics::METRICS,
+        "table_engines" => table_engines::TABLE,
+        "table_functions" => table_functions::TABLE,
+        "time_zones" => time_zones::TABLE,
+        "users" => users::TABLE,
+        _ => return None,
+    })
+}
+
+/// Whether a database made up from live state has this table.
+pub(crate) fn has_table(database: &str, name: &str) -> bool {
+    match database {
+        SYSTEM => NAMES.contains(&name),
+        _ => is_derived(database) && derived_names::NAMES.contains(&name),
+    }
+}
+
+/// (column, type) of a table of a database made up from live state.
+pub(crate) fn columns_in(database: &str, name: &str) -> Vec<(String, ColumnType)> {
+    match database {
+        SYSTEM => columns_of(name),
+        _ => information_schema::columns_of(name),
+    }
+}
+
+/// (column, type) of a system table.
+pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
+    if name == "numbers" {
+        return vec![("number".to_owned(), ColumnType::UInt64)];
+    }
+    let Some(table) = definition(name) else { return Vec::new() };
+    table.columns.iter().map(|(column, of)| ((*column).to_owned(), rows::column_type(of))).collect()
+}
+
+/// The table behind `system.<name>`.
+pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+    if name == "numbers" {
+        let all = NumberRange { start: 0, count: None, step: 1, column: "number" };
+        return Ok(Some(numbers_table(all, &context.progress.source)?));
+    }
+    let Some(table) = definition(name) else { return Ok(None) };
+    let batch = table.batch(context)?;
+    Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}

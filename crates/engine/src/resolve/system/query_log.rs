@@ -1,0 +1,142 @@
+//! `system.query_log`: statements that ended, newest last; kept in memory, bounded.
+
+use super::SystemTable;
+use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
+use super::profile_events::profile_events;
+use super::rows::{Cell, RowBuilder};
+use crate::boundary::error::Error;
+use crate::boundary::error_code::name_of;
+use crate::boundary::progress::QueryProgress;
+use crate::ledgers::processes::LoggedQuery;
+
+pub(super) const TABLE: SystemTable = SystemTable {
+    columns: &[
+        ("hostname", "String"),
+        (
+            "type",
+            "Enum8('QueryStart' = 1, 'QueryFinish' = 2, 'ExceptionBeforeStart' = 3, 'ExceptionWhileProcessing' = 4)",
+        ),
+        ("event_date", "Date"),
+        ("event_time", "DateTime('UTC')"),
+        ("event_time_microseconds", "DateTime64(6, 'UTC')"),
+        ("query_start_time", "DateTime('UTC')"),
+        ("query_start_time_microseconds", "DateTime64(6, 'UTC')"),
+        ("query_duration_ms", "UInt64"),
+        ("read_rows", "UInt64"),
+        ("read_bytes", "UInt64"),
+        ("written_rows", "UInt64"),
+        ("written_bytes", "UInt64"),
+        ("result_rows", "UInt64"),
+        ("result_bytes", "UInt64"),
+        ("memory_usage", "UInt64"),
+        ("current_database", "String"),
+        ("query", "String"),
+        ("formatted_query", "String"),
+        ("query_kind", "String"),
+        ("databases", "Array(String)"),
+        ("tables", "Array(String)"),
+        ("columns", "Array(String)"),
+        ("exception_code", "Int32"),
+        ("exception_name", "String"),
+        ("exception", "String"),
+        ("stack_trace", "String"),
+        ("is_initial_query", "UInt8"),
+        ("user", "String"),
+        ("query_id", "String"),
+        ("address", "String"),
+        ("port", "UInt16"),
+        ("initial_user", "String"),
+        ("initial_query_id", "String"),
+        ("initial_address", "String"),
+        ("initial_port", "UInt16"),
+        ("interface", INTERFACE),
+        ("client_name", "String"),
+        ("http_method", HTTP_METHOD),
+        ("http_user_agent", "String"),
+        ("log_comment", "String"),
+        ("thread_ids", "Array(UInt64)"),
+        ("peak_threads_usage", "UInt64"),
+        ("ProfileEvents", "Map(String, UInt64)"),
+        ("Settings", "Map(String, String)"),
+        ("warnings", "Array(String)"),
+    ],
+    fill: |context, rows| {
+        let mut ended = context.database.processes.ended();
+        ended.retain(|entry| context.sees_statements_of(&entry.process.user));
+        for entry in ended {
+            push_entry(rows, entry, &context.database.host_name)?;
+        }
+        Ok(())
+    },
+};
+
+fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Result<(), Error> {
+    let process = entry.process;
+    let duration_ms = u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX);
+    let duration_us = u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX);
+    // The clock on the wall counts milliseconds; what the statement took is known better.
+    let started_us = process.started_ms.saturating_mul(1000);
+    let times = process.profile.counters(entry.duration);
+    let events = profile_events(times.into_iter().chain(insert_counters(&process.progress)));
+    let code = entry.error.as_ref().map_or(0, |error| error.code);
+    let (address, port) = address(&process.client);
+    let target = process.progress.target();
+    let (databases, tables) = match target {
+        (database, table) if !database.is_empty() => {
+            (vec![database.clone()], vec![format!("{database}.{table}")])
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
+    rows.push_some([
+        ("hostname", host_name.into()),
+        ("type", Cell::Int(if entry.error.is_none() { 2 } else { 4 })),
+        ("event_date", Cell::Time(process.started_ms + duration_ms)),
+        ("event_time", Cell::Time(process.started_ms + duration_ms)),
+        ("event_time_microseconds", Cell::Micros(started_us.saturating_add(duration_us))),
+        ("query_start_time", Cell::Time(process.started_ms)),
+        ("query_start_time_microseconds", Cell::Micros(started_us)),
+        ("query_duration_ms", duration_ms.into()),
+        ("read_rows", entry.read_rows.into()),
+        ("read_bytes", entry.read_bytes.into()),
+        ("written_rows", process.progress.written_rows().into()),
+        ("written_bytes", process.progress.written_bytes().into()),
+        ("result_rows", entry.result_rows.into()),
+        ("memory_usage", entry.memory_peak.into()),
+        ("current_database", process.database.into()),
+        ("query", process.query.into()),
+        ("query_kind", process.kind.into()),
+        ("databases", databases.into()),
+        ("tables", tables.into()),
+        ("exception_code", Cell::Int(code)),
+        ("exception_name", if code == 0 { "" } else { name_of(code) }.into()),
+        ("exception", entry.error.map(|error| error.to_string()).unwrap_or_default().into()),
+        ("is_initial_query", true.into()),
+        ("user", process.user.to_string().into()),
+        ("query_id", process.query_id.clone().into()),
+        ("address", address.clone()),
+        ("port", port.clone()),
+        ("initial_user", process.user.to_string().into()),
+        ("initial_query_id", process.query_id.into()),
+        ("initial_address", address),
+        ("initial_port", port),
+        ("interface", interface(&process.client)),
+        ("client_name", process.client.name.clone().into()),
+        ("http_method", http_method(&process.client)),
+        ("http_user_agent", process.client.http_user_agent.clone().into()),
+        ("ProfileEvents", events),
+        ("Settings", Cell::settings(process.profile.settings())),
+        ("warnings", process.progress.warnings().into()),
+    ])
+}
+
+/// ClickHouse's counters of an INSERT.
+fn insert_counters(progress: &QueryProgress) -> [(&'static str, u64); 5] {
+    let delayed_ms = progress.delayed_ms();
+    [
+        ("InsertedRows", progress.written_rows()),
+        ("InsertedBytes", progress.written_bytes()),
+        ("DuplicatedInsertedBlocks", u64::from(progress.already_loaded().is_some())),
+        ("DelayedInserts", u64::from(delayed_ms > 0)),
+        ("DelayedInsertsMilliseconds", delayed_ms),
+    ]
+}

@@ -1,0 +1,19 @@
+//! `system.table_functions`: what may be called in FROM and INSERT INTO FUNCTION.
+
+use super::SystemTable;
+use super::rows::RowBuilder;
+use crate::boundary::error::Error;
+use crate::context::statement::StatementContext;
+use crate::resolve::function_tables::TABLE_FUNCTIONS;
+
+pub(super) const TABLE: SystemTable = SystemTable {
+    columns: &[("name", "String"), ("description", "String"), ("allow_readonly", "UInt8")],
+    fill,
+};
+
+fn fill(_context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
+    for function in TABLE_FUNCTIONS {
+        rows.push([function.name.into(), function.description.into(), function.is_internal.into()])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `system.tables`: tables of every database, those of the session, and tables made up from live state.
+
+use std::sync::Arc;
+
+use catalog::TableState;
+use model::TableEngine;
+
+use super::rows::{Cell, RowBuilder};
+use super::{NAMES, SystemTable, derived_names};
+use crate::boundary::error::Error;
+use crate::context::statement::StatementContext;
+use crate::secrets::redaction::shown_engine;
+use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
+use crate::tables::temporary::is_temporary;
+
+pub(super) const TABLE: SystemTable = SystemTable {
+    columns: &[
+        ("database", "String"),
+        ("name", "String"),
+        ("uuid", "UUID"),
+        ("engine", "String"),
+        ("is_temporary", "UInt8"),
+        ("data_paths", "Array(String)"),
+        ("metadata_path", "String"),
+        ("metadata_modification_time", "DateTime"),
+        ("metadata_version", "Int32"),
+        ("dependencies_database", "Array(String)"),
+        ("dependencies_table", "Array(String)"),
+        ("create_table_query", "String"),
+        ("engine_full", "String"),
+        ("as_select", "String"),
+        ("partition_key", "String"),
+        ("sorting_key", "String"),
+        ("primary_key", "String"),
+        ("sampling_key", "String"),
+        ("storage_policy", "String"),
+        ("total_rows", "Nullable(UInt64)"),
+        ("total_bytes", "Nullable(UInt64)"),
+        ("total_bytes_uncompressed", "Nullable(UInt64)"),
+        ("parts", "Nullable(UInt64)"),
+        ("active_parts", "Nullable(UInt64)"),
+        ("total_marks", "Nullable(UInt64)"),
+        ("lifetime_rows", "Nullable(UInt64)"),
+        ("lifetime_bytes", "Nullable(UInt64)"),
+        ("comment", "String"),
+        ("has_own_data", "UInt8"),
+        ("loading_dependencies_database", "Array(String)"),
+        ("loading_dependencies_table", "Array(String)"),
+        ("loading_dependent_database", "Array(String)"),
+        ("loading_dependent_table", "Array(String)"),
+    ],
+    fill,
+};
+
+fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in context.snapshot.databases() {
+        for table in context.snapshot.tables(database.id) {
+            push_table(context, rows, &database.name, table)?;
+        }
+    }
+    for table in context.temporary.all() {
+        push_table(context, rows, "", &table)?;
+    }
+    for name in NAMES {
+        push_derived(rows, SYSTEM, name, &format!("System{}", in_camel_case(name)))?;
+    }
+    for database in INFORMATION_SCHEMA {
+        for name in derived_names::NAMES {
+            push_derived(rows, database, name, "View")?;
+        }
+    }
+    Ok(())
+}
+
+fn push_derived(rows: &mut RowBuilder, database: &str, name: &str, engine: &str) -> Result<(), Error> {
+    rows.push_some([("database", database.into()), ("name", name.into()), ("engine", engine.into())])
+}
+
+fn in_camel_case(name: &str) -> String {
+    let word = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    name.split('_').filter(|part| !part.is_empty()).map(word).collect()
+}
+
+/// A statement's text on one line: line ends inside its literals are written as `\n` already.
+fn on_one_line(text: &str) -> String {
+    text.replace("\n(\n    ", " (").replace(",\n    ", ", ").replace("\n)", ")").replace('\n', " ")
+}
+
+fn push_table(
+    context: &StatementContext,
+    rows: &mut RowBuilder,
+    database: &str,
+    table: &Arc<TableState>,
+) -> Result<(), Error> {
+    let def = &table.def;
+    let size = match def.engine {
+        TableEngine::MergeTree => Some(merge_tree_size(table)),
+        TableEngine::Memory => Some(context.memory_tables(def).size(def.id)),
+        TableEngine::Null => Some((0, 0)),
+        // Asking would mean a listing.
+        _ => None,
+    };
+    let keys = |texts: &[Arc<str>]| {
+        texts.iter().map(|text| sql::display_expression(text, def)).collect::<Vec<_>>().join(", ")
+    };
+    let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
+    let is_view = def.engine == TableEngine::View;
+    let (live, removed) = (table.parts().count(), table.removed().count());
+    let is_merge_tree = def.engine == TableEngine::MergeTree;
+    let of_parts = |count: usize| if is_merge_tree { count.into() } else { Cell::Null };
+    let engine = shown_engine(def);
+    let statement = match is_temporary(def) {
+        true => sql::show_create_temporary_table(def, &engine),
+        false => sql::show_create_table(def, database, &engine),
+    };
+    let folder = context.database.catalog.root().join("data").join(def.id.to_string());
+    let paths = if is_merge_tree { vec![format!("{}/", folder.display())] } else { Vec::new() };
+    rows.push_some([
+        ("database", database.into()),
+        ("name", def.name.to_string().into()),
+        ("uuid", Cell::Uuid(*def.id.as_bytes())),
+        ("engine", sql::engine_name(def.engine).into()),
+        ("is_temporary", is_temporary(def).into()),
+        ("data_paths", paths.into()),
+        (
+            "metadata_version",
+            Cell::Int(i32::try_from(def.schema_version).unwrap_or(i32::MAX).saturating_sub(1)),
+        ),
+        ("create_table_query", on_one_line(&statement).into()),
+        ("engine_full", on_one_line(&sql::storage_text(def, &engine)).into()),
+        ("as_select", if is_view { engine } else { String::new() }.into()),
+        ("partition_key", keys(&def.partition_by).into()),
+        ("sorting_key", keys(&def.order_by).into()),
+        ("primary_key", keys(primary).into()),
+        ("storage_policy", if is_merge_tree { "default" } else { "" }.into()),
+        ("total_rows", size.map(|(rows, _)| rows).into()),
+        ("total_bytes", size.map(|(_, bytes)| bytes).into()),
+        ("parts", of_parts(live + removed)),
+        ("active_parts", of_parts(live)),
+        ("comment", def.comment.to_string().into()),
+        ("has_own_data", (!def.engine.is_external() && !is_view).into()),
+    ])
+}
+
+/// (rows, bytes) of parts and of rows in the log.
+pub(super) fn merge_tree_size(table: &TableState) -> (u64, u64) {
+    let parts = table.parts().fold((0, 0), |(rows, bytes), part| (rows + part.rows, bytes + part.bytes));
+    table
+        .inline()
+        .fold(parts, |(rows, bytes), inline| (rows + inline.rows, bytes + inline.bytes.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_of_system_tables_are_named_after_them() {
+        assert_eq!(format!("System{}", in_camel_case("query_log")), "SystemQueryLog");
+        assert_eq!(
+            on_one_line("CREATE TABLE a.b\n(\n    `x` UInt8,\n    `y` Int8\n)\nENGINE = Memory"),
+            "CREATE TABLE a.b (`x` UInt8, `y` Int8) ENGINE = Memory"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! Views: a SELECT under a name, put in the place of the name wherever a query reads from it.
+//!
+//! Invariant: a view means what it meant when it was created: its tables are kept with their databases, its columns are
+//! those it had then, whatever its tables have got since. What it reads is looked up anew each time, in the snapshot of
+//! the statement. Must not know: how its SELECT is run.
+
+use catalog::TableState;
+use datafusion::sql::sqlparser::ast;
+use model::{ColumnDef, TableDef, TableEngine, TableId};
+use sql::{ErrorCode, Measure, Query, Replace, SqlError, TableName, WrittenCall};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::statement::StatementContext;
+use crate::resolve::query_functions::query_of_call;
+
+/// The clause by which a view remembers that its columns were declared with types of their own.
+pub(crate) const DECLARED: &str = "DECLARED COLUMNS";
+
+/// Views in views in views.
+const DEPTH_MAX: usize = 32;
+/// Levels of the SELECTs of views in views, together.
+const LEVELS_MAX: usize = 400;
+/// Elements that views may add to a query, each view as often as it is named.
+const ELEMENTS_MAX: usize = 200_000;
+
+/// Where an expansion is, and what it has made.
+#[derive(Default)]
+pub(crate) struct Within {
+    /// The views whose SELECT this is, outermost first, with how deep each is.
+    views: Vec<(TableId, Measure)>,
+    /// The deepest of the query and all that is made, together.
+    made: Measure,
+}
+
+impl Within {
+    /// Inside of this view.
+    pub(crate) fn view(id: TableId) -> Within {
+        Within { views: vec![(id, Measure::default())], made: Measure::default() }
+    }
+
+    fn enter(&mut self, id: TableId, measure: Measure) -> Result<(), Error> {
+        self.views.push((id, measure));
+        let around = self.views.iter().fold(Measure::default(), |sum, (_, measure)| sum.and(*measure));
+        self.made.levels = self.made.levels.max(around.levels);
+        self.made.terms = self.made.terms.max(around.terms);
+        self.made.elements += measure.elements;
+        if self.made.levels > LEVELS_MAX {
+            let message = format!("views within views are nested deeper than {LEVELS_MAX} levels");
+            return Err(Error::new(ErrorKind::Limit, 306, message));
+        }
+        if self.made.elements > ELEMENTS_MAX {
+            let message = format!(
+                "AST is too big: the views of the query stand for more than {ELEMENTS_MAX} elements, because views \
+                 read others several times; keep the rows of one of them in a table"
+            );
+            return Err(Error::new(ErrorKind::Limit, 168, message));
+        }
+        Ok(())
+    }
+}
+
+/// The query with SELECTs where it names views, and where it calls functions that are queries by themselves; and how deep
+/// these make it.
+pub(crate) fn expanded(context: &StatementContext, query: &Query) -> Result<(Query, Measure), Error> {
+    let (mut ast, mut within) = (query.ast.clone(), Within::default());
+    expand(context, &mut ast, &mut within)?;
+    Ok((Query { ast, ..query.clone() }, within.made))
+}
+
+pub(crate) fn expand(
+    context: &StatementContext,
+    query: &mut ast::Query,
+    within: &mut Within,
+) -> Result<(), Error> {
+    let mut expansion = Expansion { context, within, failed: None };
+    let done = sql::replace_tables(query, &mut expansion);
+    match (expansion.failed, done) {
+        (Some(error), _) => Err(error),
+        (None, done) => Ok(done?),
+    }
+}
+
+struct Expansion<'a> {
+    context: &'a StatementContext,
+    within: &'a mut Within,
+    /// What an error of the language cannot say.
+    failed: Option<Error>,
+}
+
+impl Expansion<'_> {
+    fn view(&mut self, state: &TableState) -> Result<ast::Query, Error> {
+        let def = &state.def;
+        let name = self.context.snapshot.state().table_name(def.id);
+        let views = &self.within.views;
+        if views.iter().any(|(id, _)| *id == def.id) || views.len() >= DEPTH_MAX {
+            let message =
+                format!("view \"{name}\" reads from itself, or views are nested deeper than {DEPTH_MAX}");
+            return Err(Error::new(ErrorKind::BadInput, 269, message));
+        }
+        let (mut query, measure) = select_of(def)?;
+        self.within.enter(def.id, measure)?;
+        let expanded = measure.run(|| expand(self.context, &mut query, self.within));
+        self.within.views.pop();
+        expanded.map(|()| query).map_err(|error| error.in_context(&format!("while reading view \"{name}\"")))
+    }
+
+    fn fail(&mut self, error: Error) -> SqlError {
+        let shown = SqlError::new(ErrorCode::BadArguments, error.message.clone());
+        self.failed = Some(error);
+        shown
+    }
+}
+
+impl Replace for Expansion<'_> {
+    fn table(&mut self, name: &TableName) -> sql::Result<Option<ast::Query>> {
+        match self.context.table(name) {
+            Ok(state) if state.def.engine == TableEngine::View => {
+                self.view(&state).map(Some).map_err(|error| self.fail(error))
+            }
+            // Whoever plans says what is missing.
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+
+    fn call(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
+        let Some(mut query) = query_of_call(self.context, call).map_err(|error| self.fail(error))? else {
+            return Ok(None);
+        };
+        // What it may hold is the statement's own text, and measured with it.
+        let measure = Measure { levels: 1, terms: 0, elements: 1, nodes: 1 };
+        self.within.enter(TableId::from_bytes([0; 16]), measure).map_err(|error| self.fail(error))?;
+        let expanded = expand(self.context, &mut query, self.within);
+        self.within.views.pop();
+        expanded.map(|()| Some(query)).map_err(|error| self.fail(error))
+    }
+}
+
+/// The columns of a view, from its SELECT.
+fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> {
+    let declared = def.kept.iter().any(|clause| clause.keyword.as_ref() == DECLARED);
+    let column = |column: &ColumnDef| {
+        let name = sql::escape::always_quote_name(&column.name);
+        let text = sql::escape::quote_text(&column.column_type.to_string());
+        if declared { format!("CAST({name}, {text}) AS {name}") } else { name }
+    };
+    let columns: Vec<String> = def.columns.iter().map(column).collect();
+    let text = format!("SELECT {} FROM ({})", columns.join(", "), def.engine_arguments.text());
+    Ok(sql::measured_query(&text)?)
+}
+
+/// Refuses what needs rows of its own.
+pub(crate) fn refuse_view(def: &TableDef, what: &str) -> Result<(), Error> {
+    if def.engine != TableEngine::View {
+        return Ok(());
+    }
+    let message = format!("{what} is not supported by storage View, which \"{}\" is", def.name);
+    Err(Error::new(ErrorKind::Unsupported, 48, message))
+}

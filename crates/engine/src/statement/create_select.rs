@@ -1,0 +1,96 @@
+//! CREATE TABLE, and filling it from a SELECT.
+//!
+//! Invariant: a table that could not be filled is not left behind empty, whether its SELECT failed, ran out of time
+//! or was given up; what is removed is the table that was created here, whatever has its name by then. Left is a
+//! table that may be filled because the outcome is not known, one that a crash leaves, and one whose removal fails,
+//! of which is warned.
+
+use std::sync::Arc;
+
+use catalog::Op;
+use model::TableDef;
+use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, SettingChange, SettingText};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::commit::commit;
+use crate::context::statement::StatementContext;
+use crate::define::{table, temporary};
+use crate::statement::insert;
+use crate::tables::temporary::is_temporary;
+
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    create: &CreateTable,
+    text: &str,
+) -> Result<(), Error> {
+    let created = match create.temporary {
+        true => temporary::create(context, create).await?,
+        false => table::create_table(context, create).await?,
+    };
+    let Some(def) = created else { return Ok(()) };
+    let CreateSource::Select { query, empty: false, .. } = &create.source else { return Ok(()) };
+    let mut created = Created { context: Arc::clone(context), def, is_settled: false };
+    // The table of this statement, even where a temporary one has its name.
+    let target =
+        if create.temporary { create.name.clone() } else { create.name_in(&context.current_database) };
+    let insert = Insert {
+        target: InsertTarget::Table(target),
+        partition_by: None,
+        columns: None,
+        except: vec![],
+        label: None,
+        source: InsertSource::Select(query.as_ref().clone()),
+        settings: Vec::new(),
+    };
+    // A label of the session names the loads people write, not what fills a new table.
+    let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
+    let filling = context.at_newest_snapshot().with_settings(&[unnamed])?;
+    let filled = insert::run(&filling, &insert, text, None).await;
+    created.is_settled = true;
+    match filled {
+        Ok(_) => Ok(()),
+        // It may be filled: nothing that a durable record may name is removed.
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
+        Err(error) => {
+            created.remove();
+            Err(error)
+        }
+    }
+}
+
+/// A table of this statement. Unless it is settled what becomes of it, it goes with the statement.
+struct Created {
+    context: Arc<StatementContext>,
+    def: Arc<TableDef>,
+    is_settled: bool,
+}
+
+impl Created {
+    /// Blocks for one fsync, so that the table is gone when the statement is answered.
+    fn remove(&self) {
+        if is_temporary(&self.def) {
+            self.context.temporary.drop_table(&self.def.name);
+            return;
+        }
+        let (database, table) = (&self.context.database, self.def.id);
+        let (catalog, ops) = (&database.catalog, vec![Op::DropTable { table }]);
+        let read_seq = catalog.snapshot().seq();
+        let dropped = commit(catalog, &database.host, read_seq, Vec::new(), ops, Some(&self.context.profile));
+        match dropped {
+            // Somebody else dropped it before.
+            Err(error) if error.kind != ErrorKind::UnknownObject => {
+                self.context.warn(format!("table \"{}\" is left behind empty: {error}", self.def.name));
+            }
+            Ok(_) | Err(_) => database.memory_tables.clear(table),
+        }
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        // Nobody waits for the statement any more. What is being committed may fill the table.
+        if !self.is_settled && !self.context.progress.has_begun_commit() {
+            self.remove();
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! EXPLAIN: what a statement would do, without doing it; with ANALYZE what it did, and an INSERT is undone.
+//!
+//! Invariant: no row of an explained INSERT is ever visible, and no file of it stays.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+use model::ByteSize;
+use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
+
+use crate::boundary::error::Error;
+use crate::boundary::request::Rows;
+use crate::context::statement::StatementContext;
+use crate::exec::metered::metered;
+use crate::ledgers::profile::State;
+use crate::query::explain_sources::source_lines;
+use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
+use crate::query::select::plan;
+use crate::query::show::lines;
+use crate::secrets::text::masked;
+use crate::statement::insert;
+
+/// StarRocks' words.
+const ROLLS_BACK: &str =
+    "Attention: The transaction of the statement will be aborted, and no data will be actually inserted!!!";
+
+/// `text` is the statement's text, which an INSERT's ranges point into.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    explain: &Explain,
+    text: &str,
+) -> Result<Rows, Error> {
+    if let (ExplainKind::Analyze, Statement::Insert(insert)) = (explain.kind, explain.statement.as_ref()) {
+        return lines("explain", analyze_insert(context, insert, text).await?);
+    }
+    let (query, target) = match explain.statement.as_ref() {
+        Statement::Query(query) => (query, None),
+        Statement::Insert(insert) => match &insert.source {
+            InsertSource::Select(query) => (query, Some(insert.as_ref())),
+            _ => return Err(Error::unsupported("EXPLAIN of INSERT without SELECT")),
+        },
+        _ => return Err(Error::unsupported("EXPLAIN of this statement")),
+    };
+    let text: Vec<String> = match explain.kind {
+        // Scrubbed as a whole: a secret may have several lines.
+        ExplainKind::Ast => lines_of(&context.secrets().scrub(&format!("{:#?}", query.ast))),
+        ExplainKind::Syntax => vec![masked(&sql::printed_query(&query.ast))],
+        ExplainKind::Plan => plan_lines(context, query, target).await?,
+        ExplainKind::Pipeline => physical_lines(context, query).await?,
+        ExplainKind::Estimate => estimate(context, query).await?,
+        ExplainKind::Analyze => analyze(context, query).await?,
+        ExplainKind::Load => load_lines(context, query).await?,
+    };
+    let secrets = context.secrets();
+    lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+async fn plan_lines(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    target: Option<&Insert>,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let optimized = planned.state.optimize(&planned.logical)?;
+    let mut out = Vec::new();
+    if let Some(insert) = target {
+        out.push(format!("Insert: {}", shown_target(&insert.target)));
+    }
+    out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
+    out.push(String::new());
+    out.extend(rendered(planned.physical().await?.as_ref()));
+    out.extend(source_lines(&planned).await?);
+    Ok(out)
+}
+
+fn rendered(plan: &dyn ExecutionPlan) -> Vec<String> {
+    DisplayableExecutionPlan::new(plan).indent(false).to_string().lines().map(str::to_owned).collect()
+}
+
+/// The table, or the function without its credentials.
+fn shown_target(target: &InsertTarget) -> String {
+    match target {
+        InsertTarget::Table(name) => name.to_string(),
+        InsertTarget::Function(call) => masked(&sql::printed(&sql::Expr::Function(call.as_ref().clone()))),
+    }
+}
+
+async fn physical_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    Ok(rendered(planned.physical().await?.as_ref()))
+}
+
+async fn estimate(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    context.progress.watch(&planned.physical().await?);
+    let progress = &context.progress;
+    Ok(vec![format!("rows: {}, bytes: {}", progress.total_rows_approx(), ByteSize(progress.total_bytes()))])
+}
+
+async fn analyze(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let physical = metered(planned.physical().await?)?;
+    context.progress.watch(&physical);
+    let mut stream = execute_stream(Arc::clone(&physical), planned.state.task_ctx())?;
+    while let Some(batch) = stream.next().await {
+        batch.map_err(Error::from)?;
+    }
+    Ok(profile_lines(context, State::Finished))
+}
+
+/// Does all of an INSERT but the commit.
+async fn analyze_insert(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    text: &str,
+) -> Result<Vec<String>, Error> {
+    let done = Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await;
+    let mut out = vec![ROLLS_BACK.to_owned()];
+    out.extend(profile_lines(context, State::RolledBack));
+    context.progress.undo_written();
+    done.map(|_| out)
+}
+
+/// The profile of the statement itself, up to now.
+fn profile_lines(context: &StatementContext, state: State) -> Vec<String> {
+    let running = context.database.processes.running();
+    let own = running.iter().find(|process| Arc::ptr_eq(&process.profile, &context.profile));
+    own.map(|process| process.report(context.profile.elapsed(), state).lines()).unwrap_or_default()
+}
+
+/// How a load would cut its input.
+async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
+    let planned = plan(context, query, None).await?;
+    let mut out = source_lines(&planned).await?;
+    if let Some(source) = plain_source(&planned) {
+        let units = source.units(UNIT_BYTES).await?;
+        let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
+        out.push(format!(
+            "Load: {} unit(s), {}, rows: {}",
+            load.units().len(),
+            ByteSize(load.bytes_total),
+            load.rows_total.map_or_else(|| "unknown".to_owned(), |rows| rows.to_string())
+        ));
+    } else {
+        out.push("Load: the query is run as a whole; it is not a plain scan of one source".to_owned());
+    }
+    Ok(out)
+}

@@ -1,0 +1,156 @@
+//! Where the rows of an INSERT go: into a table of ours, into a table outside, or through a table function.
+//!
+//! Invariant: what a table outside is sent goes exactly the way of INSERT INTO FUNCTION. Must not know: how rows are
+//! read or written.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::TableState;
+use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, TableDef, TableEngine, TableId};
+use sql::{Insert, InsertTarget};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::request::{BodyStream, Rows};
+use crate::context::statement::StatementContext;
+use crate::export::write;
+use crate::insert::infile::{as_select, is_infile};
+use crate::insert::into_table;
+use crate::resolve::function_tables::null_columns;
+use crate::resolve::outside::{call_of, with_own_settings};
+use crate::resolve::views::refuse_view;
+use crate::tables::conform::insert_columns;
+use crate::tables::reserved::is_derived;
+
+/// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
+pub(crate) async fn run(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let name = match &insert.target {
+        InsertTarget::Table(name) => name,
+        InsertTarget::Function(function) => {
+            let call = sql::table_function_call(function)?;
+            if call.name.eq_ignore_ascii_case("null") {
+                return Box::pin(into_null(context, insert, &call, text, body)).await;
+            }
+            return into_call(context, insert, (&call, None), text, body).await;
+        }
+    };
+    let temporary = context.temporary_table(name).is_some();
+    if !temporary && is_derived(context.resolve(name).0) {
+        return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
+    }
+    let table = context.table(name)?;
+    let (database, table_name) = context.resolve(name);
+    context.progress.set_target(if temporary { "" } else { database }, table_name);
+    refuse_view(&table.def, "Method write")?;
+    let insert = &with_columns(insert, &table.def)?;
+    if table.def.engine.is_external() {
+        return into_table_outside(context, insert, &table, text, body).await;
+    }
+    if is_infile(insert) {
+        let insert = as_select(insert, &table.def)?;
+        return Box::pin(into_table::into_table(context, &insert, table, text, body)).await;
+    }
+    into_table::into_table(context, insert, table, text, body).await
+}
+
+/// The INSERT with the columns that `(* EXCEPT (a))` leaves.
+fn with_columns<'a>(insert: &'a Insert, def: &TableDef) -> Result<Cow<'a, Insert>, Error> {
+    if insert.except.is_empty() {
+        return Ok(Cow::Borrowed(insert));
+    }
+    let all = insert_columns(def, None)?;
+    // A name that is none of them is an error as in any list.
+    insert_columns(def, Some(&insert.except))?;
+    let names = all.into_iter().map(|column| column.name.to_string());
+    let columns = names.filter(|name| !insert.except.contains(name)).collect();
+    Ok(Cow::Owned(Insert { columns: Some(columns), except: vec![], ..insert.clone() }))
+}
+
+/// Rows that are read, converted and counted, and go nowhere.
+async fn into_null(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    call: &sql::TableFunctionCall,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    if insert.partition_by.is_some() || insert.label.is_some() {
+        return Err(Error::unsupported("PARTITION BY or a label of INSERT INTO FUNCTION null"));
+    }
+    let columns = null_columns(call)?;
+    let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
+        id: ColumnId(id),
+        name: name.as_str().into(),
+        column_type: column_type.clone(),
+        default: None,
+        comment: "".into(),
+        codec: None,
+    };
+    let def = TableDef {
+        // Of its own, so that nothing that is known of another such call is taken for it.
+        id: TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref())),
+        database: DatabaseId::from_bytes([0; 16]),
+        name: "null".into(),
+        engine: TableEngine::Null,
+        engine_arguments: EngineArguments::default(),
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        columns: (1..).zip(&columns).map(column).collect(),
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: BTreeMap::new(),
+        kept: Vec::new(),
+        constraints: Vec::new(),
+        comment: "".into(),
+    };
+    let state = Arc::new(TableState::new(Arc::new(def)));
+    if is_infile(insert) {
+        let insert = as_select(insert, &state.def)?;
+        return into_table::into_table(context, &insert, state, text, body).await;
+    }
+    into_table::into_table(context, insert, state, text, body).await
+}
+
+async fn into_call(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    target: (&sql::TableFunctionCall, Option<&TableDef>),
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    if context.rolls_back {
+        return Err(Error::unsupported("EXPLAIN ANALYZE of an INSERT that writes outside"));
+    }
+    Box::pin(write::run(context, insert, target, text, body)).await
+}
+
+/// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
+async fn into_table_outside(
+    context: &Arc<StatementContext>,
+    insert: &Insert,
+    table: &TableState,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    let def = &table.def;
+    let call = call_of(def)?;
+    let mut insert = insert.clone();
+    // The definition names columns by their ids; INSERT INTO FUNCTION by their names, a tuple in parentheses.
+    let keys: Vec<String> = def.partition_by.iter().map(|key| sql::display_expression(key, def)).collect();
+    insert.partition_by = match keys.as_slice() {
+        [] => None,
+        [one] => Some(Box::new(sql::parse_expression(one)?)),
+        several => Some(Box::new(sql::parse_expression(&format!("({})", several.join(", ")))?)),
+    };
+    let context = with_own_settings(context, def)?;
+    let declared = Some(def.as_ref()).filter(|def| !def.columns.is_empty());
+    into_call(&context, &insert, (&call, declared), text, body).await
+}

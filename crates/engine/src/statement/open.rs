@@ -1,0 +1,199 @@
+//! Opening and closing a database.
+//!
+//! Invariant: after `open` returns, everything acknowledged before is there, files that no record names are out of the
+//! way, and background work runs; or something is missing and `open` says what. `close` waits a bounded time for what runs, and removes a temporary folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::{Catalog, CatalogConfig};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use host::{Host, Runtimes};
+use mergetree::memtable::MemtableCache;
+use object_store::local::LocalFileSystem;
+use parking_lot::Mutex;
+use parts::{PartStore, UnpackedPages};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::background::loops;
+use crate::boundary::config::Config;
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::found_at_open::{self, OpenNotice};
+use crate::boundary::progress::PART_STORE_URL;
+use crate::context::database::{Database, SourceCaches};
+use crate::exec::steps::Planner;
+use crate::export::journal;
+use crate::ledgers::exports::RunningExports;
+use crate::ledgers::flushing::Flushing;
+use crate::ledgers::loads::LoadHistory;
+use crate::ledgers::merges::Merges;
+use crate::ledgers::part_log::PartLog;
+use crate::ledgers::processes::Processes;
+use crate::memory::tasks::follow_tasks;
+use crate::planning::planners::Planners;
+use crate::planning::stops::with_stops;
+use crate::resolve::schema_file;
+use crate::tables::memory::MemoryTables;
+use crate::tables::stored::Tables;
+
+/// Threads that only wait for the network.
+const IO_THREADS: usize = 2;
+
+/// Bytes of Parquet footers and page indexes kept in memory.
+const METADATA_CACHE_BYTES: usize = 256 << 20;
+
+/// Pages without compression may take one in so many parts of the memory, unless the configuration says otherwise.
+const UNCOMPRESSED_CACHE_SHARE: u64 = 5;
+
+/// How long `close` waits for running work.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(20);
+const CLOSE_POLL: Duration = Duration::from_millis(5);
+
+/// Decoded rows of the log may take one part in so many of the memory.
+const MEMTABLE_SHARE: u64 = 8;
+
+impl Database {
+    /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
+    pub fn open(config: Config) -> Result<Arc<Database>, Error> {
+        let memory = config.memory_bytes_max.unwrap_or_else(|| host::process::total_memory_bytes() / 5 * 4);
+        let host = Host::system(memory)?;
+        follow_tasks();
+        let threads = config.threads.unwrap_or_else(host::process::cpu_count).max(1);
+        let (root, temporary) = root_folder(&config, &host)?;
+        host.disk.create_dir_all(&root)?;
+        let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
+        let unpacked_bytes = config.uncompressed_cache_bytes.unwrap_or(memory / UNCOMPRESSED_CACHE_SHARE);
+        let unpacked = UnpackedPages::new(host.memory.clone(), unpacked_bytes);
+        let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked);
+        let found = mergetree::collect::orphans_at_open(&catalog, &store, config.orphans_lifetime_ms)?;
+        let notices = found_at_open::notices(&catalog, &found);
+        let runtimes = Runtimes::new(threads, IO_THREADS)?;
+        // It ends with the catalog; nobody waits for it.
+        let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
+        let runtime_env =
+            RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
+        let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
+        let files = LocalFileSystem::new_with_prefix(&root)
+            .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
+        runtime_env.register_object_store(&parts_url, Arc::new(files));
+        let builder = sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
+        let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
+        let bare_state = bare(&base_state);
+        let database = Arc::new(Database {
+            threads,
+            tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
+            memory_tables: MemoryTables::new(host.memory.clone()),
+            memtables: Arc::new(MemtableCache::new(
+                host.memory.child_named("memtable", memory / MEMTABLE_SHARE),
+            )),
+            flushing: Flushing::new(memory),
+            processes: Processes::default(),
+            planners: Planners::new(threads),
+            started_ms: host.clock.now_ms(),
+            host_name: host::process::host_name().into(),
+            loads: LoadHistory::default(),
+            exports: RunningExports::default(),
+            merges: Arc::new(Merges::default()),
+            part_log: Arc::new(PartLog::default()),
+            sources: SourceCaches {
+                stores: Arc::new(sources::StoreCache::with_hosts(
+                    runtimes.clone(),
+                    sources::HostFilter::new(config.allowed_hosts.clone(), config.faces_users)?,
+                )),
+                schemas: Arc::new(sources::SchemaCache::default()),
+                environment: sources::S3Environment::of_machine(),
+            },
+            closing: CancellationToken::new(),
+            wake: Arc::default(),
+            background: Mutex::new(Vec::new()),
+            runtimes,
+            config,
+            host,
+            catalog,
+            store,
+            runtime_env,
+            base_state,
+            bare_state,
+            temporary,
+            notices,
+        });
+        database.note_notices();
+        journal::finish_leftovers(&database);
+        schema_file::restore(database.host.disk.as_ref(), database.root(), &database.sources.schemas);
+        if database.config.background {
+            loops::start(&database);
+        }
+        Ok(database)
+    }
+
+    fn note_notices(&self) {
+        for notice in &self.notices {
+            if let Some(code) = notice.code {
+                self.note(code, notice.text.clone());
+            }
+        }
+    }
+
+    /// Folder of the database; a temporary one when `Config::root` was not given.
+    pub fn root(&self) -> &std::path::Path {
+        self.catalog.root()
+    }
+
+    /// What opening came across that did not keep it from opening.
+    pub fn notices(&self) -> &[OpenNotice] {
+        &self.notices
+    }
+
+    /// Stops background work and, for a temporary database, removes its folder.
+    pub async fn close(self: Arc<Self>) {
+        self.closing.cancel();
+        for process in self.processes.running() {
+            process.progress.cancel();
+        }
+        self.merges.close();
+        let running = std::mem::take(&mut *self.background.lock());
+        for task in running {
+            let _ = tokio::time::timeout(CLOSE_PATIENCE, task).await;
+        }
+        // Sinks stop at their next batch; until then they hold the log.
+        let works = |name: &String| matches!(name.as_str(), "statement" | "sink" | "optimize" | "export");
+        let ended = async {
+            while self.runtimes.running().iter().any(works) {
+                tokio::time::sleep(CLOSE_POLL).await;
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
+        if self.temporary.is_none() {
+            // Without it the next open takes a damaged end for a torn one; nothing else depends on it.
+            let _pinned = self.catalog.pin();
+            schema_file::save(self.host.disk.as_ref(), self.root(), &self.sources.schemas);
+        }
+        if let Some(folder) = &self.temporary {
+            let _ = self.host.disk.remove_dir_all(folder);
+        }
+    }
+}
+
+/// The session without the functions that queries name; what rewrites and rules ask for stays.
+fn bare(base: &SessionState) -> SessionState {
+    let own = base.scalar_functions().values().filter(|function| function.name().starts_with('_'));
+    let asked_by_rules = base.aggregate_functions().get("first_value");
+    SessionStateBuilder::new_from_existing(base.clone())
+        .with_scalar_functions(own.cloned().collect())
+        .with_aggregate_functions(asked_by_rules.into_iter().cloned().collect())
+        .with_window_functions(Vec::new())
+        .build()
+}
+
+fn root_folder(config: &Config, host: &Host) -> Result<(PathBuf, Option<PathBuf>), Error> {
+    if let Some(root) = &config.root {
+        let absolute = std::path::absolute(root)?;
+        return Ok((absolute, None));
+    }
+    let unique = host::random::u64(host.random.as_ref());
+    let folder = std::env::temp_dir().join(format!("gristmill-{unique:016x}"));
+    Ok((folder.clone(), Some(folder)))
+}

@@ -1,0 +1,400 @@
+//! A client's state: current database, settings; and the life of one statement.
+//!
+//! Invariant: a failed statement leaves no trace in the session. A statement runs on the computing threads, whatever
+//! thread asked for it, and stops when nobody reads its answer any more.
+
+use std::sync::Arc;
+
+use formats::FormatKind;
+use futures::{FutureExt, StreamExt};
+use host::{Account, meter};
+use parking_lot::Mutex;
+use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::outfile::{Outfile, output_format};
+use crate::boundary::progress::QueryProgress;
+use crate::boundary::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
+use crate::context::database::Database;
+use crate::context::limits::{check_tree, stopped};
+use crate::context::statement::StatementContext;
+use crate::ledgers::processes::Process;
+use crate::ledgers::profile::{Span, StatementProfile};
+use crate::load::staged::ending::left;
+use crate::planning::planners::is_large;
+use crate::planning::stack_room::Roomy;
+use crate::secrets::redaction::Secrets;
+use crate::secrets::text::{masked, with_parameters};
+use crate::statement::answer::{Listed, Shown, outcome};
+use crate::statement::execute::execute;
+use crate::tables::reserved::is_derived;
+use crate::tables::temporary::TemporaryTables;
+
+/// The database a session starts in.
+pub const DEFAULT_DATABASE: &str = "default";
+
+#[derive(Clone)]
+struct Variables {
+    current_database: String,
+    /// Shared with the statements that change nothing of it.
+    settings: Arc<Settings>,
+}
+
+/// One client's session, with its temporary tables. Cheap; statements of one session may run at the same time.
+pub struct Session {
+    database: Arc<Database>,
+    variables: Mutex<Variables>,
+    temporary: Arc<TemporaryTables>,
+}
+
+impl Database {
+    /// A new session in the database `default` with default settings.
+    pub fn session(self: &Arc<Self>) -> Session {
+        let variables = Variables {
+            current_database: DEFAULT_DATABASE.to_owned(),
+            settings: Arc::new(Settings::session()),
+        };
+        let temporary = Arc::new(TemporaryTables::new(self.host.memory.clone()));
+        Session { database: Arc::clone(self), variables: Mutex::new(variables), temporary }
+    }
+}
+
+/// What is decided before a statement runs.
+struct Prepared {
+    context: Arc<StatementContext>,
+    parsed: ParsedStatement,
+    text: String,
+    outfile: Option<Outfile>,
+}
+
+impl Session {
+    pub fn current_database(&self) -> String {
+        self.variables.lock().current_database.clone()
+    }
+
+    /// Sets a setting of the session, as `SET` does; answers with a warning if it has no effect.
+    pub fn set(&self, name: &str, value: &str) -> Result<Option<String>, Error> {
+        Ok(Arc::make_mut(&mut self.variables.lock().settings).set(name, value)?)
+    }
+
+    /// Makes a database the current one, as `USE` does.
+    ///
+    /// # Errors
+    /// It does not exist.
+    pub fn use_database(&self, name: &str) -> Result<(), Error> {
+        if !is_derived(name) && self.database.catalog.snapshot().database(name).is_none() {
+            return Err(Error::unknown_database(name));
+        }
+        self.variables.lock().current_database = name.to_owned();
+        Ok(())
+    }
+
+    /// Lets a temporary table go, if there is one of this name.
+    pub fn forget_temporary(&self, name: &str) {
+        self.temporary.drop_table(name);
+    }
+
+    /// Runs one statement. The answer's stream must be read to its end, or dropped to cancel.
+    pub async fn execute(&self, request: Request) -> Result<Outcome, Error> {
+        let body = request.body;
+        let deadline = request.deadline;
+        let (query_id, user) = (request.query_id.clone().unwrap_or_default(), request.user.clone());
+        let prepared = self.prepare(Request { body: None, ..request });
+        let (prepared, mut listed) =
+            prepared.inspect_err(|error| self.database.note_answered(error, &query_id, &user))?;
+        let context = Arc::clone(&prepared.context);
+        let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
+        listed.deadline = deadline.map(|deadline| cancel_later(&self.database, &context.progress, deadline));
+        match self.session_statement(&prepared) {
+            Ok(None) => {}
+            Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
+            Err(error) => {
+                let error = context.without_secrets(error);
+                listed.end(0, Some(error.clone()));
+                return Err(error);
+            }
+        }
+        // Statements run on the computing threads. Dropping this future cancels the statement.
+        let stop = context.progress.cancellation().clone().drop_guard();
+        let measure = prepared.parsed.measure;
+        let account = Some(Arc::clone(&context.account));
+        let work = meter::metered(account, run(prepared, body));
+        let result = match is_large(measure) {
+            true => {
+                let whose = (&context.progress, context.account.as_ref());
+                let planned = self.database.planners.run(&self.database.runtimes, whose, work.boxed());
+                let stopped = |error: Error| match error.kind {
+                    ErrorKind::Cancelled => stopped(&context),
+                    _ => error,
+                };
+                planned.await.map_err(stopped)
+            }
+            false => {
+                let task = self.database.runtimes.spawn_cpu("statement", work);
+                task.await.unwrap_or_else(|task| Err(Error::ended_early(task)))
+            }
+        };
+        stop.disarm();
+        match result {
+            Ok(rows) => Ok(outcome(&context, listed, rows, output)),
+            Err(error) => {
+                // It may have been stopped wherever it was, with a load open.
+                let stopped = context.progress.is_cancelled() || context.progress.is_given_up();
+                let error = if stopped { left(&context, error) } else { error };
+                let error = context.without_secrets(error);
+                listed.end(0, Some(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    fn now(&self) -> std::time::Duration {
+        self.database.host.clock.monotonic()
+    }
+
+    /// The session's database and settings under those of the request, under those of the statement; and warnings.
+    fn layered(
+        &self,
+        database: Option<String>,
+        settings: Vec<(String, String)>,
+        parsed: &ParsedStatement,
+    ) -> Result<(Variables, Vec<String>), Error> {
+        let mut variables = self.variables.lock().clone();
+        if let Some(name) = database {
+            if !is_derived(&name) && self.database.catalog.snapshot().database(&name).is_none() {
+                return Err(Error::unknown_database(&name));
+            }
+            variables.current_database = name;
+        }
+        let mut warnings = parsed.warnings.clone();
+        let written = &parsed.output.settings;
+        for changes in [as_changes(settings).as_slice(), written.as_slice()] {
+            if !changes.is_empty() {
+                warnings.extend(Arc::make_mut(&mut variables.settings).apply_all(changes)?);
+            }
+        }
+        Ok((variables, warnings))
+    }
+
+    fn prepare(&self, request: Request) -> Result<(Prepared, Listed), Error> {
+        let started = self.now();
+        let text = match request.params.is_empty() {
+            true => request.sql,
+            false => with_parameters(&request.sql, &request.params)?,
+        };
+        let parsed = sql::parse_one(&text).map_err(|error| Secrets::of(&text).scrub_error(error.into()))?;
+        let parsed_at = self.now();
+        if let Some(format) = &parsed.output.format {
+            output_format(format)?;
+        }
+        let (variables, warnings) = self.layered(request.database, request.settings, &parsed)?;
+        check_tree(&variables.settings, parsed.measure)?;
+        let default_format = variables.settings.get_text("default_format");
+        // SET must stay possible, or nobody could put a bad one right.
+        if !default_format.is_empty() && !matches!(parsed.statement, Statement::Set(_)) {
+            output_format(&default_format)?;
+        }
+        let outfile = parsed.output.outfile.as_ref().map(|clause| {
+            Outfile::of(clause, &parsed.statement, parsed.output.format.as_deref(), &variables.settings)
+        });
+        let outfile = outfile.transpose()?;
+        let limit = match variables.settings.get_u64("max_memory_usage") {
+            0 => self.database.host.memory.limit(),
+            limit => limit,
+        };
+        let host = &self.database.host;
+        let query_id = request.query_id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
+            model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
+        });
+        let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
+        profile.add(Span::Parse, parsed_at.saturating_sub(started));
+        let logged: Arc<str> = logged_text(&parsed.statement, &text).into();
+        let context = Arc::new(StatementContext {
+            database: Arc::clone(&self.database),
+            settings: variables.settings,
+            current_database: variables.current_database,
+            user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
+            sees_own_only: request.sees_own_only,
+            temporary: Arc::clone(&self.temporary),
+            progress: request.progress,
+            memory: host.memory.child_named("query", limit),
+            account: Account::open(limit, &host.memory),
+            snapshot: self.database.catalog.snapshot(),
+            query_id,
+            warnings: Arc::new(Mutex::new(warnings)),
+            profile: Arc::new(profile),
+            rolls_back: false,
+            logged: Arc::clone(&logged),
+        });
+        let number = self.database.processes.begin(Process {
+            query_id: context.query_id.clone(),
+            user: Arc::clone(&context.user),
+            client: request.client,
+            query: masked(&logged),
+            kind: kind_of(&parsed.statement),
+            database: context.current_database.clone(),
+            started_ms: context.now_ms(),
+            started,
+            memory: context.memory.clone(),
+            progress: Arc::clone(&context.progress),
+            profile: Arc::clone(&context.profile),
+        })?;
+        let listed = Listed { database: Arc::clone(&self.database), number, deadline: None };
+        Ok((Prepared { context, parsed, text, outfile }, listed))
+    }
+
+    /// USE and SET change the session and nothing else.
+    fn session_statement(&self, prepared: &Prepared) -> Result<Option<Rows>, Error> {
+        match &prepared.parsed.statement {
+            Statement::Use { database } => {
+                if !is_derived(database) && prepared.context.snapshot.database(database).is_none() {
+                    return Err(Error::unknown_database(database));
+                }
+                self.variables.lock().current_database.clone_from(database);
+                Ok(Some(Rows::none()))
+            }
+            Statement::Set(changes) => {
+                let mut changed = Arc::clone(&self.variables.lock().settings);
+                match Arc::make_mut(&mut changed).apply_all(changes) {
+                    Ok(warnings) => {
+                        self.variables.lock().settings = changed;
+                        warnings.into_iter().for_each(|warning| prepared.context.warn(warning));
+                        Ok(Some(Rows::none()))
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A statement until its rows come, or until it is stopped.
+async fn run(prepared: Prepared, body: Option<BodyStream>) -> Result<Rows, Error> {
+    let Prepared { context, parsed, text, .. } = prepared;
+    let (cancelled, measure) = (context.progress.cancellation().clone(), parsed.measure);
+    let mut rows = Roomy::new(measure, execute(&context, &parsed.statement, &text, body).boxed());
+    let rows = tokio::select! {
+        biased;
+        rows = &mut rows => rows?,
+        () = cancelled.cancelled() => match context.progress.give_up() {
+            true => return Err(Error::cancelled()),
+            false => rows.await?,
+        },
+    };
+    // Operators wait for each other recursively, too.
+    let stream = if is_large(measure) { Roomy::new(measure, rows.stream).boxed() } else { rows.stream };
+    Ok(Rows { schema: rows.schema, stream })
+}
+
+/// Settings of a request, which obey `readonly` as those of a statement do.
+fn as_changes(settings: Vec<(String, String)>) -> Vec<SettingChange> {
+    let change = |(name, value)| SettingChange { name, value: SettingText::Quoted(value) };
+    settings.into_iter().map(change).collect()
+}
+
+/// The FORMAT clause, or the session's word.
+fn format_of(prepared: &Prepared) -> Option<FormatKind> {
+    let said = prepared.parsed.output.format.as_deref().and_then(FormatKind::parse);
+    said.or_else(|| FormatKind::parse(&prepared.context.settings.get_text("default_format")))
+}
+
+/// Until the answer is dropped.
+fn cancel_later(
+    database: &Database,
+    progress: &Arc<QueryProgress>,
+    deadline: std::time::Duration,
+) -> DropGuard {
+    let (progress, over) = (Arc::downgrade(progress), CancellationToken::new());
+    let guard = over.clone().drop_guard();
+    database.runtimes.spawn_io("deadline", async move {
+        tokio::select! {
+            () = over.cancelled() => {}
+            () = tokio::time::sleep(deadline) => {
+                if let Some(progress) = progress.upgrade() {
+                    progress.cancel();
+                }
+            }
+        }
+    });
+    guard
+}
+
+/// Characters of a statement that logs keep (`log_queries_cut_to_length` of ClickHouse).
+const LOGGED_CHARACTERS_MAX: usize = 100_000;
+
+/// The statement as logs show it: without the rows that an INSERT carries, and cut where it is very long.
+fn logged_text<'a>(statement: &Statement, text: &'a str) -> &'a str {
+    let end = match statement {
+        Statement::Insert(insert) => match &insert.source {
+            InsertSource::Values(rows) => rows.start,
+            InsertSource::Format { data, .. } => data.start,
+            _ => text.len(),
+        },
+        _ => text.len(),
+    };
+    let shown = text.get(..end).unwrap_or(text).trim_end();
+    match shown.char_indices().nth(LOGGED_CHARACTERS_MAX) {
+        Some((cut, _)) => &shown[..cut],
+        None => shown,
+    }
+}
+
+/// ClickHouse's `query_kind`.
+fn kind_of(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Query(_) => "Select",
+        Statement::Insert(_) => "Insert",
+        Statement::CreateTable(_) | Statement::CreateView(_) | Statement::CreateDatabase { .. } => "Create",
+        Statement::DropDatabase { .. }
+        | Statement::DropTable { .. }
+        | Statement::DropTemporaryTables { .. }
+        | Statement::DropView { .. }
+        | Statement::TruncateDatabase { .. }
+        | Statement::Truncate { .. } => "Drop",
+        Statement::Collection(CollectionChange::Create { .. }) => "Create",
+        Statement::Alter(_) | Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
+        Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
+        Statement::Describe(_) => "Describe",
+        Statement::Show(_) => "Show",
+        Statement::Exists { .. } => "Exists",
+        Statement::Use { .. } => "Use",
+        Statement::Set(_) => "Set",
+        Statement::Optimize(_) => "Optimize",
+        Statement::System(_) => "System",
+        Statement::Explain(_) => "Explain",
+        Statement::Rename(_) | Statement::RenameDatabase { .. } | Statement::Exchange(..) => "Rename",
+        Statement::KillQuery { .. } => "KillQuery",
+        Statement::CheckTable { .. } => "Check",
+        Statement::ResumeLoad { .. } => "Insert",
+        Statement::CancelLoad { .. } => "CancelLoad",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::boundary::config::Config;
+
+    #[test]
+    fn nothing_waits_for_a_deadline_after_its_statement() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let config = Config { threads: Some(2), background: false, ..Config::default() };
+            let database = Database::open(config).unwrap();
+            let hour = Duration::from_secs(3600);
+            let request = Request { deadline: Some(hour), ..Request::new("SELECT 1") };
+            database.session().execute(request).await.unwrap().collect().await.unwrap();
+            let ended = async {
+                while database.runtimes.running().iter().any(|name| name == "deadline") {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+            database.close().await;
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! Rows of `ENGINE = Memory` tables: they live in the process and are gone with it.
+//!
+//! Invariant: an INSERT becomes visible whole. A reader keeps the rows it started with.
+
+use std::collections::HashMap;
+
+use arrow::array::RecordBatch;
+use host::{MemoryBudget, MemoryGrant};
+use model::TableId;
+use parking_lot::RwLock;
+
+use crate::boundary::error::{Error, ErrorKind};
+
+struct Rows {
+    batches: Vec<RecordBatch>,
+    grant: MemoryGrant,
+}
+
+/// The rows of all Memory tables of one database process.
+pub(crate) struct MemoryTables {
+    budget: MemoryBudget,
+    tables: RwLock<HashMap<TableId, Rows>>,
+}
+
+impl MemoryTables {
+    pub(crate) fn new(budget: MemoryBudget) -> MemoryTables {
+        MemoryTables { budget, tables: RwLock::new(HashMap::new()) }
+    }
+
+    pub(crate) fn batches(&self, table: TableId) -> Vec<RecordBatch> {
+        self.tables.read().get(&table).map(|rows| rows.batches.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn append(&self, table: TableId, batches: Vec<RecordBatch>) -> Result<(), Error> {
+        let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+        let mut tables = self.tables.write();
+        let rows = tables
+            .entry(table)
+            .or_insert_with(|| Rows { batches: Vec::new(), grant: self.budget.empty_grant("memory table") });
+        grow(&mut rows.grant, bytes)?;
+        rows.batches.extend(batches);
+        Ok(())
+    }
+
+    /// TRUNCATE and DROP.
+    pub(crate) fn clear(&self, table: TableId) {
+        self.tables.write().remove(&table);
+    }
+
+    /// Lets go of the rows of tables that are no more: dropped with their database, replaced, or filled by a statement
+    /// that outlived its table.
+    pub(crate) fn retain(&self, is_live: impl Fn(TableId) -> bool) {
+        self.tables.write().retain(|table, _| is_live(*table));
+    }
+
+    /// (rows, bytes) held.
+    pub(crate) fn size(&self, table: TableId) -> (u64, u64) {
+        let tables = self.tables.read();
+        let Some(rows) = tables.get(&table) else { return (0, 0) };
+        (rows.batches.iter().map(|batch| batch.num_rows() as u64).sum(), rows.grant.bytes())
+    }
+}
+
+/// Rows of a statement on their way into a Memory table, counted as they come: a source may be larger than memory.
+pub(crate) struct Gathered {
+    grant: MemoryGrant,
+    batches: Vec<RecordBatch>,
+}
+
+impl Gathered {
+    /// `budget` is the statement's.
+    pub(crate) fn new(budget: &MemoryBudget) -> Gathered {
+        Gathered { grant: budget.empty_grant("memory table"), batches: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
+        let batch = parts::compact::compacted(&batch).map_err(|e| Error::internal(e.to_string()))?;
+        grow(&mut self.grant, batch.get_array_memory_size() as u64)?;
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    /// The rows, which the table counts from here on.
+    pub(crate) fn into_batches(self) -> Vec<RecordBatch> {
+        self.batches
+    }
+}
+
+fn grow(grant: &mut MemoryGrant, bytes: u64) -> Result<(), Error> {
+    grant.try_grow(bytes).map_err(|refused| {
+        Error::new(ErrorKind::Limit, 241, refused.to_string())
+            .with_hint("use ENGINE = MergeTree for tables larger than memory")
+    })
+}
+
+impl std::fmt::Debug for MemoryTables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MemoryTables({})", self.tables.read().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_refused_as_they_come_and_counted_once() {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![7; 1000]));
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let bytes = batch.get_array_memory_size() as u64;
+        let process = MemoryBudget::new(bytes * 3);
+        let statement = process.child_named("query", bytes * 2);
+        let mut gathered = Gathered::new(&statement);
+        gathered.push(batch.clone()).unwrap();
+        gathered.push(batch.clone()).unwrap();
+        assert_eq!(gathered.push(batch).unwrap_err().code, 241);
+        let (tables, table) = (MemoryTables::new(process.clone()), TableId::from_random_bytes([1; 16]));
+        tables.append(table, gathered.into_batches()).unwrap();
+        assert_eq!((tables.size(table), process.used()), ((2000, bytes * 2), bytes * 2));
+    }
+}
