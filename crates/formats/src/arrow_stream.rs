@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::buffer::Buffer;
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{CompressionType, Message, RecordBatch as BatchDescription, root_as_message};
 use model::ColumnType;
-use model::type_arrow::{EXTENSION_NAME_KEY, from_field};
+use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 
 use crate::binary::wire::length;
 use crate::error::{FormatError, code};
@@ -270,8 +270,31 @@ fn column_type(field: &Field) -> Result<ColumnType, FormatError> {
     Ok(match (is_uuid && *field.data_type() == DataType::FixedSizeBinary(16), field.is_nullable()) {
         (true, true) => ColumnType::Uuid.nullable(),
         (true, false) => ColumnType::Uuid,
-        (false, _) => from_field(field),
+        (false, _) => from_field(&declared(field)),
     })
+}
+
+/// The field as ClickHouse reads it: seconds of others may lie before 1970, and Date64 is a time.
+fn declared(field: &Field) -> Field {
+    let inside = |item: &FieldRef| Arc::new(declared(item));
+    let as_type = |column_type: ColumnType| {
+        let column_type = if field.is_nullable() { column_type.nullable() } else { column_type };
+        to_field(field.name(), &column_type)
+    };
+    let data_type = match field.data_type() {
+        _ if field.metadata().contains_key(EXTENSION_NAME_KEY) => return field.clone(),
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            return as_type(ColumnType::DateTime64 { precision: 0, time_zone: zone.clone() });
+        }
+        DataType::Date64 => return as_type(ColumnType::DateTime { time_zone: None }),
+        DataType::List(item) => DataType::List(inside(item)),
+        DataType::LargeList(item) => DataType::LargeList(inside(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(inside(item), *length),
+        DataType::Map(entries, sorted) => DataType::Map(inside(entries), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inside).collect()),
+        _ => return field.clone(),
+    };
+    field.clone().with_data_type(data_type)
 }
 
 /// Layouts whose values have no type here, or whose lists may share items and so become larger than the file.

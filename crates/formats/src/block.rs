@@ -42,6 +42,8 @@ pub(crate) struct Block {
     types: Vec<ColumnType>,
     /// One per cell of a row; `None` for a cell nobody wants.
     slots: Vec<Option<Slot>>,
+    /// Column of the file that each name of the header means as a whole.
+    named: Vec<Option<usize>>,
     /// Builders no cell goes to.
     missing: Vec<usize>,
     /// Omission columns of the batches, in order.
@@ -89,12 +91,14 @@ impl Block {
         let asked = |column: &usize| Some(Asked::new(*column, builders.get(*column)?.column_type(), may_ask));
         let asked = omissions.columns.iter().filter_map(asked).collect();
         let (rows, rows_before, rows_skipped) = (0, 0, 0);
+        let named = (0..types.len()).map(Some).collect();
         let mut block = Self {
             file_schema,
             schema,
             builders,
             types,
             slots,
+            named,
             missing,
             asked,
             rows,
@@ -140,10 +144,12 @@ impl Block {
     }
 
     pub(crate) fn has_cell_named(&self, name: &str) -> bool {
-        self.slots.iter().flatten().any(|slot| slot.name == name)
+        let is_column = || self.file_schema.fields().iter().any(|field| field.name() == name);
+        self.slots.iter().flatten().any(|slot| slot.name == name) || is_column()
     }
 
-    /// Cells come in this order of names from now on; an unknown name's cells are dropped, or are an error.
+    /// Cells come in this order of names from now on; an unknown name's cells are dropped, or are an error. The name of a
+    /// tuple that stands in several cells means all of them.
     pub(crate) fn map_names(
         &mut self,
         names: &[String],
@@ -151,20 +157,31 @@ impl Block {
         matching: NameMatching,
     ) -> Result<(), FormatError> {
         let known: Vec<Slot> = self.slots.drain(..).flatten().collect();
-        let by_name = ColumnNames::new(known.iter().map(|slot| slot.name.as_str()), matching);
-        let wrong = |message: String| Err(FormatError::new(code::INCORRECT_DATA, message));
+        self.named.clear();
+        let cells = ColumnNames::new(known.iter().map(|slot| slot.name.as_str()), matching);
+        let columns =
+            ColumnNames::new(self.file_schema.fields().iter().map(|field| field.name().as_str()), matching);
+        let wrong = |message: String| FormatError::new(code::INCORRECT_DATA, message);
         let mut named: HashSet<&str> = HashSet::with_capacity(names.len());
         for name in names {
-            let slot = match by_name.find(name.as_bytes()) {
-                Ok(found) => found.and_then(|at| known.get(at)),
-                Err(ambiguous) => return wrong(ambiguous.message(name.as_bytes())),
+            let find = |among: &ColumnNames| {
+                among.find(name.as_bytes()).map_err(|ambiguous| wrong(ambiguous.message(name.as_bytes())))
             };
-            match slot {
-                Some(slot) if !named.insert(&slot.name) => {
-                    return wrong(format!("column \"{}\" stands twice in the header", slot.name));
-                }
-                None if !skip_unknown => return wrong(format!("unknown column \"{name}\" in the header")),
-                _ => self.slots.push(slot.cloned()),
+            let slots: Vec<&Slot> = match (find(&cells)?, find(&columns)?) {
+                (Some(cell), _) => known.get(cell).into_iter().collect(),
+                (None, Some(column)) => known.iter().filter(|slot| slot.column == column).collect(),
+                (None, None) if skip_unknown => vec![],
+                (None, None) => return Err(wrong(format!("unknown column \"{name}\" in the header"))),
+            };
+            self.named.push(
+                slots.first().filter(|slot| slots.len() > 1 || slot.path.is_empty()).map(|slot| slot.column),
+            );
+            if let Some(slot) = slots.iter().find(|slot| !named.insert(&slot.name)) {
+                return Err(wrong(format!("column \"{}\" stands twice in the header", slot.name)));
+            }
+            match slots.is_empty() {
+                true => self.slots.push(None),
+                false => self.slots.extend(slots.into_iter().cloned().map(Some)),
             }
         }
         let reached: HashSet<usize> = self.slots.iter().flatten().filter_map(|slot| slot.builder).collect();
@@ -184,14 +201,15 @@ impl Block {
 
     /// Whether the types that a header names, cell by cell, are those of the columns.
     pub(crate) fn check_types(&self, names: &[String]) -> Result<(), FormatError> {
-        for (slot, name) in self.slots.iter().zip(names) {
-            let Some(slot) = slot.as_ref().filter(|slot| slot.path.is_empty()) else { continue };
-            let Some(asked) = self.types.get(slot.column) else { continue };
+        for (column, name) in self.named.iter().zip(names) {
+            let Some((column, asked)) = column.and_then(|at| Some((at, self.types.get(at)?))) else {
+                continue;
+            };
             if model::type_name::parse(name).ok().as_ref() != Some(asked) {
                 let message = format!(
                     "type of column \"{}\" must be {asked}, not {name} as the header says; \
                      input_format_with_types_use_header = 0 passes over the header's types",
-                    slot.name
+                    self.file_schema.field(column).name()
                 );
                 return Err(FormatError::new(code::INCORRECT_DATA, message));
             }

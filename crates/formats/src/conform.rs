@@ -14,8 +14,8 @@ use arrow::array::{
 use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options, is_null, kernels::zip::zip};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Int8Type, Int16Type, TimeUnit,
-    TimestampSecondType,
+    DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float64Type, Int8Type, Int16Type,
+    TimeUnit, TimestampSecondType,
 };
 use arrow::util::display::FormatOptions;
 use model::type_arrow::from_field;
@@ -141,11 +141,6 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
             let own = from_field(&Field::new("", array.data_type().clone(), true));
             written(array, &own, &FormatSettings::default())
         }
-        // A time without a zone is one of UTC, wherever it is shown.
-        (DataType::Timestamp(unit, None), DataType::Timestamp(_, Some(_))) => {
-            let utc = cast(&cast(array, &DataType::Int64)?, &DataType::Timestamp(*unit, Some("UTC".into())))?;
-            cast(&utc, to)
-        }
         (DataType::Decimal128(_, from_scale), DataType::Decimal128(precision, scale))
             if scale < from_scale =>
         {
@@ -157,15 +152,68 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
                 &DataType::Decimal128(*precision, *scale),
             )
         }
+        (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
+        (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
+        (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
+        _ => of_time(array, to),
+    }
+}
+
+/// Times as numbers, numbers as times; else what Arrow makes of it.
+fn of_time(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
+    match (array.data_type(), to) {
+        // A time without a zone is one of UTC, wherever it is shown.
+        (DataType::Timestamp(unit, None), DataType::Timestamp(_, Some(_))) => {
+            let utc = cast(&cast(array, &DataType::Int64)?, &DataType::Timestamp(*unit, Some("UTC".into())))?;
+            cast(&utc, to)
+        }
         // A time as a number is its seconds, whatever the file counts in.
         (DataType::Timestamp(..), number) if number.is_integer() => {
             let seconds = cast(array, &DataType::Timestamp(TimeUnit::Second, None))?;
             cast(&cast(&seconds, &DataType::Int64)?, to)
         }
-        (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
-        (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
-        (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
+        (DataType::Time32(unit) | DataType::Time64(unit), DataType::Timestamp(..)) => {
+            let ticks = match array.data_type() {
+                DataType::Time32(_) => cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?,
+                _ => cast(array, &DataType::Int64)?,
+            };
+            cast(&cast(&ticks, &DataType::Timestamp(*unit, None))?, to)
+        }
+        (DataType::Timestamp(unit, _), DataType::Float32 | DataType::Float64) => {
+            let ticks = cast(&cast(array, &DataType::Int64)?, &DataType::Float64)?;
+            let per_second = 10_f64.powi(i32::from(digits_of(*unit)));
+            cast(
+                &(Arc::new(ticks.as_primitive::<Float64Type>().unary::<_, Float64Type>(|n| n / per_second))
+                    as _),
+                to,
+            )
+        }
+        (DataType::Timestamp(unit, _), DataType::Decimal128(..) | DataType::Decimal256(..)) => {
+            let ticks = cast(&cast(array, &DataType::Int64)?, &DataType::Decimal128(38, 0))?;
+            let seconds = ticks.as_primitive::<Decimal128Type>().clone();
+            let digits = digits_of(*unit).cast_signed();
+            cast(&(Arc::new(seconds.with_precision_and_scale(38, digits).map_err(broken)?) as _), to)
+        }
+        // A number as a time is its seconds, whatever the type counts in.
+        (number, DataType::Timestamp(TimeUnit::Second, _)) if number.is_integer() => cast(array, to),
+        (number, DataType::Timestamp(unit, _)) if number.is_numeric() => {
+            let digits = digits_of(*unit).cast_signed();
+            let seconds = cast(array, &DataType::Decimal128(38, digits))?;
+            let ticks = seconds.as_primitive::<Decimal128Type>().clone();
+            let ticks = ticks.with_precision_and_scale(38, 0).map_err(broken)?;
+            cast(&cast(&(Arc::new(ticks) as _), &DataType::Int64)?, to)
+        }
         _ => cast(array, to),
+    }
+}
+
+/// Decimal digits behind the seconds.
+fn digits_of(unit: TimeUnit) -> u8 {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
     }
 }
 

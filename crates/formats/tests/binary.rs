@@ -162,8 +162,10 @@ fn files_say_their_types() {
             let is_arrow = matches!(kind, FormatKind::Arrow | FormatKind::ArrowStream);
             // Arrow files hold the values of a dictionary and the bytes of a wide integer; Native has no zones of DateTime.
             let less = ["LowCardinality", "Int128", "Int256"].iter().any(|less| name.contains(less));
+            // Seconds of Arrow may lie before 1970.
+            let wider = is_arrow && (*name == "DateTime" || name.starts_with("DateTime("));
             let no_zone = *kind == FormatKind::Native && name.starts_with("DateTime(");
-            if !(is_arrow && less || no_zone) {
+            if !(is_arrow && less || no_zone || wider) {
                 assert_eq!(found, vec![("c".to_owned(), type_name::parse(name).unwrap())], "{}", kind.name());
             }
         }

@@ -41,6 +41,18 @@ pub fn by_suffix(file_name: &str) -> Result<Option<FormatKind>> {
     }
 }
 
+/// Whether the suffix is one of rows and of documents around them.
+pub fn may_be_document(file_name: &str) -> bool {
+    let (_, plain) = Compression::by_suffix(file_name);
+    plain.rsplit_once('.').is_some_and(|(_, suffix)| suffix.eq_ignore_ascii_case("json"))
+}
+
+/// The format of a document around rows, by its first bytes; `None` for rows alone.
+pub fn document(first: &[u8], at_end: bool, settings: &FormatSettings) -> Option<FormatKind> {
+    let found = formats::detect(first, at_end, settings).ok();
+    found.filter(|format| matches!(format, FormatKind::Json | FormatKind::JsonCompact))
+}
+
 /// By the first bytes of the decompressed content, which are all of it `at_end`.
 pub fn by_content(
     first: &[u8],
@@ -83,6 +95,7 @@ mod tests {
         assert_eq!(name("a.native.zst").as_deref(), Some("Native"));
         assert_eq!(name("a.dat"), None);
         assert_eq!(name("a"), None);
+        assert!(may_be_document("a.json.gz") && !may_be_document("a.jsonl") && !may_be_document("json"));
         assert_eq!(by_suffix("a.orc").unwrap_err().code(), code::NOT_IMPLEMENTED);
     }
 

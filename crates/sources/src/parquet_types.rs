@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use model::ColumnType;
 use model::type_arrow::{from_field, to_field};
 use parquet::arrow::parquet_to_arrow_schema;
@@ -40,10 +40,21 @@ fn marked_field<'a>(field: &FieldRef, leaves: &mut impl Iterator<Item = &'a Colu
                 let of_utc = DataType::Timestamp(*unit, Some("UTC".into()));
                 return Arc::new(field.as_ref().clone().with_data_type(of_utc));
             }
-            if leaf != Some(&LogicalType::Uuid) {
-                return Arc::clone(field);
-            }
-            let plain = ColumnType::Uuid;
+            let utc = || Some("UTC".into());
+            let plain = match field.data_type() {
+                _ if leaf == Some(&LogicalType::Uuid) => ColumnType::Uuid,
+                // A time of day is that time of the first day, as in ClickHouse.
+                DataType::Time32(TimeUnit::Millisecond) => {
+                    ColumnType::DateTime64 { precision: 3, time_zone: utc() }
+                }
+                DataType::Time64(TimeUnit::Microsecond) => {
+                    ColumnType::DateTime64 { precision: 6, time_zone: utc() }
+                }
+                DataType::Time64(TimeUnit::Nanosecond) => {
+                    ColumnType::DateTime64 { precision: 9, time_zone: utc() }
+                }
+                _ => return Arc::clone(field),
+            };
             let marked = if field.is_nullable() { plain.nullable() } else { plain };
             return Arc::new(to_field(field.name(), &marked));
         }

@@ -151,13 +151,18 @@ struct Found<'a> {
 impl Found<'_> {
     /// The first file decides for all: by its suffix, else by its first bytes.
     async fn format(&self, first: &Arc<SourceFile>) -> Result<FormatKind> {
-        if let Some(format) = format::by_suffix(&first.file)? {
+        let named = format::by_suffix(&first.file)?;
+        if let Some(format) = named.filter(|_| !format::may_be_document(&first.file)) {
             return Ok(format);
         }
         let reader = self.env.reader(self.store, first);
         let opening = self.env.settings.opening(self.compression);
         let (sample, at_end) = beginning(&reader, opening, DETECTION_BYTES).await?;
-        format::by_content(&sample, at_end, &self.env.settings.format, &first.path)
+        let settings = &self.env.settings.format;
+        match named {
+            Some(rows) => Ok(format::document(&sample, at_end, settings).unwrap_or(rows)),
+            None => format::by_content(&sample, at_end, settings, &first.path),
+        }
     }
 
     /// `None` if the files that the filter left have none.

@@ -105,14 +105,12 @@ fn fixed(
         }
         T::Enum8(names) => {
             let array = numbers::<Int8Type>(bytes, nulls);
-            known_names(array.values().iter().map(|n| i16::from(*n)), value_type, |n| {
-                names.name(n).is_some()
-            })?;
+            known_names(array.iter().map(|n| n.map(i16::from)), value_type, |n| names.name(n).is_some())?;
             Arc::new(array)
         }
         T::Enum16(names) => {
             let array = numbers::<Int16Type>(bytes, nulls);
-            known_names(array.values().iter().copied(), value_type, |n| names.name(n).is_some())?;
+            known_names(array.iter(), value_type, |n| names.name(n).is_some())?;
             Arc::new(array)
         }
         T::Date => {
@@ -147,12 +145,13 @@ fn fixed(
     })
 }
 
+/// A NULL may lie over any number: ClickHouse writes 0 there.
 fn known_names(
-    mut numbers: impl Iterator<Item = i16>,
+    mut numbers: impl Iterator<Item = Option<i16>>,
     column_type: &ColumnType,
     is_known: impl Fn(i16) -> bool,
 ) -> Result<(), Unfit> {
-    match numbers.position(|number| !is_known(number)) {
+    match numbers.position(|number| number.is_some_and(|number| !is_known(number))) {
         None => Ok(()),
         Some(row) => {
             Err(unfit(row, code::UNKNOWN_ELEMENT_OF_ENUM, format!("a number has no name in {column_type}")))
