@@ -2,92 +2,42 @@
 //!
 //! Invariant: no I/O and no async; a reader is pushed bytes and gives batches, a writer is pushed batches and gives
 //! bytes. Values are read and printed as ClickHouse does. Must not know: DataFusion, files, sessions.
+//!
+//! Of one text know `scan` and `values`, of many `columns`; `rows` and `binary` know where they stand in a format. `reader`
+//! joins these, `pieces` cuts what it is given, `infer` tells what it needs; `writer` is the way back.
 
-mod calendar;
-mod marks;
 mod scan;
-
 pub mod error;
 pub mod kind;
-
-mod number;
-
 pub mod column_names;
-
 pub mod settings;
-
-mod date_text;
-
-pub mod cell;
-
-pub mod builder;
-
-mod print;
-
-pub mod text;
-
-mod reject;
-
-pub mod split;
-
-mod omitted;
-
-mod quick_rows;
-
-pub mod conform;
-
+pub mod values;
+pub mod columns;
+pub mod rows;
 mod binary;
-
-pub mod members;
-
-mod fit;
-
-mod arrow_stream;
-mod row_binary;
-mod whole;
-
-mod native;
-
-mod block;
-mod delimited;
-mod json_document;
-mod json_keys;
-mod json_rows;
-mod json_columns;
-mod json_objects;
-mod tskv;
-
-mod custom;
-
-mod splitter;
-
 pub mod reader;
-
-pub mod boundary;
-pub mod cutter;
-pub mod feed;
+pub mod pieces;
 pub mod infer;
-pub mod detect;
-
 pub mod writer;
 
-pub use boundary::RecordBoundaries;
-pub use builder::{CellError, TypedColumnBuilder, parse_value};
-pub use cell::{Cell, TextForm};
-pub use conform::{conform, missing};
-pub use cutter::{Cut, Cutter, Piece};
-pub use detect::detect;
-pub use error::{FormatError, ValueError};
-pub use feed::{Feed, joined};
-pub use fit::types_of;
-pub use infer::{Inferred, infer, infer_details};
-pub use kind::{FormatKind, HeaderRows};
-pub use omitted::{
+pub use columns::builder::{CellError, TypedColumnBuilder, parse_value};
+pub use columns::conform::{conform, missing};
+pub use columns::fit::types_of;
+pub use columns::members;
+pub use columns::omitted::{
     Omissions, asked_in, column_of, omissions_name, omissions_of, with_omissions, without_omissions,
 };
+pub use columns::text::{ColumnText, NULL_SIGN, Style};
+pub use error::{FormatError, ValueError};
+pub use infer::columns::{Inferred, infer, infer_details};
+pub use infer::detect::detect;
+pub use kind::{FormatKind, HeaderRows};
+pub use pieces::boundary::RecordBoundaries;
+pub use pieces::cutter::{Cut, Cutter, Piece};
+pub use pieces::feed::{Feed, joined};
 pub use reader::{ReaderStart, new_reader, new_reader_at, new_typed_reader, new_typed_reader_at};
-pub use reject::RejectedRow;
+pub use rows::reject::RejectedRow;
+pub use rows::split::{Header, RowReader};
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings, ParquetOutput};
-pub use split::{Header, RowReader};
-pub use text::{ColumnText, NULL_SIGN, Style};
+pub use values::cell::{Cell, TextForm};
 pub use writer::{OutputStats, RowWriter, TOTALS_KEY, is_totals, new_writer};

@@ -4,6 +4,7 @@
 //! (its excerpt of the input may be shorter). Cells of some thousand values
 //! are split first and then appended column by column, so the type is looked at once per run and not once per value.
 
+pub(crate) mod block;
 mod header;
 mod pace;
 mod rows;
@@ -12,20 +13,20 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::ColumnType;
 
-use crate::arrow_stream::ArrowReader;
-use crate::block::Block;
-use crate::builder::BuilderOptions;
+use crate::binary::arrow_stream::ArrowReader;
+use crate::binary::native::NativeReader;
+use crate::binary::row_binary::RowBinaryReader;
+use crate::binary::whole::WholeReader;
 use crate::column_names::HeaderReading;
+use crate::columns::builder::BuilderOptions;
+use crate::columns::fit::{Wanted, types_of};
 use crate::error::{FormatError, code};
-use crate::fit::{Wanted, types_of};
 use crate::kind::{FormatKind, HeaderRows};
-use crate::native::NativeReader;
-use crate::reject::{RejectedRow, Tolerance};
-use crate::row_binary::RowBinaryReader;
+use crate::reader::block::Block;
+use crate::rows::reject::{RejectedRow, Tolerance};
+use crate::rows::split::{Header, RowReader, SplitError, SplitRows};
+use crate::rows::splitter::{Splitter, is_csv, is_tsv, splitter};
 use crate::settings::FormatSettings;
-use crate::split::{Header, RowReader, SplitError, SplitRows};
-use crate::splitter::{Splitter, is_csv, is_tsv, splitter};
-use crate::whole::WholeReader;
 use header::Ahead;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.

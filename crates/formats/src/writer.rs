@@ -37,10 +37,10 @@ use arrow::datatypes::SchemaRef;
 use model::ColumnType;
 use model::type_arrow::from_field;
 
+use crate::columns::text::ColumnText;
 use crate::error::{FormatError, code};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::settings::FormatSettings;
-use crate::text::ColumnText;
 
 /// What a format may say about the statement that made the rows.
 #[derive(Clone, Debug, Default)]

@@ -5,28 +5,28 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::registry::ScalarFunction;
+use crate::kernel::registry::ScalarFunction;
 
 static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
     let mut functions: Vec<ScalarFunction> = [
-        crate::arithmetic::functions(),
-        crate::convert::functions(),
-        crate::compare::functions(),
-        crate::logic::functions(),
-        crate::conditional::functions(),
-        crate::bits::functions(),
-        crate::math::functions(),
+        crate::arithmetic::numbers::functions(),
+        crate::conversion::convert::functions(),
+        crate::truth::compare::functions(),
+        crate::truth::logic::functions(),
+        crate::truth::conditional::functions(),
+        crate::arithmetic::bits::functions(),
+        crate::arithmetic::math::functions(),
         crate::strings::functions(),
         crate::json::functions(),
         crate::arrays::functions(),
         crate::dates::functions(),
         crate::hash::functions(),
-        crate::value::functions(),
-        crate::integers::functions(),
-        crate::bins::functions(),
-        crate::checks::functions(),
-        crate::random::functions(),
-        crate::session::functions(),
+        crate::conversion::value::functions(),
+        crate::arithmetic::integers::functions(),
+        crate::arithmetic::bins::functions(),
+        crate::truth::checks::functions(),
+        crate::session::random::functions(),
+        crate::session::answers::functions(),
     ]
     .into_iter()
     .flatten()

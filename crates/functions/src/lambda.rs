@@ -15,11 +15,11 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{Array, ArrayRef};
 use model::{ColumnType, TupleElement};
 
-use crate::call::{Arg, ArgType, Call, SessionValues};
-use crate::container::list_of;
+use crate::columns::container::list_of;
 use crate::error::{FunctionError, codes};
-use crate::registry::{FunctionDoc, ScalarFunction};
-use crate::types::contained;
+use crate::kernel::call::{Arg, ArgType, Call, SessionValues};
+use crate::kernel::registry::{FunctionDoc, ScalarFunction};
+use crate::kernel::types::contained;
 
 pub use elements::{Elements, Steps};
 

@@ -21,13 +21,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::body::Busy;
-use crate::config::{Limits, ServerConfig};
 use crate::door::Door;
-use crate::lobby::Stay;
-use crate::routes::answer;
-use crate::tls::acceptor;
-use crate::wire::Watched;
+use crate::door::config::{Limits, ServerConfig};
+use crate::door::lobby::Stay;
+use crate::door::tls::acceptor;
+use crate::door::wire::Watched;
+use crate::http::body::Busy;
+use crate::http::routes::answer;
 
 /// After an error of the machine, such as too many open files, there is a pause instead of a loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

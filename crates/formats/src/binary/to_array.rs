@@ -20,8 +20,8 @@ use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, WideInteger, raw_text};
 
 use super::column::{Column, Values, offset, width};
-use crate::calendar::DATE32_DAYS;
 use crate::error::{ValueError, code};
+use crate::values::calendar::DATE32_DAYS;
 
 /// A value that is not of its type.
 #[derive(Debug)]

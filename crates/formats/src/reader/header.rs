@@ -4,10 +4,10 @@
 //! become values.
 
 use super::Reader;
-use crate::cell::Cell;
 use crate::error::FormatError;
-use crate::scan::find_any;
-use crate::split::{RowEnd, SplitRows};
+use crate::rows::split::{RowEnd, SplitRows};
+use crate::scan::find::find_any;
+use crate::values::cell::Cell;
 
 /// Rows ahead of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,8 @@
 //!
 //! Invariant: rows that are never quick cost no more than a few attempts in a hundred. Must not know: any format.
 
-use crate::cell::Cell;
-use crate::split::{Room, SplitRows, Taken};
+use crate::rows::split::{Room, SplitRows, Taken};
+use crate::values::cell::Cell;
 
 /// Rows at most between two attempts.
 const SLOW_ROWS_MAX: u32 = 64;

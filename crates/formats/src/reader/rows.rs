@@ -7,9 +7,9 @@ use model::raw_text;
 
 use super::pace::Pace;
 use super::{BLOCK_BYTES_MAX, Reader, offset_in};
-use crate::cell::Cell;
 use crate::error::{FormatError, code};
-use crate::split::{Room, RowEnd, SplitError, SplitRows, Taken};
+use crate::rows::split::{Room, RowEnd, SplitError, SplitRows, Taken};
+use crate::values::cell::Cell;
 
 /// Cells split before they are appended; 24 bytes each, so a run stays in the second-level cache.
 const RUN_CELLS: usize = 4096;

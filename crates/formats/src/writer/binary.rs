@@ -13,10 +13,10 @@ use crate::binary::column::{Column, Layout};
 use crate::binary::from_array::from_array;
 use crate::binary::wire::{length, put_number, put_text};
 use crate::binary::{bulk, cells};
+use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
-use crate::text::Style;
 
 /// From here on a DateTime's type names its zone.
 const REVISION_OF_ZONES: u64 = 54_337;

@@ -6,11 +6,11 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
-use crate::print;
 use crate::settings::{EscapingRule, FormatSettings};
-use crate::text::{ColumnText, Style};
+use crate::values::print;
 
 pub(super) struct CustomWriter {
     header: HeaderRows,

@@ -5,11 +5,11 @@ use arrow::datatypes::SchemaRef;
 use model::{ColumnType, raw_text};
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
-use crate::print;
 use crate::settings::FormatSettings;
-use crate::text::{ColumnText, Style};
+use crate::values::print;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Syntax {

@@ -19,7 +19,7 @@ use arrow::error::ArrowError;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_data_type, to_field};
 use model::{ColumnType, EnumValues, WideInteger};
 
-use crate::arrow_stream::UUID_EXTENSION;
+use crate::binary::arrow_stream::UUID_EXTENSION;
 use crate::error::{FormatError, code};
 
 /// What values become.

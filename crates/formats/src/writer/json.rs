@@ -8,12 +8,12 @@ use arrow::datatypes::SchemaRef;
 use model::ColumnType;
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::indented::TABS;
+use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
-use crate::print;
 use crate::settings::FormatSettings;
-use crate::text::indented::TABS;
-use crate::text::{ColumnText, Style};
+use crate::values::print;
 
 /// What a row is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,10 +8,10 @@ use arrow::datatypes::SchemaRef;
 
 use super::json::{string, write_end, write_meta};
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::Style;
 use crate::error::FormatError;
-use crate::print;
 use crate::settings::FormatSettings;
-use crate::text::Style;
+use crate::values::print;
 
 /// What stands around the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,8 +17,8 @@ use arrow::datatypes::SchemaRef;
 use super::json::{JsonRowsWriter, string};
 use super::{OutputStats, RowWriter, is_totals};
 use crate::error::FormatError;
-use crate::print;
 use crate::settings::FormatSettings;
+use crate::values::print;
 
 pub(super) struct JsonProgressWriter {
     rows: JsonRowsWriter,

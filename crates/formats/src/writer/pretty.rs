@@ -13,9 +13,9 @@ use super::tip::tip;
 use super::vertical::VerticalWriter;
 use super::width::{cut, display_width};
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::text::Style;
 
 pub(super) struct PrettyWriter {
     grid: Grid,

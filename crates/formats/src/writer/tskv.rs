@@ -4,10 +4,10 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::Style;
 use crate::error::FormatError;
-use crate::print;
 use crate::settings::FormatSettings;
-use crate::text::Style;
+use crate::values::print;
 
 pub(super) struct TskvWriter {
     settings: FormatSettings,

@@ -4,9 +4,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::text::Style;
 
 pub(super) struct ValuesWriter {
     settings: FormatSettings,

@@ -7,9 +7,9 @@ use super::paint::{BOLD, GREY, PLAIN};
 use super::tip::tip;
 use super::width::display_width;
 use super::{Columns, OutputStats, RowWriter};
+use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::text::Style;
 
 pub(super) struct VerticalWriter {
     settings: FormatSettings,

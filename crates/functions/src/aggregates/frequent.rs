@@ -13,10 +13,10 @@ use arrow::row::{RowConverter, SortField};
 use model::{ColumnType, TupleElement};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
-use crate::allowance::reserve;
-use crate::container::{list_of, offsets_of, tuple_of};
+use crate::columns::container::{list_of, offsets_of, tuple_of};
 use crate::error::FunctionError;
-use crate::row_bytes::row_bytes;
+use crate::memory::allowance::reserve;
+use crate::memory::row_bytes::row_bytes;
 
 /// Default and most elements of `topK`.
 const PLACES: usize = 10;

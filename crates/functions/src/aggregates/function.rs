@@ -11,10 +11,10 @@ use arrow::compute::filter;
 use model::ColumnType;
 use model::type_arrow::to_data_type;
 
-use crate::call::{Arg, Call, SessionValues};
 use crate::cast::default_array;
 use crate::error::{FunctionError, codes};
-use crate::registry::FunctionDoc;
+use crate::kernel::call::{Arg, Call, SessionValues};
+use crate::kernel::registry::FunctionDoc;
 
 /// A constant in the first parentheses of `f(10)(x)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -255,7 +255,12 @@ pub(super) fn list_at(
 ) -> Result<ArrayRef, FunctionError> {
     let indices: Vec<u64> = places.iter().map(|place| u64::try_from(*place).unwrap_or(0)).collect();
     let taken = arrow::compute::take(values, &arrow::array::UInt64Array::from(indices), None)?;
-    Ok(crate::container::list_of(element, crate::container::offsets_of([places.len()]), taken, None)?)
+    Ok(crate::columns::container::list_of(
+        element,
+        crate::columns::container::offsets_of([places.len()]),
+        taken,
+        None,
+    )?)
 }
 
 /// The wrong type of an argument.

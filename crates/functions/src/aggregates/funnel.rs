@@ -10,10 +10,10 @@ use model::ColumnType;
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::CastMode;
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
-use crate::rows::truths;
-use crate::types::{is_date, is_time};
+use crate::kernel::rows::truths;
+use crate::kernel::types::{is_date, is_time};
 
 /// Conditions a call may have.
 const CONDITIONS_MAX: usize = 32;
@@ -31,10 +31,11 @@ struct Event {
 fn times(group: &Group<'_>) -> Result<Int64Array, FunctionError> {
     let arg = group.call.arg(0)?;
     if is_time(&arg.column_type) {
-        let down = crate::temporal::power_of_ten(
-            crate::temporal::digits_of(&arg.column_type) - crate::temporal::precision_of(&arg.column_type),
+        let down = crate::time::temporal::power_of_ten(
+            crate::time::temporal::digits_of(&arg.column_type)
+                - crate::time::temporal::precision_of(&arg.column_type),
         );
-        return Ok(crate::temporal::ticks(&arg.array).unary(|tick| tick / down));
+        return Ok(crate::time::temporal::ticks(&arg.array).unary(|tick| tick / down));
     }
     Ok(group.call.ints(0)?.array)
 }
@@ -43,7 +44,7 @@ fn holds(group: &Group<'_>, from: usize) -> Result<Vec<UInt8Array>, FunctionErro
     let caster = group.call.caster(CastMode::Strict);
     let flag = |index: usize| {
         let arg = group.call.arg(index)?;
-        Ok(crate::rows::flags(&truths(&arg.array, &arg.column_type, &caster)?))
+        Ok(crate::kernel::rows::flags(&truths(&arg.array, &arg.column_type, &caster)?))
     };
     (from..group.call.args.len()).map(flag).collect()
 }

@@ -11,9 +11,9 @@ use model::ColumnType;
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::CastMode;
-use crate::container::{first_elements, list_of, map_of, offsets_of, range, tuple_of, unnamed};
+use crate::columns::container::{first_elements, list_of, map_of, offsets_of, range, tuple_of, unnamed};
+use crate::columns::number::with_number;
 use crate::error::FunctionError;
-use crate::number::with_number;
 
 /// How values of one key become one.
 #[derive(Clone, Copy, PartialEq, Eq)]

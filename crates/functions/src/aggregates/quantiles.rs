@@ -11,10 +11,10 @@ use model::ColumnType;
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::{CastMode, default_array};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
+use crate::columns::number::wrap;
 use crate::error::FunctionError;
-use crate::number::wrap;
-use crate::types::{is_date, is_time};
+use crate::kernel::types::{is_date, is_time};
 
 /// How the value at a level is found.
 #[derive(Clone, Copy, PartialEq, Eq)]

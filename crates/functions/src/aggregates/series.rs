@@ -12,9 +12,9 @@ use model::ColumnType;
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
 use crate::cast::{CastMode, default_array};
-use crate::container::{list_of, offsets_of, range};
+use crate::columns::container::{list_of, offsets_of, range};
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::number::with_number;
 
 /// Elements that an array may be asked to have.
 const ELEMENTS_MAX: usize = 1 << 24;
@@ -70,8 +70,9 @@ fn moving_average(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let values = group.call.floats(0)?.array;
     let window = group.parameters.count(0)?;
     // Without a window ClickHouse divides by the number of all values.
-    let divisor =
-        crate::number::wrap::<u64, f64>(u64::try_from(window.unwrap_or(values.len())).unwrap_or(u64::MAX));
+    let divisor = crate::columns::number::wrap::<u64, f64>(
+        u64::try_from(window.unwrap_or(values.len())).unwrap_or(u64::MAX),
+    );
     let sums = moving_sums::<Float64Type>(&values, window.unwrap_or(usize::MAX));
     let averages: ArrayRef =
         Arc::new(Float64Array::from_iter_values(sums.into_iter().map(|sum| sum / divisor)));
@@ -144,7 +145,7 @@ fn sample(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let value = group.call.arg(0)?;
     let most = group.parameters.count(0)?.unwrap_or(0);
     let seed = group.parameters.count(1)?.unwrap_or(0);
-    let random = crate::call::RandomStream::new(u64::try_from(seed).unwrap_or(0));
+    let random = crate::kernel::call::RandomStream::new(u64::try_from(seed).unwrap_or(0));
     let mut kept: Vec<usize> = (0..group.call.rows.min(most)).collect();
     for row in most..group.call.rows {
         let place = random.next_u64() % u64::try_from(row + 1).unwrap_or(u64::MAX);

@@ -11,9 +11,9 @@ use model::{ColumnType, TupleElement};
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, illegal};
 use crate::cast::{CastMode, default_array};
-use crate::container::{tuple_of, unnamed};
+use crate::columns::container::{tuple_of, unnamed};
+use crate::columns::number::{with_number, wrap};
 use crate::error::FunctionError;
-use crate::number::{with_number, wrap};
 
 fn floats(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     match args.iter().find(|t| !t.is_number() && **t != ColumnType::Bool) {

@@ -9,18 +9,18 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use model::{ColumnType, TupleElement};
 
-use crate::call::{Arg, ArgType, Call};
-use crate::container::tuple_of;
+use crate::columns::container::tuple_of;
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
 
 static STEPS: LazyLock<HashMap<&'static str, ScalarFunction>> = LazyLock::new(|| {
     [
-        crate::arithmetic::functions(),
-        crate::convert::functions(),
-        crate::compare::functions(),
-        crate::conditional::functions(),
-        crate::math::functions(),
+        crate::arithmetic::numbers::functions(),
+        crate::conversion::convert::functions(),
+        crate::truth::compare::functions(),
+        crate::truth::conditional::functions(),
+        crate::arithmetic::math::functions(),
     ]
     .into_iter()
     .flatten()
@@ -206,7 +206,7 @@ fn same_size(name: &str, args: &[ArgType]) -> Result<(Vec<ColumnType>, Vec<Colum
 }
 
 fn tuple_type(parts: Vec<ColumnType>) -> ColumnType {
-    crate::container::unnamed(parts)
+    crate::columns::container::unnamed(parts)
 }
 
 /// A tuple of computed elements.
@@ -215,7 +215,7 @@ pub(super) fn tuple(call: &Call<'_>, parts: Vec<Arg>) -> Result<ArrayRef, Functi
         return Err(FunctionError::illegal_type(call.result_type, "of tuples"));
     };
     let columns =
-        parts.iter().map(|part| crate::rows::expanded(part, call.rows)).collect::<Result<_, _>>()?;
+        parts.iter().map(|part| crate::kernel::rows::expanded(part, call.rows)).collect::<Result<_, _>>()?;
     Ok(tuple_of(elements, columns, None, call.rows)?)
 }
 
@@ -277,7 +277,7 @@ fn hamming() -> ScalarFunction {
     };
     ScalarFunction::new("tupleHammingDistance", 2..=2, rule, |call| {
         let made = distance(&Values(call), parts_of(call.arg(0)?)?, parts_of(call.arg(1)?)?)?;
-        crate::rows::expanded(&made, call.rows)
+        crate::kernel::rows::expanded(&made, call.rows)
     })
     .own_nulls()
 }

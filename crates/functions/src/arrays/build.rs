@@ -8,15 +8,15 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use model::ColumnType;
 
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{list_of, offsets_of, tuple_of, unnamed};
+use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::list::{Lists, concat_lists};
-use crate::number::with_number;
-use crate::registry::ScalarFunction;
-use crate::rows::expanded;
-use crate::types::{contained, supertype};
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::{Lists, concat_lists};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::expanded;
+use crate::kernel::types::{contained, supertype};
 
 /// Most elements `range` makes in one block, as in ClickHouse.
 const RANGE_ELEMENTS_MAX: usize = 500_000_000;
@@ -131,7 +131,7 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let wide = arrow::array::Int64Array::from(numbers);
     let values: ArrayRef = with_number!(&**element, T => {
-        Arc::new(wide.unary::<_, T>(crate::number::wrap))
+        Arc::new(wide.unary::<_, T>(crate::columns::number::wrap))
     }, else return Err(FunctionError::illegal_type(element, "range")));
     Ok(list_of(element, offsets_of(lengths), values, None)?)
 }
@@ -200,7 +200,7 @@ fn flatten(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         values = Arc::clone(nested.values());
         levels.push(nested);
     }
-    crate::list::gather(call, innermost(&outer.element), &values, |row, out| {
+    crate::kernel::list::gather(call, innermost(&outer.element), &values, |row, out| {
         let mut own = outer.range(row);
         for level in &levels {
             // Items of neighbours are neighbours.

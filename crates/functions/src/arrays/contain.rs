@@ -9,14 +9,14 @@ use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::{CastMode, default_array};
-use crate::container::{list_of, nulls_of, range};
+use crate::columns::container::{list_of, nulls_of, range};
 use crate::error::FunctionError;
-use crate::list::equality;
-use crate::registry::ScalarFunction;
-use crate::rows::Numbers;
-use crate::types::supertype;
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::equality;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::Numbers;
+use crate::kernel::types::supertype;
 
 fn element_of(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
@@ -204,7 +204,7 @@ fn map_side(name: &'static str, keys: bool) -> ScalarFunction {
         };
         let values = if keys { map.keys() } else { map.values() };
         let list = list_of(element, map.offsets().clone(), Arc::clone(values), nulls_of(map))?;
-        crate::rows::expanded(&Arg { array: list, ..arg.clone() }, call.rows)
+        crate::kernel::rows::expanded(&Arg { array: list, ..arg.clone() }, call.rows)
     })
 }
 

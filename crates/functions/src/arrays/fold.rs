@@ -13,15 +13,15 @@ use arrow::datatypes::{
 };
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
 use crate::cast::{CastMode, default_array, typed};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
+use crate::columns::number::with_number;
+use crate::columns::wide;
 use crate::error::{FunctionError, codes};
-use crate::list::{element_order, nan_flags};
-use crate::number::with_number;
-use crate::registry::ScalarFunction;
-use crate::types::{integer_shape, is_float};
-use crate::wide;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::{element_order, nan_flags};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::{integer_shape, is_float};
 
 fn element_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
@@ -147,7 +147,7 @@ fn extreme(call: &Call<'_>, wanted: Ordering) -> Result<ArrayRef, FunctionError>
 /// Elements that are not zero.
 fn count(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let truths = crate::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
+    let truths = crate::kernel::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
     call.each::<arrow::datatypes::UInt32Type>(|row| {
         let counted = lists.range(row).filter(|at| truths.is_valid(*at) && truths.value(*at)).count();
         Ok(u32::try_from(counted).unwrap_or(u32::MAX))
@@ -156,7 +156,7 @@ fn count(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn quantified(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let truths = crate::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
+    let truths = crate::kernel::rows::truths(lists.values(), &lists.element, &call.caster(CastMode::Strict))?;
     let holds = |at: usize| truths.is_valid(at) && truths.value(at);
     call.each_flag(|row| if all { lists.range(row).all(holds) } else { lists.range(row).any(holds) })
 }
@@ -198,8 +198,9 @@ fn difference_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         Some(ColumnType::Array(element)) => (**element).clone(),
         _ => element_type(args, "arrayDifference")?,
     };
-    let is_wide =
-        |bytes: u8| if bytes == 8 { ColumnType::Int64 } else { crate::types::integer_of(bytes * 2, true) };
+    let is_wide = |bytes: u8| {
+        if bytes == 8 { ColumnType::Int64 } else { crate::kernel::types::integer_of(bytes * 2, true) }
+    };
     let result = match (&element, integer_shape(&element)) {
         (ColumnType::Decimal { .. }, _) => element.clone(),
         (ColumnType::Date | ColumnType::DateTime { .. }, _) => ColumnType::Int32,

@@ -11,13 +11,13 @@ use arrow::datatypes::{Float64Type, Int64Type, UInt8Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use model::ColumnType;
 
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::{CastMode, default_array};
-use crate::container::{map_of, offsets_of, range};
+use crate::columns::container::{map_of, offsets_of, range};
 use crate::error::{FunctionError, codes};
-use crate::list::{ElementOrder, equality, take_entries};
-use crate::registry::ScalarFunction;
-use crate::types::{integer_shape, is_float, supertype};
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::{ElementOrder, equality, take_entries};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::{integer_shape, is_float, supertype};
 
 /// Most entries `mapPopulateSeries` makes in one row.
 const SERIES_MAX: i128 = 1 << 24;

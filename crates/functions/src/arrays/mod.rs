@@ -15,7 +15,7 @@ mod reorder;
 mod reduce;
 mod tuples;
 
-use crate::registry::ScalarFunction;
+use crate::kernel::registry::ScalarFunction;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = build::functions();

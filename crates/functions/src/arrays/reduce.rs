@@ -10,12 +10,12 @@ use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
 use super::{fold, reorder};
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
 use crate::error::{FunctionError, codes};
-use crate::list::gather;
-use crate::registry::ScalarFunction;
-use crate::rows::{constant_text, truths};
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::gather;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::{constant_text, truths};
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

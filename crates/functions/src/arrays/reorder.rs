@@ -9,12 +9,12 @@ use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::row::OwnedRow;
 use model::ColumnType;
 
-use crate::call::{Arg, ArgType, Call};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
-use crate::list::{ElementOrder, element_order, equality, gather, reverse_lists};
-use crate::registry::ScalarFunction;
-use crate::rows::Numbers;
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::{ElementOrder, element_order, equality, gather, reverse_lists};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::Numbers;
 
 use super::sets::keys_of;
 

@@ -9,14 +9,14 @@ use arrow::compute::{concat, take};
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
 use crate::cast::{CastMode, default_array};
-use crate::container::{list_of, offsets_of, range, tuple_of, unnamed};
+use crate::columns::container::{list_of, offsets_of, range, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
-use crate::list::{Lists, gather};
-use crate::registry::ScalarFunction;
-use crate::row_bytes::row_bytes;
-use crate::types::{contained, supertype};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::{Lists, gather};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::{contained, supertype};
+use crate::memory::row_bytes::row_bytes;
 
 /// Most elements an array is made of out of nothing, as in ClickHouse.
 const ELEMENTS_MAX: usize = 1 << 30;

@@ -8,13 +8,13 @@ use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use model::ColumnType;
 use std::collections::{HashMap, HashSet};
 
-use crate::call::{ArgType, Call};
-use crate::container::range;
+use crate::columns::container::range;
 use crate::error::{FunctionError, codes};
-use crate::list::{equality, gather};
-use crate::registry::ScalarFunction;
-use crate::rows::expanded;
-use crate::types::supertype;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::{equality, gather};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::expanded;
+use crate::kernel::types::supertype;
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

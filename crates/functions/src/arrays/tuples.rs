@@ -8,13 +8,13 @@ use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt64Array};
 use arrow::compute::{concat, interleave, take};
 use model::{ColumnType, TupleElement};
 
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
+use crate::columns::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::rows::{constant_int, constant_text, expanded, repeated};
-use crate::types::{contained, supertype};
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::{constant_int, constant_text, expanded, repeated};
+use crate::kernel::types::{contained, supertype};
 
 fn tuple(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Tuple(elements) = call.result_type else {

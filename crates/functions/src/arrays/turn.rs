@@ -9,12 +9,12 @@ use arrow::compute::take;
 use model::ColumnType;
 
 use super::resize::{Filled, element_of, integer, size_of};
-use crate::call::{ArgType, Call};
-use crate::container::{list_of, offsets_of, range};
+use crate::columns::container::{list_of, offsets_of, range};
 use crate::error::{FunctionError, codes};
-use crate::list::gather;
-use crate::registry::ScalarFunction;
-use crate::types::supertype;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::gather;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::supertype;
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

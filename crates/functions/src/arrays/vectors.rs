@@ -8,14 +8,14 @@ use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Float64Type};
 use model::ColumnType;
 
 use super::algebra::{Algebra, Norm, Types, Values, cosine, dot, minus, part_types, parts_of, tuple};
-use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{range, unnamed};
+use crate::columns::container::{range, unnamed};
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::list::Lists;
-use crate::number::with_number;
-use crate::registry::ScalarFunction;
-use crate::rows::expanded;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::Lists;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::expanded;
 
 /// What is asked of one vector or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

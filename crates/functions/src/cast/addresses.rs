@@ -13,7 +13,7 @@ use model::raw_text;
 
 use super::caster::{Caster, Column};
 use super::problem::{CastError, Problem};
-use crate::number::{Number, with_number};
+use crate::columns::number::{Number, with_number};
 
 impl Caster {
     /// Text, numbers -> IPv4, IPv6. A FixedString(16) is the bytes of an IPv6 address.

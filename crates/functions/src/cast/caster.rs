@@ -17,8 +17,8 @@ use model::type_arrow::to_data_type;
 
 use super::default::default_array;
 use super::problem::{CastError, Problem};
-use crate::calendar::{SECONDS_PER_DAY, date_of};
 use crate::error::codes;
+use crate::time::calendar::{SECONDS_PER_DAY, date_of};
 
 /// What happens to values that do not convert, and to NULLs for a type without NULL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

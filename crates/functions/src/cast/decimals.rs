@@ -14,7 +14,7 @@ use model::ColumnType;
 use super::caster::{Caster, Column};
 use super::problem::{CastError, Problem};
 use super::read::rescale;
-use crate::number::{Number, NumberType, with_number};
+use crate::columns::number::{Number, NumberType, with_number};
 
 /// Native integers of decimals.
 pub(crate) trait Unscaled: ArrowNativeTypeOp + From<i8> {

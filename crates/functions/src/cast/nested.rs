@@ -12,7 +12,7 @@ use model::{ColumnType, TupleElement};
 use super::caster::{Caster, Column, broken};
 use super::default::default_array;
 use super::problem::CastError;
-use crate::container::{list_of, map_of, nulls_of, tuple_of};
+use crate::columns::container::{list_of, map_of, nulls_of, tuple_of};
 use crate::error::codes;
 
 impl Caster {
@@ -28,7 +28,7 @@ impl Caster {
             }
             (ColumnType::Tuple(from), ColumnType::Tuple(to)) => self.tuple(column, from, to),
             (ColumnType::Map(from_key, from_value), ColumnType::Array(to)) => {
-                let pair = crate::container::unnamed([(**from_key).clone(), (**from_value).clone()]);
+                let pair = crate::columns::container::unnamed([(**from_key).clone(), (**from_value).clone()]);
                 self.map_to_list(column, &pair, to)
             }
             (ColumnType::Array(from), ColumnType::Map(key, value)) => {

@@ -11,7 +11,7 @@ use model::ColumnType;
 use super::caster::{CastMode, Caster, Column};
 use super::nested::failed;
 use super::problem::{CastError, Problem};
-use crate::container::{list_of, map_of, nulls_of, offsets_of, tuple_of};
+use crate::columns::container::{list_of, map_of, nulls_of, offsets_of, tuple_of};
 
 /// Texts of elements of all rows, column by column.
 struct Elements {

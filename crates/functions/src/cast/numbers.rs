@@ -12,7 +12,7 @@ use model::ColumnType;
 use super::caster::{CastMode, Caster, Column};
 use super::problem::{CastError, Problem};
 use super::read;
-use crate::number::{Number, NumberType, exact, with_number, wrap};
+use crate::columns::number::{Number, NumberType, exact, with_number, wrap};
 
 impl Caster {
     fn is_wrapping(&self) -> bool {

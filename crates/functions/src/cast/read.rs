@@ -7,7 +7,7 @@ use arrow::datatypes::{ArrowNativeTypeOp, DecimalType, i256};
 use model::WideInteger;
 
 use super::problem::Problem;
-use crate::number::Number;
+use crate::columns::number::Number;
 
 /// Reads a whole integer. With `wrapping`, digits beyond the type's range wrap as ClickHouse's CAST lets them.
 pub(crate) fn integer<T: Number>(text: &str, wrapping: bool) -> Result<T, Problem> {

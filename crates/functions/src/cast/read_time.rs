@@ -3,8 +3,8 @@
 //! Invariant: pure over one value; results are wall-clock parts or moments, never clamped here.
 
 use super::problem::Problem;
-use crate::calendar::{SECONDS_PER_DAY, days_in_month, days_of};
-use crate::zone::Zone;
+use crate::time::calendar::{SECONDS_PER_DAY, days_in_month, days_of};
+use crate::time::zone::Zone;
 
 /// Reads `YYYY-MM-DD` with any separators, or `YYYYMMDD`; a time of day after it is read over.
 /// `None` in `Ok` is a date that does not exist.

@@ -13,12 +13,12 @@ use super::caster::{CastMode, Caster, Column};
 use super::default::DATE32_DEFAULT;
 use super::problem::{CastError, Problem};
 use super::read_time;
-use crate::calendar::SECONDS_PER_DAY;
-use crate::number::{Number, with_number};
-use crate::temporal::{
+use crate::columns::number::{Number, with_number};
+use crate::time::calendar::SECONDS_PER_DAY;
+use crate::time::temporal::{
     digits_of, from_ticks, power_of_ten, precision_of, ticks, wrap_days, wrap_seconds, zone_of,
 };
-use crate::zone::Zone;
+use crate::time::zone::Zone;
 
 /// Last day of Date: 2149-06-06.
 const DATE_DAYS_MAX: i64 = 65_535;

@@ -14,9 +14,9 @@ use model::{ColumnType, EnumValues, WideInteger};
 
 use super::caster::Caster;
 use super::write;
-use crate::container::range;
-use crate::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
-use crate::zone::Zone;
+use crate::columns::container::range;
+use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
+use crate::time::zone::Zone;
 
 impl Caster {
     /// The column as text; `from` is a plain type.

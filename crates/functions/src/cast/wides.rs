@@ -14,8 +14,8 @@ use super::caster::{CastMode, Caster, Column, broken};
 use super::decimals::{Unscaled, fits, is_wide, typed};
 use super::problem::{CastError, Problem};
 use super::read::rescale;
-use crate::number::{Number, NumberType, with_number};
-use crate::wide::{column as column_of, float, kind_of, numbers, of_float};
+use crate::columns::number::{Number, NumberType, with_number};
+use crate::columns::wide::{column as column_of, float, kind_of, numbers, of_float};
 
 impl Caster {
     fn keeps_wrapping(&self) -> bool {

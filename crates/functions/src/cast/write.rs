@@ -4,7 +4,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::calendar::{SECONDS_PER_DAY, date_of};
+use crate::time::calendar::{SECONDS_PER_DAY, date_of};
 
 /// Shortest text that reads back; an exponent outside of 1e-6..1e21.
 pub(crate) fn float64(value: f64, out: &mut String) {

@@ -5,11 +5,11 @@
 use arrow::array::ArrayRef;
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
+use crate::arithmetic::interval::{Unit, add, added_type, interval_array};
 use crate::error::FunctionError;
-use crate::interval::{Unit, add, added_type, interval_array};
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
 
 fn moved_type(args: &[ArgType], time: usize, unit: Unit, name: &str) -> Result<ColumnType, FunctionError> {
     let source = args
@@ -50,7 +50,7 @@ fn date_add(name: &'static str, sign: i64) -> ScalarFunction {
         if let [_, interval] = call.args {
             let unit = Unit::of_interval(&interval.column_type)
                 .ok_or_else(|| FunctionError::illegal_type(&interval.column_type, name))?;
-            return add(call, 0, &crate::interval::amounts(call, 1)?, sign, unit);
+            return add(call, 0, &crate::arithmetic::interval::amounts(call, 1)?, sign, unit);
         }
         let unit = Unit::parse(call.texts(0)?.get(0))
             .ok_or_else(|| FunctionError::bad_argument("not a unit of time"))?;
@@ -73,7 +73,10 @@ fn to_interval(name: &'static str, unit: Unit) -> ScalarFunction {
         let to = if arg.column_type.is_nullable() { ColumnType::Int64.nullable() } else { ColumnType::Int64 };
         let caster = call.caster(crate::cast::CastMode::Strict);
         let numbers = caster.column(&arg.array, &arg.column_type, &to)?;
-        let numbers = crate::rows::expanded(&crate::call::Arg { array: numbers, ..arg.clone() }, call.rows)?;
+        let numbers = crate::kernel::rows::expanded(
+            &crate::kernel::call::Arg { array: numbers, ..arg.clone() },
+            call.rows,
+        )?;
         interval_array(numbers, call.result_type)
     })
     .own_nulls()

@@ -5,12 +5,12 @@
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{date_of, month_index};
-use crate::call::{ArgType, Call};
+use crate::arithmetic::interval::Unit;
 use crate::error::FunctionError;
-use crate::interval::Unit;
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
+use crate::time::calendar::{date_of, month_index};
 
 /// The number of a unit's boundaries before a time.
 fn boundary(locals: &Locals, row: usize, unit: Unit) -> i64 {

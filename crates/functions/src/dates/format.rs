@@ -7,10 +7,10 @@ use std::fmt::Write;
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{date_of, day_of_week, day_of_year, iso_week};
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::time::calendar::{date_of, day_of_week, day_of_year, iso_week};
 
 const MONTHS: [&str; 12] = [
     "January",

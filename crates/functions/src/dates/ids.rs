@@ -10,18 +10,18 @@ use model::ColumnType;
 
 use super::local::{Locals, check};
 use super::make::{day_of, integers};
-use crate::calendar::date_of;
-use crate::convert::zone_argument;
+use crate::conversion::convert::zone_argument;
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::temporal::{from_ticks, wrap_seconds};
+use crate::kernel::registry::ScalarFunction;
+use crate::time::calendar::date_of;
+use crate::time::temporal::{from_ticks, wrap_seconds};
 
 /// The day of the epoch in the count of modified Julian days.
 const JULIAN_EPOCH: i32 = 40_587;
 /// Julian days of text like `2020-11-01`.
 fn julian(name: &'static str, or_null: bool) -> ScalarFunction {
     let result = if or_null { ColumnType::Int32.nullable() } else { ColumnType::Int32 };
-    ScalarFunction::new(name, 1..=1, crate::types::takes_text(name, 1, result), move |call| {
+    ScalarFunction::new(name, 1..=1, crate::kernel::types::takes_text(name, 1, result), move |call| {
         let texts = call.texts(0)?;
         let read = |row: usize| {
             let mut parts = texts.get(row).trim().splitn(3, '-').map(str::parse::<i64>);

@@ -6,12 +6,12 @@ use arrow::array::{AsArray, Int64Array};
 use arrow::datatypes::{Date32Type, Int64Type};
 use model::ColumnType;
 
-use crate::calendar::SECONDS_PER_DAY;
-use crate::call::{ArgType, Call, parse_zone};
 use crate::error::FunctionError;
-use crate::temporal::{digits_of, power_of_ten, ticks, zone_of};
-use crate::types::{is_date, is_time};
-use crate::zone::Zone;
+use crate::kernel::call::{ArgType, Call, parse_zone};
+use crate::kernel::types::{is_date, is_time};
+use crate::time::calendar::SECONDS_PER_DAY;
+use crate::time::temporal::{digits_of, power_of_ten, ticks, zone_of};
+use crate::time::zone::Zone;
 
 /// A time argument, row by row.
 pub(super) struct Locals {

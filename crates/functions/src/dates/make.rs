@@ -9,15 +9,17 @@ use arrow::datatypes::{Date32Type, UInt8Type, UInt32Type};
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{SECONDS_PER_DAY, date_of, day_of_week, days_in_month, days_of};
-use crate::call::{ArgType, Call};
-use crate::convert::zone_argument;
+use crate::columns::number::wrap;
+use crate::conversion::convert::zone_argument;
 use crate::error::{FunctionError, codes};
-use crate::number::wrap;
-use crate::registry::ScalarFunction;
-use crate::rows::constant_int;
-use crate::temporal::{digits_of, from_ticks, power_of_ten, precision_of, wrap_days, wrap_seconds, zone_of};
-use crate::zone::Zone;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_int;
+use crate::time::calendar::{SECONDS_PER_DAY, date_of, day_of_week, days_in_month, days_of};
+use crate::time::temporal::{
+    digits_of, from_ticks, power_of_ten, precision_of, wrap_days, wrap_seconds, zone_of,
+};
+use crate::time::zone::Zone;
 
 /// Days from 0000-01-01 to 1970-01-01.
 const DAYS_BEFORE_EPOCH: i32 = 719_528;
@@ -206,7 +208,7 @@ fn to_utc(name: &'static str, back: bool) -> ScalarFunction {
     };
     ScalarFunction::new(name, 2..=2, rule, move |call| {
         let locals = Locals::new(call, 0, usize::MAX)?;
-        let zone = Zone::new(crate::call::parse_zone(call.texts(1)?.get(0))?);
+        let zone = Zone::new(crate::kernel::call::parse_zone(call.texts(1)?.get(0))?);
         let moment = |row: usize| {
             let epoch = locals.epoch(row);
             let moved = if back { zone.to_local(epoch) } else { zone.to_epoch(epoch) };

@@ -14,7 +14,7 @@ mod make;
 mod ids;
 mod parse;
 
-use crate::registry::ScalarFunction;
+use crate::kernel::registry::ScalarFunction;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = parts::functions();

@@ -5,14 +5,14 @@
 use arrow::array::{ArrayRef, Int64Array};
 use model::ColumnType;
 
-use crate::calendar::{SECONDS_PER_DAY, day_of_week, days_in_month, days_of};
-use crate::call::{ArgType, Call};
-use crate::convert::zone_argument;
+use crate::conversion::convert::zone_argument;
 use crate::error::{FunctionError, codes};
-use crate::registry::{ScalarFunction, with_nulls};
-use crate::temporal::{digits_of, from_ticks, power_of_ten, zone_of};
-use crate::types::takes_text;
-use crate::zone::Zone;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::{ScalarFunction, with_nulls};
+use crate::kernel::types::takes_text;
+use crate::time::calendar::{SECONDS_PER_DAY, day_of_week, days_in_month, days_of};
+use crate::time::temporal::{digits_of, from_ticks, power_of_ten, zone_of};
+use crate::time::zone::Zone;
 
 const MONTHS: [&str; 12] = [
     "january",

@@ -6,12 +6,12 @@ use arrow::array::ArrayRef;
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::{date_of, day_of_week, day_of_year, days_of, iso_week};
-use crate::call::{ArgType, Call};
+use crate::columns::number::{Number, with_number};
 use crate::error::FunctionError;
-use crate::number::{Number, with_number};
-use crate::registry::ScalarFunction;
-use crate::types::is_date;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::is_date;
+use crate::time::calendar::{date_of, day_of_week, day_of_year, days_of, iso_week};
 
 /// Computes a part of one row.
 type Part = fn(&Locals, usize) -> i64;
@@ -185,7 +185,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
 fn relative_parts() -> Vec<ScalarFunction> {
     vec![
         part("toMonthNumSinceEpoch", ColumnType::UInt32, |l, row| {
-            crate::calendar::month_index(l.day(row)) - 1970 * 12
+            crate::time::calendar::month_index(l.day(row)) - 1970 * 12
         })
         .increasing_by(0)
         .doc(
@@ -194,7 +194,7 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "toMonthNumSinceEpoch(toDate('2020-01-02')) -> 600",
         ),
         part("toRelativeQuarterNum", ColumnType::UInt32, |l, row| {
-            crate::calendar::month_index(l.day(row)).div_euclid(3)
+            crate::time::calendar::month_index(l.day(row)).div_euclid(3)
         })
         .increasing_by(0)
         .doc(
@@ -229,13 +229,15 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "Hours since 1970.",
             "toRelativeHourNum(toDateTime('1970-01-01 05:00:00')) -> 5",
         ),
-        part("toRelativeMonthNum", ColumnType::UInt32, |l, row| crate::calendar::month_index(l.day(row)) + 1)
-            .increasing_by(0)
-            .doc(
-                "toRelativeMonthNum(t[, zone])",
-                "Months since year 0.",
-                "toRelativeMonthNum(toDate('1970-01-03')) -> 23641",
-            ),
+        part("toRelativeMonthNum", ColumnType::UInt32, |l, row| {
+            crate::time::calendar::month_index(l.day(row)) + 1
+        })
+        .increasing_by(0)
+        .doc(
+            "toRelativeMonthNum(t[, zone])",
+            "Months since year 0.",
+            "toRelativeMonthNum(toDate('1970-01-03')) -> 23641",
+        ),
     ]
 }
 

@@ -7,17 +7,17 @@ use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
 use model::ColumnType;
 
 use super::local::{Locals, check};
-use crate::calendar::SECONDS_PER_DAY;
-use crate::call::{Arg, ArgType, Call};
 use crate::cast::CastMode;
-use crate::convert::zone_argument;
+use crate::columns::number::wrap;
+use crate::conversion::convert::zone_argument;
 use crate::error::{FunctionError, codes};
-use crate::number::wrap;
-use crate::registry::ScalarFunction;
-use crate::rows::{constant_int, expanded};
-use crate::temporal::{digits_of, from_ticks, power_of_ten, precision_of, zone_of};
-use crate::types::is_time;
-use crate::zone::Zone;
+use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::{constant_int, expanded};
+use crate::kernel::types::is_time;
+use crate::time::calendar::SECONDS_PER_DAY;
+use crate::time::temporal::{digits_of, from_ticks, power_of_ten, precision_of, zone_of};
+use crate::time::zone::Zone;
 
 /// Seconds since the epoch of a time, or of text read as one.
 pub(super) fn unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -25,7 +25,7 @@ pub(super) fn unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError>
     if arg.column_type.is_string() {
         let time_zone = if call.args.len() > 1 { Some(call.texts(1)?.get(0).into()) } else { None };
         let times = call.converted(0, &ColumnType::DateTime { time_zone })?;
-        let ticks = crate::temporal::ticks(&times);
+        let ticks = crate::time::temporal::ticks(&times);
         return call.each::<UInt32Type>(|row| Ok(wrap(ticks.value(arg.row(row)))));
     }
     let locals = Locals::new(call, 0, 1)?;
@@ -87,7 +87,7 @@ fn to_ticks_of(name: &'static str, precision: u32) -> ScalarFunction {
 fn from_unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let seconds = call.ints(0)?;
     let values: Vec<i64> = (0..call.rows)
-        .map(|row| if call.is_null(row) { 0 } else { crate::temporal::wrap_seconds(seconds.get(row)) })
+        .map(|row| if call.is_null(row) { 0 } else { crate::time::temporal::wrap_seconds(seconds.get(row)) })
         .collect();
     let made = from_ticks(Int64Array::from(values), &ColumnType::DateTime { time_zone: None });
     if call.args.len() < 2 {
@@ -182,7 +182,7 @@ fn zones() -> Vec<ScalarFunction> {
     };
     vec![
         ScalarFunction::new("toTimeZone", 2..=2, to_time_zone, |call| {
-            let ticks = crate::temporal::ticks(&call.arg(0)?.array);
+            let ticks = crate::time::temporal::ticks(&call.arg(0)?.array);
             let array = from_ticks(ticks, call.result_type.value_type());
             expanded(&Arg { array, ..call.arg(0)?.clone() }, call.rows)
         })

@@ -9,15 +9,17 @@ use model::ColumnType;
 use std::sync::Arc;
 
 use super::local::{Locals, check, zone_name};
-use crate::calendar::{SECONDS_PER_DAY, date_of, days_in_month, days_of, iso_week, monday, month_index};
-use crate::call::{ArgType, Call};
-use crate::convert::zone_argument;
+use crate::arithmetic::interval::{Unit, constant_amount};
+use crate::conversion::convert::zone_argument;
 use crate::error::{FunctionError, codes};
-use crate::interval::{Unit, constant_amount};
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
-use crate::temporal::{digits_of, from_ticks, power_of_ten};
-use crate::types::is_date;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
+use crate::kernel::types::is_date;
+use crate::time::calendar::{
+    SECONDS_PER_DAY, date_of, days_in_month, days_of, iso_week, monday, month_index,
+};
+use crate::time::temporal::{digits_of, from_ticks, power_of_ten};
 
 /// Last day of Date and last second of DateTime: starts stop there instead of wrapping.
 const DATE_DAYS_MAX: i32 = 65_535;
@@ -268,7 +270,7 @@ fn calendar_starts() -> Vec<ScalarFunction> {
                 let locals = Locals::new(call, 0, 2)?;
                 let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
                 // Odd modes start weeks on Monday, even ones on Sunday.
-                let sunday = |day: i32| day - crate::calendar::day_of_week(day) % 7;
+                let sunday = |day: i32| day - crate::time::calendar::day_of_week(day) % 7;
                 Ok(dates(call, &locals, |day| if mode & 1 == 1 { monday(day) } else { sunday(day) }))
             },
         )

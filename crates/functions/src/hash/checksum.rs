@@ -47,9 +47,9 @@ pub(super) fn jump(mut key: u64, buckets: i64) -> i64 {
     while next < buckets {
         bucket = next;
         key = key.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(1);
-        let float = |n: i64| crate::number::wrap::<i64, f64>(n);
+        let float = |n: i64| crate::columns::number::wrap::<i64, f64>(n);
         let divisor = float(i64::try_from((key >> 33) + 1).unwrap_or(i64::MAX));
-        next = crate::number::wrap::<f64, i64>(float(bucket + 1) * (float(1 << 31) / divisor));
+        next = crate::columns::number::wrap::<f64, i64>(float(bucket + 1) * (float(1 << 31) / divisor));
     }
     bucket
 }

@@ -9,13 +9,13 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Decimal256Type, ToByteSlice};
 use model::{ColumnType, WideInteger, raw_text};
 
-use crate::call::Call;
 use crate::cast::{CastMode, Caster};
-use crate::container::range;
+use crate::columns::container::range;
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::number::with_number;
-use crate::rows::expanded;
-use crate::temporal::{digits_of, power_of_ten, precision_of, ticks};
+use crate::kernel::call::Call;
+use crate::kernel::rows::expanded;
+use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks};
 
 /// What one hash function is made of; hashes of 32 and 64 bits are words, those of 128 bits twice as long.
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ impl<W: Copy> Family<W> {
             }
             ColumnType::Map(key, value) => {
                 let map = array.as_map();
-                let entry = crate::container::unnamed([(**key).clone(), (**value).clone()]);
+                let entry = crate::columns::container::unnamed([(**key).clone(), (**value).clone()]);
                 let entries: ArrayRef = Arc::new(map.entries().clone());
                 return self.add_lists(&entries, &entry, map.value_offsets(), caster, hashes);
             }

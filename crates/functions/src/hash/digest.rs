@@ -10,10 +10,10 @@ use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_256};
 
 use super::checksum::{crc32, crc32_ieee, crc64, hive, java};
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn digest(name: &'static str, bytes: u32, digest: fn(&[u8]) -> Vec<u8>) -> ScalarFunction {
     ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::FixedString(bytes)), move |call| {
@@ -69,14 +69,14 @@ fn java_hash(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             call.each::<Int32Type>(|row| {
                 let bits = numbers.get(row);
                 // Java's Long.hashCode: the halves of the bits joined by exclusive OR.
-                Ok(crate::number::wrap::<i64, i32>(
-                    bits ^ crate::number::wrap::<u64, i64>(bits.cast_unsigned() >> 32),
+                Ok(crate::columns::number::wrap::<i64, i32>(
+                    bits ^ crate::columns::number::wrap::<u64, i64>(bits.cast_unsigned() >> 32),
                 ))
             })
         }
         _ => {
             let numbers = call.ints(0)?;
-            call.each::<Int32Type>(|row| Ok(crate::number::wrap::<i64, i32>(numbers.get(row))))
+            call.each::<Int32Type>(|row| Ok(crate::columns::number::wrap::<i64, i32>(numbers.get(row))))
         }
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
                     }
                     let bucket: <Int64Type as arrow::datatypes::ArrowPrimitiveType>::Native =
                         super::checksum::jump(keys.value(arg.row(row)), buckets);
-                    Ok(crate::number::wrap(bucket))
+                    Ok(crate::columns::number::wrap(bucket))
                 })
             },
         )

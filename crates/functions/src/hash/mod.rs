@@ -20,9 +20,9 @@ use arrow::datatypes::{UInt32Type, UInt64Type};
 use model::{ColumnType, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
 use columns::Family;
 
 /// What ClickHouse gives for a hash of nothing.
@@ -341,7 +341,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "URLHash",
             1..=2,
-            crate::types::takes_text("URLHash", 1, ColumnType::UInt64),
+            crate::kernel::types::takes_text("URLHash", 1, ColumnType::UInt64),
             url_hash,
         )
         .doc(

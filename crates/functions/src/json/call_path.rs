@@ -2,9 +2,9 @@
 //!
 //! Invariant: a path that leads nowhere gives nothing, never an error.
 
-use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
-use crate::rows::{Numbers, Texts};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::rows::{Numbers, Texts};
 
 use super::document::{Document, Item, Kind};
 

@@ -12,12 +12,12 @@ use super::call_path::{Name, Path, check, documents, each, items};
 use super::document::{Item, Kind};
 use super::values::Builder;
 use super::write;
-use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{list_of, offsets_of, tuple_of, unnamed};
+use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
 
 fn flag(name: &'static str, read: fn(Option<Item<'_>>) -> bool) -> ScalarFunction {
     let rule = move |args: &[ArgType]| check(args, args.len(), name).map(|()| ColumnType::UInt8);
@@ -37,7 +37,7 @@ fn typed(name: Name, to: ColumnType) -> ScalarFunction {
     ScalarFunction::new(name.name, 1..=usize::MAX, rule, move |call| {
         let made = extracted(call, name, &to, call.args.len(), false)?;
         Ok(match to {
-            ColumnType::Bool => Arc::new(crate::rows::flags(made.as_boolean())),
+            ColumnType::Bool => Arc::new(crate::kernel::rows::flags(made.as_boolean())),
             _ => made,
         })
     })

@@ -11,7 +11,7 @@ mod simple;
 mod path;
 mod to_json;
 
-use crate::registry::ScalarFunction;
+use crate::kernel::registry::ScalarFunction;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = extract::functions();

@@ -7,10 +7,10 @@ use model::ColumnType;
 
 use super::document::{Document, Item, Kind};
 use super::write;
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
 
 enum Step {
     Key(String),
@@ -108,7 +108,7 @@ fn each(
     call: &Call<'_>,
     row: usize,
     steps: &[Step],
-    texts: &crate::rows::Texts,
+    texts: &crate::kernel::rows::Texts,
     found: &mut dyn FnMut(Item<'_>) -> bool,
 ) {
     let mut document = Document::new();

@@ -5,11 +5,11 @@
 use model::ColumnType;
 
 use super::document::unescape;
-use crate::call::Call;
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::rows::Texts;
-use crate::types::takes_text;
+use crate::kernel::call::Call;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::Texts;
+use crate::kernel::types::takes_text;
 
 /// What follows `"name":`.
 fn field<'t>(json: &'t str, name: &str) -> Option<&'t str> {

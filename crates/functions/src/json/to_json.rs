@@ -6,11 +6,11 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use model::ColumnType;
 
 use super::write;
-use crate::call::Call;
 use crate::cast::{CastMode, Caster};
-use crate::container::range;
-use crate::fixed_text;
-use crate::registry::ScalarFunction;
+use crate::columns::container::range;
+use crate::kernel::call::Call;
+use crate::kernel::fixed_text;
+use crate::kernel::registry::ScalarFunction;
 
 /// Appends the value of a row.
 type Writer = Box<dyn Fn(usize, &mut String)>;

@@ -14,9 +14,9 @@ use model::{ColumnType, EnumValues, TupleElement};
 use super::document::{Item, Kind};
 use super::write;
 use crate::cast::{CastMode, Caster, default_array};
-use crate::container::{list_of, map_of, offsets_of, tuple_of};
+use crate::columns::container::{list_of, map_of, offsets_of, tuple_of};
+use crate::columns::number::{Number, NumberType, with_number};
 use crate::error::{FunctionError, codes};
-use crate::number::{Number, NumberType, with_number};
 
 /// How values become columns.
 pub(super) struct Builder {

@@ -8,13 +8,13 @@ use arrow::datatypes::UInt32Type;
 use model::ColumnType;
 
 use super::{LambdaFunction, Over, scalar_form};
-use crate::call::{ArgType, Call};
 use crate::cast::{CastMode, default_array};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
-use crate::list::gather;
-use crate::registry::{FunctionDoc, ScalarFunction};
-use crate::rows::{expanded, truths};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::gather;
+use crate::kernel::registry::{FunctionDoc, ScalarFunction};
+use crate::kernel::rows::{expanded, truths};
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

@@ -10,11 +10,11 @@ use arrow::compute::{interleave, take};
 use model::ColumnType;
 
 use super::{LambdaFunction, Over, entry};
-use crate::allowance::reserve;
-use crate::call::Arg;
-use crate::container::{list_of, map_of, range};
+use crate::columns::container::{list_of, map_of, range};
 use crate::error::{FunctionError, codes};
-use crate::row_bytes::row_bytes;
+use crate::kernel::call::Arg;
+use crate::memory::allowance::reserve;
+use crate::memory::row_bytes::row_bytes;
 
 /// Most elements a lambda runs over in one batch: what 32-bit offsets of lists can say.
 const ELEMENTS_MAX: usize = 0x7FFF_FFFF;
@@ -135,7 +135,8 @@ impl Elements {
 
 fn entries(key: &ColumnType, value: &ColumnType, keys: &ArrayRef, values: &ArrayRef) -> Option<ArrayRef> {
     let ColumnType::Tuple(parts) = entry(key, value) else { return None };
-    crate::container::tuple_of(&parts, vec![Arc::clone(keys), Arc::clone(values)], None, keys.len()).ok()
+    crate::columns::container::tuple_of(&parts, vec![Arc::clone(keys), Arc::clone(values)], None, keys.len())
+        .ok()
 }
 
 /// The elements of an array or map of `rows` rows, those of other rows and of slices left out.

@@ -6,11 +6,11 @@ use arrow::array::ArrayRef;
 use model::ColumnType;
 
 use super::{LambdaFunction, Over};
-use crate::call::{ArgType, Call};
-use crate::container::map_of;
+use crate::columns::container::map_of;
 use crate::error::FunctionError;
-use crate::list::{ElementOrder, equality, gather, take_entries};
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::{ElementOrder, equality, gather, take_entries};
+use crate::kernel::registry::ScalarFunction;
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

@@ -9,11 +9,11 @@ use model::ColumnType;
 
 use super::choose::{answers, chosen_type};
 use super::{LambdaFunction, Over, scalar_form};
-use crate::call::{ArgType, Call};
-use crate::container::map_of;
+use crate::columns::container::map_of;
 use crate::error::FunctionError;
-use crate::list::take_entries;
-use crate::registry::{FunctionDoc, ScalarFunction};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::take_entries;
+use crate::kernel::registry::{FunctionDoc, ScalarFunction};
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

@@ -8,8 +8,8 @@ use model::ColumnType;
 use model::type_name::parse;
 
 use super::{Elements, lambda_function};
-use crate::call::Arg;
 use crate::error::FunctionError;
+use crate::kernel::call::Arg;
 
 fn lists(rows: &[&[i64]]) -> ArrayRef {
     let rows = rows.iter().map(|row| Some(row.iter().map(|n| Some(*n)).collect::<Vec<_>>()));

@@ -11,10 +11,10 @@ use model::address::{V6, V6_BYTES, mapped};
 use model::{ColumnType, TupleElement, raw_text};
 
 use super::network::{addresses_v6, octets};
-use crate::call::{ArgType, Call};
-use crate::container::{tuple_of, unnamed};
+use crate::columns::container::{tuple_of, unnamed};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
 
 fn pair(of: &ColumnType) -> Vec<TupleElement> {
     vec![

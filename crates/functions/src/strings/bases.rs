@@ -10,11 +10,11 @@ use base64::{alphabet, engine::general_purpose};
 use model::{ColumnType, raw_text};
 
 use super::encode::of_single;
-use crate::call::Call;
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::number::with_number;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::Call;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

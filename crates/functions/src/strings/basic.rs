@@ -6,12 +6,12 @@ use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::UInt64Type;
 use model::{ColumnType, raw_text};
 
-use crate::call::{ArgType, Call};
-use crate::container::range;
+use crate::columns::container::range;
+use crate::columns::number::wrap;
 use crate::error::FunctionError;
-use crate::number::wrap;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// Bytes of a text that stands in its view instead of a buffer.
 const INLINE_BYTES_MAX: u32 = 12;
@@ -220,7 +220,7 @@ fn cases() -> Vec<ScalarFunction> {
             },
             |call| {
                 if let ColumnType::Array(_) = call.result_type {
-                    return crate::list::reverse_lists(call);
+                    return crate::kernel::list::reverse_lists(call);
                 }
                 let texts = call.texts(0)?;
                 call.each_text(|row, out| {

@@ -9,11 +9,11 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use model::{ColumnType, raw_text};
 
-use crate::call::{ArgType, Call};
+use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
-use crate::number::with_number;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";

@@ -9,12 +9,12 @@ use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
 use super::pattern::{Compiled, build};
-use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
-use crate::list::Lists;
-use crate::registry::ScalarFunction;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::list::Lists;
+use crate::kernel::registry::ScalarFunction;
 
 /// How text is compared and positions are counted.
 #[derive(Clone, Copy)]

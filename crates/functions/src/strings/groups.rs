@@ -10,11 +10,11 @@ use model::ColumnType;
 use regex::Regex;
 
 use super::pattern::{Compiled, build};
-use crate::call::Call;
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::Call;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn texts() -> ColumnType {
     ColumnType::Array(Box::new(ColumnType::String))

@@ -5,10 +5,10 @@
 use arrow::array::ArrayRef;
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::types::{supertype, takes_text};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::{supertype, takes_text};
 
 /// Longest text that padding makes, as in ClickHouse.
 const PADDED_MAX: usize = 1_000_000;
@@ -42,7 +42,7 @@ fn concat_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     if let ColumnType::Array(_) = call.result_type {
-        return crate::list::concat_lists(call);
+        return crate::kernel::list::concat_lists(call);
     }
     let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
     call.each_text(|row, out| {

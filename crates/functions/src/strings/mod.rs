@@ -23,7 +23,7 @@ mod address_ranges;
 mod shape;
 mod printf;
 
-use crate::registry::ScalarFunction;
+use crate::kernel::registry::ScalarFunction;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = basic::functions();

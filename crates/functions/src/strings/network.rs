@@ -10,10 +10,10 @@ use arrow::datatypes::{UInt32Type, UInt64Type};
 use model::address::{V6, V6_BYTES, parse_v6};
 use model::{ColumnType, raw_text};
 
-use crate::call::{ArgType, Call};
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn number(
     name: &'static str,

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use model::{ColumnType, raw_text};
 
 use super::join::check_padded;
-use crate::call::ArgType;
 use crate::error::{FunctionError, codes};
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::ArgType;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// A byte range as text; cut characters are carried as bytes.
 fn bytes_of<'t>(text: &'t str, bytes: &[u8], range: std::ops::Range<usize>) -> Cow<'t, str> {

@@ -7,10 +7,10 @@ use std::fmt::Write;
 use arrow::array::ArrayRef;
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::rows::constant_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::constant_text;
 
 /// One `%` of a template: flags, width, precision and the letter.
 struct Placeholder<'t> {

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use model::ColumnType;
 
-use crate::call::ArgType;
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
+use crate::kernel::call::ArgType;
+use crate::kernel::registry::ScalarFunction;
 
 const BINARY: [&str; 9] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
 const DECIMAL: [&str; 9] = [" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];

@@ -7,10 +7,10 @@ use model::ColumnType;
 use regex::Captures;
 
 use super::pattern::{Compiled, build};
-use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn plain(name: &'static str, most: usize) -> ScalarFunction {
     ScalarFunction::new(name, 3..=3, takes_text(name, 3, ColumnType::String), move |call| {

@@ -7,10 +7,10 @@ use arrow::datatypes::UInt64Type;
 use model::ColumnType;
 
 use super::pattern::{Compiled, Like, build};
-use crate::call::{ArgType, Call};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::types::{any_integer_shape, takes_text};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::{any_integer_shape, takes_text};
 
 fn u64_of(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)

@@ -8,11 +8,11 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::{Float64Type, UInt16Type, UInt64Type};
 use model::{ColumnType, raw_text};
 
-use crate::call::Call;
+use crate::columns::number::wrap;
 use crate::error::{FunctionError, codes};
-use crate::number::wrap;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::Call;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 fn mapped(name: &'static str, map: fn(&str, &mut String)) -> ScalarFunction {
     ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::String), move |call| {

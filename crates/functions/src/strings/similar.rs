@@ -9,10 +9,10 @@ use std::hash::Hash;
 use arrow::datatypes::{Float32Type, Float64Type, UInt64Type};
 use model::ColumnType;
 
+use crate::columns::number::wrap;
 use crate::error::{FunctionError, codes};
-use crate::number::wrap;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// Longest text whose distance is computed, as in ClickHouse.
 const LENGTH_MAX: usize = 1 << 16;

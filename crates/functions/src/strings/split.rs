@@ -6,12 +6,12 @@ use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use model::{ColumnType, raw_text};
 
 use super::pattern::{Compiled, build};
-use crate::call::{ArgType, Call};
 use crate::cast::CastMode;
-use crate::container::{list_of, offsets_of, range};
+use crate::columns::container::{list_of, offsets_of, range};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// What a piece takes beside its bytes: a view of 16, in a buffer that grows by doubling.
 const PIECE_BYTES: usize = 32;

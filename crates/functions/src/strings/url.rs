@@ -5,11 +5,11 @@
 use arrow::array::{ArrayRef, StringViewBuilder};
 use model::ColumnType;
 
-use crate::call::{ArgType, Call};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// `https` of `https://host/`.
 fn protocol(url: &str) -> &str {

@@ -8,11 +8,11 @@ use arrow::datatypes::UInt16Type;
 use model::ColumnType;
 
 use super::url::{after_scheme, domain, part, without_www};
-use crate::call::{ArgType, Call};
-use crate::container::{list_of, offsets_of};
+use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
-use crate::registry::ScalarFunction;
-use crate::types::takes_text;
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::takes_text;
 
 /// Labels that stand for a kind of organisation before a country.
 const SECOND_LEVELS: [&str; 27] = [

@@ -1,0 +1,51 @@
+//! Numbers of an enum by name.
+
+use std::collections::HashMap;
+
+use model::EnumValues;
+
+use crate::scan::number;
+
+/// Names of up to this many are compared one by one.
+const ENUM_SCAN_MAX: usize = 8;
+
+/// Finds an enum's number by its name, or by the number's text.
+#[derive(Debug)]
+pub(super) struct EnumLookup {
+    names: Vec<(Box<[u8]>, i16)>,
+    by_name: HashMap<Box<[u8]>, i16>,
+}
+
+impl EnumLookup {
+    pub(super) fn new(values: &EnumValues) -> Self {
+        let names: Vec<(Box<[u8]>, i16)> =
+            values.iter().map(|(number, name)| (name.as_bytes().into(), number)).collect();
+        let by_name =
+            if names.len() > ENUM_SCAN_MAX { names.iter().cloned().collect() } else { HashMap::new() };
+        Self { names, by_name }
+    }
+
+    /// The default of the column: the smallest number, as in ClickHouse.
+    pub(super) fn least(&self) -> i16 {
+        self.names.first().map_or(0, |(_, number)| *number)
+    }
+
+    /// The number a text stands for; with `numbers` names are not looked at.
+    pub(super) fn find_as(&self, text: &[u8], numbers: bool) -> Option<i16> {
+        if numbers { self.known(text) } else { self.find(text) }
+    }
+
+    fn known(&self, text: &[u8]) -> Option<i16> {
+        let number = number::signed::<i16>(text).ok()?;
+        self.names.iter().any(|(_, known)| *known == number).then_some(number)
+    }
+
+    fn find(&self, text: &[u8]) -> Option<i16> {
+        let by_name = if self.by_name.is_empty() {
+            self.names.iter().find(|(name, _)| name.as_ref() == text).map(|(_, number)| *number)
+        } else {
+            self.by_name.get(text).copied()
+        };
+        by_name.or_else(|| self.known(text))
+    }
+}

@@ -1,0 +1,363 @@
+//! Columns of a text file from a sample of its bytes.
+//!
+//! Invariant: every row of the sample can be read with the columns given. Conflicting values widen to Float64 or
+//! String; what cannot widen is an error naming row and column. Must not know: files, caches.
+
+mod described;
+mod guess;
+
+use model::ColumnType;
+use model::type_name;
+
+use crate::error::{FormatError, code};
+use crate::kind::{FormatKind, HeaderRows};
+use crate::rows::json::document::declared;
+use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
+use crate::rows::splitter::{Splitter, is_csv, splitter};
+use crate::settings::{EscapingRule, FormatSettings};
+use crate::values::cell::Cell;
+use guess::{Guess, Source};
+
+/// What a sample says about its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inferred {
+    pub columns: Vec<(String, ColumnType)>,
+    /// Whether the first row turned out to be, or was, the names.
+    pub has_header: bool,
+    /// Rows of data the columns were derived from.
+    pub rows: u64,
+}
+
+/// The columns of a file that begins with `sample`; `at_end` says that the sample is the whole file.
+pub fn infer(
+    kind: FormatKind,
+    sample: &[u8],
+    at_end: bool,
+    settings: &FormatSettings,
+) -> Result<Vec<(String, ColumnType)>, FormatError> {
+    infer_details(kind, sample, at_end, settings).map(|inferred| inferred.columns)
+}
+
+/// As [`infer`], with what else was learnt.
+pub fn infer_details(
+    kind: FormatKind,
+    sample: &[u8],
+    at_end: bool,
+    settings: &FormatSettings,
+) -> Result<Inferred, FormatError> {
+    let cut = sample.len() > settings.infer_bytes_max;
+    let sample = &sample[..sample.len().min(settings.infer_bytes_max)];
+    let raw = sample;
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let at_end = at_end && !cut;
+    // What strings hold is guessed as JSON's own strings are.
+    let values = kind.of_plain_values();
+    let tally = Tally {
+        kind: values,
+        settings,
+        columns: Vec::new(),
+        rows: 0,
+        second_has_types: false,
+        has_header: false,
+    };
+    let describes =
+        matches!(kind, FormatKind::Json | FormatKind::JsonCompact | FormatKind::JsonColumnsWithMetadata);
+    if describes && let Some(columns) = declared(kind, sample)? {
+        return Ok(Inferred { columns, has_header: true, rows: 0 });
+    }
+    let inferred = match described::infer(kind, raw, settings) {
+        Some(inferred) => inferred,
+        None => tally.run(sample, at_end),
+    };
+    inferred.map_err(|mut error| {
+        if !matches!(error.code, code::ONLY_NULLS_WHILE_READING_SCHEMA | code::BAD_ARGUMENTS) {
+            error.code = code::CANNOT_EXTRACT_TABLE_STRUCTURE;
+        }
+        error.message =
+            format!("the table structure cannot be extracted from a {} file: {}", kind.name(), error.message);
+        error
+    })
+}
+
+/// Guesses of all columns over the rows seen.
+struct Tally<'s> {
+    kind: FormatKind,
+    settings: &'s FormatSettings,
+    columns: Vec<(String, Guess)>,
+    rows: u64,
+    /// Whether the row behind the first holds something else than text.
+    second_has_types: bool,
+    has_header: bool,
+}
+
+impl Tally<'_> {
+    fn run(self, sample: &[u8], at_end: bool) -> Result<Inferred, FormatError> {
+        match splitter(self.kind, self.settings, std::iter::empty())? {
+            Splitter::Csv(rows) => self.listed(rows, sample, at_end),
+            Splitter::Tsv(rows) => self.listed(rows, sample, at_end),
+            Splitter::Lists(rows) => self.listed(rows, sample, at_end),
+            Splitter::Objects(rows) => self.objects(rows, sample, at_end),
+            Splitter::Tskv(rows) => self.objects(rows, sample, at_end),
+            Splitter::Custom(rows) => self.listed(rows, sample, at_end),
+            Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
+            Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
+            Splitter::NamedObjects(rows) => self.objects(rows, sample, at_end),
+            Splitter::Columns(rows) if self.kind == FormatKind::JsonCompactColumns => {
+                self.listed(rows, sample, at_end)
+            }
+            Splitter::Columns(rows) => self.objects(rows, sample, at_end),
+            Splitter::Lines(_) => Ok(one_text("line")),
+            Splitter::ObjectTexts(_) => Ok(one_text("json")),
+        }
+    }
+
+    fn source(&self) -> Source {
+        source_of(self.kind, self.settings)
+    }
+
+    fn error(&self, error: SplitError) -> FormatError {
+        FormatError::new(error.code, error.message)
+            .at_row(self.rows + 1)
+            .at_position(u64::try_from(error.at).unwrap_or(0))
+    }
+
+    fn enough(&self) -> bool {
+        self.rows >= u64::try_from(self.settings.infer_rows_max).unwrap_or(u64::MAX)
+    }
+
+    fn guesses(&self, cells: &[Cell<'_>]) -> Vec<Guess> {
+        cells.iter().map(|cell| Guess::of(*cell, self.source(), self.settings)).collect()
+    }
+
+    fn texts(cells: &[Cell<'_>]) -> Result<Vec<String>, FormatError> {
+        let mut scratch = Vec::new();
+        cells.iter().map(|c| Ok(String::from_utf8_lossy(c.content(&mut scratch)?).into_owned())).collect()
+    }
+
+    /// Rows that are lists of cells.
+    fn listed(
+        mut self,
+        mut rows: impl SplitRows,
+        sample: &[u8],
+        at_end: bool,
+    ) -> Result<Inferred, FormatError> {
+        let mut at = self.skipped_lines(sample);
+        let mut early: Vec<Vec<Cell<'_>>> = Vec::new();
+        let header = self.kind.header_rows();
+        let early_wanted = if header == HeaderRows::NamesAndTypes { 2 } else { 1 };
+        while !self.enough() {
+            let mut cells = Vec::new();
+            match rows.row(sample, at, at_end, &mut cells).map_err(|e| self.error(e))? {
+                RowEnd::Row(next) => at = next,
+                RowEnd::Incomplete | RowEnd::Finished(_) => break,
+            }
+            if early.len() < early_wanted {
+                early.push(cells);
+                continue;
+            }
+            self.row(&early[0], &cells)?;
+        }
+        self.finish_listed(&early)
+    }
+
+    fn skipped_lines(&self, sample: &[u8]) -> usize {
+        let lines = match self.source() {
+            _ if self.kind.is_custom() => 0,
+            Source::Csv => self.settings.csv_skip_first_lines,
+            Source::Tsv => self.settings.tsv_skip_first_lines,
+            Source::Json | Source::Literal => 0,
+        };
+        (0..lines).fold(0, |at, _| {
+            sample[at..].iter().position(|b| *b == b'\n').map_or(sample.len(), |offset| at + offset + 1)
+        })
+    }
+
+    /// One row behind the first.
+    fn row(&mut self, first: &[Cell<'_>], cells: &[Cell<'_>]) -> Result<(), FormatError> {
+        let trailing = self.source() == Source::Csv && cells.len() == first.len() + 1;
+        if cells.len() != first.len() && !trailing {
+            let message = format!("row has {} columns, the first has {}", cells.len(), first.len());
+            return Err(FormatError::new(code::INCORRECT_DATA, message).at_row(self.rows + 1));
+        }
+        let guesses = self.guesses(&cells[..first.len()]);
+        if self.columns.is_empty() {
+            self.second_has_types = guesses.iter().any(no_text);
+            self.columns = guesses.into_iter().map(|guess| (String::new(), guess)).collect();
+        } else {
+            for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
+                known.join(guess);
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn finish_listed(mut self, early: &[Vec<Cell<'_>>]) -> Result<Inferred, FormatError> {
+        let Some(first) = early.first() else {
+            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
+        };
+        let (header, source) = (self.kind.header_rows(), self.source());
+        if header == HeaderRows::NamesAndTypes
+            && let Some(types) = early.get(1)
+        {
+            return self.declared(first, types);
+        }
+        if self.columns.is_empty() {
+            self.columns = first.iter().map(|_| (String::new(), Guess::Unknown)).collect();
+        }
+        let names = match header {
+            HeaderRows::None if self.first_row_is_header(first) => {
+                self.has_header = true;
+                Self::texts(first)?
+            }
+            HeaderRows::None => {
+                for ((_, known), guess) in self
+                    .columns
+                    .iter_mut()
+                    .zip(first.iter().map(|cell| Guess::of(*cell, source, self.settings)))
+                {
+                    known.join(guess);
+                }
+                self.rows += 1;
+                (1..=first.len()).map(|position| format!("c{position}")).collect()
+            }
+            HeaderRows::Names | HeaderRows::NamesAndTypes => {
+                self.has_header = true;
+                Self::texts(first)?
+            }
+        };
+        for ((name, _), given) in self.columns.iter_mut().zip(names) {
+            *name = given;
+        }
+        self.finish()
+    }
+
+    /// All texts in the first row, and a value that is no text in the second or in all rows of a column.
+    fn first_row_is_header(&self, first: &[Cell<'_>]) -> bool {
+        let detect = match self.source() {
+            _ if self.kind.is_custom() => self.settings.custom.detect_header,
+            Source::Csv => self.settings.csv_detect_header,
+            Source::Tsv => self.kind != FormatKind::TabSeparatedRaw && self.settings.tsv_detect_header,
+            Source::Json | Source::Literal => false,
+        };
+        // A line that begins with a tab is more often data than a header.
+        let is_named = self.source() != Source::Tsv || first.iter().all(|cell| !cell.text.is_empty());
+        let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
+        detect
+            && is_named
+            && all_texts
+            && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
+    }
+
+    /// Types written in the file.
+    fn declared(self, names: &[Cell<'_>], types: &[Cell<'_>]) -> Result<Inferred, FormatError> {
+        let typed = |(name, text): (String, String)| {
+            let column_type = type_name::parse(&text).map_err(|error| {
+                FormatError::new(code::INCORRECT_DATA, error.to_string()).in_column(name.clone())
+            })?;
+            Ok((name, column_type))
+        };
+        let columns = Self::texts(names)?.into_iter().zip(Self::texts(types)?).map(typed);
+        Ok(Inferred {
+            columns: columns.collect::<Result<_, FormatError>>()?,
+            has_header: true,
+            rows: self.rows,
+        })
+    }
+
+    /// Rows that name their columns.
+    fn objects(
+        mut self,
+        mut rows: impl NamedRows,
+        sample: &[u8],
+        at_end: bool,
+    ) -> Result<Inferred, FormatError> {
+        let mut at = 0;
+        let mut members = Vec::new();
+        while !self.enough() {
+            members.clear();
+            match rows.any_row(sample, at, at_end, &mut members).map_err(|e| self.error(e))? {
+                RowEnd::Row(next) => at = next,
+                RowEnd::Incomplete | RowEnd::Finished(_) => break,
+            }
+            for (key, value) in &members {
+                let name = Self::texts(&[*key])?.pop().unwrap_or_default();
+                let mut guess = Guess::of(*value, self.source(), self.settings);
+                if self.kind == FormatKind::Tskv {
+                    // ClickHouse does not remember NULLs of this format.
+                    guess = guess.without_null();
+                }
+                let row = self.rows + 1;
+                match self.columns.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
+                    Some((_, known)) => known.join_json(guess, self.settings.json).map_err(|message| {
+                        FormatError::new(code::TYPE_MISMATCH, message).at_row(row).in_column(name)
+                    })?,
+                    None => self.columns.push((name, guess)),
+                }
+            }
+            self.rows += 1;
+        }
+        if self.columns.is_empty() {
+            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file holds no rows"));
+        }
+        self.finish()
+    }
+
+    fn finish(self) -> Result<Inferred, FormatError> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let is_json = self.source() == Source::Json;
+        for (name, guess) in self.columns {
+            // Outside of JSON what is only NULL is text without NULLs, as in ClickHouse.
+            let incomplete = !is_json && (guess.is_unknown() || guess.is_incomplete());
+            let guess = if incomplete { Guess::Type(ColumnType::String) } else { guess };
+            let Some(column_type) = guess.into_type(self.settings) else {
+                let message = format!(
+                    "cannot determine type for column \"{name}\" by first {} rows of data, \
+                     most likely this column contains only nulls or empty arrays",
+                    self.rows
+                );
+                return Err(FormatError::new(code::ONLY_NULLS_WHILE_READING_SCHEMA, message).in_column(name));
+            };
+            columns.push((name, column_type));
+        }
+        Ok(Inferred { columns, has_header: self.has_header, rows: self.rows })
+    }
+}
+
+/// A format whose rows are one text each.
+fn one_text(name: &str) -> Inferred {
+    Inferred { columns: vec![(name.to_owned(), ColumnType::String)], has_header: false, rows: 0 }
+}
+
+fn no_text(guess: &Guess) -> bool {
+    !guess.is_unknown() && !guess.is_text()
+}
+
+fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {
+    use FormatKind as F;
+    match kind {
+        _ if is_csv(kind) => Source::Csv,
+        _ if kind.is_custom() => match settings.custom.rule {
+            EscapingRule::Csv => Source::Csv,
+            EscapingRule::Json => Source::Json,
+            EscapingRule::Quoted => Source::Literal,
+            EscapingRule::Escaped | EscapingRule::Raw => Source::Tsv,
+        },
+        F::Json
+        | F::JsonCompact
+        | F::JsonEachRow
+        | F::JsonObjectEachRow
+        | F::JsonColumns
+        | F::JsonCompactColumns
+        | F::JsonColumnsWithMetadata
+        | F::JsonCompactEachRow
+        | F::JsonCompactEachRowWithNames
+        | F::JsonCompactEachRowWithNamesAndTypes => Source::Json,
+        F::Values => Source::Literal,
+        _ => Source::Tsv,
+    }
+}
+
+#[cfg(test)]
+mod tests;

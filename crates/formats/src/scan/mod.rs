@@ -1,0 +1,8 @@
+//! Text looked at quickly: bytes found one by one or 64 at a time, and digits read as numbers.
+//!
+//! Invariant: what is found is what a look at one byte after the other finds; nothing is allocated. Must not know: formats,
+//! settings.
+
+pub(crate) mod find;
+pub(crate) mod marks;
+pub(crate) mod number;

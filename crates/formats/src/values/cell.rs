@@ -1,0 +1,386 @@
+//! One value of the input as it stands there: its bytes, and how they are escaped.
+//!
+//! Invariant: a cell borrows the input; `content` gives the value's own text, using a scratch buffer only when escapes
+//! have to be undone. Must not know: column types.
+
+use crate::error::{ValueError, code, excerpt};
+use crate::scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
+
+/// How the bytes of a cell stand for a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextForm {
+    /// The value's text as it is.
+    Raw,
+    /// Inside of a quoted CSV cell.
+    CsvQuoted,
+    /// Inside of a quoted CSV cell in which this quote is doubled at least once.
+    CsvDoubled(u8),
+    /// TabSeparated text with at least one backslash.
+    Escaped,
+    /// An SQL literal, quotes included where it has any.
+    Literal,
+    /// A JSON value, quotes included where it has any.
+    Json,
+    /// A JSON string without a backslash, quotes included.
+    JsonPlain,
+    /// Inside of a JSON string with at least one backslash; what it says is the value's text.
+    JsonEscaped,
+    /// NULL; a column that is not Nullable takes its default or refuses, by its settings.
+    Null,
+    /// Empty text: zero of a number, the empty string, an error for the rest.
+    Empty,
+    /// No value given: the column's default, NULL for a Nullable one.
+    Default,
+}
+
+/// A value of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    pub text: &'a [u8],
+    pub form: TextForm,
+}
+
+impl Cell<'_> {
+    pub const DEFAULT: Cell<'static> = Cell { text: &[], form: TextForm::Default };
+}
+
+impl<'a> Cell<'a> {
+    /// The value's text with quotes and escapes undone.
+    pub(crate) fn content(self, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ValueError> {
+        match self.form {
+            TextForm::Raw | TextForm::CsvQuoted | TextForm::Null | TextForm::Empty | TextForm::Default => {
+                Ok(self.text)
+            }
+            TextForm::CsvDoubled(quote) => {
+                scratch.clear();
+                fold_doubled(self.text, quote, scratch);
+                Ok(scratch)
+            }
+            TextForm::Escaped => {
+                scratch.clear();
+                unescape(self.text, None, scratch);
+                Ok(scratch)
+            }
+            TextForm::JsonEscaped => {
+                scratch.clear();
+                unescape_json(self.text, scratch)?;
+                Ok(scratch)
+            }
+            TextForm::Literal => match self.text {
+                [b'\'', inner @ .., b'\''] if find_any(inner, [b'\'', b'\\']).is_none() => Ok(inner),
+                [b'\'', inner @ .., b'\''] => {
+                    scratch.clear();
+                    unescape(inner, Some(b'\''), scratch);
+                    Ok(scratch)
+                }
+                [b'\'', ..] => Err(ValueError::new(
+                    code::CANNOT_PARSE_QUOTED_STRING,
+                    format!("string is not closed: {}", excerpt(self.text)),
+                )),
+                bare => Ok(bare),
+            },
+            TextForm::Json | TextForm::JsonPlain => match self.text {
+                [b'"', inner @ .., b'"'] if self.form == TextForm::JsonPlain => Ok(inner),
+                [b'"', inner @ .., b'"'] if !contains(inner, b'\\') => Ok(inner),
+                [b'"', inner @ .., b'"'] => {
+                    scratch.clear();
+                    unescape_json(inner, scratch)?;
+                    Ok(scratch)
+                }
+                bare => Ok(bare),
+            },
+        }
+    }
+}
+
+fn fold_doubled(text: &[u8], quote: u8, out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = find_any(rest, [quote]) {
+        out.extend_from_slice(&rest[..=at]);
+        let skip = if rest.get(at + 1) == Some(&quote) { 2 } else { 1 };
+        rest = &rest[at + skip..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Undoes backslash escapes; a doubled `quote` becomes one. An unknown escape keeps its backslash, as in ClickHouse.
+fn unescape(text: &[u8], quote: Option<u8>, out: &mut Vec<u8>) {
+    let mut rest = text;
+    // One byte to look for is found faster than two that are the same.
+    let next = |rest: &[u8]| match quote {
+        Some(quote) => find_any(rest, [b'\\', quote]),
+        None => find_any(rest, [b'\\']),
+    };
+    while let Some(at) = next(rest) {
+        out.extend_from_slice(&rest[..at]);
+        if rest[at] != b'\\' {
+            out.push(rest[at]);
+            let skip = if rest.get(at + 1) == Some(&rest[at]) { 2 } else { 1 };
+            rest = &rest[at + skip..];
+            continue;
+        }
+        let Some(escaped) = rest.get(at + 1).copied() else {
+            out.push(b'\\');
+            return;
+        };
+        let mut used = 2;
+        match escaped {
+            b'a' => out.push(7),
+            b'b' => out.push(8),
+            b'e' => out.push(0x1b),
+            b'f' => out.push(12),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'v' => out.push(11),
+            b'0' => out.push(0),
+            // Where it is not all of a cell, or where NULL is written in another way.
+            b'N' => {}
+            b'x' => match hex(rest.get(at + 2..at + 4)) {
+                Some(byte) => {
+                    out.push(byte);
+                    used = 4;
+                }
+                None => out.extend_from_slice(b"\\x"),
+            },
+            b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' => out.push(escaped),
+            control if control < 0x20 => out.push(control),
+            other => out.extend_from_slice(&[b'\\', other]),
+        }
+        rest = &rest[at + used..];
+    }
+    out.extend_from_slice(rest);
+}
+
+fn hex(digits: Option<&[u8]>) -> Option<u8> {
+    let text = std::str::from_utf8(digits?).ok()?;
+    u8::from_str_radix(text, 16).ok()
+}
+
+fn hex4(text: &[u8], at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 4)?;
+    let valid = digits.iter().all(u8::is_ascii_hexdigit);
+    valid.then(|| std::str::from_utf8(digits).ok().and_then(|d| u32::from_str_radix(d, 16).ok())).flatten()
+}
+
+/// Undoes the escapes of a JSON string's inside.
+pub(crate) fn unescape_json(text: &[u8], out: &mut Vec<u8>) -> Result<(), ValueError> {
+    let bad = || {
+        let message = format!("wrong escape sequence in JSON string {}", excerpt(text));
+        ValueError::new(code::CANNOT_PARSE_ESCAPE_SEQUENCE, message)
+    };
+    let mut at = 0;
+    while let Some(offset) = find_any(&text[at..], [b'\\']) {
+        out.extend_from_slice(&text[at..at + offset]);
+        at += offset + 2;
+        match text.get(at - 1).ok_or_else(bad)? {
+            b'b' => out.push(8),
+            b'f' => out.push(12),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'u' => {
+                let (character, used) = unicode_escape(text, at).ok_or_else(bad)?;
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                at += used;
+            }
+            other => out.push(*other),
+        }
+    }
+    out.extend_from_slice(&text[at..]);
+    Ok(())
+}
+
+/// The character of `XXXX` or of `XXXX\uXXXX` at `at`, and the bytes it takes.
+fn unicode_escape(text: &[u8], at: usize) -> Option<(char, usize)> {
+    let first = hex4(text, at)?;
+    if (0xd800..0xdc00).contains(&first) {
+        if text.get(at + 4..at + 6) != Some(b"\\u") {
+            return None;
+        }
+        let second = hex4(text, at + 6)?;
+        let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+        return Some((char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + low)?, 10));
+    }
+    Some((char::from_u32(first)?, 4))
+}
+
+/// Whether a JSON value that is no string, list or object is one of those there are: a number, `true`, `false`, `null`.
+pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+    let (code, message) = match text {
+        [b'"' | b'{' | b'[', ..] | b"true" | b"false" | b"null" => return Ok(()),
+        [b'0'..=b'9' | b'.' | b'-' | b'+', rest @ ..] if rest.iter().all(is_part) => return Ok(()),
+        [b'-' | b'+', rest @ ..]
+            if rest.eq_ignore_ascii_case(b"inf") || rest.eq_ignore_ascii_case(b"nan") =>
+        {
+            return Ok(());
+        }
+        [b'0'..=b'9' | b'.' | b'-' | b'+', ..] => (
+            code::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            format!("cannot parse input: expected ',' behind the number in: {}", excerpt(text)),
+        ),
+        [first @ (b't' | b'f' | b'n'), ..] => {
+            let word = match first {
+                b't' => "true",
+                b'f' => "false",
+                _ => "null",
+            };
+            let message = format!("cannot parse input: expected {word} before: {}", excerpt(text));
+            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
+        }
+        _ => (code::INCORRECT_DATA, format!("cannot read a JSON field here: {}", excerpt(text))),
+    };
+    Err(ValueError::new(code, message))
+}
+
+/// Whether bytes are SQL literals or JSON, for nested values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Syntax {
+    Literal,
+    Json,
+}
+
+impl Syntax {
+    pub(crate) fn quote(self) -> u8 {
+        if self == Syntax::Json { b'"' } else { b'\'' }
+    }
+
+    fn is_null(self, text: &[u8]) -> bool {
+        match self {
+            Syntax::Json => text == b"null",
+            Syntax::Literal => text.eq_ignore_ascii_case(b"null"),
+        }
+    }
+
+    /// An element of a nested value as a cell.
+    pub(crate) fn cell(self, text: &[u8]) -> Cell<'_> {
+        let form = match self {
+            _ if self.is_null(text) => TextForm::Null,
+            Syntax::Json => TextForm::Json,
+            Syntax::Literal => TextForm::Literal,
+        };
+        Cell { text, form }
+    }
+
+    pub(crate) fn value_end(self, text: &[u8], at: usize) -> ItemEnd {
+        value_end(text, at, self.quote(), self == Syntax::Literal)
+    }
+}
+
+/// The items of `[a, b]`, `(a, b)` or `{k: v}`, as slices of the text.
+pub(crate) struct Items<'a> {
+    text: &'a [u8],
+    at: usize,
+    close: u8,
+    syntax: Syntax,
+}
+
+/// Key and value of a map or object.
+pub(crate) type Pair<'a> = (&'a [u8], &'a [u8]);
+
+/// The text is not such a list.
+#[derive(Debug)]
+pub(crate) struct NotAList;
+
+impl<'a> Items<'a> {
+    pub(crate) fn new(text: &'a [u8], open: u8, close: u8, syntax: Syntax) -> Result<Self, NotAList> {
+        let at = skip_space(text, 0);
+        if text.get(at) == Some(&open) { Ok(Self { text, at: at + 1, close, syntax }) } else { Err(NotAList) }
+    }
+
+    fn at_close(&mut self) -> Result<bool, NotAList> {
+        self.at = skip_space(self.text, self.at);
+        if self.text.get(self.at) != Some(&self.close) {
+            return Ok(false);
+        }
+        self.at = skip_space(self.text, self.at + 1);
+        if self.at == self.text.len() { Ok(true) } else { Err(NotAList) }
+    }
+
+    fn value(&mut self) -> Result<&'a [u8], NotAList> {
+        let start = skip_space(self.text, self.at);
+        match self.syntax.value_end(self.text, start) {
+            ItemEnd::At(end) if end > start => {
+                self.at = end;
+                Ok(&self.text[start..end])
+            }
+            _ => Err(NotAList),
+        }
+    }
+
+    /// After a value: past the comma, or at the closing bracket.
+    fn separator(&mut self) -> Result<(), NotAList> {
+        self.at = skip_space(self.text, self.at);
+        match self.text.get(self.at) {
+            Some(b',') => self.at += 1,
+            Some(byte) if *byte == self.close => {}
+            _ => return Err(NotAList),
+        }
+        Ok(())
+    }
+
+    /// The next item; `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, NotAList> {
+        if self.at_close()? {
+            return Ok(None);
+        }
+        let value = self.value()?;
+        self.separator()?;
+        Ok(Some(value))
+    }
+
+    /// The next `key: value`; `None` after the last.
+    pub(crate) fn next_pair(&mut self) -> Result<Option<Pair<'a>>, NotAList> {
+        if self.at_close()? {
+            return Ok(None);
+        }
+        let key = self.value()?;
+        self.at = skip_space(self.text, self.at);
+        if self.text.get(self.at) != Some(&b':') {
+            return Err(NotAList);
+        }
+        self.at += 1;
+        let value = self.value()?;
+        self.separator()?;
+        Ok(Some((key, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(text: &str, form: TextForm) -> String {
+        let mut scratch = Vec::new();
+        let cell = Cell { text: text.as_bytes(), form };
+        match cell.content(&mut scratch) {
+            Ok(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(content("a\"\"b", TextForm::CsvDoubled(b'"')), "a\"b");
+        assert_eq!(content("a\\tb\\\\c\\x41\\q\\'", TextForm::Escaped), "a\tb\\cA\\q'");
+        assert_eq!(content("'it''s \\'x\\''", TextForm::Literal), "it's 'x'");
+        assert_eq!(content("\"\\u00e9\\ud83d\\ude00\\/\"", TextForm::Json), "é😀/");
+        assert_eq!(content("\"\\ud83d\"", TextForm::Json), "wrong escape sequence in JSON string \\\\ud83d");
+    }
+
+    #[test]
+    fn lists_are_walked() {
+        let mut items = Items::new(b" [1, 'a]',[2,3] ]", b'[', b']', Syntax::Literal).unwrap();
+        let mut seen = Vec::new();
+        while let Some(item) = items.next().unwrap() {
+            seen.push(String::from_utf8_lossy(item).into_owned());
+        }
+        assert_eq!(seen, ["1", "'a]'", "[2,3]"]);
+        for wrong in ["[1", "[1 2]", "[1,,2]", "[1] x"] {
+            let mut items = Items::new(wrong.as_bytes(), b'[', b']', Syntax::Literal).unwrap();
+            let mut walked = std::iter::from_fn(|| items.next().transpose()).take(5);
+            assert!(walked.any(|item| item.is_err()), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Arithmetic of integers of 128 and 256 bits, alone or with narrower ones.
+//!
+//! Invariant: computed in 256 bits and wrapped in the result's type; quotients and remainders are cut towards zero.
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::i256;
+use model::{ColumnType, WideInteger};
+
+use crate::arithmetic::operator::{Operator, division_by_zero};
+use crate::columns::wide::{column, kind_of, numbers};
+use crate::error::{FunctionError, codes};
+use crate::kernel::call::Call;
+
+/// An integer argument.
+struct Side {
+    numbers: Vec<i256>,
+    kind: WideInteger,
+    is_constant: bool,
+}
+
+impl Side {
+    fn new(call: &Call<'_>, index: usize) -> Result<Self, FunctionError> {
+        let arg = call.arg(index)?;
+        let plain = arg.column_type.value_type();
+        let numbers = numbers(&arg.array, plain)?;
+        Ok(Self { numbers, kind: kind_of(plain), is_constant: arg.is_constant })
+    }
+
+    fn get(&self, row: usize) -> i256 {
+        self.numbers[if self.is_constant { 0 } else { row }]
+    }
+
+    /// Whether the number is below zero.
+    fn is_negative(&self, number: i256) -> bool {
+        self.kind.signed && number.is_negative()
+    }
+}
+
+/// A quotient and a remainder of numbers without sign.
+fn divided(n: i256, d: i256) -> (i256, i256) {
+    let beyond = |number: i256| number.is_negative();
+    let is_less = |a: i256, b: i256| (beyond(a), a) < (beyond(b), b);
+    if beyond(d) {
+        return if is_less(n, d) { (i256::ZERO, n) } else { (i256::ONE, n.wrapping_sub(d)) };
+    }
+    if !beyond(n) {
+        return (n.wrapping_div(d), n.wrapping_rem(d));
+    }
+    // Half of the dividend has no top bit; twice its quotient is at most one too small.
+    let half = (n >> 1_u8) & i256::MAX;
+    let quotient = half.wrapping_div(d) << 1_u8;
+    let rest = n.wrapping_sub(quotient.wrapping_mul(d));
+    if is_less(rest, d) { (quotient, rest) } else { (quotient.wrapping_add(i256::ONE), rest.wrapping_sub(d)) }
+}
+
+fn divide(
+    operator: Operator,
+    sides: (&Side, &Side),
+    row: usize,
+    to: WideInteger,
+) -> Result<i256, FunctionError> {
+    let (x, y) = (sides.0.get(row), sides.1.get(row));
+    if y == i256::ZERO {
+        return if operator.or_zero() { Ok(i256::ZERO) } else { Err(division_by_zero()) };
+    }
+    let (x_negative, y_negative) = (sides.0.is_negative(x), sides.1.is_negative(y));
+    let magnitude = |number: i256, negative: bool| if negative { number.wrapping_neg() } else { number };
+    let (quotient, rest) = divided(magnitude(x, x_negative), magnitude(y, y_negative));
+    match operator {
+        Operator::IntDiv | Operator::IntDivOrZero => {
+            let smallest = to.signed && x == to.limits().0 && y_negative && y == i256::MINUS_ONE;
+            match operator {
+                Operator::IntDivOrZero if smallest => Ok(i256::ZERO),
+                _ if smallest => {
+                    let message = "division of minimal signed number by minus one";
+                    Err(FunctionError::new(codes::ILLEGAL_DIVISION, message))
+                }
+                _ => Ok(magnitude(quotient, x_negative != y_negative)),
+            }
+        }
+        Operator::PositiveModulo if x_negative && rest != i256::ZERO => {
+            Ok(magnitude(y, y_negative).wrapping_sub(rest))
+        }
+        _ => Ok(magnitude(rest, x_negative)),
+    }
+}
+
+/// `+ - *`, whole quotients and remainders.
+pub(crate) fn binary(operator: Operator, call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (a, b) = (Side::new(call, 0)?, Side::new(call, 1)?);
+    let result = call.result_type.value_type();
+    let to = kind_of(result);
+    let mut values = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        values.push(match operator {
+            _ if call.is_null(row) => i256::ZERO,
+            Operator::Plus => a.get(row).wrapping_add(b.get(row)),
+            Operator::Minus => a.get(row).wrapping_sub(b.get(row)),
+            Operator::Multiply => a.get(row).wrapping_mul(b.get(row)),
+            _ => divide(operator, (&a, &b), row, to)?,
+        });
+    }
+    column(&values, result, None)
+}
+
+/// The opposite number, or the number without its sign.
+pub(crate) fn unary(call: &Call<'_>, negates: bool) -> Result<ArrayRef, FunctionError> {
+    let side = Side::new(call, 0)?;
+    let value = |row| {
+        let number = side.get(row);
+        if negates || side.is_negative(number) { number.wrapping_neg() } else { number }
+    };
+    let values: Vec<i256> = (0..call.rows).map(value).collect();
+    column(&values, call.result_type.value_type(), None)
+}
+
+/// Whether these are integers of which one is wide.
+pub(crate) fn applies(a: &ColumnType, b: &ColumnType) -> bool {
+    let integer = |t: &ColumnType| t.is_integer() || t.is_wide_integer() || *t == ColumnType::Bool;
+    integer(a) && integer(b) && (a.is_wide_integer() || b.is_wide_integer())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_without_sign_divide() {
+        let number = |text: &str| WideInteger { bytes: 32, signed: false }.parse(text.as_bytes()).unwrap().0;
+        let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        for (n, d, quotient, rest) in [
+            ("7", "2", "3", "1"),
+            (
+                most,
+                "10",
+                "11579208923731619542357098500868790785326998466564056403945758400791312963993",
+                "5",
+            ),
+            (most, most, "1", "0"),
+            ("5", most, "0", "5"),
+            (most, "1", most, "0"),
+        ] {
+            assert_eq!(divided(number(n), number(d)), (number(quotient), number(rest)), "{n} / {d}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Type rules shared by functions: common types of branches, types of arithmetic.
+//!
+//! Invariant: the same types as ClickHouse, where it has a common type in our list; no common type is error 386.
+
+use model::{ColumnType, TupleElement};
+
+use crate::error::{FunctionError, codes};
+use crate::kernel::call::ArgType;
+
+/// Bytes and sign of an integer type of a machine, Bool counted as UInt8.
+pub(crate) fn integer_shape(column_type: &ColumnType) -> Option<(u8, bool)> {
+    Some(match column_type {
+        ColumnType::UInt8 | ColumnType::Bool => (1, false),
+        ColumnType::UInt16 => (2, false),
+        ColumnType::UInt32 => (4, false),
+        ColumnType::UInt64 => (8, false),
+        ColumnType::Int8 => (1, true),
+        ColumnType::Int16 => (2, true),
+        ColumnType::Int32 => (4, true),
+        ColumnType::Int64 => (8, true),
+        _ => return None,
+    })
+}
+
+/// Bytes and sign of any integer type, also of the wide ones.
+pub(crate) fn any_integer_shape(column_type: &ColumnType) -> Option<(u8, bool)> {
+    match column_type {
+        ColumnType::Int128 => Some((16, true)),
+        ColumnType::UInt128 => Some((16, false)),
+        ColumnType::Int256 => Some((32, true)),
+        ColumnType::UInt256 => Some((32, false)),
+        other => integer_shape(other),
+    }
+}
+
+pub(crate) fn is_float(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
+}
+
+pub(crate) fn is_time(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. })
+}
+
+pub(crate) fn is_date(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Date | ColumnType::Date32)
+}
+
+/// The integer type of that many bytes.
+pub(crate) fn integer_of(bytes: u8, signed: bool) -> ColumnType {
+    match (bytes, signed) {
+        (1, false) => ColumnType::UInt8,
+        (2, false) => ColumnType::UInt16,
+        (4, false) => ColumnType::UInt32,
+        (16, false) => ColumnType::UInt128,
+        (32, false) => ColumnType::UInt256,
+        (_, false) => ColumnType::UInt64,
+        (1, true) => ColumnType::Int8,
+        (2, true) => ColumnType::Int16,
+        (4, true) => ColumnType::Int32,
+        (16, true) => ColumnType::Int128,
+        (32, true) => ColumnType::Int256,
+        (_, true) => ColumnType::Int64,
+    }
+}
+
+/// Bytes of the next larger integer; from 64 bits on sizes stay as they are.
+pub(crate) fn next_size(bytes: u8) -> u8 {
+    if bytes < 8 { bytes * 2 } else { bytes }
+}
+
+/// The first `texts` arguments must be text.
+pub(crate) fn takes_text(
+    name: &'static str,
+    texts: usize,
+    result: ColumnType,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static {
+    move |args| {
+        for arg in args.iter().take(texts) {
+            let plain = arg.column_type.value_type();
+            if !plain.is_string() && plain.enum_values().is_none() {
+                return Err(FunctionError::illegal_type(&arg.column_type, name));
+            }
+        }
+        Ok(result.clone())
+    }
+}
+
+/// The type a value has inside an array, map or tuple: a bare NULL is Nullable there, so that `[NULL]` and `[]` differ.
+pub(crate) fn contained(column_type: ColumnType) -> ColumnType {
+    match column_type {
+        ColumnType::Nothing => ColumnType::Nullable(Box::new(ColumnType::Nothing)),
+        other => other,
+    }
+}
+
+fn no_common(a: &ColumnType, b: &ColumnType) -> FunctionError {
+    FunctionError::new(codes::NO_COMMON_TYPE, format!("there is no supertype for types {a}, {b}"))
+}
+
+/// The smallest type that holds values of all the types.
+pub(crate) fn supertype<'a>(
+    types: impl IntoIterator<Item = &'a ColumnType>,
+) -> Result<ColumnType, FunctionError> {
+    let mut common: Option<ColumnType> = None;
+    for next in types {
+        common = Some(match common {
+            None => next.clone(),
+            Some(common) => supertype_of(&common, next)?,
+        });
+    }
+    Ok(common.unwrap_or(ColumnType::Nothing))
+}
+
+fn supertype_of(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    if a == b {
+        return Ok(a.clone());
+    }
+    let nullable = a.is_nullable() || b.is_nullable();
+    let plain = match (a.value_type(), b.value_type()) {
+        (ColumnType::Nothing, _) => b.value_type().clone(),
+        (_, ColumnType::Nothing) => a.value_type().clone(),
+        (a, b) => plain_supertype(a, b)?,
+    };
+    let nests = matches!(plain, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
+    Ok(if nullable && !nests { plain.nullable() } else { plain })
+}
+
+fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    use ColumnType as C;
+    if a == b {
+        return Ok(a.clone());
+    }
+    match (a, b) {
+        // ClickHouse keeps Bool where the other side is a small number.
+        (C::Bool, C::UInt8) | (C::UInt8, C::Bool) => Ok(C::Bool),
+        (C::String | C::FixedString(_), other) | (other, C::String | C::FixedString(_))
+            if other.is_string() || other.enum_values().is_some() =>
+        {
+            Ok(C::String)
+        }
+        (C::Enum8(_) | C::Enum16(_), C::Enum8(_) | C::Enum16(_)) => Ok(C::String),
+        // The empty array takes the other's elements.
+        (C::Array(a), other @ C::Array(_)) if **a == C::Nothing => Ok(other.clone()),
+        (other @ C::Array(_), C::Array(b)) if **b == C::Nothing => Ok(other.clone()),
+        (C::Array(a), C::Array(b)) => Ok(C::Array(Box::new(supertype_of(a, b)?))),
+        (C::Map(ak, av), C::Map(bk, bv)) => {
+            Ok(C::Map(Box::new(supertype_of(ak, bk)?), Box::new(supertype_of(av, bv)?)))
+        }
+        (C::Tuple(x), C::Tuple(y)) if x.len() == y.len() => tuple_supertype(x, y),
+        (C::Decimal { .. }, _) | (_, C::Decimal { .. }) => decimal_supertype(a, b),
+        _ if is_float(a) || is_float(b) => float_supertype(a, b),
+        _ if any_integer_shape(a).is_some() && any_integer_shape(b).is_some() => integer_supertype(a, b),
+        _ => time_supertype(a, b),
+    }
+}
+
+fn tuple_supertype(a: &[TupleElement], b: &[TupleElement]) -> Result<ColumnType, FunctionError> {
+    let merge = |(x, y): (&TupleElement, &TupleElement)| {
+        let name = if x.name == y.name { x.name.clone() } else { None };
+        Ok(TupleElement { name, column_type: supertype_of(&x.column_type, &y.column_type)? })
+    };
+    Ok(ColumnType::Tuple(a.iter().zip(b).map(merge).collect::<Result<_, FunctionError>>()?))
+}
+
+fn integer_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    let (Some((a_bytes, a_signed)), Some((b_bytes, b_signed))) = (any_integer_shape(a), any_integer_shape(b))
+    else {
+        return Err(no_common(a, b));
+    };
+    if a_signed == b_signed {
+        return Ok(integer_of(a_bytes.max(b_bytes), a_signed));
+    }
+    let (signed, unsigned) = if a_signed { (a_bytes, b_bytes) } else { (b_bytes, a_bytes) };
+    let bytes = signed.max(unsigned.saturating_mul(2));
+    // ClickHouse has no common type of UInt64 and a signed integer of 64 bits or less.
+    if unsigned == 8 && signed <= 8 || bytes > 32 {
+        return Err(no_common(a, b));
+    }
+    Ok(integer_of(bytes, true))
+}
+
+/// Float32 holds integers of 16 bits. 64-bit integers become Float64, where ClickHouse has Variant or no type.
+fn float_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    let fits_float32 = |t: &ColumnType| match t {
+        ColumnType::Float32 => Some(true),
+        ColumnType::Float64 => Some(false),
+        other => integer_shape(other).map(|(bytes, _)| bytes <= 2),
+    };
+    match (fits_float32(a), fits_float32(b)) {
+        (Some(true), Some(true)) => Ok(ColumnType::Float32),
+        (Some(_), Some(_)) => Ok(ColumnType::Float64),
+        _ => Err(no_common(a, b)),
+    }
+}
+
+fn decimal_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    let parts = |t: &ColumnType| match t {
+        ColumnType::Decimal { precision, scale } => Some((*precision, *scale)),
+        other => integer_shape(other).map(|(bytes, _)| (decimal_digits(bytes), 0)),
+    };
+    let (Some((p, s)), Some((q, t))) = (parts(a), parts(b)) else { return Err(no_common(a, b)) };
+    let scale = s.max(t);
+    let whole = (p - s).max(q - t);
+    Ok(ColumnType::Decimal { precision: decimal_class(whole + scale), scale })
+}
+
+/// Digits of an integer of that many bytes.
+fn decimal_digits(bytes: u8) -> u8 {
+    match bytes {
+        1 => 3,
+        2 => 5,
+        4 => 10,
+        _ => 20,
+    }
+}
+
+/// Largest precision of the storage that holds one.
+pub(crate) fn decimal_class(precision: u8) -> u8 {
+    match precision {
+        0..=9 => 9,
+        10..=18 => 18,
+        19..=38 => 38,
+        _ => 76,
+    }
+}
+
+fn time_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    use ColumnType as C;
+    let zone_of = |t: &ColumnType| match t {
+        C::DateTime { time_zone } | C::DateTime64 { time_zone, .. } => time_zone.clone(),
+        _ => None,
+    };
+    let time_zone = zone_of(a).or_else(|| zone_of(b));
+    let known = |t: &ColumnType| is_date(t) || is_time(t);
+    if !known(a) || !known(b) {
+        return Err(no_common(a, b));
+    }
+    match (a, b) {
+        (C::DateTime64 { precision: p, .. }, C::DateTime64 { precision: q, .. }) => {
+            Ok(C::DateTime64 { precision: *p.max(q), time_zone })
+        }
+        (C::DateTime64 { precision, .. }, _) | (_, C::DateTime64 { precision, .. }) => {
+            Ok(C::DateTime64 { precision: *precision, time_zone })
+        }
+        (C::Date32, C::DateTime { .. }) | (C::DateTime { .. }, C::Date32) => {
+            Ok(C::DateTime64 { precision: 0, time_zone })
+        }
+        (C::DateTime { .. }, _) | (_, C::DateTime { .. }) => Ok(C::DateTime { time_zone }),
+        _ => Ok(C::Date32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::type_name::parse;
+
+    #[test]
+    fn supertypes_are_clickhouses() {
+        for (a, b, common) in [
+            ("UInt8", "Int8", "Int16"),
+            ("UInt32", "Int8", "Int64"),
+            ("UInt16", "Float32", "Float32"),
+            ("Int32", "Float32", "Float64"),
+            ("Date", "DateTime", "DateTime"),
+            ("Date", "Date32", "Date32"),
+            ("Decimal(9, 2)", "Decimal(18, 4)", "Decimal(18, 4)"),
+            ("Nullable(UInt8)", "UInt16", "Nullable(UInt16)"),
+            ("FixedString(2)", "String", "String"),
+            ("Array(UInt8)", "Array(Int8)", "Array(Int16)"),
+            ("DateTime", "DateTime64(3)", "DateTime64(3)"),
+            ("Nothing", "UInt8", "Nullable(UInt8)"),
+            ("LowCardinality(String)", "String", "String"),
+            ("Bool", "UInt8", "Bool"),
+            ("Int128", "UInt64", "Int128"),
+            ("Int128", "UInt128", "Int256"),
+            ("UInt256", "UInt8", "UInt256"),
+        ] {
+            let found = supertype([&parse(a).unwrap(), &parse(b).unwrap()]).unwrap();
+            assert_eq!(found.to_string(), common, "{a}, {b}");
+        }
+        for (a, b) in [("UInt64", "Int8"), ("String", "UInt8"), ("Date", "UInt8"), ("UInt256", "Int8")] {
+            assert!(supertype([&parse(a).unwrap(), &parse(b).unwrap()]).is_err(), "{a}, {b}");
+        }
+    }
+}

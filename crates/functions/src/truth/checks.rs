@@ -1,0 +1,196 @@
+//! Questions about a value that stop a query or replace it.
+//!
+//! Invariant: `throwIf` stops a query only for rows that reach it.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{Float64Type, UInt8Type};
+use model::{ColumnType, type_name};
+
+use crate::cast::{CastMode, default_array};
+use crate::columns::number::with_number;
+use crate::error::{FunctionError, codes};
+use crate::kernel::call::{ArgType, Call};
+use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::{constant_text, expanded, truths};
+
+fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let truths = truths(&arg.array, &arg.column_type, &call.caster(CastMode::Strict))?;
+    let fails = (0..truths.len()).any(|row| truths.is_valid(row) && truths.value(row));
+    if fails && call.rows > 0 {
+        let message = match call.args.get(1) {
+            Some(_) => call.texts(1)?.get(0).to_owned(),
+            None => "value passed to throwIf is not zero".to_owned(),
+        };
+        return Err(FunctionError::new(codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, message));
+    }
+    call.each::<UInt8Type>(|_| Ok(0))
+}
+
+fn type_of_name(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let name = constant_text(args, 0).ok_or_else(|| {
+        FunctionError::new(codes::ILLEGAL_COLUMN, "defaultValueOfTypeName needs a constant type name")
+    })?;
+    type_name::parse(&name).map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+}
+
+/// Whether each value is 0 or NULL.
+fn zero_or_null(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    if arg.column_type == ColumnType::Nothing {
+        return call.each_flag(|_| true);
+    }
+    let truths = truths(&arg.array, &arg.column_type, &call.caster(CastMode::Strict))?;
+    call.each_flag(|row| truths.is_null(arg.row(row)) || !truths.value(arg.row(row)))
+}
+
+fn clamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let result = call.result_type.value_type();
+    let (values, low, high) =
+        (call.converted(0, result)?, call.converted(1, result)?, call.converted(2, result)?);
+    with_number!(result, T => {
+        let (values, low, high) = (values.as_primitive::<T>(), low.as_primitive::<T>(), high.as_primitive::<T>());
+        let args = call.args;
+        call.each::<T>(|row| {
+            let (low, high) = (low.value(args[1].row(row)), high.value(args[2].row(row)));
+            if low > high {
+                return Err(FunctionError::bad_argument("the lower bound of clamp is above the upper one"));
+            }
+            let value = values.value(args[0].row(row));
+            Ok(if value < low { low } else if value > high { high } else { value })
+        })
+    }, else Err(FunctionError::illegal_type(result, "clamp")))
+}
+
+fn stops() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new(
+            "throwIf",
+            1..=3,
+            |args| match &args[0].column_type {
+                flag if flag.is_number() || *flag == ColumnType::Bool => Ok(ColumnType::UInt8),
+                other => Err(FunctionError::illegal_type(other, "throwIf")),
+            },
+            throw_if,
+        )
+        .volatile()
+        .doc(
+            "throwIf(x[, message])",
+            "Stops the query with error 395 where x is not 0.",
+            "throwIf(0) -> 0",
+        ),
+        ScalarFunction::new(
+            "isNullable",
+            1..=1,
+            |_| Ok(ColumnType::UInt8),
+            |call| {
+                let nullable = call.arg(0)?.column_type.is_nullable();
+                call.each_flag(|_| nullable)
+            },
+        )
+        .own_nulls()
+        .doc("isNullable(x)", "Whether the type has NULL.", "isNullable(1) -> 0"),
+        ScalarFunction::new("isZeroOrNull", 1..=1, |_| Ok(ColumnType::UInt8), zero_or_null).own_nulls().doc(
+            "isZeroOrNull(x)",
+            "Whether x is 0 or NULL.",
+            "isZeroOrNull(NULL) -> 1",
+        ),
+        ScalarFunction::new(
+            "ifNotFinite",
+            2..=2,
+            |args| match args.iter().find(|arg| !arg.column_type.is_number()) {
+                Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, "ifNotFinite")),
+                None => crate::kernel::types::supertype(args.iter().map(|arg| &arg.column_type)),
+            },
+            |call| {
+                let (values, others) = (call.floats(0)?, call.floats(1)?);
+                call.each::<Float64Type>(|row| {
+                    let value = values.get(row);
+                    Ok(if value.is_finite() { value } else { others.get(row) })
+                })
+            },
+        )
+        .doc("ifNotFinite(x, y)", "x, or y where x is infinite or NaN.", "ifNotFinite(inf, 5) -> 5"),
+    ]
+}
+
+fn replacements() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new("defaultValueOfTypeName", 1..=1, type_of_name, |call| {
+            Ok(default_array(call.result_type, call.rows))
+        })
+        .own_nulls()
+        .doc(
+            "defaultValueOfTypeName('T')",
+            "The default of a type.",
+            "defaultValueOfTypeName('Int8') -> 0",
+        ),
+        ScalarFunction::new(
+            "defaultValueOfArgumentType",
+            1..=1,
+            |args| Ok(args[0].column_type.clone()),
+            |call| Ok(default_array(call.result_type, call.rows)),
+        )
+        .own_nulls()
+        .doc(
+            "defaultValueOfArgumentType(x)",
+            "The default of the type of x.",
+            "defaultValueOfArgumentType(5) -> 0",
+        ),
+        ScalarFunction::new(
+            "clamp",
+            3..=3,
+            |args| match args.iter().find(|arg| !arg.column_type.is_number()) {
+                Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, "clamp")),
+                None => crate::kernel::types::supertype(args.iter().map(|arg| &arg.column_type)),
+            },
+            clamp,
+        )
+        .doc("clamp(x, low, high)", "x, or the bound it is beyond.", "clamp(5, 1, 3) -> 3"),
+    ]
+}
+
+fn defaults() -> Vec<ScalarFunction> {
+    vec![
+        ScalarFunction::new(
+            "accurateCast",
+            2..=2,
+            |args| {
+                let name = constant_text(args, 1).ok_or_else(|| {
+                    FunctionError::new(
+                        codes::ILLEGAL_TYPE_OF_ARGUMENT,
+                        "accurateCast needs a constant type name",
+                    )
+                })?;
+                type_name::parse(&name)
+                    .map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+            },
+            |call| {
+                let arg = call.arg(0)?;
+                let caster = call.caster(CastMode::OrNull);
+                let made =
+                    caster.column(&arg.array, &arg.column_type, &call.result_type.clone().nullable())?;
+                if made.logical_null_count() > arg.array.logical_null_count() {
+                    let message = format!("a value is not in the range of {}", call.result_type);
+                    return Err(FunctionError::new(codes::CANNOT_CONVERT_TYPE, message));
+                }
+                expanded(&crate::kernel::call::Arg { array: Arc::clone(&made), ..arg.clone() }, call.rows)
+            },
+        )
+        .own_nulls()
+        .doc(
+            "accurateCast(x, 'T')",
+            "Converts to the named type; an error where the value would change.",
+            "accurateCast(5, 'UInt8') -> 5",
+        ),
+    ]
+}
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    let mut out = stops();
+    out.extend(replacements());
+    out.extend(defaults());
+    out
+}
