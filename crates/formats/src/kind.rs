@@ -294,6 +294,12 @@ impl FormatKind {
         names || self.header_rows() != HeaderRows::None && self != F::RowBinaryWithNames
     }
 
+    /// Whether the values of a column stand together, so that there are no rows before all of the text is there.
+    pub(crate) fn stands_by_column(self) -> bool {
+        use FormatKind as F;
+        matches!(self, F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata)
+    }
+
     /// Whether the rows stand among lines that tell how far the statement is.
     pub fn tells_progress(self) -> bool {
         use FormatKind as F;

@@ -227,7 +227,8 @@ fn reader<S: SplitRows + 'static>(
         block_bytes: 0,
         position,
         columns: None,
-        tolerance: Tolerance::of(settings),
+        // Values that stand column by column are no rows that could be passed over.
+        tolerance: if kind.stands_by_column() { None } else { Tolerance::of(settings) },
         extents: Vec::new(),
         row_bytes_max: if settings.row_bytes_max == 0 { usize::MAX } else { settings.row_bytes_max },
         bytes_awaited: 0,

@@ -8,6 +8,7 @@
 //! Invariant: a message is handed to the decoder when all of it is there and the sizes it declares are sizes its bytes
 //! can have. The footer is not read: it says nothing the stream does not. Must not know: files.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -344,6 +345,7 @@ impl ArrowReader {
         let columns = schema.fields().iter();
         let mut names: Vec<String> = columns.clone().map(|field| field.name().clone()).collect();
         let mut types = columns.map(|field| type_of(field)).collect::<Result<Vec<_>, _>>()?;
+        let mut taken_apart = HashSet::new();
         for field in self.wanted.fields().filter(|field| field.name().contains('.')) {
             let root = |name: &str| self.wanted.place_of(name, &names[..schema.fields().len()]);
             let name = field.name();
@@ -353,10 +355,12 @@ impl ArrowReader {
                 && let Some(member) = field_of(schema.field(root), path)
             {
                 self.members.push((root, path.to_owned()));
+                taken_apart.insert(names[root].clone());
                 names.push(name.clone());
                 types.push(column_type(&member.clone().with_nullable(true))?);
             }
         }
+        self.wanted.taken_apart = taken_apart;
         self.wanted.by_name(&names, types)
     }
 

@@ -155,12 +155,13 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
         (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
         (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
         (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
-        _ => of_time(array, to),
+        _ => of_time(array, field),
     }
 }
 
-/// Times as numbers, numbers as times; else what Arrow makes of it.
-fn of_time(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
+/// Times as numbers, numbers as times; else what Arrow makes of it. Digits that the type does not have are cut off, as in ClickHouse.
+fn of_time(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
+    let to = field.data_type();
     match (array.data_type(), to) {
         // A time without a zone is one of UTC, wherever it is shown.
         (DataType::Timestamp(unit, None), DataType::Timestamp(_, Some(_))) => {
@@ -192,13 +193,20 @@ fn of_time(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
             let ticks = cast(&cast(array, &DataType::Int64)?, &DataType::Decimal128(38, 0))?;
             let seconds = ticks.as_primitive::<Decimal128Type>().clone();
             let digits = digits_of(*unit).cast_signed();
-            cast(&(Arc::new(seconds.with_precision_and_scale(38, digits).map_err(broken)?) as _), to)
+            reshape(&(Arc::new(seconds.with_precision_and_scale(38, digits).map_err(broken)?) as _), field)
         }
         // A number as a time is its seconds, whatever the type counts in.
         (number, DataType::Timestamp(TimeUnit::Second, _)) if number.is_integer() => cast(array, to),
+        (number, DataType::Timestamp(unit, _)) if number.is_floating() => {
+            let per_second = 10_f64.powi(i32::from(digits_of(*unit)));
+            let seconds = cast(array, &DataType::Float64)?;
+            let ticks =
+                seconds.as_primitive::<Float64Type>().unary::<_, Float64Type>(|n| (n * per_second).trunc());
+            cast(&cast(&(Arc::new(ticks) as _), &DataType::Int64)?, to)
+        }
         (number, DataType::Timestamp(unit, _)) if number.is_numeric() => {
             let digits = digits_of(*unit).cast_signed();
-            let seconds = cast(array, &DataType::Decimal128(38, digits))?;
+            let seconds = reshape(array, &Field::new("", DataType::Decimal128(38, digits), true))?;
             let ticks = seconds.as_primitive::<Decimal128Type>().clone();
             let ticks = ticks.with_precision_and_scale(38, 0).map_err(broken)?;
             cast(&cast(&(Arc::new(ticks) as _), &DataType::Int64)?, to)

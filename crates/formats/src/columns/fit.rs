@@ -38,6 +38,8 @@ pub(crate) struct Wanted {
     pub(crate) any_case: bool,
     /// Whether the file may lack columns.
     pub(crate) allow_missing: bool,
+    /// Tuples of the file that are read for members asked for as columns.
+    pub(crate) taken_apart: HashSet<String>,
     pub(crate) settings: Arc<FormatSettings>,
 }
 
@@ -69,7 +71,18 @@ impl Wanted {
         let wanted = schema.fields().iter().take(omissions.width);
         let names = Arc::new(wanted.map(|field| field.name().clone()).collect());
         let (any_case, allow_missing) = (false, true);
-        Ok(Self { kind, file_schema, schema, omissions, names, any_case, allow_missing, settings })
+        let taken_apart = HashSet::new();
+        Ok(Self {
+            kind,
+            file_schema,
+            schema,
+            omissions,
+            names,
+            any_case,
+            allow_missing,
+            taken_apart,
+            settings,
+        })
     }
 
     fn error(&self, message: &str) -> FormatError {
@@ -99,15 +112,9 @@ impl Wanted {
         a == b || self.any_case && a.eq_ignore_ascii_case(b)
     }
 
-    fn is_member(&self, name: &str, tuple: &str) -> bool {
-        name.match_indices('.').any(|(at, _)| self.same(&name[..at], tuple))
-    }
-
     fn is_known(&self, name: &str) -> bool {
         let known = || self.file_schema.fields().iter().any(|field| self.same(field.name(), name));
-        // Its members may be asked for as columns.
-        let member = || self.fields().any(|field| self.is_member(field.name(), name));
-        self.is_wanted(name) || known() || member()
+        self.is_wanted(name) || known() || self.taken_apart.contains(name)
     }
 
     /// Columns are found by the names the file gives them.

@@ -77,7 +77,7 @@ pub(crate) fn splitter<'n>(
         F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
         F::JsonObjectEachRow => Splitter::NamedObjects(NamedObjects::new(JsonObjects::new(names, settings))),
         F::JsonAsString => Splitter::ObjectTexts(ObjectTexts::new(settings)),
-        F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata => {
+        by_column if by_column.stands_by_column() => {
             Splitter::Columns(JsonColumns::new(kind, names, settings))
         }
         F::Values => Splitter::Lists(ListRows::values()),
