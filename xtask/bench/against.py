@@ -83,7 +83,7 @@ def questions(args, builds, out):
                 ratios.append(statistics.median(before) / statistics.median(now))
             totals = [[sum(run) for run in seconds[build]] for build in builds]
             out.add(f"{suite.name}, {len(asked)} questions, {kept}: all", *totals, "s")
-            out.row(f"{suite.name}, {kept}: geometric mean", "-", "-", f"{suites.geometric_mean(ratios):.2f}x")
+            out.add_ratio(f"{suite.name}, {kept}: geometric mean", "geometric mean", suites.geometric_mean(ratios))
 
 
 def over_http(args, builds, out):
@@ -109,12 +109,12 @@ def over_http(args, builds, out):
 def main():
     args = report.arguments(__doc__, lambda parser: parser.add_argument("--before", required=True, help="the other binary"))
     builds = {"now": args.binary, "before": args.before}
-    out = report.Report(f"bench against --rows {args.rows} --rounds {args.rounds} --threads {args.threads}", "the build before")
-    report.heading(other="before")
+    out = report.Report("against", f"--rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
+    report.heading(12, "before")
     for part in (loads, single, questions, over_http):
         part(args, builds, out)
     shutil.rmtree(os.path.join(args.cache, "against", "load"), ignore_errors=True)
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
 
 
 main()

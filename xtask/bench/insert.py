@@ -83,16 +83,16 @@ def concurrency(sides, out):
         for peer, with_what in (("fsync", "with fsync"), ("unsafe", "without")):
             out.add_rate(f"{name} x 1 row, ClickHouse {with_what}", per_second["ours"][-1], per_second[peer][-1])
         out.add_latency(f"{name}, a statement", [run.every() for run in ours], [run.every() for run in runs["fsync"]])
-        out.add_ours(f"{name}, statements a log record (one fdatasync each)", f"{STATEMENTS_OF_ALL / records:.2f}")
+        out.add_ours(f"{name}, statements a log record (one fdatasync each)", ("mean", "", f"{STATEMENTS_OF_ALL / records:.2f}"))
     return per_second
 
 
 def main():
     args = report.arguments(__doc__)
-    out, sides = report.Report(f"bench insert --rounds {args.rounds}"), Sides(args)
-    report.heading(64, 34)
+    out, sides = report.Report("insert", f"--rounds {args.rounds}"), Sides(args)
+    report.heading()
     bare = [inserts.bare_fdatasync(args.cache) for _ in range(args.rounds)]
-    out.add_ours("bare fdatasync of 200 bytes", report.latency([micros for run in bare for micros in run]))
+    out.add_ours("bare fdatasync of 200 bytes", *report.latency(report.of_all(bare)))
     shapes(sides, out)
     per_second = concurrency(sides, out)
     if args.images:
@@ -104,7 +104,7 @@ def main():
             series=[("Gristmill, durable", per_second["ours"]),
                     ("ClickHouse, fsync", per_second["fsync"]),
                     ("ClickHouse, no fsync", per_second["unsafe"])])
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
 
 
 main()

@@ -104,13 +104,13 @@ def main():
     args = report.arguments(__doc__)
     bucket = peers.generated(args.binary, args.cache, "posts", ["posts", "--rows", str(args.rows), "--seed", "1"])
     peers.generated(args.binary, args.cache, "lineitem", ["tpch", "--tables", "lineitem", "--scale", "0.5"])
-    out = report.Report(f"bench load --rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
+    out = report.Report("load", f"--rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
     with peers.Endpoint(args.binary, bucket) as endpoint:
-        report.heading()
+        report.heading(12)
         load_posts(args, endpoint.url, out)
         ask(args, endpoint.url, out)
         load_lineitem(args, endpoint.url, out)
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
 
 
 main()

@@ -91,9 +91,9 @@ def commits(args, out):
     shutil.rmtree(path, ignore_errors=True)
     of_a_point = min(COMMITS_OF_A_POINT, max(1, len(micros) // 10))
     points = [micros[first:first + of_a_point] for first in range(0, len(micros) - of_a_point + 1, of_a_point)]
-    out.add_ours(f"commits 1 to {of_a_point}", report.latency(points[0]))
-    out.add_ours(f"the last {of_a_point} of {len(micros)} commits", report.latency(points[-1]))
-    out.add_ours("active parts at most, meanwhile", str(run.closing["parts_active_max"]))
+    out.add_ours(f"commits 1 to {of_a_point}", *report.latency(points[0]))
+    out.add_ours(f"the last {of_a_point} of {len(micros)} commits", *report.latency(points[-1]))
+    out.add_ours("active parts at most, meanwhile", ("most", "", str(run.closing["parts_active_max"])))
     if args.images:
         plot.lines(
             os.path.join(args.images, "commit-latency.svg"),
@@ -107,11 +107,11 @@ def commits(args, out):
 
 def main():
     args = report.arguments(__doc__)
-    out = report.Report(f"bench open --rows {args.rows} --rounds {args.rounds}")
-    report.heading()
+    out = report.Report("open", f"--rows {args.rows} --rounds {args.rounds}")
+    report.heading(12)
     open_seconds, plan_seconds = many_parts(args, out)
     commits(args, out)
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
     if open_seconds > OPEN_SECONDS_MAX:
         sys.exit(f"opening {PARTS} parts took {open_seconds:.2f} s, the limit is {OPEN_SECONDS_MAX}")
     if plan_seconds > PLAN_SECONDS_MAX:

@@ -56,9 +56,9 @@ def single_rows(args, out):
         chdb = inserts.chdb(args.binary, fresh(args, "chdb"), workload, FSYNC)
         theirs.append(chdb.every())
     bare = [inserts.bare_fdatasync(args.cache) for _ in range(args.rounds)]
-    out.add_ours("bare fdatasync of 200 bytes", report.latency([micros for run in bare for micros in run]))
-    out.add_ours("bare round trip: GET /ping", report.latency([micros for run in ping for micros in run]))
-    out.add_ours("bare statement: SELECT 1", report.latency([micros for run in select for micros in run]))
+    out.add_ours("bare fdatasync of 200 bytes", *report.latency(report.of_all(bare)))
+    out.add_ours("bare round trip: GET /ping", *report.latency(report.of_all(ping)))
+    out.add_ours("bare statement: SELECT 1", *report.latency(report.of_all(select)))
     out.add_statements("1000 x 1 row over HTTP, ClickHouse in process with fsync", ours, theirs)
 
 
@@ -76,8 +76,8 @@ def many_connections(args, out):
                 parts = int(server.ask("SELECT count() FROM system.parts WHERE active AND table = 't'"))
             rates.append(per_second), every.extend(micros)
             busiest = max(busiest, busy)
-        measure = f"{connections} connections x 1 row, rows/s; a statement; parts"
-        out.add_ours(measure, f"{statistics.median(rates):.0f}/s; {report.latency(every)}; {parts}")
+        out.add_ours(f"{connections} connections x 1 row", ("rate", "/s", f"{statistics.median(rates):.0f}"),
+                     *report.latency(every), ("parts", "", str(parts)))
         print(f"    a sender used {busiest:.0%} of a core")
 
 
@@ -118,8 +118,10 @@ def bodies(args, out):
             peak = max(max(watched.samples) for watched in memory)
             middle, last = memory[-1].middle_and_last()
             rate = size / statistics.median(ours) / 1e6
-            out.add_ours(f"{body_format} into {engine.split()[0]}: rate; memory, second and last quarter, most",
-                         f"{rate:.0f} MB/s; {middle / 1e6:.0f}, {last / 1e6:.0f}, {peak / 1e6:.0f} MB")
+            out.add_ours(f"{body_format} into {engine.split()[0]}", ("rate", "MB/s", f"{rate:.0f}"),
+                         ("memory in the second quarter", "MB", f"{middle / 1e6:.0f}"),
+                         ("memory in the last quarter", "MB", f"{last / 1e6:.0f}"),
+                         ("most memory", "MB", f"{peak / 1e6:.0f}"))
 
 
 def new_statements(server, sql, times):
@@ -176,12 +178,13 @@ def crowd(args, out):
         running = int(server.ask("SELECT count() FROM system.processes"))
         crowded_bytes = server.resident_bytes()
         for name in sqls:
-            out.add_ours(f"{name}, a new connection, alone", report.latency(alone[name]))
-            out.add_ours(f"{name}, beside {idle_wanted} idle connections", report.latency(with_idle[name]))
-            out.add_ours(f"{name}, while {SLOW} slow readers begin", report.latency(starting[name]))
-            slowest = max(settled[name]) / 1000
-            out.add_ours(f"{name}, beside {SLOW} slow readers; slowest", f"{report.latency(settled[name])}; {slowest:.0f} ms")
-        out.add_ours("an idle connection's memory; all of the server's in the crowd", f"{idle_bytes / 1e3:.1f} kB; {crowded_bytes / 1e6:.0f} MB")
+            out.add_ours(f"{name}, a new connection, alone", *report.latency(alone[name]))
+            out.add_ours(f"{name}, beside {idle_wanted} idle connections", *report.latency(with_idle[name]))
+            out.add_ours(f"{name}, while {SLOW} slow readers begin", *report.latency(starting[name]))
+            slowest = ("slowest", "ms", f"{max(settled[name]) / 1000:.0f}")
+            out.add_ours(f"{name}, beside {SLOW} slow readers", *report.latency(settled[name]), slowest)
+        out.add_ours("memory in the crowd", ("an idle connection", "kB", f"{idle_bytes / 1e3:.1f}"),
+                     ("the server", "MB", f"{crowded_bytes / 1e6:.0f}"))
         print(f"    {running} statements were running")
         for connection in idle + slow:
             connection.close()
@@ -189,14 +192,14 @@ def crowd(args, out):
 
 def main():
     args = report.arguments(__doc__)
-    out = report.Report(f"bench http --rounds {args.rounds}")
-    report.heading(64, 34)
+    out = report.Report("http", f"--rounds {args.rounds}")
+    report.heading()
     only = os.environ.get("GRISTMILL_BENCH_ONLY", "").split(",")
     for part in (single_rows, many_connections, bodies, crowd):
         if only == [""] or part.__name__ in only:
             part(args, out)
     shutil.rmtree(os.path.join(args.cache, "http", "bodies"), ignore_errors=True)
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
 
 
 if __name__ == "__main__":

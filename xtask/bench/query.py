@@ -16,8 +16,8 @@ import suites
 
 def main():
     args = report.arguments(__doc__)
-    out = report.Report(f"bench query --rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
-    report.heading()
+    out = report.Report("query", f"--rows {args.rows} --rounds {args.rounds} --threads {args.threads}")
+    report.heading(12)
     different = []
     for suite in suites.suites(args.rows):
         folders = suites.loaded(args.binary, args.cache, suite)
@@ -30,13 +30,13 @@ def main():
             if not same:
                 different.append(f"{suite.name} {number}: {question}")
         mean = suites.geometric_mean(ratios)
-        out.row(f"{suite.name}: geometric mean of {len(ratios)}", "-", "-", f"{mean:.2f}x")
+        out.add_ratio(f"{suite.name}: geometric mean of {len(ratios)}", "geometric mean", mean)
         worst = sorted(range(len(ratios)), key=lambda at: ratios[at])[:10]
         print("slowest against ClickHouse:", ", ".join(f"{at + 1} ({ratios[at]:.2f}x)" for at in worst), flush=True)
     about_posts(args, out)
     for line in different:
         print("another answer:", line[:200])
-    out.append_to(args.append_to)
+    out.append_to(args.docs)
     sys.exit(1 if different else 0)
 
 

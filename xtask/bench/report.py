@@ -1,4 +1,4 @@
-"""Medians, ratios, and rows for docs/performance.md."""
+"""Medians and ratios of a run: printed while it goes, then appended to docs/measurements."""
 
 import argparse
 import datetime
@@ -7,10 +7,10 @@ import platform
 import statistics
 import subprocess
 
-HEADER = (
-    "\n| date | commit | machine | command | measure | Gristmill | {other} | ratio |\n"
-    "|---|---|---|---|---|---|---|---|\n"
-)
+import measurements
+import page
+
+PERCENTILES = {"median": 50, "p95": 95, "p99": 99}
 
 
 def arguments(description, add_more=lambda parser: None):
@@ -20,10 +20,10 @@ def arguments(description, add_more=lambda parser: None):
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--append-to")
-    parser.add_argument("--images", help="folder for plots; without it there are none")
+    parser.add_argument("--docs", help="folder for measurements, their page and plots; without it nothing is written")
     add_more(parser)
     parsed = parser.parse_args()
+    parsed.images = os.path.join(parsed.docs, "images") if parsed.docs else None
     os.makedirs(parsed.cache, exist_ok=True)
     return parsed
 
@@ -50,59 +50,77 @@ def percentile(values, share):
     return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
 
 
-def latency(micros):
-    """Median, 95th and 99th percentile."""
-    figures = [percentile(micros, share) / 1000 for share in (50, 95, 99)]
-    return " / ".join(f"{figure:.2f}" for figure in figures) + " ms"
+def milliseconds(micros):
+    """Median, 95th and 99th percentile, as text."""
+    return [f"{percentile(micros, share) / 1000:.2f}" for share in PERCENTILES.values()]
+
+
+def of_all(rounds):
+    return [micros for of_round in rounds for micros in of_round]
 
 
 class Report:
-    def __init__(self, command, other="ClickHouse"):
-        self.command, self.other, self.rows = command, other, []
+    """The figures of one run. The ratio stands beside the figure it is made of."""
+
+    def __init__(self, benchmark, options):
+        self.benchmark = benchmark
+        # What is measured is what was there when the run began.
+        self.about = [datetime.date.today().isoformat(), commit(), machine(), f"bench {benchmark} {options}"]
+        self.figures = []
+
+    def row(self, measure, figures, widths=(34, 34)):
+        """Adds (figure, unit, ours, theirs, ratio) of one measure, each a text, and prints them in a line."""
+        self.figures += [(measure, *figure) for figure in figures]
+        sides = [", ".join(f"{figure[side]} {figure[1]}".strip() for figure in figures if figure[side]) or "-" for side in (2, 3)]
+        ratio = next((figure[4] + "x" for figure in figures if figure[4]), "-")
+        print(f"{measure:56} {sides[0]:>{widths[0]}} {sides[1]:>{widths[1]}} {ratio:>8}", flush=True)
 
     def add(self, measure, ours, theirs, unit):
         """Medians of both; the ratio says how many times ClickHouse's figure is ours: above 1 is better."""
         mine, other = statistics.median(ours), statistics.median(theirs)
-        scale, shown = {"s": (1, "s"), "ms": (1000, "ms"), "MB": (1e-6, "MB")}[unit]
+        scale = {"s": 1, "ms": 1000, "MB": 1e-6}[unit]
         ratio = other / mine if mine else float("inf")
-        self.rows.append((measure, f"{mine * scale:.2f} {shown}", f"{other * scale:.2f} {shown}", f"{ratio:.2f}x"))
-        print(f"{measure:48} {self.rows[-1][1]:>12} {self.rows[-1][2]:>12} {self.rows[-1][3]:>8}", flush=True)
+        self.row(measure, [("median", unit, f"{mine * scale:.2f}", f"{other * scale:.2f}", f"{ratio:.2f}")], (12, 12))
 
-    def row(self, measure, ours, theirs="-", ratio="-"):
-        self.rows.append((measure, ours, theirs, ratio))
-        print(f"{measure:64} {ours:>34} {theirs:>34} {ratio:>8}", flush=True)
+    def add_ours(self, measure, *figures):
+        """Figures only we have: (figure, unit, value)."""
+        self.row(measure, [(figure, unit, value, "", "") for figure, unit, value in figures])
 
-    def add_ours(self, measure, ours):
-        """A figure only we have."""
-        self.row(measure, ours)
+    def add_ratio(self, measure, figure, ratio):
+        """A ratio that is made of other rows."""
+        self.row(measure, [(figure, "", "", "", f"{ratio:.2f}")])
 
     def add_statements(self, measure, ours, theirs, repeats=1):
         """Microseconds of statements, by round: percentiles over all of them, and the seconds of one pass of `repeats`."""
         totals = [statistics.median(sum(micros) for micros in rounds) / repeats / 1e6 for rounds in (ours, theirs)]
-        cells = [f"{latency([m for micros in rounds for m in micros])}; {total:.3f} s"
-                 for rounds, total in zip((ours, theirs), totals)]
-        self.row(measure, *cells, f"{totals[1] / totals[0]:.2f}x")
+        shares = zip(PERCENTILES, milliseconds(of_all(ours)), milliseconds(of_all(theirs)))
+        total = ("total", "s", f"{totals[0]:.3f}", f"{totals[1]:.3f}", f"{totals[1] / totals[0]:.2f}")
+        self.row(measure, [(name, "ms", mine, other, "") for name, mine, other in shares] + [total])
 
     def add_latency(self, measure, ours, theirs):
         """The same without a total; the ratio is that of the medians."""
-        both = [[m for micros in rounds for m in micros] for rounds in (ours, theirs)]
+        both = [of_all(ours), of_all(theirs)]
         ratio = statistics.median(both[1]) / statistics.median(both[0])
-        self.row(measure, latency(both[0]), latency(both[1]), f"{ratio:.2f}x")
+        shares = zip(PERCENTILES, *map(milliseconds, both), (f"{ratio:.2f}", "", ""))
+        self.row(measure, [(name, "ms", *cells) for name, *cells in shares])
 
     def add_rate(self, measure, ours, theirs):
         """Statements a second, where more is better: the ratio is ours divided by ClickHouse's."""
-        self.row(measure, f"{ours:.0f}/s", f"{theirs:.0f}/s", f"{ours / theirs:.2f}x")
+        self.row(measure, [("rate", "/s", f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.2f}")])
 
-    def append_to(self, path):
-        if not path:
+    def append_to(self, docs):
+        """Appends to the benchmark's file and writes its newest table into the page."""
+        if not docs:
             return
-        today = datetime.date.today().isoformat()
-        with open(path, "a") as file:
-            file.write(HEADER.format(other=self.other))
-            for row in self.rows:
-                file.write(f"| {today} | {commit()} | {machine()} | {self.command} | {' | '.join(row)} |\n")
-        print(f"appended {len(self.rows)} rows to {path}")
+        path = measurements.append(os.path.join(docs, "measurements"), self.benchmark, self.about, self.figures)
+        print(f"appended {len(self.figures)} lines to {path}")
+        page.write(docs)
 
 
-def heading(name_width=48, width=12, other="ClickHouse"):
-    print(f"{'':{name_width}} {'Gristmill':>{width}} {other:>{width}} {'ratio':>8}")
+def latency(micros):
+    """Percentiles as `add_ours` takes them."""
+    return [(name, "ms", value) for name, value in zip(PERCENTILES, milliseconds(micros))]
+
+
+def heading(width=34, other="ClickHouse"):
+    print(f"{'':56} {'Gristmill':>{width}} {other:>{width}} {'ratio':>8}")

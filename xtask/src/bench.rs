@@ -24,7 +24,7 @@ pub(crate) struct BenchArgs {
     /// Threads of each side
     #[arg(long, default_value_t = 2)]
     threads: u32,
-    /// Do not append to docs/performance.md, nor write docs/images
+    /// Only print: append nothing to docs/measurements, write neither docs/performance.md nor docs/images
     #[arg(long)]
     dry: bool,
     /// A binary to measure instead of the one built here
@@ -65,11 +65,10 @@ pub(crate) fn run(root: &Path, args: &BenchArgs) -> Result<()> {
     if let Some(before) = before.as_deref().filter(|_| args.what == "against") {
         arguments.extend(["--before", before]);
     }
-    let page = root.join("docs/performance.md");
-    let images = root.join("docs/images");
-    let (page, images) = (page.to_string_lossy(), images.to_string_lossy());
+    let docs = root.join("docs");
+    let docs = docs.to_string_lossy();
     if !args.dry {
-        arguments.extend(["--append-to", &page, "--images", &images]);
+        arguments.extend(["--docs", &docs]);
     }
     Step::new(&python, &arguments, root).run()?;
     Ok(())
@@ -114,5 +113,16 @@ mod tests {
         let metadata = r#"{"packages":[],"target_directory":"/x/target","version":1}"#;
         assert_eq!(target_of(metadata), Some(PathBuf::from("/x/target")));
         assert_eq!(target_of("{}"), None);
+    }
+
+    #[test]
+    fn the_page_shows_the_newest_measurements() {
+        let root = crate::root().unwrap();
+        let told = std::process::Command::new("python3")
+            .args(["xtask/bench/page.py", "--check", "docs"])
+            .current_dir(&root)
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     }
 }

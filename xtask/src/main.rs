@@ -39,7 +39,7 @@ enum Task {
     Soak(soak::SoakArgs),
     /// Hostile clients, statements and damage against the real binary, and a table of them at the end
     Attack(attack::AttackArgs),
-    /// Measure against ClickHouse on this machine; appends to docs/performance.md
+    /// Measure against ClickHouse on this machine; appends to docs/measurements and renews docs/performance.md
     Bench(bench::BenchArgs),
     /// Write docs/reference from the code
     Reference,

@@ -2,7 +2,7 @@
 //!
 //! Every allocation is counted (`host::meter`). One of [`TAGGED_BYTES_MIN`] bytes has its account's tag behind its end, so
 //! that it is credited to whom it was charged, whoever frees it.
-//! Invariant: set up before the first thread. The delay is measured: `docs/performance.md`, "Choices that were measured".
+//! Invariant: set up before the first thread. The delay is measured: `docs/decisions.md`, "Choices that were measured".
 
 use std::alloc::{GlobalAlloc, Layout};
 
