@@ -1,6 +1,6 @@
-//! One line per statement: who does it.
+//! One line per statement: who does it. Commands of SYSTEM, each a call of the part it is about, are carried out here.
 //!
-//! Invariant: no logic here beyond the choice.
+//! Invariant: nothing is decided here but who does it.
 
 use std::sync::Arc;
 

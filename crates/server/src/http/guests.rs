@@ -4,7 +4,7 @@
 //! t=<file>   t_format=CSV (TabSeparated)   t_structure=a UInt8, b String, or t_types=UInt8,String for columns _1, _2
 //! ```
 //! Invariant: they are made by statements as a client could send them, under the settings and the rights of its request.
-//! Must not know: bodies, answers.
+//! Must not know: how the form was sent, what is answered.
 
 use bytes::Bytes;
 use engine::{Error, ErrorKind, Request};
