@@ -28,6 +28,7 @@ pub mod code {
     pub const INCORRECT_DATA: u32 = 117;
     pub const TOO_LARGE_ARRAY_SIZE: u32 = 128;
     pub const UNKNOWN_TYPE: u32 = 50;
+    pub const CANNOT_READ_ARRAY_FROM_TEXT: u32 = 130;
     pub const TOO_LARGE_STRING_SIZE: u32 = 131;
     pub const CANNOT_PARSE_UUID: u32 = 376;
     pub const CANNOT_PARSE_IPV4: u32 = 675;
@@ -36,7 +37,6 @@ pub mod code {
     pub const CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: u32 = 349;
     pub const CANNOT_PARSE_BOOL: u32 = 467;
     pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u32 = 636;
-    pub const ONLY_NULLS_WHILE_READING_SCHEMA: u32 = 652;
     pub const UNKNOWN_ELEMENT_OF_ENUM: u32 = 691;
 }
 

@@ -259,15 +259,7 @@ fn write_tuple(f: &mut fmt::Formatter<'_>, elements: &[TupleElement]) -> fmt::Re
         if i > 0 {
             f.write_str(", ")?;
         }
-        if let Some(name) = &element.name {
-            let is_bare = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-            match (is_bare, name.contains('`')) {
-                (true, _) => write!(f, "{name} ")?,
-                (false, false) => write!(f, "`{name}` ")?,
-                // Names have no escapes.
-                (false, true) => write!(f, "\"{name}\" ")?,
-            }
-        }
+        write_element_name(f, element)?;
         write!(f, "{}", element.column_type)?;
     }
     f.write_str(")")
@@ -282,5 +274,82 @@ impl fmt::Display for EnumValues {
             write!(f, "{} = {number}", quoted(name))?;
         }
         Ok(())
+    }
+}
+
+/// The name of a tuple's element and a blank; nothing where it has none.
+fn write_element_name(f: &mut fmt::Formatter<'_>, element: &TupleElement) -> fmt::Result {
+    let Some(name) = &element.name else { return Ok(()) };
+    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    match (is_bare, name.contains('`')) {
+        (true, _) => write!(f, "{name} "),
+        (false, false) => write!(f, "`{name}` "),
+        // Names have no escapes.
+        (false, true) => write!(f, "\"{name}\" "),
+    }
+}
+
+/// A type as DESCRIBE shows it: each element of a named tuple on a line of its own, four blanks deeper.
+#[derive(Clone, Copy, Debug)]
+pub struct Indented<'t> {
+    column_type: &'t ColumnType,
+    depth: usize,
+}
+
+impl<'t> Indented<'t> {
+    /// The type, its first line without blanks before it.
+    #[must_use]
+    pub fn new(column_type: &'t ColumnType) -> Self {
+        Self { column_type, depth: 0 }
+    }
+}
+
+impl fmt::Display for Indented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let within = |column_type| Indented { column_type, depth: self.depth };
+        match self.column_type {
+            ColumnType::Nullable(inner) => write!(f, "Nullable({})", within(inner)),
+            ColumnType::Array(inner) => write!(f, "Array({})", within(inner)),
+            ColumnType::Map(key, value) => write!(f, "Map({}, {})", within(key), within(value)),
+            ColumnType::Tuple(elements) if interval_name(elements).is_none() => {
+                let is_named = elements.iter().any(|element| element.name.is_some());
+                f.write_str("Tuple(")?;
+                for (at, element) in elements.iter().enumerate() {
+                    let depth = self.depth + usize::from(is_named);
+                    match (is_named, at) {
+                        (true, 0) => write!(f, "\n{:1$}", "", depth * 4)?,
+                        (true, _) => write!(f, ",\n{:1$}", "", depth * 4)?,
+                        (false, 0) => {}
+                        (false, _) => f.write_str(", ")?,
+                    }
+                    write_element_name(f, element)?;
+                    write!(f, "{}", Indented { column_type: &element.column_type, depth })?;
+                }
+                f.write_str(")")
+            }
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_named_tuples_stand_on_their_own_lines() {
+        // Answers of DESCRIBE in ClickHouse 26.9.
+        for (written, shown) in [
+            ("UInt8", "UInt8"),
+            ("Tuple(UInt8, String)", "Tuple(UInt8, String)"),
+            ("Tuple(a UInt8, b String)", "Tuple(\n    a UInt8,\n    b String)"),
+            (
+                "Array(Tuple(a Map(UInt8, Tuple(b Int8)), `c d` Tuple(Int8, Tuple(e Int8))))",
+                "Array(Tuple(\n    a Map(UInt8, Tuple(\n        b Int8)),\n    `c d` Tuple(Int8, Tuple(\n        e Int8))))",
+            ),
+        ] {
+            let column_type = crate::type_name::parse(written).unwrap();
+            assert_eq!(Indented::new(&column_type).to_string(), shown);
+        }
     }
 }

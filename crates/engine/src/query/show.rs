@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
+use model::column_type::Indented;
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnType, TableDef, TableEngine};
 use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
@@ -171,15 +172,19 @@ const DESCRIBE: [&str; 7] =
 
 type Description = [String; 7];
 
-fn plain(name: &str, column_type: &ColumnType) -> Description {
+fn plain(context: &StatementContext, name: &str, column_type: &ColumnType) -> Description {
     let mut row: Description = Default::default();
-    (row[0], row[1]) = (name.to_owned(), column_type.to_string());
+    let shown = match context.settings.get_bool("print_pretty_type_names") {
+        true => Indented::new(column_type).to_string(),
+        false => column_type.to_string(),
+    };
+    (row[0], row[1]) = (name.to_owned(), shown);
     row
 }
 
-fn described(def: &TableDef) -> Vec<Description> {
+fn described(context: &StatementContext, def: &TableDef) -> Vec<Description> {
     let row = |column: &model::ColumnDef| {
-        let mut row = plain(&column.name, &column.column_type);
+        let mut row = plain(context, &column.name, &column.column_type);
         (row[2], row[3]) = system::default_of(def, column);
         row[4] = column.comment.to_string();
         row[5] = column.codec.as_deref().unwrap_or("").to_owned();
@@ -195,14 +200,14 @@ fn described_columns(context: &StatementContext, name: &TableName) -> Result<Vec
         if columns.is_empty() {
             return Err(Error::unknown_table(database, table));
         }
-        return Ok(columns.iter().map(|(name, column_type)| plain(name, column_type)).collect());
+        return Ok(columns.iter().map(|(name, column_type)| plain(context, name, column_type)).collect());
     }
-    Ok(described(&context.table(name)?.def))
+    Ok(described(context, &context.table(name)?.def))
 }
 
 pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) -> Result<Rows, Error> {
     let of_schema = |schema: &Schema| -> Vec<Description> {
-        schema.fields().iter().map(|field| plain(field.name(), &from_field(field))).collect()
+        schema.fields().iter().map(|field| plain(context, field.name(), &from_field(field))).collect()
     };
     let rows = match what {
         Described::Table(name) => described_columns(context, name)?,

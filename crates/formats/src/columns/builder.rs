@@ -215,6 +215,7 @@ pub(crate) fn unreadable(column_type: &ColumnType, text: &[u8]) -> ValueError {
             (code::UNKNOWN_ELEMENT_OF_ENUM, "unknown enum element")
         }
         ColumnType::Float32 | ColumnType::Float64 => (code::CANNOT_PARSE_NUMBER, "cannot read"),
+        ColumnType::Array(_) => (code::CANNOT_READ_ARRAY_FROM_TEXT, "cannot read"),
         _ => (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, "cannot read"),
     };
     ValueError::new(number, format!("{what} \"{}\" as {column_type}", excerpt(text)))

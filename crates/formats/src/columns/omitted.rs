@@ -15,6 +15,7 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use crate::error::{FormatError, code};
+use crate::settings::JsonReading;
 use crate::values::cell::{Cell, TextForm};
 
 /// Names, in the metadata of an omission column, the column it is of.
@@ -107,15 +108,24 @@ pub(crate) struct Asked {
     is_nullable: bool,
     /// Whether the settings let any cell ask.
     may_ask: bool,
+    column_type: ColumnType,
+    json: JsonReading,
     /// The cells of a row that are its column's: one, or the elements of a tuple, or none.
     cells: Vec<usize>,
     bits: BooleanBufferBuilder,
 }
 
 impl Asked {
-    pub(crate) fn new(column: usize, column_type: &ColumnType, may_ask: bool) -> Self {
-        let is_nullable = column_type.is_nullable();
-        Self { column, is_nullable, may_ask, cells: Vec::new(), bits: BooleanBufferBuilder::new(0) }
+    pub(crate) fn new(column: usize, column_type: &ColumnType, may_ask: bool, json: JsonReading) -> Self {
+        Self {
+            column,
+            is_nullable: column_type.is_nullable(),
+            may_ask,
+            column_type: column_type.clone(),
+            json,
+            cells: Vec::new(),
+            bits: BooleanBufferBuilder::new(0),
+        }
     }
 
     /// Says to which builder each cell of a row goes.
@@ -129,7 +139,7 @@ impl Asked {
         let asks = |cell: &Cell<'_>| match cell.form {
             TextForm::Default => true,
             TextForm::Null => !self.is_nullable,
-            _ => false,
+            _ => cell.is_empty_default(&self.column_type, self.json),
         };
         for row in cells.chunks_exact(width.max(1)) {
             let mut own = self.cells.iter().filter_map(|cell| row.get(*cell));

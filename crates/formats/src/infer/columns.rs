@@ -70,7 +70,7 @@ pub fn infer_details(
         None => tally.run(sample, at_end),
     };
     inferred.map_err(|mut error| {
-        if !matches!(error.code, code::ONLY_NULLS_WHILE_READING_SCHEMA | code::BAD_ARGUMENTS) {
+        if error.code != code::BAD_ARGUMENTS {
             error.code = code::CANNOT_EXTRACT_TABLE_STRUCTURE;
         }
         error.message =
@@ -317,7 +317,7 @@ impl Tally<'_> {
                      most likely this column contains only nulls or empty arrays",
                     self.rows
                 );
-                return Err(FormatError::new(code::ONLY_NULLS_WHILE_READING_SCHEMA, message).in_column(name));
+                return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, message).in_column(name));
             };
             columns.push((name, column_type));
         }

@@ -87,8 +87,9 @@ impl Block {
         let slots = slots.into_iter().map(Some).collect();
         let (builders, missing) = (builders?, Vec::new());
         let types = types.to_vec();
-        let may_ask = options.defaults_for_omitted_fields;
-        let asked = |column: &usize| Some(Asked::new(*column, builders.get(*column)?.column_type(), may_ask));
+        let (may_ask, json) = (options.defaults_for_omitted_fields, options.json);
+        let asked =
+            |column: &usize| Some(Asked::new(*column, builders.get(*column)?.column_type(), may_ask, json));
         let asked = omissions.columns.iter().filter_map(asked).collect();
         let (rows, rows_before, rows_skipped) = (0, 0, 0);
         let named = (0..types.len()).map(Some).collect();

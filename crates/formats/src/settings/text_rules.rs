@@ -117,6 +117,8 @@ pub struct JsonReading {
     /// A named tuple's missing element is its default.
     pub missing_elements_as_defaults: bool,
     pub ignore_unknown_elements: bool,
+    /// `""` is the default of every type but texts.
+    pub empty_as_default: bool,
     /// Brackets in brackets of one value; 0 for any number.
     pub depth_max: usize,
 }
@@ -131,6 +133,7 @@ impl Default for JsonReading {
             bools_as_numbers: true,
             missing_elements_as_defaults: true,
             ignore_unknown_elements: true,
+            empty_as_default: false,
             depth_max: 1000,
         }
     }
@@ -149,6 +152,7 @@ impl JsonReading {
         );
         lookup
             .flag("input_format_json_ignore_unknown_keys_in_named_tuple", &mut self.ignore_unknown_elements);
+        lookup.flag("input_format_json_empty_as_default", &mut self.empty_as_default);
         lookup.number("input_format_json_max_depth", &mut self.depth_max);
     }
 

@@ -3,8 +3,11 @@
 //! Invariant: a cell borrows the input; `content` gives the value's own text, using a scratch buffer only when escapes
 //! have to be undone. Must not know: column types.
 
+use model::ColumnType;
+
 use crate::error::{ValueError, code, excerpt};
 use crate::scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
+use crate::settings::JsonReading;
 
 /// How the bytes of a cell stand for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +45,17 @@ pub struct Cell<'a> {
 
 impl Cell<'_> {
     pub const DEFAULT: Cell<'static> = Cell { text: &[], form: TextForm::Default };
+}
+
+impl Cell<'_> {
+    /// Whether it is an empty text of JSON that stands for the default of its type, by the settings.
+    #[inline]
+    pub(crate) fn is_empty_default(self, column_type: &ColumnType, json: JsonReading) -> bool {
+        json.empty_as_default
+            && matches!(self.form, TextForm::Json | TextForm::JsonPlain)
+            && self.text == b"\"\""
+            && !column_type.value_type().is_string()
+    }
 }
 
 impl<'a> Cell<'a> {

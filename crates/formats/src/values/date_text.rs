@@ -1,7 +1,8 @@
 //! Dates and times out of text.
 //!
-//! Invariant: the whole text must be the date; a date that is not in the calendar is refused. Values beyond a type's
-//! range are clamped by the caller. Must not know: column types.
+//! Invariant: the whole text must be the date; a date that is not in the calendar is refused, but for MySQL's zero date. A
+//! clock may run over, as a leap second and the end of a day do. Values beyond a type's range are clamped by the caller.
+//! Must not know: column types.
 
 use crate::scan::number::digits;
 use crate::settings::DateTimeInput;
@@ -50,6 +51,12 @@ fn plain_date(text: &[u8; 10]) -> Option<i64> {
         .then(|| i64::from(days_of_common_era(year, month, day)) - COMMON_ERA_EPOCH)
 }
 
+/// MySQL's word for no date. It is before every date of every type.
+const ZERO_DATE: &[u8] = b"0000-00-00";
+
+/// The day that stands for the zero date: ClickHouse's first of Date32; Date clamps it to its own.
+const ZERO_DATE_DAYS: i64 = days_of(1900, 1, 1);
+
 #[inline]
 fn valid_days(year: i64, month: i64, day: i64) -> Option<i64> {
     let valid = (1..=12).contains(&month) && day >= 1 && (day <= 28 || day <= days_in_month(year, month));
@@ -63,7 +70,7 @@ pub(crate) fn date(text: &[u8]) -> Option<i64> {
         && !s1.is_ascii_digit()
         && !s2.is_ascii_digit()
     {
-        return plain_date(text.first_chunk()?);
+        return plain_date(text.first_chunk()?).or_else(|| (text == ZERO_DATE).then_some(ZERO_DATE_DAYS));
     }
     if text.len() == 8 && text.iter().all(u8::is_ascii_digit) {
         return valid_days(number(&text[..4])?, number(&text[4..6])?, number(&text[6..])?);
@@ -78,10 +85,11 @@ pub(crate) fn date(text: &[u8]) -> Option<i64> {
     valid_days(year, number(&rest[..at])?, number(&rest[at + 1..])?)
 }
 
+/// Seconds since midnight. `24:00:00`, `23:59:60` and whatever else two digits can say run over into the next day.
 #[inline]
 fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
     // Computed only for numbers of a clock: a long run of digits has no product.
-    (hour < 24 && minute < 60 && second < 60).then(|| hour * 3600 + minute * 60 + second)
+    (hour < 100 && minute < 100 && second < 100).then(|| hour * 3600 + minute * 60 + second)
 }
 
 /// `YYYY-MM-DD hh:mm:ss[.fraction]`, `T` instead of the blank, a bare date, or Unix seconds `[.fraction]`.
@@ -91,7 +99,8 @@ pub(crate) fn time_basic(text: &[u8]) -> Option<TimeText> {
         && let [_, _, _, _, b'-', _, _, b'-', _, _, b' ' | b'T', h1, h2, b':', n1, n2, b':', s1, s2] = *head
         && (rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit))
     {
-        let days = plain_date(head.first_chunk()?)?;
+        let day = head.first_chunk::<10>()?;
+        let days = if day == ZERO_DATE { 0 } else { plain_date(day)? };
         let seconds = days * DAY_SECONDS + clock(two(h1, h2)?, two(n1, n2)?, two(s1, s2)?)?;
         return Some(TimeText { seconds, nanos: fraction_or_none(rest)?, offset: None });
     }
@@ -195,7 +204,8 @@ impl<'a> Guess<'a> {
         if let Some(done) = self.done {
             return Some(done);
         }
-        let days = valid_days(self.year?, self.month?, self.day.unwrap_or(1))?;
+        let month = self.month.or_else(|| self.day.is_none().then_some(1))?;
+        let days = valid_days(self.year?, month, self.day.unwrap_or(1))?;
         let (mut hour, minute, second) = self.time.unwrap_or((0, 0, 0));
         match self.afternoon {
             Some(true) if hour < 12 => hour += 12,
@@ -226,12 +236,21 @@ impl<'a> Guess<'a> {
                 self.day = Some(number(run)?);
                 Some(())
             }
+            // An hour alone behind its day.
+            1 | 2 if self.time.is_none() => {
+                self.time = Some((number(run)?, 0, 0));
+                Some(())
+            }
             4 if self.next_is(b"-/.") => self.year_first(number(run)?),
             4 if self.year.is_none() => {
                 self.year = Some(number(run)?);
                 Some(())
             }
             6 if self.year.is_some() => self.compact_clock(run),
+            6 if self.month.is_none() => {
+                (self.year, self.month) = (Some(number(&run[..4])?), Some(number(&run[4..])?));
+                Some(())
+            }
             8 => self.compact_date(run),
             14 => {
                 self.compact_date(&run[..8])?;
@@ -350,8 +369,10 @@ impl<'a> Guess<'a> {
             4 => (number(&run[..2])?, number(&run[2..])?),
             _ => return None,
         };
-        let seconds = clock(hours, minutes, 0)?;
-        self.offset = Some(sign * seconds);
+        if hours >= 24 || minutes >= 60 {
+            return None;
+        }
+        self.offset = Some(sign * clock(hours, minutes, 0)?);
         Some(())
     }
 }

@@ -16,7 +16,6 @@ input_format_json_compact_allow_variable_number_of_columns Bool, "0", Refused, "
 input_format_json_throw_on_bad_escape_sequence Bool, "1", Refused, "Whether a bad escape in JSON is an error.";
 input_format_json_ignore_unnecessary_fields Bool, "1", NoEffect, "Whether fields nobody asked for are passed over unparsed.";
 input_format_json_max_object_size Bytes, "536870912", NoEffect, "Longest object of JSON; input_format_max_row_bytes counts.";
-input_format_json_empty_as_default Bool, "0", Refused, "Whether an empty text in JSON is the column's default.";
 input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects Bool, "0", Refused, "Whether paths that are values and objects are text.";
 input_format_json_map_as_array_of_tuples Bool, "0", Refused, "Whether maps are lists of pairs in JSON.";
 input_format_json_max_string_column_growth_step UInt64, "0", NoEffect, "How memory of texts grows.";

@@ -41,6 +41,7 @@ input_format_tsv_empty_as_default Bool, "0", Obeyed, "Whether an empty field is 
 input_format_tsv_enum_as_number Bool, "0", Obeyed, "Whether enums in TSV are given by their numbers alone.";
 input_format_tsv_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether rows may miss fields at their end.";
 input_format_tsv_crlf_end_of_line Bool, "0", Obeyed, "Whether TSV lines may end with carriage returns.";
+input_format_json_empty_as_default Bool, "0", Obeyed, "Whether an empty text in JSON is the column's default.";
 input_format_json_read_numbers_as_strings Bool, "1", Obeyed, "Whether a number may go into a String.";
 input_format_json_read_bools_as_strings Bool, "1", Obeyed, "Whether true may go into a String.";
 input_format_json_read_objects_as_strings Bool, "1", Obeyed, "Whether an object may go into a String.";

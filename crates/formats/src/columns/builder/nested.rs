@@ -61,13 +61,26 @@ impl From<ValueError> for Failure {
 
 fn element(builder: &mut TypedColumnBuilder, syntax: Syntax, text: &[u8]) -> Result<(), ValueError> {
     let cell = syntax.cell(text);
+    // `input_format_null_as_default` is about columns: within a value of JSON, null is the default of all but texts.
+    if cell.form == TextForm::Null
+        && syntax == Syntax::Json
+        && !builder.column_type().value_type().is_string()
+    {
+        builder.append_default();
+        return Ok(());
+    }
     builder.append_text(cell.text, cell.form)
 }
 
 fn list(text: &[u8], syntax: Syntax, item: &mut TypedColumnBuilder) -> Result<(), Failure> {
     let mut items = Items::new(text, b'[', b']', syntax)?;
     while let Some(text) = items.next()? {
-        element(item, syntax, text)?;
+        element(item, syntax, text).map_err(|error| match error.code {
+            code::CANNOT_PARSE_INPUT_ASSERTION_FAILED => {
+                ValueError { code: code::CANNOT_READ_ARRAY_FROM_TEXT, ..error }
+            }
+            _ => error,
+        })?;
     }
     Ok(())
 }

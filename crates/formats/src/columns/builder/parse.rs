@@ -44,7 +44,11 @@ impl Column<'_> {
     }
 
     /// Handles the forms without text. `Ok(true)` when the default is to be stored for this row.
-    fn is_default(&mut self, form: TextForm) -> Result<bool, ValueError> {
+    fn is_default(&mut self, cell: Cell<'_>) -> Result<bool, ValueError> {
+        let form = match cell.is_empty_default(self.column_type, self.options.json) {
+            true => TextForm::Default,
+            false => cell.form,
+        };
         match form {
             TextForm::Default | TextForm::Null => match self.nulls {
                 Some(nulls) => nulls.append(false),
@@ -159,7 +163,7 @@ pub(super) fn append<'a>(
         Store::List { .. } | Store::Map { .. } | Store::Tuple { .. } | Store::Nothing(_) => {
             for (index, cell) in cells.enumerate() {
                 let at = |error| CellError { index, error };
-                if column.is_default(cell.form).map_err(at)? {
+                if column.is_default(cell).map_err(at)? {
                     store.push_default();
                 } else {
                     let json = column.options.json;
@@ -180,7 +184,7 @@ fn truths<'a>(
     let words = column.options.bool_words.clone();
     for (index, cell) in cells.enumerate() {
         let at = |error| CellError { index, error };
-        if !may_be_truth(cell) {
+        if !may_be_truth(cell) && !cell.is_empty_default(column.column_type, column.options.json) {
             return Err(at(unreadable(column.column_type, cell.text)));
         }
         let value = other_scalar(column, false, cell, &mut |text| truth(text, &words));
@@ -267,7 +271,7 @@ fn other_scalar<T>(
         column.valid();
         return Ok(value);
     }
-    if column.is_default(cell.form)? {
+    if column.is_default(cell)? {
         return Ok(default);
     }
     column.check_quotes(cell)?;
@@ -322,7 +326,7 @@ fn texts<'a>(
             Some(bytes) if cell.form != TextForm::Json => bytes,
             _ => {
                 column.all_valid(std::mem::take(&mut uncounted));
-                if column.is_default(cell.form).map_err(at)? {
+                if column.is_default(cell).map_err(at)? {
                     values.append_value("");
                     *rows += 1;
                     continue;

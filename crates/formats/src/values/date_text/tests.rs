@@ -7,6 +7,7 @@ fn dates() {
         ("2020-1-2", Some(18_263)),
         ("20200102", Some(18_263)),
         ("2020/01/02", Some(18_263)),
+        ("0000-00-00", Some(ZERO_DATE_DAYS)),
     ] {
         assert_eq!(date(text.as_bytes()), days, "{text}");
     }
@@ -34,6 +35,15 @@ fn best_effort_reads_what_people_write() {
         ("1577934245123", noon, 123_000_000, Some(0)),
         ("1577934245.5", noon, 500_000_000, Some(0)),
         ("2020-01-02", 18_263 * DAY_SECONDS, 0, None),
+        ("2020-01-02 03", noon - 245, 0, None),
+        ("2020-01-02T3", noon - 245, 0, None),
+        ("2020-01-01 24:00:00", 18_263 * DAY_SECONDS, 0, None),
+        ("2020-01-01 23:59:60", 18_263 * DAY_SECONDS, 0, None),
+        ("2020-01-01 25:01:00", 18_263 * DAY_SECONDS + 3660, 0, None),
+        ("2020", 18_262 * DAY_SECONDS, 0, None),
+        ("2020-01", 18_262 * DAY_SECONDS, 0, None),
+        ("202001", 18_262 * DAY_SECONDS, 0, None),
+        ("0000-00-00 00:00:00", 0, 0, None),
     ] {
         assert_eq!(
             time_best_effort(text.as_bytes(), false),
@@ -41,18 +51,29 @@ fn best_effort_reads_what_people_write() {
             "{text}"
         );
     }
-    for wrong in
-        ["", "hello", "2020-13-45 99:99:99", "0", "2020-01-02 25:00:00", "1.2.3", "-", "+02:00", "may"]
-    {
+    for wrong in [
+        "",
+        "hello",
+        "2020-13-45 99:99:99",
+        "0",
+        "2020-01-02 100:00:00",
+        "1.2.3",
+        "2020-01-02 03:04:05+25:00",
+        "-",
+        "+02:00",
+        "may",
+    ] {
         assert_eq!(time_best_effort(wrong.as_bytes(), false), None, "{wrong}");
     }
 }
 
 #[test]
 fn a_clock_of_many_digits_is_no_time() {
-    for text in
-        ["1970-01-01 00:222222222222222220:00", "1970-01-01 9223372036854775807:00:00", "1970-01-01 25:00:00"]
-    {
+    for text in [
+        "1970-01-01 00:222222222222222220:00",
+        "1970-01-01 9223372036854775807:00:00",
+        "1970-01-01 125:00:00",
+    ] {
         assert_eq!(time_best_effort(text.as_bytes(), false), None, "{text}");
     }
 }

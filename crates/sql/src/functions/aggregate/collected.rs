@@ -18,6 +18,10 @@ use functions::row_bytes;
 
 use crate::functions::typing::external;
 
+/// Copies of a list that are there at once, though nobody asks for the last two: the values joined, the row that the plan
+/// makes of the scalar, and what a join of a scalar subquery makes of that row.
+const COPIES: usize = 3;
+
 /// Copies of less are not asked for.
 const COPY_BYTES_MIN: usize = 1 << 20;
 
@@ -67,7 +71,7 @@ impl Collected {
         }
         let _copy = match self.bytes < COPY_BYTES_MIN {
             true => None,
-            false => Some(reserve("groupArray", self.bytes).map_err(external)?),
+            false => Some(reserve("groupArray", self.bytes.saturating_mul(COPIES)).map_err(external)?),
         };
         if self.arrays.len() > 1 {
             let parts: Vec<&dyn Array> = self.arrays.iter().map(AsRef::as_ref).collect();
