@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use host::MemoryBudget;
+use stores::calls::collections::NamedCollections;
+use stores::clients::cache::StoreCache;
+use stores::clients::store::Store;
+use stores::credentials::S3Environment;
+use stores::files::fetch::FileReader;
+use stores::files::listing::SourceFile;
+use stores::locations::location::UserFiles;
+use stores::statement::progress::ReadProgress;
+use stores::statement::settings::SourceSettings;
 
-use crate::cache::SchemaCache;
-use crate::collections::NamedCollections;
-use crate::credentials::S3Environment;
-use crate::fetch::FileReader;
-use crate::listing::SourceFile;
-use crate::location::UserFiles;
-use crate::progress::ReadProgress;
-use crate::settings::SourceSettings;
-use crate::store::Store;
-use crate::stores::StoreCache;
+use crate::cache::schemas::SchemaCache;
 
 #[derive(Clone, Debug)]
 pub struct SourceEnv {

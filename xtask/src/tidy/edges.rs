@@ -18,13 +18,15 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("load", &["catalog", "model", "host"], false),
     ("formats", &["model"], false),
     ("functions", &["model", "host"], false),
-    ("sources", &["formats", "model", "host"], true),
+    ("stores", &["formats", "model", "host"], false),
+    ("sources", &["stores", "formats", "model", "host"], true),
     ("sql", &["functions", "formats", "model"], true),
     (
         "engine",
         &[
             "sql",
             "sources",
+            "stores",
             "load",
             "mergetree",
             "parts",

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use parking_lot::Mutex;
-use sources::SourceError;
-use sources::SourceErrorKind;
-use sources::compression::{Compression, opened};
+use stores::SourceError;
+use stores::SourceErrorKind;
+use stores::codecs::compression::{Compression, opened};
 
 /// The version of ClickHouse that clients may take us for.
 pub use functions::call::CLAIMED_VERSION as CLICKHOUSE_VERSION;

@@ -157,7 +157,7 @@ impl From<DataFusionError> for Error {
 
 /// Our own error anywhere in the chain of sources.
 fn find_ours(error: &DataFusionError) -> Option<Error> {
-    if let Some(source) = sources::SourceError::find(error) {
+    if let Some(source) = stores::SourceError::find(error) {
         return Some(source.clone().into());
     }
     let mut current: Option<&(dyn std::error::Error + 'static)> = Some(error);
@@ -228,9 +228,9 @@ const PLAN_CODES: &[(&str, i32)] = &[
     ("Scalar subquery returned more than one row", 125),
 ];
 
-impl From<sources::SourceError> for Error {
-    fn from(error: sources::SourceError) -> Error {
-        use sources::SourceErrorKind as Kind;
+impl From<stores::SourceError> for Error {
+    fn from(error: stores::SourceError) -> Error {
+        use stores::SourceErrorKind as Kind;
         let kind = match error.kind() {
             Kind::BadArguments | Kind::BadValue | Kind::Corrupt | Kind::NoStructure => ErrorKind::BadInput,
             Kind::NotFound => ErrorKind::UnknownObject,

@@ -4,10 +4,10 @@
 //! to understand. Must not know: files; they are on the machine of whoever asks.
 
 use formats::FormatKind;
-use sources::compression::Compression;
 use sources::export::can_append;
-use sources::{Effort, Encoder};
 use sql::{Settings, Statement};
+use stores::codecs::compression::Compression;
+use stores::{Effort, Encoder};
 
 use crate::boundary::error::{Error, ErrorKind};
 

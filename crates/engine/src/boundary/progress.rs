@@ -13,8 +13,8 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::{Mutex, RwLock};
-use sources::ReadProgress;
-use sources::rejects::Rejects;
+use stores::ReadProgress;
+use stores::statement::rejects::Rejects;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::Collection;
-use sources::collections::NamedCollections;
 use sql::CallValue;
+use stores::calls::collections::NamedCollections;
 
 use crate::context::statement::StatementContext;
 

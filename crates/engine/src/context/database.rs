@@ -74,10 +74,10 @@ pub struct Database {
 /// What reading files outside keeps between statements.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceCaches {
-    pub stores: Arc<sources::StoreCache>,
+    pub stores: Arc<stores::StoreCache>,
     pub schemas: Arc<sources::SchemaCache>,
     /// Credentials and region that the process was started with.
-    pub environment: sources::S3Environment,
+    pub environment: stores::S3Environment,
 }
 
 impl Database {

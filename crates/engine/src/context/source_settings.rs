@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use formats::FormatSettings;
 use sources::export::{ExportSettings, PartSizes};
-use sources::{
+use sql::Settings;
+use stores::{
     AzureRules, InferenceMode, InferenceSettings, Nullability, Rate, ReadMethod, SourceSettings, WebPolicy,
 };
-use sql::Settings;
 
 use crate::boundary::outfile::effort;
 use crate::context::statement::StatementContext;
@@ -127,7 +127,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
 /// The largest window of zstd files. What is no window at all is refused by whoever opens one.
 fn zstd_window_log_max(settings: &Settings) -> u32 {
     match settings.get_text("zstd_window_log_max").as_str() {
-        "0" => sources::compression::ZSTD_WINDOW_LOG_MAX,
+        "0" => stores::codecs::compression::ZSTD_WINDOW_LOG_MAX,
         given => given.parse().unwrap_or(u32::MAX),
     }
 }

@@ -59,7 +59,7 @@ mod tests {
     use arrow::datatypes::{DataType, Int64Type};
     use datafusion::physical_plan::collect;
     use datafusion::prelude::{SessionConfig, SessionContext};
-    use sources::ReadProgress;
+    use stores::ReadProgress;
 
     use super::*;
     use crate::provider::numbers::{NumberRange, numbers_table};

@@ -11,8 +11,8 @@ use host::Host;
 use model::{ExportId, ExportStore};
 use sources::export::finish::{abort, complete_left, store_without_statement};
 use sources::export::{Destination, Reachable};
-use sources::store::Store;
-use sources::{SourceError, SourceSettings};
+use stores::clients::store::Store;
+use stores::{SourceError, SourceSettings};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
@@ -94,7 +94,7 @@ pub(crate) fn unfinished(export: &ExportState, why: &str) -> Error {
 async fn finish(
     database: &Database,
     export: ExportId,
-    store_of: &(dyn Fn(&ExportStore) -> Option<sources::error::Result<Arc<Store>>> + Sync),
+    store_of: &(dyn Fn(&ExportStore) -> Option<stores::error::Result<Arc<Store>>> + Sync),
     ends_gone: bool,
 ) -> Result<Vec<SourceError>, Error> {
     let Some(_working) = database.exports.begin(export) else { return Ok(Vec::new()) };

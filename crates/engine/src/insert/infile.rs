@@ -5,9 +5,9 @@
 
 use formats::{FormatKind, omissions_name};
 use model::{ColumnDef, ColumnType, TableDef};
-use sources::compression::Compression;
 use sql::escape::{quote_name, quote_text};
 use sql::{Insert, InsertSource, Statement};
+use stores::codecs::compression::Compression;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::tables::conform::insert_columns;

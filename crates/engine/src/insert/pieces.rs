@@ -17,8 +17,8 @@ use formats::{Cutter, Feed, FormatError, Header, Piece, ReaderStart, RecordBound
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use host::{MemoryBudget, MemoryGrant, Runtimes};
-use sources::cut_stream::{CutStream, Next};
-use sources::rejects::Rejects;
+use sources::text::cut_stream::{CutStream, Next};
+use stores::statement::rejects::Rejects;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::boundary::error::Error;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use formats::{Feed, FormatError, RowReader};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use sources::rejects::Rejects;
+use stores::statement::rejects::Rejects;
 
 use crate::boundary::error::Error;
 

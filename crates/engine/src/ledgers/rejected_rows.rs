@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sources::rejects::{Reject, Rejects};
+use stores::statement::rejects::{Reject, Rejects};
 
 /// Rows kept in memory, of all statements.
 const ROWS_MAX: usize = 10_000;

@@ -14,7 +14,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use model::ColumnType;
 use model::type_arrow::to_field;
-use sources::ReadProgress;
+use stores::ReadProgress;
 
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

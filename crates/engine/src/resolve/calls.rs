@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use formats::omissions_name;
 use model::ColumnType;
-use sources::{
-    Argument, ArgumentValue, FileFilter, ObjectTable, SourceCall, SourceEnv, SourceSettings, UserFiles,
-    WantedTypes, resolve,
-};
+use sources::{ObjectTable, SourceEnv, resolve};
+use stores::{Argument, ArgumentValue, FileFilter, SourceCall, SourceSettings, UserFiles, WantedTypes};
 
 use crate::boundary::config::Config;
 use crate::boundary::error::Error;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Query, Select, SelectItem, SetExpr, TableFactor, Value, Visit, Visitor,
 };
-use sources::{FileCondition, FileFilter, FilterValue};
+use stores::{FileCondition, FileFilter, FilterValue};
 
 use crate::resolve::schemas::CALLS;
 use crate::tables::virtual_columns::parts_of;

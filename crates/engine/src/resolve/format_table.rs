@@ -11,7 +11,7 @@ use formats::{FormatKind, with_omissions};
 use model::raw_text;
 use model::type_arrow::to_field;
 use sources::columns_of_text;
-use sources::structure::{Structure, parse_with_defaults};
+use sources::schema::structure::{Structure, parse_with_defaults};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::boundary::error::{Error, ErrorKind};

@@ -107,7 +107,7 @@ pub(crate) fn table_of(
 pub(crate) fn null_columns(call: &TableFunctionCall) -> Result<Vec<(String, ColumnType)>, Error> {
     match call.arguments.as_slice() {
         [CallArgument { name: None, value: CallValue::Text(structure) }] => {
-            Ok(sources::structure::parse(structure)?)
+            Ok(sources::schema::structure::parse(structure)?)
         }
         _ => Err(Error::new(
             ErrorKind::BadInput,
@@ -146,7 +146,7 @@ fn random_rows(context: &StatementContext, call: &TableFunctionCall) -> Result<R
         return Err(wrong());
     }
     Ok(RandomRows {
-        columns: sources::structure::parse(structure)?,
+        columns: sources::schema::structure::parse(structure)?,
         seed: number(0)?.unwrap_or_else(|| host::random::u64(context.database.host.random.as_ref())),
         text_bytes_max: number(1)?.unwrap_or(RANDOM_LENGTH),
         array_length_max: number(2)?.unwrap_or(RANDOM_LENGTH),

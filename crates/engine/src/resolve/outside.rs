@@ -11,8 +11,8 @@ use catalog::TableState;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
 use sources::ObjectTable;
-use sources::format::is_name_or_auto;
 use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
+use stores::calls::format::is_name_or_auto;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{for_sources, named_in};

@@ -48,7 +48,7 @@ fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
     let arguments: Option<Vec<&ast::Expr>> = call.arguments.iter().map(expression_of).collect();
     let arguments = arguments.ok_or_else(|| bad("the arguments of table function values cannot be read"))?;
     let structure = arguments.first().and_then(|first| text_of(first)).filter(|_| arguments.len() > 1);
-    let columns = structure.map(sources::structure::parse).transpose();
+    let columns = structure.map(sources::schema::structure::parse).transpose();
     // A first text that is no structure is a value.
     let columns = columns.ok().flatten();
     let rows = if columns.is_some() { &arguments[1..] } else { &arguments[..] };

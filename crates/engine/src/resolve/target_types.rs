@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
 use formats::omissions_name;
 use model::ColumnType;
-use sources::WantedTypes;
+use stores::WantedTypes;
 
 use crate::resolve::file_filters::{name_of, placeholder_of};
 use crate::tables::virtual_columns::uses_in;

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use sources::arguments::{SeenArgument, Showing, showing};
-use sources::compression::Compression;
-use sources::structure;
+use sources::schema::structure;
 use sql::Lexeme;
+use stores::calls::arguments::{SeenArgument, Showing, showing};
+use stores::codecs::compression::Compression;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::secrets::urls::masked_urls;

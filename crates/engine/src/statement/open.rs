@@ -99,12 +99,12 @@ impl Database {
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
             sources: SourceCaches {
-                stores: Arc::new(sources::StoreCache::with_hosts(
+                stores: Arc::new(stores::StoreCache::with_hosts(
                     runtimes.clone(),
-                    sources::HostFilter::new(config.allowed_hosts.clone(), config.faces_users)?,
+                    stores::HostFilter::new(config.allowed_hosts.clone(), config.faces_users)?,
                 )),
                 schemas: Arc::new(sources::SchemaCache::default()),
-                environment: sources::S3Environment::of_machine(),
+                environment: stores::S3Environment::of_machine(),
             },
             closing: CancellationToken::new(),
             wake: Arc::default(),

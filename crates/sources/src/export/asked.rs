@@ -3,11 +3,10 @@
 //! Invariant: what cannot be done is refused by name. Must not know: stores, keys.
 
 use formats::FormatKind;
-
-use crate::arguments::ObjectArguments;
-use crate::compression::Compression;
-use crate::error::{Result, SourceError, code};
-use crate::signatures::Family;
+use stores::calls::arguments::ObjectArguments;
+use stores::calls::signatures::Family;
+use stores::codecs::compression::Compression;
+use stores::error::{Result, SourceError, code};
 
 /// The path or URL whose suffix counts.
 pub(super) fn name_of(arguments: &ObjectArguments) -> &str {

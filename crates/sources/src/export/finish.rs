@@ -8,14 +8,14 @@ use std::sync::Arc;
 use futures::StreamExt;
 use host::Disk;
 use model::export::{ExportCredentials, ExportObject, ExportStore};
+use stores::clients::cache::{RetryPolicy, StoreCache};
+use stores::clients::store::Store;
+use stores::credentials::{Credentials, S3Environment};
+use stores::error::{Result, SourceError, SourceErrorKind, code};
+use stores::statement::settings::SourceSettings;
 
-use crate::credentials::{Credentials, S3Environment};
-use crate::error::{Result, SourceError, SourceErrorKind, code};
 use crate::export::destination::{bucket_of, file_error};
 use crate::export::local_file::{NEW_FILE, file_came};
-use crate::settings::SourceSettings;
-use crate::store::Store;
-use crate::stores::{RetryPolicy, StoreCache};
 
 /// Objects of one statement that are completed or aborted at one time.
 const AT_ONCE: usize = 16;

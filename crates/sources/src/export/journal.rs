@@ -5,8 +5,7 @@
 
 use futures::future::BoxFuture;
 use model::export::{ExportObject, ExportStore};
-
-use crate::error::Result;
+use stores::error::Result;
 
 /// Remembers what was begun, so that it can be undone without this process.
 pub trait ExportJournal: Send + Sync {

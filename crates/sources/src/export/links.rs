@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use crate::error::{Result, SourceError, code};
-use crate::location::{UserFiles, plain_path};
+use stores::error::{Result, SourceError, code};
+use stores::locations::location::{UserFiles, plain_path};
 
 /// Refuses to write where links lead out of the folder, as reading refuses to follow them. A link in place of the file
 /// is refused wherever it leads: what is there would be read to be appended to, and renaming would replace the link.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use host::{Disk, DiskFile, create_dir_all_synced};
 use model::export::{ExportObject, ExportStore};
+use stores::error::{Result, SourceError, SourceErrorKind};
 
-use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::export::destination::file_error;
 use crate::export::names::temporary_of;
 

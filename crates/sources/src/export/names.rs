@@ -6,9 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use formats::FormatKind;
-
-use crate::compression::Compression;
-use crate::error::{Result, SourceError, code};
+use stores::codecs::compression::Compression;
+use stores::error::{Result, SourceError, code};
 
 /// Stands for the partition's value in a path or bucket.
 pub const PARTITION_WILDCARD: &str = "{_partition_id}";

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use model::export::{ExportObject, ExportStore};
+use stores::clients::store::Store;
+use stores::error::Result;
+use stores::locations::location::{BucketLocation, Location};
 
-use crate::error::Result;
 use crate::export::destination::{Bucket, Destination};
 use crate::export::names::{self, PARTITION_WILDCARD};
-use crate::location::{BucketLocation, Location};
-use crate::store::Store;
 
 /// What one object or file is called in this process, to tell it from all others.
 pub fn object_name(place: &ExportStore, key: &str) -> String {

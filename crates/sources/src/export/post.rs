@@ -12,13 +12,12 @@ use bytes::Bytes;
 use formats::FormatKind;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
+use stores::clients::cache::Poster;
+use stores::codecs::compression::Compression;
+use stores::error::{Result, SourceError, SourceErrorKind, StoreAnswer, code};
+use stores::web::location::WebPage;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
-
-use crate::compression::Compression;
-use crate::error::{Result, SourceError, SourceErrorKind, StoreAnswer, code};
-use crate::stores::Poster;
-use crate::web_location::WebPage;
 
 /// Pieces of a body that wait to be sent.
 const PIECES_AHEAD: usize = 4;

@@ -2,7 +2,8 @@
 //!
 //! Invariant: names and defaults are ClickHouse's. Must not know: how a session stores its settings.
 
-use crate::encode::Effort;
+use stores::codecs::encode::Effort;
+
 use crate::export::part_sizes::PartSizes;
 
 #[derive(Clone, Debug)]

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use host::{MemoryBudget, MemoryGrant};
 use model::export::{ExportObject, ExportStore};
+use stores::clients::store::Store;
+use stores::clients::write::{PartRequest, PutFailed};
+use stores::error::{Result, SourceError, SourceErrorKind};
 
-use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::export::part_sizes::{PART_BYTES_MIN, PARTS_MAX, PartSizes};
-use crate::store::Store;
-use crate::store_write::{PartRequest, PutFailed};
 
 /// How an object may be sent.
 #[derive(Clone, Copy, Debug)]

@@ -12,9 +12,9 @@ use arrow::datatypes::SchemaRef;
 use formats::{OutputStats, RowWriter, new_writer};
 use futures::{StreamExt, TryStreamExt};
 use model::export::{ExportObject, ExportStore};
+use stores::codecs::encode::Encoder;
+use stores::error::{Result, SourceError, SourceErrorKind, code, format_code};
 
-use crate::encode::Encoder;
-use crate::error::{Result, SourceError, SourceErrorKind, code, format_code};
 use crate::export::destination::{Destination, PartitionKey, Spot};
 use crate::export::finish::{self, Reachable};
 use crate::export::journal::ExportJournal;
@@ -285,7 +285,11 @@ impl Export {
         upload.send_full().await
     }
 
-    fn begun_object(&mut self, store: Option<Arc<crate::store::Store>>, object: ExportObject) -> Result<()> {
+    fn begun_object(
+        &mut self,
+        store: Option<Arc<stores::clients::store::Store>>,
+        object: ExportObject,
+    ) -> Result<()> {
         let written = self.journal.opened(std::slice::from_ref(&object));
         // Known here also if the journal refuses it: it is to be aborted.
         self.begun.push((store, object));

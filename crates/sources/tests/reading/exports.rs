@@ -10,9 +10,8 @@ use model::{ExportObject, ExportStore};
 use sources::export::finish::{abort, complete, complete_left};
 use sources::export::places::object_name;
 use sources::export::{ExportJournal, ExportNames, PartSizes, PartitionKey, Sealed};
-use sources::{
-    Argument, ArgumentValue, Destination, Export, ExportSettings, SourceCall, SourceError, SourceErrorKind,
-};
+use sources::{Destination, Export, ExportSettings};
+use stores::{Argument, ArgumentValue, SourceCall, SourceError, SourceErrorKind};
 
 use crate::fixture::Fixture;
 use crate::s3_server::{Fault, Kind};

@@ -1,6 +1,7 @@
 //! What a store says of a file beside its bytes: tags of objects, heads of pages, and what asking for them costs.
 
-use sources::{SourceErrorKind, VirtualColumn};
+use sources::VirtualColumn;
+use stores::SourceErrorKind;
 
 use crate::fixture::Fixture;
 use crate::s3_server::Fault;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use arrow::array::{ArrayRef, Int64Array};
 use host::{Clock, SystemClock};
-use sources::{Argument, ArgumentValue, Rate, SourceCall, resolve};
+use sources::resolve;
+use stores::{Argument, ArgumentValue, Rate, SourceCall};
 use tokio::io::AsyncWriteExt;
 
 use crate::fault_proxy::kinds::{FaultKind, Faults, KINDS};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
-use sources::SourceErrorKind;
-use sources::credentials::{AccessKey, S3Environment, Secret};
+use stores::SourceErrorKind;
+use stores::credentials::{AccessKey, S3Environment, Secret};
 
 use crate::fixture::{Fixture, parquet};
 use crate::s3_server::Fault;

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use sources::compression::Compression;
-use sources::location::UserFiles;
-use sources::{Effort, Encoder, SourceErrorKind};
+use stores::codecs::compression::Compression;
+use stores::locations::location::UserFiles;
+use stores::{Effort, Encoder, SourceErrorKind};
 
 use crate::fixture::{Fixture, types};
 

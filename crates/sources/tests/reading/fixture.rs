@@ -11,10 +11,10 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use host::{MemoryBudget, Runtimes};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
-use sources::location::UserFiles;
-use sources::{
-    Argument, ArgumentValue, ObjectTable, ReadProgress, S3Environment, SchemaCache, SourceCall, SourceEnv,
-    SourceError, SourceSettings, SourceUnit, StoreCache, VirtualColumn, resolve,
+use sources::{ObjectTable, SchemaCache, SourceEnv, SourceUnit, VirtualColumn, resolve};
+use stores::locations::location::UserFiles;
+use stores::{
+    Argument, ArgumentValue, ReadProgress, S3Environment, SourceCall, SourceError, SourceSettings, StoreCache,
 };
 
 use crate::s3_server::S3Server;

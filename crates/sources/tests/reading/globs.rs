@@ -1,6 +1,6 @@
 //! The vectors of the glob grammar, with the requests they cost.
 
-use sources::SourceErrorKind;
+use stores::SourceErrorKind;
 
 use crate::fixture::Fixture;
 

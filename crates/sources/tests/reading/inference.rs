@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray};
-use sources::{InferenceMode, SourceErrorKind};
+use stores::{InferenceMode, SourceErrorKind};
 
 use crate::fixture::{Fixture, parquet, types};
 
@@ -152,12 +152,12 @@ fn a_format_is_found_by_content_where_nothing_else_tells_it() {
     assert_eq!(types(&fixture.s3("d/words", &["LineAsString"]).unwrap()), "line String");
 }
 
-fn wanted(text: &str) -> sources::WantedTypes {
+fn wanted(text: &str) -> stores::WantedTypes {
     let column = |one: &str| {
         let (name, type_name) = one.split_once(' ').unwrap();
         (name.to_owned(), model::type_name::parse(type_name).unwrap())
     };
-    sources::WantedTypes {
+    stores::WantedTypes {
         columns: text.split(", ").map(column).collect(),
         whole: true,
         ..sources::WantedTypes::default()
@@ -226,7 +226,7 @@ fn a_file_that_cannot_be_inferred_is_no_table_without_columns() {
     let mut fixture = Fixture::new();
     fixture.server.put("b", "cut.csv", "\"hello\n\n world\n");
     fixture.settings(|settings| {
-        settings.wanted_types = sources::WantedTypes { whole: true, ..sources::WantedTypes::default() };
+        settings.wanted_types = stores::WantedTypes { whole: true, ..sources::WantedTypes::default() };
     });
     let error = fixture.s3("b/cut.csv", &["CSV"]).unwrap_err();
     assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));

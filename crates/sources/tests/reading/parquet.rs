@@ -11,8 +11,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
-use sources::Encoder;
-use sources::compression::Compression;
+use stores::Encoder;
+use stores::codecs::compression::Compression;
 
 use crate::fixture::{Fixture, parquet, types};
 
@@ -276,7 +276,7 @@ fn bytes_without_a_mark_are_text_and_those_that_are_no_utf8_are_carried() {
 fn nothing_is_fetched_ahead_when_told_so_and_rows_are_the_same() {
     let mut fixture = two_files();
     fixture.settings(|settings| {
-        settings.read_method = sources::ReadMethod::Read;
+        settings.read_method = stores::ReadMethod::Read;
         settings.max_download_buffer_size = 64 << 10;
     });
     let table = fixture.s3("b/d/*.parquet", &[]).unwrap();
@@ -350,7 +350,7 @@ fn wrapped(method: &str, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = Encoder::new(
         Compression::by_name(method).unwrap(),
-        sources::Effort { level: Some(1), ..sources::Effort::default() },
+        stores::Effort { level: Some(1), ..sources::Effort::default() },
     )
     .unwrap();
     encoder.encode(content, &mut out).unwrap();

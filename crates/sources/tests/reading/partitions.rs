@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
-use sources::{FileCondition, FileFilter, FilterValue};
+use stores::{FileCondition, FileFilter, FilterValue};
 
 use crate::fixture::{Fixture, parquet, types};
 

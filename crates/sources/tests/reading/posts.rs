@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use host::{Disk, SystemDisk};
 use model::ExportObject;
 use sources::export::{ExportJournal, ExportNames, PartitionKey, Sealed};
-use sources::{Argument, ArgumentValue, Destination, Export, ExportSettings, SourceCall, SourceError};
+use sources::{Destination, Export, ExportSettings};
+use stores::{Argument, ArgumentValue, SourceCall, SourceError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

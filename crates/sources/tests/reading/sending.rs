@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use host::{Clock, SystemClock};
-use sources::Rate;
 use sources::export::{PartSizes, PartitionKey};
+use stores::Rate;
 
 use crate::exports::{Writing, rows, wide};
 use crate::fixture::Fixture;

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use sources::location::UserFiles;
-use sources::{
-    AccessKey, Argument, ArgumentValue, EndpointCredentials, HostFilter, ObjectTable, S3Environment, Secret,
-    SourceCall, SourceError, SourceErrorKind, StoreCache, resolve,
+use sources::{ObjectTable, resolve};
+use stores::locations::location::UserFiles;
+use stores::{
+    AccessKey, Argument, ArgumentValue, EndpointCredentials, HostFilter, S3Environment, Secret, SourceCall,
+    SourceError, SourceErrorKind, StoreCache,
 };
 
 use crate::fixture::Fixture;

@@ -10,7 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use s3s::Body;
-use sources::{HostFilter, NamedCollections, SourceErrorKind, StoreCache};
+use stores::{HostFilter, NamedCollections, SourceErrorKind, StoreCache};
 use tokio::net::TcpListener;
 
 use crate::fixture::Fixture;
@@ -297,12 +297,12 @@ fn headers_and_collections_reach_the_server() {
     let (mut fixture, server) = fixture();
     server.put("/k.csv", Page { key: Some("open"), ..csv(1..2) });
     assert!(read(&fixture, &server.url("/k.csv")).is_err());
-    let text = |text: &str| sources::ArgumentValue::Text(text.to_owned());
+    let text = |text: &str| stores::ArgumentValue::Text(text.to_owned());
     let named =
-        |name: &str, value: &str| sources::Argument { name: Some(name.to_owned()), value: text(value) };
-    let headers = |key: &str| sources::Argument {
+        |name: &str, value: &str| stores::Argument { name: Some(name.to_owned()), value: text(value) };
+    let headers = |key: &str| stores::Argument {
         name: None,
-        value: sources::ArgumentValue::Call {
+        value: stores::ArgumentValue::Call {
             name: "headers".to_owned(),
             arguments: vec![named("X-Key", key)],
         },
@@ -310,7 +310,7 @@ fn headers_and_collections_reach_the_server() {
     let values = [("url", server.url("/")), ("format", "CSV".to_owned())];
     let values = values.map(|(name, value)| (name.to_owned(), value)).into();
     fixture.env.collections = Arc::new(NamedCollections::new(BTreeMap::from([("mine".to_owned(), values)])));
-    let collection = sources::Argument { name: None, value: sources::ArgumentValue::Word("mine".to_owned()) };
+    let collection = stores::Argument { name: None, value: stores::ArgumentValue::Word("mine".to_owned()) };
     let arguments = |key: &str| {
         vec![
             collection.clone(),
@@ -320,7 +320,7 @@ fn headers_and_collections_reach_the_server() {
         ]
     };
     let resolve = |key: &str| {
-        let call = sources::SourceCall { function: "url".to_owned(), arguments: arguments(key) };
+        let call = stores::SourceCall { function: "url".to_owned(), arguments: arguments(key) };
         fixture.run(sources::resolve(&call, &fixture.env, None))
     };
     let table = resolve("open").unwrap();

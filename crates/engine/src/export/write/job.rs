@@ -10,9 +10,11 @@ use catalog::{ExportState, Op};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use model::{ExportId, ExportObject, ExportStore};
+use sources::Destination;
 use sources::export::places::object_name;
-use sources::export::{Export, ExportJournal, ExportNames, PutFailed, Reachable, Sealed, finish};
-use sources::{Destination, SourceError, SourceErrorKind};
+use sources::export::{Export, ExportJournal, ExportNames, Reachable, Sealed, finish};
+use stores::clients::write::PutFailed;
+use stores::{SourceError, SourceErrorKind};
 use tokio_util::sync::CancellationToken;
 
 use super::partitions::Partitions;

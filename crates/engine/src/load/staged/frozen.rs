@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use catalog::StagedLoad;
 use model::{StagedFile, StagedInput, StagedUnit};
-use sources::{ObjectTable, SourceFile, SourceUnit};
+use sources::{ObjectTable, SourceUnit};
+use stores::SourceFile;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::statement::StatementContext;

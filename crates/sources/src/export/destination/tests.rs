@@ -1,8 +1,9 @@
 //! Which files count as unfinished, and which may be appended to.
 
+use stores::files::listing::is_unfinished;
+
 use super::*;
 use crate::export::names::temporary_of;
-use crate::listing::is_unfinished;
 
 #[test]
 fn unfinished_files_are_known_by_their_name() {
