@@ -5,7 +5,7 @@
 //! 2. `sql` parses it; settings of session, request and statement are laid over each other (`statement/session.rs`);
 //! 3. a snapshot is pinned and a memory budget made (`context`);
 //! 4. `statement/execute.rs` chooses who does it, within the limits that settings draw (`context/limits.rs`);
-//! 5. for a query, `sql` rewrites and guards its AST and lists its table functions (`query`);
+//! 5. for a query, `planner` guards and rewrites its AST and lists its table functions (`query`);
 //! 6. `resolve` makes those into tables: listing and inference, of a query the only I/O before running;
 //! 7. DataFusion plans over `resolve/schemas.rs`, which answers from the one snapshot;
 //! 8. `provider` makes scans of parts, pruned by their bounds, beside the inline rows;

@@ -3,6 +3,7 @@
 //! Every hook answers with a plain function call of ClickHouse's own name (`x::T` is `CAST(x, 'T')`), so that the
 //! rest of the crate sees one form. Invariant: a hook either consumes what it answers for, or consumes nothing.
 
+pub(crate) mod types;
 mod columns;
 mod interval;
 mod tuples;
@@ -18,10 +19,10 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
-use crate::types::{read_type, read_written_type};
-pub(crate) use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
+use crate::dialect::types::{read_type, read_written_type};
+pub use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
 use interval::interval;
-pub(crate) use interval::interval_unit;
+pub use interval::interval_unit;
 use tuples::tuple_of_few;
 
 /// Stands for `AS` inside an expression, where `a + 1 AS x` names a part of it; put there by `tokens`.
@@ -234,7 +235,7 @@ fn is_modulo(word: &Word, parser: &Parser<'_>) -> bool {
 }
 
 /// The function's name as written, without quotes; a dotted one keeps its points.
-pub(crate) fn name_of(function: &Function) -> String {
+pub fn name_of(function: &Function) -> String {
     let part = |part: &sqlparser::ast::ObjectNamePart| match part.as_ident() {
         Some(name) => name.value.clone(),
         None => part.to_string(),
@@ -243,7 +244,7 @@ pub(crate) fn name_of(function: &Function) -> String {
 }
 
 /// A call without anything but arguments.
-pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
+pub fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Function(Function {
         // Quoted, because DataFusion folds the case of bare function names.
         name: ObjectName::from(vec![Ident::with_quote('`', name)]),
@@ -261,11 +262,13 @@ pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
     })
 }
 
-pub(crate) fn number(text: impl Into<String>) -> Expr {
+/// A literal number with this text.
+pub fn number(text: impl Into<String>) -> Expr {
     Expr::Value(Value::Number(text.into(), false).into())
 }
 
-pub(crate) fn text(text: impl Into<String>) -> Expr {
+/// A literal text.
+pub fn text(text: impl Into<String>) -> Expr {
     Expr::Value(Value::SingleQuotedString(text.into()).into())
 }
 
@@ -322,7 +325,7 @@ fn parameter(parser: &mut Parser<'_>) -> Option<Parsed> {
 }
 
 /// The call that stands for `{name:Type}` until its value is known.
-pub(crate) const PARAMETER_FUNCTION: &str = "_queryParameter";
+pub const PARAMETER_FUNCTION: &str = "_queryParameter";
 
 fn cast(parser: &mut Parser<'_>) -> Parsed {
     parser.advance_token();
@@ -447,7 +450,7 @@ fn is_call_of(function: &Function, names: &[&str]) -> bool {
 }
 
 /// Arguments that are plain expressions.
-pub(crate) fn plain_args(function: &Function) -> Vec<Expr> {
+pub fn plain_args(function: &Function) -> Vec<Expr> {
     let FunctionArguments::List(list) = &function.args else { return vec![] };
     let plain = |arg: &FunctionArg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),

@@ -2,7 +2,7 @@
 //!
 //! Every node is destructured without `..`: a field added by a new sqlparser breaks the build, not a query.
 //! Recursive: expressions hold calls, and calls hold expressions.
-//! Invariant: a query that passes contains only nodes that `rewrite` turns into something with ClickHouse's meaning.
+//! Invariant: a query that passes contains only nodes that `planner` turns into something with ClickHouse's meaning.
 
 mod call;
 mod expression;

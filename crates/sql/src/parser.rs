@@ -8,13 +8,13 @@ use std::ops::Range;
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::depth::Measure;
 use crate::error::{ErrorCode, Result, SqlError};
-use crate::head::{Head, whole_expression};
-use crate::parse as grammar;
-use crate::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
+use crate::grammar;
+use crate::lexer::depth::Measure;
+use crate::lexer::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
+use crate::reader::head::{Head, whole_expression};
+use crate::reader::tokens::{is_word, tokenize};
 use crate::statement::{ConstraintSpec, Outfile, Output, ParsedStatement, SettingChange, Statement};
-use crate::tokens::{is_word, tokenize};
 
 /// Reads all statements of a text.
 pub fn parse(text: &str) -> Result<Vec<ParsedStatement>> {

@@ -353,7 +353,7 @@ impl Settings {
 }
 
 /// Levenshtein's distance, without regard to case.
-pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<u8> = b.bytes().map(|c| c.to_ascii_lowercase()).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a_byte) in a.bytes().map(|c| c.to_ascii_lowercase()).enumerate() {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use model::{ColumnType, ConstraintKind, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
-use crate::depth::Measure;
+use crate::lexer::depth::Measure;
 
 mod alter;
 mod filter;

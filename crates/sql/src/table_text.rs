@@ -14,7 +14,7 @@ use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
-use crate::printed::printed;
+use crate::printer::printed::printed;
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
 struct Renaming<F> {
@@ -113,7 +113,7 @@ fn column_text(column: &ColumnDef, def: &TableDef) -> String {
         }
     }
     if !column.comment.is_empty() {
-        text.push_str(&format!(" COMMENT {}", crate::escape::quote_text(&column.comment)));
+        text.push_str(&format!(" COMMENT {}", crate::lexer::escape::quote_text(&column.comment)));
     }
     if let Some(codec) = &column.codec {
         text.push_str(&format!(" CODEC({})", codec.trim_start_matches('(').trim_end_matches(')')));
@@ -149,7 +149,7 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
     if def.engine == TableEngine::View {
         let mut text = format!("CREATE {what}\n(\n{}\n)\nAS {engine}", columns.join(",\n"));
         if !def.comment.is_empty() {
-            let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
+            let _ = write!(text, "\nCOMMENT {}", crate::lexer::escape::quote_text(&def.comment));
         }
         return text;
     }
@@ -157,7 +157,7 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
     let mut text = format!("CREATE {what}\n(\n{}\n)", elements.join(",\n"));
     text.push_str(&format!("\nENGINE = {}", storage_text(def, engine)));
     if !def.comment.is_empty() {
-        let _ = write!(text, "\nCOMMENT {}", crate::escape::quote_text(&def.comment));
+        let _ = write!(text, "\nCOMMENT {}", crate::lexer::escape::quote_text(&def.comment));
     }
     text
 }

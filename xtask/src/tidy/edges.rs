@@ -20,10 +20,12 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("functions", &["model", "host"], false),
     ("stores", &["formats", "model", "host"], false),
     ("sources", &["stores", "formats", "model", "host"], true),
-    ("sql", &["functions", "formats", "model"], true),
+    ("sql", &["model"], false),
+    ("planner", &["sql", "functions", "model"], true),
     (
         "engine",
         &[
+            "planner",
             "sql",
             "sources",
             "stores",

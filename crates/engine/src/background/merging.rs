@@ -59,7 +59,7 @@ fn merge_error(database: &Database, state: &TableState, error: TableError) -> Er
 pub(crate) fn rewriting_state(database: &Database) -> SessionState {
     let now_ns = i64::try_from(database.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
     let values = SessionValues { now_ns, user: "default".into(), ..SessionValues::default() };
-    let config = sql::functions::with_session_values(SessionConfig::new(), values);
+    let config = planner::with_session_values(SessionConfig::new(), values);
     let mut state =
         SessionStateBuilder::new_from_existing(database.base_state.clone()).with_config(config).build();
     // Expressions compiled by themselves see the options only of a state that has begun.

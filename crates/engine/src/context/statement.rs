@@ -189,9 +189,9 @@ impl StatementContext {
         options.execution.skip_partial_aggregation_probe_ratio_threshold = PARTIAL_GROUPS_MAX;
         let zone = self.time_zone();
         options.execution.time_zone = Some(zone.name().to_owned());
-        let config = sql::functions::with_session_values(config, self.session_values(zone));
-        let rules = sql::functions::QueryRules { join_use_nulls: self.settings.get_bool("join_use_nulls") };
-        let config = sql::functions::with_query_rules(config, rules);
+        let config = planner::with_session_values(config, self.session_values(zone));
+        let rules = planner::QueryRules { join_use_nulls: self.settings.get_bool("join_use_nulls") };
+        let config = planner::with_query_rules(config, rules);
         let (store, runtimes) = (self.database.store.clone(), self.database.runtimes.clone());
         let config = config.with_extension(Arc::new(PartChecks { store, runtimes }));
         let config = match self.database.store.unpacked() {

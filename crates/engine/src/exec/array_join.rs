@@ -48,7 +48,7 @@ impl ArrayJoinExec {
             let Some(field) = fields.get_mut(*column) else {
                 return internal_err!("ARRAY JOIN of column {column}, which is not there");
             };
-            *field = Arc::new(sql::nodes::element_field(field)?);
+            *field = Arc::new(planner::nodes::element_field(field)?);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, input.schema().metadata().clone()));
         let properties = PlanProperties::new(

@@ -22,7 +22,7 @@ use datafusion::physical_plan::{
     PhysicalExpr, PlanProperties,
 };
 use futures::StreamExt;
-use sql::nodes::CutKind;
+use planner::nodes::CutKind;
 
 /// Bytes of a counter beside its key.
 const COUNTER_BYTES: usize = 64;

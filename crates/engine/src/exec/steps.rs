@@ -1,4 +1,4 @@
-//! How the steps of `sql::nodes` are carried out: the planner that DataFusion asks about nodes it does not know.
+//! How the steps of `planner::nodes` are carried out: the planner that DataFusion asks about nodes it does not know.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, UserDefi
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use model::type_arrow::from_field;
-use sql::nodes::{ArrayJoin, Asof, Cut, Fill};
+use planner::nodes::{ArrayJoin, Asof, Cut, Fill};
 
 use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
@@ -78,7 +78,7 @@ impl ExtensionPlanner for Steps {
             let compile = |expr: &Expr, schema: &DFSchema| {
                 planner.create_physical_expr(expr, schema, session, planning)
             };
-            let zone = sql::functions::session_time_zone(session.config_options());
+            let zone = planner::session_time_zone(session.config_options());
             return Ok(Some(Arc::new(FillExec::new(
                 Arc::clone(input),
                 filled(fill, logical, zone, compile)?,

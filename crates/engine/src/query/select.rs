@@ -110,13 +110,13 @@ async fn plan_chosen(
     }
     let planning = context.profile.timed(Span::Plan);
     let union_default_mode = context.settings.get_text("union_default_mode");
-    let rules = sql::RewriteContext {
+    let rules = planner::RewriteContext {
         union_default_mode: &union_default_mode,
         current_database: &context.current_database,
         group_by_use_nulls: context.settings.get_bool("group_by_use_nulls"),
         expanded_elements_max: context.settings.get_u64("max_expanded_ast_elements"),
     };
-    let mut prepared = sql::prepare(query, &rules)?;
+    let mut prepared = planner::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &context.settings)?;
     let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
@@ -151,11 +151,11 @@ pub(crate) async fn with_columns(
     context: &Arc<StatementContext>,
     query: &sql::Query,
 ) -> Result<Option<sql::Query>, Error> {
-    let Some(probe) = sql::columns::probe(&query.ast) else { return Ok(None) };
+    let Some(probe) = planner::columns::probe(&query.ast) else { return Ok(None) };
     let planned = Box::pin(plan(context, &sql::Query::from(Box::new(probe)), None)).await?;
     let schema = planned.result_schema()?;
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let ast = sql::columns::expanded(query.ast.as_ref().clone(), &names)?;
+    let ast = planner::columns::expanded(query.ast.as_ref().clone(), &names)?;
     Ok(Some(sql::Query { ast: Box::new(ast), ..query.clone() }))
 }
 
@@ -169,7 +169,7 @@ struct Planned {
 
 async fn plan_once(
     context: &Arc<StatementContext>,
-    prepared: &sql::Prepared,
+    prepared: &planner::Prepared,
     outside: &[Arc<TableState>],
     known: Option<&KnownSource>,
     wanted: &Wanted,
@@ -191,7 +191,7 @@ async fn plan_once(
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog: Arc<dyn CatalogProviderList> = Arc::new(StatementCatalog::new(Arc::clone(context), tables));
-    let functions = asts.iter().flat_map(sql::named_functions).collect();
+    let functions = asts.iter().flat_map(planner::named_functions).collect();
     let mut state = context.query_state(&functions)?.with_catalog_list(Arc::clone(&catalog)).build();
     let mut plans = plans_of(context, &mut state, &asts).await;
     if plans.iter().any(Result::is_err) {
@@ -349,7 +349,7 @@ impl PlannedQuery {
             };
             !is_first && tables.iter().any(|other| has(&other))
         };
-        labels.iter().map(|label| sql::shown_name(label, is_shared)).collect()
+        labels.iter().map(|label| planner::shown_name(label, is_shared)).collect()
     }
 
     /// Names of the columns of a `*`: a second one of a name shows its table; of three tables and more every one.

@@ -79,7 +79,8 @@ impl Database {
         let files = LocalFileSystem::new_with_prefix(&root)
             .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));
-        let builder = sql::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
+        let builder =
+            planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
         let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
         let database = Arc::new(Database {

@@ -132,10 +132,10 @@ pub(crate) fn compile(
 
 /// A stored expression over these columns, which have the names that [`stored_column_name`] gives.
 pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> Result<Expr, Error> {
-    let ast = sql::prepare_expression(&sql::parse_expression(text)?)?;
+    let ast = planner::prepare_expression(&sql::parse_expression(text)?)?;
     let expression =
         state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, columns)?;
-    Ok(sql::typed_expression(expression, columns, state.config_options())?)
+    Ok(planner::typed_expression(expression, columns, state.config_options())?)
 }
 
 /// The type of the column at `index`, which is that of its default, over those of `columns` whose own types are known.

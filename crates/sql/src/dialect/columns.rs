@@ -8,13 +8,13 @@ use sqlparser::tokenizer::Token;
 use super::{call, is};
 
 /// The call of the matcher itself: a regular expression, or columns.
-pub(crate) const COLUMNS: &str = "COLUMNS";
+pub const COLUMNS: &str = "COLUMNS";
 /// A matcher and what is applied to each of its columns.
-pub(crate) const APPLY: &str = "\u{1}apply";
+pub const APPLY: &str = "\u{1}apply";
 /// A matcher and the columns it leaves out.
-pub(crate) const EXCEPT: &str = "\u{1}except";
+pub const EXCEPT: &str = "\u{1}except";
 /// A matcher, then in turns an expression and the column it stands for.
-pub(crate) const REPLACE: &str = "\u{1}replace";
+pub const REPLACE: &str = "\u{1}replace";
 
 type Parsed = Result<Expr, ParserError>;
 

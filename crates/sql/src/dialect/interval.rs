@@ -24,7 +24,7 @@ const UNITS: &[&str] = &[
 ];
 
 /// `MONTH`, `months`, `SQL_TSI_MONTH` -> `Month`.
-pub(crate) fn interval_unit(word: &str) -> Option<&'static str> {
+pub fn interval_unit(word: &str) -> Option<&'static str> {
     let word = word.strip_prefix("SQL_TSI_").unwrap_or(word);
     let singular = word.strip_suffix(['s', 'S']).unwrap_or(word);
     UNITS.iter().find(|unit| unit.eq_ignore_ascii_case(singular)).copied()

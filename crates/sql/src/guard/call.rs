@@ -38,7 +38,7 @@ fn arguments(checked: &FunctionArguments, what: &str, depth: Depth) -> Result<()
     }
 }
 
-/// Named arguments are for table functions; `rewrite` refuses them elsewhere.
+/// Named arguments are for table functions; `planner` refuses them elsewhere.
 pub(crate) fn argument(checked: &FunctionArg, depth: Depth) -> Result<()> {
     match checked {
         FunctionArg::Named { name: _, arg, operator: _ } | FunctionArg::Unnamed(arg) => value(arg, depth),

@@ -1,13 +1,13 @@
-//! Expressions: the nodes that `rewrite` knows, and the operators among them.
+//! Expressions: the nodes that `planner` knows, and the operators among them.
 
 use sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, Expr, LambdaFunction, Subscript,
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use crate::constants::list_of;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::guard::{Depth, call, query, refuse_if};
+use crate::lexer::constants::list_of;
 
 pub(crate) fn all(checked: &[Expr], depth: Depth) -> Result<()> {
     checked.iter().try_for_each(|expr| expression(expr, depth))

@@ -7,8 +7,8 @@ use sqlparser::ast::{
 use crate::error::{Result, SqlError};
 use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
-use crate::head::sampling;
-use crate::relations::{Strictness, word_of};
+use crate::reader::clauses::{Strictness, word_of};
+use crate::reader::head::sampling;
 
 pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
     let Cte { alias, query: inner, from, materialized, closing_paren_token: _ } = checked;

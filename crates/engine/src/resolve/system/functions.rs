@@ -21,7 +21,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("categories", "String"),
     ],
     fill: |_, rows| {
-        for function in sql::documented_functions() {
+        for function in planner::documented_functions() {
             rows.push_some([
                 ("name", function.name.into()),
                 ("is_aggregate", function.is_aggregate.into()),

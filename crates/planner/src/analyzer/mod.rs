@@ -1,0 +1,13 @@
+//! The rules that DataFusion runs over a plan before it optimizes: marks become steps (`lift`), defaults stand where NULLs
+//! would (`filled`), expressions get ClickHouse's types (`rules`).
+//!
+//! Invariant: `lift` runs first, so that no other rule sees a mark. Must not know: SQL text.
+
+pub(crate) mod marks;
+pub(crate) mod marked;
+pub(crate) mod ordered;
+pub(crate) mod lift;
+pub(crate) mod filled;
+pub(crate) mod bags;
+pub(crate) mod taken_apart;
+pub(crate) mod rules;

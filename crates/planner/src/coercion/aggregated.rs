@@ -1,0 +1,142 @@
+//! Aggregate and window functions with arguments of ClickHouse's types.
+//!
+//! Invariant: what an aggregate gives over a NULL without a type is decided here, before any row is read.
+
+use arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, WindowFunction};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+};
+use model::ColumnType;
+
+use super::comparison::{as_value, cast_to, is_float};
+use crate::aggregate::{check_arguments, nothing_of, takes_floats};
+use crate::scalar::adapter::call;
+use crate::types::typing::type_of;
+
+pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
+    function.params.args = values(function.params.args, schema)?;
+    let types = types_of(&function.params.args, schema)?;
+    // ClickHouse's aggregates of a NULL without a type are that NULL; counts are 0.
+    if types.contains(&ColumnType::Nothing) && !is_count(function.func.name()) {
+        function.params.args = vec![Expr::Literal(ScalarValue::Null, None)];
+        (function.func, function.params.distinct) = (nothing_of(), false);
+        return Ok(Expr::AggregateFunction(function));
+    }
+    // argMin and argMax, of rows that have what they are ordered by.
+    if let ("any", [by], [of]) = (function.func.name(), &function.params.order_by[..], &types[..])
+        && type_of(&by.expr, schema)?.is_nullable()
+        && !of.is_nullable()
+        && can_be_nullable(of)
+    {
+        let value = function.params.args.remove(0);
+        function.params.args = vec![cast_to(value, &of.clone().nullable())?];
+    }
+    function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
+    check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
+    if takes_floats(&function.func) {
+        function.params.args = floats(function.params.args, schema)?;
+    }
+    match function.func.name() {
+        "uniq" => function.params.args = texts(function.params.args, schema)?,
+        "groupConcat" => function.params.args = joined(function.params.args, schema)?,
+        _ => {}
+    }
+    Ok(Expr::AggregateFunction(function))
+}
+
+/// A window function with its arguments and its frame as ClickHouse has them.
+pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> Result<Expr> {
+    function.params.args = values(function.params.args, schema)?;
+    if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
+        check_arguments(func, &types_of(&function.params.args, schema)?)?;
+        if takes_floats(func) {
+            function.params.args = floats(function.params.args, schema)?;
+        }
+    }
+    let window = &mut function.params;
+    let skips = matches!(function.fun.name(), "any" | "anyLast" | "first_value" | "last_value");
+    if skips && window.null_treatment.is_none() {
+        window.null_treatment = Some(NullTreatment::IgnoreNulls);
+    }
+    window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
+    Ok(Expr::from(function))
+}
+
+fn is_count(aggregate: &str) -> bool {
+    aggregate.starts_with("count") || aggregate.starts_with("uniq")
+}
+
+fn can_be_nullable(column_type: &ColumnType) -> bool {
+    !matches!(
+        column_type,
+        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::LowCardinality(_)
+    )
+}
+
+/// ClickHouse sorts NaN to the side where NULL is, whatever the direction.
+pub(crate) fn nan_beside_null(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
+    let mut sorted: Vec<SortExpr> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if is_float(&type_of(&key.expr, schema)?) {
+            let is_nan = call("isNaN", vec![key.expr.clone()])?;
+            let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
+            if sorted.last() != Some(&before) {
+                sorted.push(before);
+            }
+        }
+        sorted.push(key);
+    }
+    Ok(sorted)
+}
+
+pub(crate) fn types_of(args: &[Expr], schema: &DFSchema) -> Result<Vec<ColumnType>> {
+    args.iter().map(|arg| type_of(arg, schema)).collect()
+}
+
+pub(crate) fn values(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    args.into_iter().map(|arg| as_value(arg, schema)).collect()
+}
+
+/// A frame from peers to peers: DataFusion has none by RANGE where the first key is bytes, and the same by GROUPS.
+fn framed(frame: WindowFrame, order: &[SortExpr], schema: &DFSchema) -> Result<WindowFrame> {
+    let Some(first) = order.first().filter(|_| frame.units == WindowFrameUnits::Range) else {
+        return Ok(frame);
+    };
+    let plain = |bound: &WindowFrameBound| bound.is_unbounded() || *bound == WindowFrameBound::CurrentRow;
+    let bytes = matches!(first.expr.get_type(schema)?, DataType::FixedSizeBinary(_));
+    Ok(match bytes && plain(&frame.start_bound) && plain(&frame.end_bound) {
+        true => WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound),
+        false => frame,
+    })
+}
+
+/// Wide integers as Float64, which DataFusion's accumulators cannot make of them.
+fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let float = |arg: Expr| {
+        let is_wide = type_of(&arg, schema)?.is_wide_integer();
+        if is_wide { call("toFloat64", vec![arg]) } else { Ok(arg) }
+    };
+    args.into_iter().map(float).collect()
+}
+
+/// What DataFusion's sketch does not take is counted by its text.
+fn texts(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let text = |arg: Expr| {
+        let column_type = type_of(&arg, schema)?;
+        let plain = column_type.is_integer() || column_type.is_string();
+        if plain { Ok(arg) } else { call("toString", vec![arg]) }
+    };
+    args.into_iter().map(text).collect()
+}
+
+/// What is joined to one text is text, and stays NULL.
+fn joined(mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    if let Some(value) = args.first_mut()
+        && !type_of(value, schema)?.is_string()
+    {
+        *value = call("toString", vec![value.clone()])?;
+    }
+    Ok(args)
+}

@@ -1,0 +1,89 @@
+//! CASE, if and multiIf: branches in the type that holds them all.
+//!
+//! Invariant: a branch of the type of all stays as it is.
+
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::Case;
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use functions::error::codes;
+use functions::{ArgType, FunctionError, SessionValues};
+use model::type_arrow::to_data_type;
+use model::{ColumnType, TupleElement};
+
+use super::comparison::{as_predicate, cast_to, compare};
+use super::nesting;
+use crate::types::typing::{external, type_of, type_of_field};
+
+/// Branches in the type that holds them all, as multiIf has it.
+pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let Case { expr: operand, when_then_expr, else_expr } = case;
+    if let Some(operand) = &operand {
+        nesting::check_copies(operand, when_then_expr.len())?;
+    }
+    let condition = |when: Expr| match &operand {
+        Some(operand) => compare(operand.as_ref().clone(), Operator::Eq, when, schema, Some(session)),
+        None => as_predicate(when, schema),
+    };
+    let otherwise = else_expr.map_or(Expr::Literal(ScalarValue::Null, None), |expr| *expr);
+    let mut types = Vec::new();
+    for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
+        types.push(type_of(branch, schema)?);
+    }
+    // Of the condition's rows no dictionary is left.
+    let result = without_dictionary(common_type(&types)?);
+    let branch = |expr: Expr, column_type: &ColumnType| {
+        let same =
+            *column_type == result || *column_type == ColumnType::Nothing && expr.get_type(schema)?.is_null();
+        if same && expr.get_type(schema)? == to_data_type(&result) {
+            Ok(expr)
+        } else {
+            cast_to(expr, &result)
+        }
+    };
+    let mut branches = Vec::with_capacity(when_then_expr.len());
+    for ((when, then), column_type) in when_then_expr.into_iter().zip(&types) {
+        let then = nesting::of_known_type(branch(*then, column_type)?, schema)?;
+        branches.push((Box::new(condition(*when)?), Box::new(then)));
+    }
+    let last = types.last().unwrap_or(&ColumnType::Nothing);
+    let otherwise = Some(Box::new(branch(otherwise, last)?));
+    let made = Expr::Case(Case::new(None, branches, otherwise));
+    nesting::check_conditions(&made)?;
+    let field = made.to_field(schema)?.1;
+    if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+fn without_dictionary(column_type: ColumnType) -> ColumnType {
+    match column_type {
+        ColumnType::LowCardinality(inner) => *inner,
+        ColumnType::Array(element) => ColumnType::Array(Box::new(without_dictionary(*element))),
+        ColumnType::Tuple(parts) => ColumnType::Tuple(
+            parts
+                .into_iter()
+                .map(|part| TupleElement { column_type: without_dictionary(part.column_type), ..part })
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+/// The type multiIf gives for branches of these types.
+pub(crate) fn common_type(types: &[ColumnType]) -> Result<ColumnType> {
+    if let [first, rest @ ..] = types
+        && rest.iter().all(|other| other == first)
+    {
+        return Ok(first.clone());
+    }
+    let plain = |column_type: ColumnType| ArgType { column_type, constant: None };
+    let mut args = Vec::with_capacity(types.len() * 2);
+    for (i, column_type) in types.iter().enumerate() {
+        if i + 1 < types.len() {
+            args.push(plain(ColumnType::UInt8));
+        }
+        args.push(plain(column_type.clone()));
+    }
+    let multi_if = functions::lookup("multiIf");
+    let multi_if = multi_if
+        .ok_or_else(|| external(FunctionError::new(codes::UNKNOWN_FUNCTION, "no function multiIf")))?;
+    multi_if.result_type(&args).map_err(external)
+}

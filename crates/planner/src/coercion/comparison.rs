@@ -1,0 +1,480 @@
+//! Comparisons as ClickHouse compares: literals take the type of the column they are compared with.
+//!
+//! Invariant: a column keeps standing bare on its side wherever a literal can be moved to its type instead, so that
+//! pruning, hash joins and Parquet see it.
+
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{InList, Like};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+use functions::SessionValues;
+use model::{ColumnType, WideInteger};
+
+use crate::chains::grouped as balanced;
+use crate::scalar::adapter::{CAST, call};
+use crate::scalar::constant_set;
+use crate::scalar::truth::check;
+use crate::types::literals::{Purpose, literal_as};
+use crate::types::typing::{external, is_predicate, literal_of, type_of};
+use functions::FunctionError;
+use functions::error::codes;
+
+/// The function that compares as this operator does, for types Arrow does not compare.
+fn function_of(op: Operator) -> Option<&'static str> {
+    Some(match op {
+        Operator::Eq => "equals",
+        Operator::NotEq => "notEquals",
+        Operator::Lt => "less",
+        Operator::LtEq => "lessOrEquals",
+        Operator::Gt => "greater",
+        Operator::GtEq => "greaterOrEquals",
+        _ => return None,
+    })
+}
+
+pub(crate) fn is_comparison(op: Operator) -> bool {
+    function_of(op).is_some()
+}
+
+pub(crate) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
+
+/// `_CAST(expr, 'type')`.
+pub(crate) fn cast_to(expr: Expr, to: &ColumnType) -> Result<Expr> {
+    let text = ScalarValue::Utf8View(Some(to.to_string()));
+    call(CAST, vec![expr, Expr::Literal(text, None)])
+}
+
+/// The expression as a value: a predicate becomes the UInt8 that it is in ClickHouse.
+pub(crate) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    if !is_predicate(&expr, schema)? {
+        return Ok(expr);
+    }
+    if is_always_null(&expr, schema)? {
+        return Ok(Expr::Literal(ScalarValue::Null, None));
+    }
+    let column_type = type_of(&expr, schema)?;
+    let plain = if is_bool(&expr, schema)? { ColumnType::Bool } else { ColumnType::UInt8 };
+    let to = if column_type.is_nullable() && !knows_null(&expr) { plain.nullable() } else { plain };
+    cast_to(expr, &to)
+}
+
+/// Whether a NULL without a type is compared or negated: the answer has no type either.
+fn is_always_null(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let is_nothing = |expr: &Expr| {
+        Ok::<_, datafusion::common::DataFusionError>(type_of(expr, schema)? == ColumnType::Nothing)
+    };
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+            Ok(is_nothing(left)? || is_nothing(right)?)
+        }
+        Expr::Not(inner) => Ok(is_nothing(inner)? || is_always_null(inner, schema)?),
+        _ => Ok(false),
+    }
+}
+
+/// Whether the answer is never NULL, whatever is asked about.
+fn knows_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => knows_null(&alias.expr),
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => {
+            matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom)
+        }
+        _ => false,
+    }
+}
+
+/// Logic over a Bool is a Bool; every other predicate is a UInt8.
+pub(crate) fn is_bool(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    match expr {
+        Expr::Alias(alias) => is_bool(&alias.expr, schema),
+        Expr::Not(inner) => is_bool(inner, schema),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
+            Ok(is_bool(left, schema)? || is_bool(right, schema)?)
+        }
+        other => Ok(*type_of(other, schema)?.value_type() == ColumnType::Bool),
+    }
+}
+
+/// The expression as a predicate: a number becomes `number <> 0`.
+pub(crate) fn as_predicate(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let layout = expr.get_type(schema)?;
+    if layout == arrow::datatypes::DataType::Boolean || layout.is_null() {
+        return Ok(expr);
+    }
+    check(&type_of(&expr, schema)?)?;
+    Ok(binary(expr, Operator::NotEq, Expr::Literal(ScalarValue::new_zero(&layout)?, None)))
+}
+
+/// `left op right`. Without a session, what depends on its time zone stays as it is.
+pub(crate) fn compare(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    if nests(&left_type) || nests(&right_type) {
+        return nested(left, op, right, schema, session);
+    }
+    if is_apart(&left_type, &right_type) {
+        return by_function(left, op, right);
+    }
+    let (left, right) = align((left, &left_type), (right, &right_type), schema, session)?;
+    // With a session it is the last time that the comparison is looked at.
+    if session.is_some() { without_nan(left, op, right, schema) } else { Ok(binary(left, op, right)) }
+}
+
+/// Arrow has NaN in order with the numbers; in ClickHouse it equals nothing and is neither less nor greater.
+fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    // A hash join takes NaN for equal to itself, in ClickHouse as here.
+    if op == Operator::Eq && joins(&left, &right) {
+        return Ok(binary(left, op, right));
+    }
+    let mut tests = vec![];
+    for side in [&left, &right] {
+        if may_be_nan(side, schema)? {
+            tests.push(call("isNaN", vec![side.clone()])?);
+        }
+    }
+    let compared = binary(left, op, right);
+    let is = |test: Expr, op: Operator| binary(test, op, Expr::Literal(ScalarValue::UInt8(Some(0)), None));
+    Ok(match (op, tests.len()) {
+        (_, 0) => compared,
+        // A number and NaN differ for Arrow too.
+        (Operator::Eq | Operator::NotEq, 1) => compared,
+        (Operator::Eq, _) => tests.into_iter().take(1).fold(compared, |all, t| all.and(is(t, Operator::Eq))),
+        (Operator::NotEq, _) => {
+            let both = conjunction(tests.into_iter().map(|test| is(test, Operator::NotEq)));
+            both.into_iter().fold(compared, Expr::or)
+        }
+        _ => tests.into_iter().fold(compared, |all, test| all.and(is(test, Operator::Eq))),
+    })
+}
+
+/// Whether the sides are of different tables.
+fn joins(left: &Expr, right: &Expr) -> bool {
+    let (left, right) = (left.column_refs(), right.column_refs());
+    let apart = |column: &Column| right.iter().all(|other| other.relation != column.relation);
+    !left.is_empty() && !right.is_empty() && left.iter().all(|column| apart(column))
+}
+
+fn may_be_nan(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    Ok(match literal_of(expr) {
+        Some(ScalarValue::Float32(Some(value))) => value.is_nan(),
+        Some(ScalarValue::Float64(Some(value))) => value.is_nan(),
+        Some(_) => false,
+        None => is_float(&type_of(expr, schema)?),
+    })
+}
+
+/// Whether NaN is among its values.
+pub(crate) fn is_float(column_type: &ColumnType) -> bool {
+    matches!(column_type.value_type(), ColumnType::Float32 | ColumnType::Float64)
+}
+
+fn nests(column_type: &ColumnType) -> bool {
+    matches!(column_type.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
+}
+
+/// Tuples that are written out compare element by element, which prunes; the rest is our function's.
+fn nested(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    if matches!(op, Operator::Eq | Operator::NotEq)
+        && let Some((a, b)) = call_arguments(&left, "tuple").zip(call_arguments(&right, "tuple"))
+        && a.len() == b.len()
+    {
+        let equal = elements(a, b, schema, session)?;
+        return Ok(if op == Operator::Eq { equal } else { Expr::Not(Box::new(equal)) });
+    }
+    by_function(left, op, right)
+}
+
+fn by_function(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
+    let name = function_of(op).unwrap_or("equals");
+    let made = call(name, vec![left, right])?;
+    let zero = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
+    Ok(binary(made, Operator::NotEq, zero))
+}
+
+/// Whether no type holds both: UInt256 and numbers below zero.
+fn is_apart(a: &ColumnType, b: &ColumnType) -> bool {
+    use ColumnType::{Int8, Int16, Int32, Int64, Int128, Int256, UInt256};
+    let signed = |t: &ColumnType| matches!(t, Int8 | Int16 | Int32 | Int64 | Int128 | Int256);
+    match (a.value_type(), b.value_type()) {
+        (UInt256, other) | (other, UInt256) => signed(other),
+        _ => false,
+    }
+}
+
+/// Sides of which one is a wide integer, or two kinds of addresses: both in a type that holds both.
+fn common(left: Side, right: Side) -> Result<(Expr, Expr)> {
+    let (a, b) = (left.1.value_type(), right.1.value_type());
+    let common = match (a, b) {
+        _ if a.is_string() || b.is_string() => return Err(no_common_type(a, b)),
+        _ if a.is_address() && b.is_address() => ColumnType::Ipv6,
+        (ColumnType::Decimal { scale, .. }, _) | (_, ColumnType::Decimal { scale, .. }) => {
+            ColumnType::Decimal { precision: 76, scale: *scale }
+        }
+        _ if is_float(a) || is_float(b) => ColumnType::Float64,
+        _ if holds(a, b) => a.clone(),
+        _ if holds(b, a) => b.clone(),
+        _ if a.is_number() && b.is_number() => ColumnType::Int256,
+        _ => return Err(illegal_types(a, b)),
+    };
+    let side = |(expr, own): Side| match own.is_nullable() {
+        _ if *own.value_type() == common => Ok(expr),
+        true => cast_to(expr, &common.clone().nullable()),
+        false => cast_to(expr, &common),
+    };
+    Ok((side(left)?, side(right)?))
+}
+
+/// Whether a wide type has all numbers of an integer type.
+fn holds(wide: &ColumnType, other: &ColumnType) -> bool {
+    use ColumnType::{Bool, UInt8, UInt16, UInt32, UInt64};
+    let unsigned = |t: &ColumnType| matches!(t, Bool | UInt8 | UInt16 | UInt32 | UInt64);
+    match (WideInteger::of(wide), WideInteger::of(other)) {
+        (Some(wide), Some(other)) => {
+            wide.bytes > other.bytes && (wide.signed || !other.signed) || wide == other
+        }
+        (Some(wide), None) => unsigned(other) || other.is_integer() && wide.signed,
+        _ => false,
+    }
+}
+
+type Side<'a> = (Expr, &'a ColumnType);
+
+fn align(
+    left: Side,
+    right: Side,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<(Expr, Expr)> {
+    let ((left, left_type), (right, right_type)) = (left, right);
+    let (left_flag, right_flag) = (is_predicate(&left, schema)?, is_predicate(&right, schema)?);
+    let both_booleans = left.get_type(schema)? == right.get_type(schema)?;
+    if (left_flag || right_flag) && !both_booleans {
+        return Ok((as_value(left, schema)?, as_value(right, schema)?));
+    }
+    let (a, b) = (left_type.value_type(), right_type.value_type());
+    let unknown = |t: &ColumnType| *t == ColumnType::Nothing;
+    if a == b || both_booleans && left_flag != right_flag || unknown(a) || unknown(b) {
+        return Ok((left, right));
+    }
+    if let Some(value) = literal_of(&right)
+        && let Some(literal) = literal_as(value, right_type, left_type, Purpose::Compare, session)?
+    {
+        return Ok((left, literal));
+    }
+    if let Some(value) = literal_of(&left)
+        && let Some(literal) = literal_as(value, left_type, right_type, Purpose::Compare, session)?
+    {
+        return Ok((literal, right));
+    }
+    // A text may still become a time, in a zone that only the session knows.
+    if session.is_none() && (is_moment(a) && b.is_string() || is_moment(b) && a.is_string()) {
+        return Ok((left, right));
+    }
+    if a.is_wide_integer() || b.is_wide_integer() || a.is_address() && b.is_address() {
+        return common((left, left_type), (right, right_type));
+    }
+    columns((left, a), (right, b))
+}
+
+fn is_moment(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. })
+}
+
+/// Two sides neither of which is a literal that fits the other.
+fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
+    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Ipv4, Ipv6, UInt32, UInt64, Uuid};
+    let ((left, a), (right, b)) = (left, right);
+    match (a, b) {
+        (ColumnType::String, ColumnType::FixedString(_)) => Ok((without_zeros(left)?, right)),
+        (ColumnType::FixedString(_), ColumnType::String) => Ok((left, without_zeros(right)?)),
+        _ if a.is_string() && b.is_string() => Ok((left, right)),
+        _ if a.is_string() && b.enum_values().is_some() => Ok((left, cast_to(right, &ColumnType::String)?)),
+        _ if b.is_string() && a.enum_values().is_some() => Ok((cast_to(left, &ColumnType::String)?, right)),
+        _ if a.is_string() || b.is_string() => Err(no_common_type(a, b)),
+        (Bool, _) if b.is_number() => Ok((cast_to(left, &ColumnType::UInt8)?, right)),
+        (_, Bool) if a.is_number() => Ok((left, cast_to(right, &ColumnType::UInt8)?)),
+        (Decimal { .. }, _) if is_float(b) => Ok((cast_to(left, &ColumnType::Float64)?, right)),
+        (_, Decimal { .. }) if is_float(a) => Ok((left, cast_to(right, &ColumnType::Float64)?)),
+        (Date | Date32, Date | Date32) => Ok((left, right)),
+        (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((cast_to(left, b)?, right)),
+        (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, cast_to(right, a)?)),
+        (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
+            if digits(a) < digits(b) {
+                Ok((cast_to(left, b)?, right))
+            } else {
+                Ok((left, cast_to(right, a)?))
+            }
+        }
+        (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => {
+            Ok((cast_to(left, &ColumnType::Int64)?, right))
+        }
+        (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => {
+            Ok((left, cast_to(right, &ColumnType::Int64)?))
+        }
+        // The layout of an IPv4 address is its number.
+        (Ipv4, UInt32 | UInt64) | (UInt32 | UInt64, Ipv4) => Ok((left, right)),
+        (Date | Date32 | Uuid | Ipv4 | Ipv6, _) | (_, Date | Date32 | Uuid | Ipv4 | Ipv6) => {
+            Err(illegal_types(a, b))
+        }
+        _ => Ok((left, right)),
+    }
+}
+
+/// A text without zero bytes at its end, as FixedStrings are kept: compared with one, they do not count.
+fn without_zeros(text: Expr) -> Result<Expr> {
+    let zero = Expr::Literal(ScalarValue::Utf8View(Some("\0".to_owned())), None);
+    call("trimRight", vec![text, zero])
+}
+
+fn digits(column_type: &ColumnType) -> u8 {
+    match column_type {
+        ColumnType::DateTime64 { precision, .. } => *precision,
+        _ => 0,
+    }
+}
+
+fn no_common_type(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
+    let message = format!(
+        "there is no supertype for types {a}, {b} because some of them are String/FixedString/Enum and some of them \
+         are not"
+    );
+    external(FunctionError::new(codes::NO_COMMON_TYPE, message))
+}
+
+fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
+    let message = format!("illegal types of arguments ({a}, {b}) of a comparison");
+    external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+}
+
+/// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
+pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let InList { expr, list, negated } = in_list;
+    let expr = as_value(*expr, schema)?;
+    let column_type = type_of(&expr, schema)?;
+    if column_type == ColumnType::Nothing {
+        return Ok(Expr::Literal(ScalarValue::Null, None));
+    }
+    let list = match list.as_slice() {
+        [one] => match constant_set::list_of(one) {
+            Some(constants) => {
+                let alone = std::slice::from_ref(&expr);
+                let exprs = call_arguments(&expr, "tuple").unwrap_or(alone);
+                if let Some(test) = constant_set::test(exprs, constants, schema)? {
+                    return Ok(if negated { Expr::Not(Box::new(test)) } else { test });
+                }
+                constant_set::expressions(constants, |cells| call("tuple", cells))?
+            }
+            None => list,
+        },
+        _ => list,
+    };
+    let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
+        let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
+            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
+            _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
+        };
+        let tests = list.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
+        // A tree, since a chain of thousands is as deep.
+        balanced(tests, &|left, right| left.or(right))
+    } else {
+        let literals = literals_in(&list, &column_type, schema, session)?;
+        (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))
+    };
+    let made = made.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(false)), None));
+    Ok(match made {
+        Expr::InList(list) => Expr::InList(InList { negated, ..list }),
+        other if negated => Expr::Not(Box::new(other)),
+        other => other,
+    })
+}
+
+fn literals_in(
+    list: &[Expr],
+    column_type: &ColumnType,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Vec<Expr>> {
+    let mut literals = Vec::with_capacity(list.len());
+    for item in list {
+        let Some(value) = literal_of(item).filter(|value| !value.is_null()) else { continue };
+        let from = type_of(item, schema)?;
+        literals.extend(literal_as(value, &from, column_type, Purpose::Member, Some(session))?);
+    }
+    Ok(literals)
+}
+
+/// The arguments of a call of one of our functions.
+fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.name() == name => Some(&function.args),
+        Expr::Alias(alias) => call_arguments(&alias.expr, name),
+        _ => None,
+    }
+}
+
+fn unknown() -> Expr {
+    Expr::Literal(ScalarValue::Boolean(None), None)
+}
+
+/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
+fn elements(
+    left: &[Expr],
+    right: &[Expr],
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    for element in left.iter().chain(right) {
+        if type_of(element, schema)? == ColumnType::Nothing {
+            return Ok(unknown());
+        }
+    }
+    let pairs = left.iter().zip(right);
+    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, session));
+    let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
+    Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}
+
+/// LIKE over names of an enum is over their text; over numbers it is an error.
+pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
+    let pattern = literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
+    let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
+    if escapes % 2 == 1 {
+        let message = "the LIKE pattern ends with an escape of nothing";
+        return Err(external(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
+    }
+    // DataFusion's LIKE does not see the zero bytes at its end.
+    if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
+        let name = match (like.case_insensitive, like.negated) {
+            (false, false) => "like",
+            (false, true) => "notLike",
+            (true, false) => "ilike",
+            (true, true) => "notILike",
+        };
+        return as_predicate(call(name, vec![*like.expr, *like.pattern])?, schema);
+    }
+    let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
+        let column_type = type_of(&expr, schema)?;
+        if column_type.is_string() || column_type == ColumnType::Nothing {
+            return Ok(expr);
+        }
+        if column_type.enum_values().is_some() {
+            return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
+        }
+        let message = format!("illegal type {column_type} of argument of function like");
+        Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
+    };
+    Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
+}

@@ -1,0 +1,12 @@
+//! Expressions in ClickHouse's types: operators, comparisons, branches, arguments of aggregates, bodies of lambdas.
+//!
+//! Invariant: a bare column stays bare wherever it may, so that pruning, hash joins and Parquet see it. Must not know: the
+//! steps of a plan, which are `analyzer`'s.
+
+pub(crate) mod comparison;
+pub(crate) mod short_circuit;
+pub(crate) mod closure;
+pub(crate) mod operators;
+pub(crate) mod nesting;
+pub(crate) mod branches;
+pub(crate) mod aggregated;

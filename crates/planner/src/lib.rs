@@ -1,0 +1,31 @@
+//! ClickHouse's queries on DataFusion's planner: its functions, operators, joins and clauses, with its types and labels.
+//!
+//! A query passes twice: `rewrite` turns its syntax tree into one that DataFusion reads, `analyzer` what DataFusion made of it
+//! into a plan with ClickHouse's meaning. Between the two stand calls under names that only these know. From below: `types`,
+//! `nodes` and the adapters of functions (`scalar`, `aggregate`, `window`); `coercion`, `relations` and `analyzer` use them;
+//! `install` puts all of it into a session.
+//!
+//! Invariant: a query that is planned means what ClickHouse means, or is refused with its code. Must not know: storage,
+//! tables, sessions, how a step is carried out.
+
+mod chains;
+mod session;
+mod types;
+pub mod nodes;
+mod scalar;
+mod aggregate;
+mod window;
+mod lookup;
+mod coercion;
+mod relations;
+mod analyzer;
+mod install;
+pub mod columns;
+pub mod rewrite;
+
+pub use analyzer::rules::typed_expression;
+pub use install::configure;
+pub use lookup::called::named_functions;
+pub use lookup::documentation::{DocumentedFunction, documented_functions};
+pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
+pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};

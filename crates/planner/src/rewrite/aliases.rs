@@ -1,0 +1,196 @@
+//! What names mean besides columns: `WITH expr AS name`, `SELECT expr AS name`, `(expr AS name)`.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use sql::dialect::name_of;
+use sql::reader::tokens::WITH_EXPRESSION;
+use sql::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
+};
+
+use crate::lookup::names;
+use crate::rewrite::array_join::Call;
+use crate::rewrite::shown::tables;
+
+/// Aliases of one SELECT, and where the rewrite is inside of it.
+#[derive(Default)]
+pub(crate) struct Scope {
+    /// Seen by this query and the queries inside of it.
+    with_expressions: BTreeMap<String, Expr>,
+    /// Seen by this SELECT only.
+    aliases: BTreeMap<String, Definition>,
+    /// Aliases that are being replaced; inside their own definition they mean columns.
+    active: Vec<String>,
+    /// Depth of aggregate calls around the current expression.
+    pub(crate) inside_aggregate: usize,
+    /// In WHERE, which comes before aggregation.
+    pub(crate) in_where: bool,
+    /// In the keys of GROUP BY.
+    pub(crate) in_keys: bool,
+    pub(crate) array_joins: Vec<Call>,
+    /// The tables that `*` stands for, where USING joins them.
+    pub(crate) starred: Option<Vec<(ObjectName, Vec<Ident>)>>,
+    /// The columns of USING, each with a table that has it.
+    pub(crate) using: Vec<(Ident, Vec<Ident>)>,
+    /// The names of the tables of its FROM.
+    pub(crate) tables: Vec<String>,
+    /// The windows of the SELECT, as written.
+    pub(crate) windows: Vec<(String, WindowSpec)>,
+    /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
+    joined: BTreeMap<String, bool>,
+}
+
+struct Definition {
+    expr: Expr,
+    aggregates: bool,
+}
+
+/// `x AS (SELECT expr AS <mark>)` of a WITH list stands for `expr AS x`.
+pub(crate) fn with_expression(query: &Query) -> Option<&Expr> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    match select.projection.as_slice() {
+        [SelectItem::ExprWithAlias { expr, alias }] if alias.value == WITH_EXPRESSION => Some(expr),
+        _ => None,
+    }
+}
+
+impl Scope {
+    pub(crate) fn add_with(&mut self, name: &str, expr: Expr) {
+        self.with_expressions.insert(name.to_owned(), expr);
+    }
+
+    /// Collects the aliases of a SELECT. Two meanings of one alias are an error.
+    pub(crate) fn add_select(&mut self, select: &Select) -> Result<()> {
+        self.tables = tables(select);
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { expr, alias } = item {
+                self.add(&alias.value, expr)?;
+            }
+        }
+        let mut inner = InnerAliases { found: vec![], depth: 0 };
+        let _ = select.visit(&mut inner);
+        inner.found.iter().try_for_each(|(name, expr)| self.add(name, expr))
+    }
+
+    fn add(&mut self, name: &str, expr: &Expr) -> Result<()> {
+        // `a AS a` names nothing new.
+        if matches!(expr, Expr::Identifier(column) if column.value == name) {
+            return Ok(());
+        }
+        let aggregates = aggregates(expr);
+        let known = self.aliases.insert(name.to_owned(), Definition { expr: expr.clone(), aggregates });
+        match known {
+            Some(known) if known.expr != *expr => {
+                let message = format!("different expressions with the same alias {name}");
+                Err(SqlError::new(ErrorCode::MultipleExpressionsForAlias, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The definition a bare name stands for here, if it is not a column's name.
+    fn own(&self, name: &str) -> Option<&Expr> {
+        if self.active.iter().any(|active| active == name) {
+            return None;
+        }
+        let definition = self.aliases.get(name)?;
+        let too_early = definition.aggregates && (self.in_where || self.inside_aggregate > 0);
+        (!too_early).then_some(&definition.expr)
+    }
+
+    pub(crate) fn add_joined(&mut self, name: &str, in_place: bool) {
+        self.joined.insert(name.to_owned(), in_place);
+    }
+
+    /// Columns of ARRAY JOIN that are no part of `*`.
+    pub(crate) fn joined_beside(&self) -> impl Iterator<Item = &str> {
+        self.joined.iter().filter(|(_, in_place)| !**in_place).map(|(name, _)| name.as_str())
+    }
+
+    pub(crate) fn enter(&mut self, name: &str) {
+        self.active.push(name.to_owned());
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.active.pop();
+    }
+}
+
+/// What a name means: the innermost SELECT's aliases, then WITH lists from the inside out.
+pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
+    let innermost = scopes.last()?;
+    if innermost.joined.contains_key(name) {
+        return None;
+    }
+    if let Some(found) = innermost.own(name) {
+        return Some(found);
+    }
+    if innermost.active.iter().any(|active| active == name) {
+        return None;
+    }
+    scopes.iter().rev().find_map(|scope| scope.with_expressions.get(name))
+}
+
+/// Finds `(expr AS name)`, but not inside subqueries.
+struct InnerAliases {
+    found: Vec<(String, Expr)>,
+    depth: usize,
+}
+
+impl Visitor for InnerAliases {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let (Expr::Named { expr, name }, 0) = (expr, self.depth) {
+            self.found.push((name.value.clone(), expr.as_ref().clone()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// True when the expression calls an aggregate outside of subqueries and windows.
+pub(crate) fn aggregates(expr: &Expr) -> bool {
+    let mut finder = AggregateFinder { depth: 0 };
+    expr.visit(&mut finder).is_break()
+}
+
+struct AggregateFinder {
+    depth: usize,
+}
+
+impl Visitor for AggregateFinder {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call)
+                if self.depth == 0 && call.over.is_none() && names::aggregate(&name_of(call)).is_some() =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
+
+use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
+use sql::printer::label::label;
+use sql::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, NullTreatment, ObjectName, Value,
+};
+
+use crate::aggregate::combined::COMBINED;
+use crate::aggregate::own::PARAMETER_END;
+use crate::lookup::names::{self, Aggregate, OverNothing};
+use crate::rewrite::Rewriter;
+use crate::rewrite::aliases::resolve;
+use crate::rewrite::grouping_sets::GROUPING;
+use crate::rewrite::lower::{nested, not, operation};
+use crate::rewrite::windows::in_frame;
+
+/// Our cast: takes the value and a constant type name. Under another name the planner would put an alias around each, and
+/// aliases in aliases double its work with each level.
+const CAST: &str = "CAST";
+
+impl Rewriter {
+    pub(crate) fn function(&mut self, function: Function) -> Result<Expr> {
+        let name = name_of(&function);
+        if name == PARAMETER_FUNCTION {
+            return Err(unset_parameter(&function));
+        }
+        if let Some(operator) = operator_call(&name, &plain_args(&function)) {
+            return self.value(operator).map(nested);
+        }
+        if name.eq_ignore_ascii_case(GROUPING) {
+            let args = self.values(arguments(&function)?)?;
+            return Ok(call(CAST, vec![call(GROUPING, args), text("UInt64")]));
+        }
+        if let Some(window) = names::window(&name).filter(|_| function.over.is_some()) {
+            return self.windowed(window, function);
+        }
+        if let Some(window) = in_frame(&name).filter(|_| function.over.is_some()) {
+            return self.windowed_in_frame(window, function);
+        }
+        if let Some(aggregate) = names::aggregate(&name) {
+            return self.aggregate(&name, &aggregate, function);
+        }
+        let plain = function.over.is_none() && function.filter.is_none() && function.null_treatment.is_none();
+        if !plain || !matches!(function.parameters, FunctionArguments::None) {
+            return Err(match names::scalar(&name) {
+                Some(_) => SqlError::bad_arguments(format!("function {name} is not an aggregate function")),
+                None => names::unknown(&name),
+            });
+        }
+        self.scalar(&name, arguments(&function)?)
+    }
+
+    fn scalar(&mut self, name: &str, mut args: Vec<Expr>) -> Result<Expr> {
+        if let Some(Expr::Lambda(lambda)) = resolve(&self.scopes, name).cloned() {
+            return self.applied(name, &lambda, args);
+        }
+        if let Some(place) = args.iter().position(|arg| self.lambda_of(arg).is_some())
+            && let Some(lambda) = self.lambda_of(&args.remove(place))
+        {
+            return self.with_lambda(name, lambda, (place, args));
+        }
+        let lower = name.to_ascii_lowercase();
+        match (lower.as_str(), args.as_slice()) {
+            _ if name == "arrayJoin" => return self.array_join(args),
+            // DataFusion's grammar reads a call of that name without arguments as its own.
+            ("map", []) => {
+                let nothing = call(CAST, vec![call("array", vec![]), text("Array(String)")]);
+                return Ok(call("mapFromArrays", vec![nothing.clone(), nothing]));
+            }
+            ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
+            ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
+                return self.shifted(BinaryOperator::Plus, args);
+            }
+            ("date_sub" | "datesub" | "timestampsub" | "timestamp_sub", _) => {
+                return self.shifted(BinaryOperator::Minus, args);
+            }
+            _ => {}
+        }
+        let Some(known) = names::scalar(name) else {
+            let error = names::unknown(name);
+            // With one argument the array is what is missing.
+            let takes_lambda = functions::lambda_function(name).is_some() && args.len() > 1;
+            let code = if takes_lambda { ErrorCode::IllegalTypeOfArgument } else { error.code };
+            return Err(SqlError { code, ..error });
+        };
+        let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
+        Ok(call(known, self.values(args)?))
+    }
+
+    fn cast(&mut self, operand: Expr, type_name: &Expr) -> Result<Expr> {
+        let Some(written) = text_of(type_name) else {
+            return Err(SqlError::bad_arguments("the second argument of CAST must be a constant type name"));
+        };
+        let parsed = model::type_name::parse(written);
+        let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UnknownType, e.to_string()))?;
+        let operand = self.value(operand)?;
+        Ok(call(CAST, vec![operand, text(column_type.to_string())]))
+    }
+
+    /// `date_add(day, 1, x)` and `date_add(x, INTERVAL 1 DAY)`.
+    fn shifted(&mut self, op: BinaryOperator, args: Vec<Expr>) -> Result<Expr> {
+        let (base, interval) = match args.as_slice() {
+            [unit, amount, base] => {
+                let word = text_of(unit).map_or_else(|| label(unit), str::to_owned);
+                let unit = interval_unit(&word)
+                    .ok_or_else(|| SqlError::bad_arguments(format!("{word} is not a unit of time")))?;
+                (base.clone(), call(&format!("toInterval{unit}"), vec![amount.clone()]))
+            }
+            [base, interval] => (base.clone(), interval.clone()),
+            _ => {
+                return Err(SqlError::new(
+                    ErrorCode::ArgumentCount,
+                    "adding to a date takes two or three arguments",
+                ));
+            }
+        };
+        self.value(operation(base, op, interval)).map(nested)
+    }
+
+    fn aggregate(&mut self, written: &str, aggregate: &Aggregate, function: Function) -> Result<Expr> {
+        if let Some(limited) = limited_concat(aggregate, &function) {
+            return self.value(limited);
+        }
+        let mut args = arguments(&function)?;
+        let mut filter = function.filter.as_ref().map(|condition| condition.as_ref().clone());
+        if aggregate.filtered {
+            let condition = args.pop().ok_or_else(|| {
+                SqlError::new(
+                    ErrorCode::ArgumentCount,
+                    format!("aggregate function {written} needs a condition"),
+                )
+            })?;
+            filter = Some(match filter {
+                Some(other) => operation(nested(other), BinaryOperator::And, nested(condition)),
+                None => condition,
+            });
+        }
+        let over_window = function.over.is_some();
+        self.check_place(written, over_window)?;
+        // An aggregate under OVER may hold aggregates: sum(sum(x)) OVER ().
+        let guarded = usize::from(!over_window);
+        self.scope().inside_aggregate += guarded;
+        let args = self.values(args);
+        let filter = filter.map(|condition| self.condition(condition)).transpose();
+        self.scope().inside_aggregate -= guarded;
+        let (args, filter) = (args?, filter?);
+        let counted: Vec<Expr> = args.first().cloned().into_iter().collect();
+        let args = with_parameters(written, aggregate, &function, args)?;
+        let distinct = aggregate.distinct || is_distinct(&function);
+        if args.is_empty() && (distinct || aggregate.name != "count") {
+            let message = format!("aggregate function {written} needs an argument");
+            let is_quantile =
+                ["quantile", "quantileExactHigh", "quantileTiming"].contains(&aggregate.name.as_str());
+            let code = if is_quantile { ErrorCode::TooFewArguments } else { ErrorCode::ArgumentCount };
+            return Err(SqlError::new(code, message));
+        }
+        let over = function.over.map(|over| self.over(over)).transpose()?;
+        let rows = with_call("count", counted, |call| {
+            (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
+        });
+        let planned = match aggregate.name.as_str() {
+            _ if aggregate.combinator.is_some() => COMBINED,
+            "any" | "first_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
+                "any_respect_nulls"
+            }
+            "anyLast" | "last_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
+                "anyLast_respect_nulls"
+            }
+            name => name,
+        };
+        let value = with_call(planned, args, |call| {
+            call.filter = filter.map(Box::new);
+            call.over = over;
+            call.null_treatment = function.null_treatment;
+            if let (FunctionArguments::List(list), true) = (&mut call.args, distinct) {
+                list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+            }
+        });
+        Ok(match aggregate.over_nothing {
+            OverNothing::Own => value,
+            // An array cannot be NULL; over nothing it is empty.
+            OverNothing::Null if makes_array(&aggregate.name) => value,
+            OverNothing::Null => unless_empty(rows, value),
+            OverNothing::Default if has_no_default(&aggregate.name) => {
+                call("ifNull", vec![unless_empty(rows, value), number("0")])
+            }
+            OverNothing::Default => value,
+        })
+    }
+
+    fn check_place(&mut self, written: &str, over_window: bool) -> Result<()> {
+        let place = match (over_window, self.scope().inside_aggregate > 0, self.scope().in_where) {
+            (false, true, _) => "inside another aggregate function",
+            (false, _, true) => "in WHERE",
+            _ => return Ok(()),
+        };
+        let message = format!("aggregate function {written} is found {place}");
+        Err(SqlError::new(ErrorCode::IllegalAggregation, message))
+    }
+}
+
+/// `groupConcat(separator, limit)(x)` is `arrayStringConcat(groupArray(limit)(toString(x)), separator)`.
+fn limited_concat(aggregate: &Aggregate, function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(parameters) = &function.parameters else { return None };
+    let args = plain_args(function);
+    let ([FunctionArg::Unnamed(FunctionArgExpr::Expr(separator)), limit], [value]) =
+        (parameters.args.as_slice(), args.as_slice())
+    else {
+        return None;
+    };
+    if aggregate.name != "groupConcat" || aggregate.filtered || aggregate.combinator.is_some() {
+        return None;
+    }
+    let mut array = function.clone();
+    array.name = ObjectName::from(vec![Ident::with_quote('`', "groupArray")]);
+    if let FunctionArguments::List(list) = &mut array.parameters {
+        list.args = vec![limit.clone()];
+    }
+    if let FunctionArguments::List(list) = &mut array.args {
+        let text = call("toString", vec![value.clone()]);
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(text))];
+    }
+    Some(call("arrayStringConcat", vec![Expr::Function(array), separator.clone()]))
+}
+
+fn unset_parameter(function: &Function) -> SqlError {
+    let args = plain_args(function);
+    let name = args.first().and_then(text_of).unwrap_or_default();
+    SqlError::new(ErrorCode::UnknownQueryParameter, format!("substitution \"{name}\" is not set"))
+}
+
+/// Operators written as functions become operators again, so that filters on them are pushed down.
+fn operator_call(name: &str, args: &[Expr]) -> Option<Expr> {
+    let like = |expr: &Expr, pattern: &Expr| (Box::new(expr.clone()), Box::new(pattern.clone()));
+    Some(match (name, args) {
+        ("and" | "or", [first, rest @ ..]) if !rest.is_empty() => {
+            let op = if name == "and" { BinaryOperator::And } else { BinaryOperator::Or };
+            let link = |left: Expr, right: &Expr| operation(nested(left), op.clone(), nested(right.clone()));
+            rest.iter().fold(first.clone(), link)
+        }
+        ("not", [operand]) => not(operand.clone()),
+        ("isNull", [operand]) => Expr::IsNull(Box::new(operand.clone())),
+        ("isNotNull", [operand]) => Expr::IsNotNull(Box::new(operand.clone())),
+        ("like" | "notLike", [expr, pattern]) => {
+            let (expr, pattern) = like(expr, pattern);
+            Expr::Like { negated: name == "notLike", any: false, expr, pattern, escape_char: None }
+        }
+        ("ilike" | "notILike", [expr, pattern]) => {
+            let (expr, pattern) = like(expr, pattern);
+            Expr::ILike { negated: name == "notILike", any: false, expr, pattern, escape_char: None }
+        }
+        ("in" | "notIn", [expr, set]) => {
+            let list = match set {
+                Expr::Tuple(parts) => parts.clone(),
+                Expr::Array(array) => array.elem.clone(),
+                other => vec![other.clone()],
+            };
+            Expr::InList { expr: Box::new(expr.clone()), list, negated: name == "notIn" }
+        }
+        (_, [left, right]) => operation(nested(left.clone()), comparison(name)?, nested(right.clone())),
+        _ => return None,
+    })
+}
+
+fn comparison(name: &str) -> Option<BinaryOperator> {
+    Some(match name {
+        "equals" => BinaryOperator::Eq,
+        "notEquals" => BinaryOperator::NotEq,
+        "less" => BinaryOperator::Lt,
+        "lessOrEquals" => BinaryOperator::LtEq,
+        "greater" => BinaryOperator::Gt,
+        "greaterOrEquals" => BinaryOperator::GtEq,
+        "isNotDistinctFrom" => BinaryOperator::Spaceship,
+        _ => return None,
+    })
+}
+
+pub(crate) fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Function)) -> Expr {
+    match call(name, args) {
+        Expr::Function(mut function) => {
+            change(&mut function);
+            Expr::Function(function)
+        }
+        other => other,
+    }
+}
+
+/// `-OrNull`: NULL when there was nothing to aggregate.
+fn unless_empty(rows: Expr, value: Expr) -> Expr {
+    let condition = operation(rows, BinaryOperator::Gt, number("0"));
+    let null = Expr::Value(Value::Null.into());
+    call("if", vec![condition, value, null])
+}
+
+/// Aggregates whose result over nothing is nan, or all bits.
+fn has_no_default(aggregate: &str) -> bool {
+    ["avg", "stddev", "var", "covar", "corr", "quantile", "median", "skew", "kurt", "groupBitAnd"]
+        .iter()
+        .any(|start| aggregate.starts_with(start))
+}
+
+/// Aggregates whose result is an array.
+fn makes_array(aggregate: &str) -> bool {
+    ["groupArray", "groupUniqArray", "topK", "quantiles"].iter().any(|start| aggregate.starts_with(start))
+}
+
+fn is_distinct(function: &Function) -> bool {
+    match &function.args {
+        FunctionArguments::List(list) => list.duplicate_treatment == Some(DuplicateTreatment::Distinct),
+        _ => false,
+    }
+}
+
+/// Arguments as expressions; `count(*)` has none.
+pub(crate) fn arguments(function: &Function) -> Result<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else { return Ok(vec![]) };
+    let mut args = vec![];
+    for arg in &list.args {
+        match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr.clone()),
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {}
+            other => {
+                return Err(SqlError::bad_arguments(format!(
+                    "argument {other} of function {}",
+                    name_of(function)
+                )));
+            }
+        }
+    }
+    if list.args.len() != args.len() && !name_of(function).eq_ignore_ascii_case("count") {
+        return Err(SqlError::bad_arguments(format!("function {} does not take *", name_of(function))));
+    }
+    Ok(args)
+}
+
+/// Constants in the first parentheses of `f(0.5)(x)`, which follow the arguments.
+fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Result<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.parameters else { return Ok(vec![]) };
+    if !names::takes_parameters(&aggregate.name) && aggregate.combinator != Some("Resample") {
+        return Err(SqlError::not_implemented(format!("parameters of aggregate function {written}")));
+    }
+    let constant = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr @ Expr::Value(_))) => Ok(expr.clone()),
+        other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
+    };
+    let parameters = list.args.iter().map(constant).collect::<Result<Vec<_>>>()?;
+    let is_zero =
+        |parameter: &Expr| matches!(parameter, Expr::Value(value) if value.value.to_string() == "0");
+    if aggregate.name.starts_with("groupArray") && parameters.first().is_some_and(is_zero) {
+        return Err(SqlError::bad_arguments(format!("the size of {written} must be a positive number")));
+    }
+    Ok(parameters)
+}
+
+/// The arguments with the parameters where the planner looks for them, and the combinator in front.
+fn with_parameters(
+    written: &str,
+    aggregate: &Aggregate,
+    function: &Function,
+    mut args: Vec<Expr>,
+) -> Result<Vec<Expr>> {
+    let mut parameters = parameters(written, aggregate, function)?;
+    let bounds = match aggregate.combinator {
+        Some("Resample") if parameters.len() < 3 => {
+            let message = format!("aggregate function {written} needs three parameters: start, end, step");
+            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+        }
+        Some("Resample") => parameters.split_off(parameters.len() - 3),
+        _ => vec![],
+    };
+    let mut behind = 0;
+    if names::parameters_in_front(&aggregate.name) {
+        args.insert(0, text(parameters_as_text(&parameters)));
+    } else {
+        behind = parameters.len();
+        args.extend(parameters);
+    }
+    if let Some(combinator) = aggregate.combinator {
+        let mut said = vec![written.to_owned(), combinator.to_owned(), aggregate.name.clone()];
+        said.push(behind.to_string());
+        said.extend(bounds.iter().map(ToString::to_string));
+        args.insert(0, text(said.join(&PARAMETER_END.to_string())));
+    }
+    Ok(args)
+}
+
+/// What the functions that collect rows read: each parameter after a mark of its kind.
+fn parameters_as_text(parameters: &[Expr]) -> String {
+    let mut out = String::from(PARAMETER_END);
+    for parameter in parameters {
+        match text_of(parameter) {
+            Some(text) => out.push_str(&format!("'{text}")),
+            None => out.push_str(&format!("#{parameter}")),
+        }
+        out.push(PARAMETER_END);
+    }
+    out
+}
+
+fn text_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `dateDiff(day, a, b)` is `dateDiff('day', a, b)`.
+fn with_unit_as_text(mut args: Vec<Expr>) -> Vec<Expr> {
+    if let Some(Expr::Identifier(unit)) = args.first()
+        && interval_unit(&unit.value).is_some()
+        && args.len() >= 3
+    {
+        args[0] = text(unit.value.to_ascii_lowercase());
+    }
+    args
+}

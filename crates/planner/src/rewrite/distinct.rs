@@ -1,0 +1,47 @@
+//! DISTINCT ON, and DISTINCT beside ORDER BY of what is no item: as rows for each value of keys.
+
+use sql::dialect::{call, number};
+use sql::reader::clauses::LIMIT_BY;
+use sql::reader::head::ident;
+use sql::{Result, SqlError};
+use sqlparser::ast::{Distinct, Expr, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Select};
+
+use crate::analyzer::marks::DISTINCT_BY;
+use crate::rewrite::order::{order_key, position};
+
+/// `DISTINCT ON (a, b)` is `LIMIT 1 BY a, b`.
+pub(crate) fn with_distinct_on(select: &mut Select, order: Option<OrderBy>) -> Result<Option<OrderBy>> {
+    let keys = match select.distinct.take() {
+        Some(Distinct::On(keys)) => keys,
+        other => {
+            select.distinct = other;
+            return Ok(order);
+        }
+    };
+    let mut args = vec![number("1"), number("0")];
+    args.extend(keys);
+    let mut order = match order {
+        Some(order) if matches!(order.kind, OrderByKind::All(_)) => {
+            return Err(SqlError::not_implemented("DISTINCT ON with ORDER BY ALL"));
+        }
+        Some(order) => order,
+        None => OrderBy { kind: OrderByKind::Expressions(vec![]), interpolate: None },
+    };
+    push_key(&mut order, call(LIMIT_BY, args));
+    Ok(Some(order))
+}
+
+pub(crate) fn push_key(order: &mut OrderBy, mark: Expr) {
+    if let OrderByKind::Expressions(keys) = &mut order.kind {
+        keys.push(order_key(mark, OrderByOptions { asc: None, nulls_first: None }));
+    }
+}
+
+/// DISTINCT comes before ORDER BY, whose keys need not be among the items: then a row of each is sorted.
+pub(crate) fn distinct_first(order: &OrderBy, outputs: &[&str]) -> Option<Expr> {
+    let OrderByKind::Expressions(keys) = &order.kind else { return None };
+    let outputs = || outputs.iter().map(|output| Expr::Identifier(ident(output)));
+    let is_item =
+        |key: &OrderByExpr| position(&key.expr).is_some() || outputs().any(|output| output == key.expr);
+    (!keys.iter().all(is_item)).then(|| call(DISTINCT_BY, outputs().collect()))
+}

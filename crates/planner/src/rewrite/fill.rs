@@ -1,0 +1,72 @@
+//! WITH FILL and INTERPOLATE: marks behind the keys of ORDER BY, which become a step of the plan.
+//!
+//! Invariant: inside INTERPOLATE a name is a column of the result, never what an alias stands for, because the values
+//! are those of the row before.
+
+use sql::dialect::{call, number};
+use sql::reader::clauses::{FILL, INTERPOLATE};
+use sql::reader::head::ident;
+use sql::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{
+    Expr, Ident, Interpolate, InterpolateExpr, OrderByExpr, OrderByOptions, Value, WithFill,
+};
+
+use crate::rewrite::Rewriter;
+use crate::rewrite::order::order_key;
+
+/// A column of the result: the name that is written, the name it has in the plan.
+pub(crate) struct Output<'a> {
+    pub(crate) written: &'a str,
+    pub(crate) planned: &'a str,
+}
+
+impl Rewriter {
+    /// The mark of a filled key that stands at this place among the keys.
+    pub(crate) fn fill(&mut self, place: usize, fill: WithFill) -> Result<OrderByExpr> {
+        let null = || Expr::Value(Value::Null.into());
+        let mut args = vec![number(place.to_string())];
+        for bound in [fill.from, fill.to, fill.step] {
+            args.push(bound.map(|bound| self.value(bound)).transpose()?.unwrap_or_else(null));
+        }
+        Ok(mark(FILL, args))
+    }
+
+    /// The marks of INTERPOLATE.
+    pub(crate) fn interpolate(
+        &mut self,
+        clause: Interpolate,
+        outputs: &[Output<'_>],
+        any_star: bool,
+    ) -> Result<Vec<OrderByExpr>> {
+        let Some(items) = clause.exprs else { return Ok(vec![mark(INTERPOLATE, vec![])]) };
+        outputs.iter().for_each(|output| self.scope().enter(output.written));
+        let marks = items.into_iter().map(|item| self.interpolated(item, outputs, any_star)).collect();
+        outputs.iter().for_each(|_| self.scope().leave());
+        marks
+    }
+
+    fn interpolated(
+        &mut self,
+        item: InterpolateExpr,
+        outputs: &[Output<'_>],
+        any_star: bool,
+    ) -> Result<OrderByExpr> {
+        let InterpolateExpr { column: Ident { value: name, .. }, expr } = item;
+        let output = outputs.iter().find(|output| output.written == name);
+        let planned = match output {
+            Some(output) => output.planned,
+            None if any_star => name.as_str(),
+            None => {
+                let message = format!("unknown identifier {name} in INTERPOLATE");
+                return Err(SqlError::new(ErrorCode::UnknownIdentifier, message));
+            }
+        };
+        let mut args = vec![Expr::Identifier(ident(planned))];
+        args.extend(expr.map(|expr| self.value(expr)).transpose()?);
+        Ok(mark(INTERPOLATE, args))
+    }
+}
+
+fn mark(name: &str, args: Vec<Expr>) -> OrderByExpr {
+    order_key(call(name, args), OrderByOptions { asc: None, nulls_first: None })
+}

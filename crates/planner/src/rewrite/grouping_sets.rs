@@ -1,0 +1,148 @@
+//! ROLLUP, CUBE and GROUPING SETS: keys that are left out of a row show their type's default, as ClickHouse has it.
+//!
+//! DataFusion leaves them NULL; outside of aggregates every key is therefore filled, unless `group_by_use_nulls` is set.
+
+use std::ops::ControlFlow;
+
+use sql::dialect::{call, name_of};
+use sql::reader::head::ident;
+use sql::{Result, SqlError};
+use sqlparser::ast::{
+    Expr, GroupByWithModifier, OrderBy, OrderByKind, Select, SelectItem, Value, VisitMut, VisitorMut,
+};
+
+use crate::analyzer::filled::FILLED;
+use crate::lookup::names;
+
+/// The name of the function that tells the left out keys of a row.
+pub(crate) const GROUPING: &str = "grouping";
+
+/// The keys of GROUP BY as one expression of sets, when there are sets. Keys are still as written.
+pub(crate) fn sets(keys: Vec<Expr>, modifiers: &[GroupByWithModifier]) -> Result<(Vec<Expr>, bool)> {
+    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+    let written = keys.iter().filter(|key| is_set(key)).count();
+    if written > 0 && (keys.len() > 1 || !modifiers.is_empty()) {
+        return Err(SqlError::not_implemented("GROUPING SETS, ROLLUP or CUBE beside other keys"));
+    }
+    let each = |keys: Vec<Expr>| keys.into_iter().map(|key| vec![key]).collect::<Vec<_>>();
+    Ok(match modifiers {
+        [] => (keys, written > 0),
+        [GroupByWithModifier::Rollup] => (vec![Expr::Rollup(each(keys))], true),
+        [GroupByWithModifier::Cube] => (vec![Expr::Cube(each(keys))], true),
+        [GroupByWithModifier::GroupingSets(sets)] if keys.is_empty() => (vec![sets.clone()], true),
+        [modifier, ..] => return Err(SqlError::not_implemented(format!("{modifier} here"))),
+    })
+}
+
+/// Rewrites the keys inside of sets.
+pub(crate) fn lowered(set: Expr, mut key: impl FnMut(Expr) -> Result<Expr>) -> Result<Expr> {
+    Ok(match set {
+        Expr::Rollup(sets) => Expr::Rollup(each(sets, &mut key)?),
+        Expr::Cube(sets) => Expr::Cube(each(sets, &mut key)?),
+        Expr::GroupingSets(sets) => Expr::GroupingSets(each(sets, &mut key)?),
+        other => key(other)?,
+    })
+}
+
+fn each(sets: Vec<Vec<Expr>>, key: &mut impl FnMut(Expr) -> Result<Expr>) -> Result<Vec<Vec<Expr>>> {
+    let mut lowered = vec![];
+    for set in sets {
+        lowered.push(set.into_iter().map(&mut *key).collect::<Result<Vec<_>>>()?);
+    }
+    Ok(lowered)
+}
+
+/// The keys of all sets.
+pub(crate) fn keys_of(keys: &[Expr]) -> Vec<Expr> {
+    let of = |key: &Expr| match key {
+        Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => sets.concat(),
+        other => vec![other.clone()],
+    };
+    let mut all: Vec<Expr> = keys.iter().flat_map(of).collect();
+    for key in &mut all {
+        *key = bare(key).clone();
+    }
+    all.retain(
+        |key| !matches!(key, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_))),
+    );
+    all
+}
+
+/// A key without the parentheses that stand where an alias was: `a` and `(number % 2) AS a` are one key.
+fn bare(key: &Expr) -> &Expr {
+    match key {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
+/// Fills the keys in everything that is computed behind the aggregation.
+pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Expr]) {
+    let mut filler = Filler { keys, filled: |key| call(FILLED, vec![key]), open: vec![] };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item {
+            let (expr, alias) = (Expr::Identifier(name.clone()), ident(&name.value));
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+        if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
+            let _ = VisitMut::visit(expr, &mut filler);
+        }
+    }
+    for condition in select.having.iter_mut().chain(select.qualify.iter_mut()) {
+        let _ = VisitMut::visit(condition, &mut filler);
+    }
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = order else { return };
+    for key in order {
+        // A bare name is a column of the result, which is filled already.
+        if !matches!(key.expr, Expr::Identifier(_)) {
+            let _ = VisitMut::visit(&mut key.expr, &mut filler);
+        }
+    }
+}
+
+/// What an expression that is being walked through is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Open {
+    Plain,
+    /// Inside of it keys are columns of rows.
+    Aggregate,
+    Key,
+}
+
+pub(crate) struct Filler<'a> {
+    pub(crate) keys: &'a [Expr],
+    /// What stands for a key.
+    pub(crate) filled: fn(Expr) -> Expr,
+    pub(crate) open: Vec<Open>,
+}
+
+impl VisitorMut for Filler<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let closed = self.open.iter().any(|open| *open != Open::Plain);
+        let is_aggregate = match expr {
+            Expr::Function(function) => {
+                let name = name_of(function);
+                function.over.is_none() && (name == GROUPING || names::aggregate(&name).is_some())
+            }
+            _ => false,
+        };
+        self.open.push(if !closed && self.keys.iter().any(|key| bare(key) == bare(expr)) {
+            Open::Key
+        } else if !closed && is_aggregate {
+            Open::Aggregate
+        } else {
+            Open::Plain
+        });
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.open.pop() == Some(Open::Key) {
+            let key = std::mem::replace(expr, Expr::Identifier(ident("")));
+            *expr = (self.filled)(key);
+        }
+        ControlFlow::Continue(())
+    }
+}

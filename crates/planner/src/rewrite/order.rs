@@ -1,0 +1,158 @@
+//! ORDER BY and LIMIT: keys by position, alias, label or expression; marks behind them; NULLs last.
+//!
+//! Invariant: a key that is a column of the result is named as the plan names it.
+
+use sql::dialect::{call, name_of, plain_args};
+use sql::printer::label::label;
+use sql::reader::clauses::{LIMIT_BY, WITH_TIES};
+use sql::reader::head::ident;
+use sql::{Result, SqlError};
+use sqlparser::ast::{
+    Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
+};
+
+use crate::rewrite::Rewriter;
+use crate::rewrite::aliases::aggregates;
+use crate::rewrite::fill::Output;
+
+/// Where an ORDER BY stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    /// Behind a UNION or a query in parentheses: names are those of the result and positions are the planner's business.
+    BehindSet,
+    Select {
+        any_star: bool,
+    },
+}
+
+/// A result column: what the query says, what the planner gets, the name it has there.
+pub(crate) struct Column {
+    pub(crate) written: Expr,
+    pub(crate) lowered: Expr,
+    pub(crate) alias: Option<String>,
+    pub(crate) output: String,
+}
+
+impl Rewriter {
+    pub(crate) fn order_by(&mut self, order: OrderBy, columns: &[Column], place: Place) -> Result<OrderBy> {
+        let (set_operation, mut fills) = (place == Place::BehindSet, vec![]);
+        let mut keys: Vec<OrderByExpr> = match order.kind {
+            OrderByKind::All(options) => {
+                if columns.is_empty() {
+                    return Err(SqlError::not_implemented("ORDER BY ALL without named columns"));
+                }
+                let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
+                columns.iter().map(key).collect()
+            }
+            OrderByKind::Expressions(keys) => {
+                let mut lowered = vec![];
+                for key in keys {
+                    if let Some(fill) = key.with_fill {
+                        fills.push(self.fill(lowered.len(), fill)?);
+                    }
+                    let expr = match &key.expr {
+                        Expr::Value(value) if set_operation && matches!(value.value, Value::Number(..)) => {
+                            key.expr
+                        }
+                        Expr::Identifier(_) if set_operation => key.expr,
+                        _ => self.order_expression(key.expr, columns)?,
+                    };
+                    lowered.push(order_key(expr, key.options));
+                }
+                lowered
+            }
+        };
+        keys.extend(fills);
+        if let Some(clause) = order.interpolate {
+            let written = |column: &'_ Column| column.alias.clone().unwrap_or_else(|| label(&column.written));
+            let names: Vec<String> = columns.iter().map(written).collect();
+            let outputs = names.iter().zip(columns);
+            let outputs = outputs.map(|(written, column)| Output { written, planned: &column.output });
+            let outputs: Vec<Output<'_>> = outputs.collect();
+            let any_star = place == Place::Select { any_star: true } || set_operation;
+            keys.extend(self.interpolate(clause, &outputs, any_star)?);
+        }
+        Ok(OrderBy { kind: OrderByKind::Expressions(keys), interpolate: None })
+    }
+
+    /// A result column by position, alias, label or as the same expression; anything else is computed.
+    fn order_expression(&mut self, key: Expr, columns: &[Column]) -> Result<Expr> {
+        if let Expr::Function(function) = &key
+            && [LIMIT_BY, WITH_TIES].contains(&name_of(function).as_str())
+        {
+            let mut args = vec![];
+            for (at, arg) in plain_args(function).into_iter().enumerate() {
+                if at >= 2 && matches!(&arg, Expr::Identifier(name) if is_all(name)) {
+                    // BY ALL: every column that does not aggregate.
+                    let plain = columns.iter().filter(|column| !aggregates(&column.written));
+                    args.extend(plain.map(|column| Expr::Identifier(ident(&column.output))));
+                    continue;
+                }
+                args.push(if at < 2 { self.count(arg)? } else { self.order_expression(arg, columns)? });
+            }
+            return Ok(call(&name_of(function), args));
+        }
+        if let Some(position) = position(&key) {
+            let column = position.checked_sub(1).and_then(|index| columns.get(index));
+            return match column {
+                Some(column) => Ok(Expr::Identifier(ident(&column.output))),
+                // Behind a `*` only the planner can count.
+                None => Ok(key),
+            };
+        }
+        if let Expr::Identifier(name) = &key
+            && let Some(column) = columns.iter().find(|column| column.alias.as_ref() == Some(&name.value))
+        {
+            return Ok(Expr::Identifier(ident(&column.output)));
+        }
+        let lowered = self.value(key)?;
+        let same = columns.iter().find(|column| column.lowered == lowered);
+        Ok(same.map_or(lowered, |column| Expr::Identifier(ident(&column.output))))
+    }
+
+    pub(crate) fn limit(&mut self, limit: LimitClause) -> Result<LimitClause> {
+        let (limit, offset) = match limit {
+            LimitClause::OffsetCommaLimit { offset, limit } => (Some(limit), Some(offset)),
+            LimitClause::LimitOffset { limit, offset, limit_by: _ } => {
+                (limit, offset.map(|offset| offset.value))
+            }
+        };
+        let limit = limit.map(|limit| self.count(limit)).transpose()?;
+        let offset = offset.map(|offset| self.count(offset)).transpose()?;
+        let offset = offset.map(|value| Offset { value, rows: OffsetRows::None });
+        Ok(LimitClause::LimitOffset { limit, offset, limit_by: vec![] })
+    }
+
+    /// A count of LIMIT: a plain number stays one.
+    fn count(&mut self, expr: Expr) -> Result<Expr> {
+        match &expr {
+            Expr::Value(value) if matches!(value.value, Value::Number(..)) => Ok(expr),
+            _ => self.value(expr),
+        }
+    }
+}
+
+fn is_all(name: &Ident) -> bool {
+    name.quote_style.is_none() && name.value.eq_ignore_ascii_case("ALL")
+}
+
+pub(crate) fn order_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
+    // ClickHouse puts NULLs last in both directions.
+    let nulls_first = Some(options.nulls_first.unwrap_or(false));
+    OrderByExpr { expr, options: OrderByOptions { asc: options.asc, nulls_first }, with_fill: None }
+}
+
+/// Window keys are ordered by the same rule.
+pub(crate) fn window_key(expr: Expr, options: OrderByOptions) -> OrderByExpr {
+    order_key(expr, options)
+}
+
+pub(crate) fn position(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! FROM: tables, table functions, subqueries, joins.
+
+use sql::reader::head::ident;
+use sql::tables::functions::from_parts;
+use sql::{PLACEHOLDER_DATABASE, Result};
+use sqlparser::ast::{
+    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, Table, TableAlias, TableFactor,
+    TableWithJoins,
+};
+
+use crate::rewrite::Rewriter;
+use crate::rewrite::array_join::nested;
+
+impl Rewriter {
+    pub(crate) fn joined(&mut self, table: TableWithJoins) -> Result<TableWithJoins> {
+        let mut done = TableWithJoins { relation: self.factor(table.relation)?, joins: vec![] };
+        for mut join in table.joins {
+            // There is one node.
+            join.global = false;
+            match &mut join.join_operator {
+                JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
+                    join.relation = self.arrays(join.relation)?;
+                    done = TableWithJoins { relation: nested(done, join), joins: vec![] };
+                }
+                JoinOperator::AsOf { constraint, .. } => {
+                    join.relation = self.factor(join.relation)?;
+                    self.constraint(constraint)?;
+                    done = TableWithJoins { relation: nested(done, join), joins: vec![] };
+                }
+                operator => {
+                    self.join_operator(operator)?;
+                    join.relation = self.factor(join.relation)?;
+                    done.joins.push(join);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn constraint(&mut self, on: &mut JoinConstraint) -> Result<()> {
+        if let JoinConstraint::On(condition) = on {
+            let condition = std::mem::replace(condition, Expr::Identifier(Ident::new("")));
+            *on = JoinConstraint::On(self.condition(condition)?);
+        }
+        Ok(())
+    }
+
+    fn join_operator(&mut self, operator: &mut JoinOperator) -> Result<()> {
+        match operator {
+            JoinOperator::Join(on)
+            | JoinOperator::Inner(on)
+            | JoinOperator::Left(on)
+            | JoinOperator::LeftOuter(on)
+            | JoinOperator::Right(on)
+            | JoinOperator::RightOuter(on)
+            | JoinOperator::FullOuter(on)
+            | JoinOperator::CrossJoin(on)
+            | JoinOperator::LeftSemi(on)
+            | JoinOperator::RightSemi(on)
+            | JoinOperator::LeftAnti(on)
+            | JoinOperator::RightAnti(on) => self.constraint(on),
+            _ => Ok(()),
+        }
+    }
+
+    fn factor(&mut self, factor: TableFactor) -> Result<TableFactor> {
+        match factor {
+            TableFactor::Table { name, alias, args: Some(args), .. } => {
+                let function = name.to_string().replace('`', "");
+                let call = from_parts(&function, &args.args, self.calls.len())?;
+                let table = plain_table(&[PLACEHOLDER_DATABASE, &call.placeholder], alias);
+                self.calls.push(call);
+                Ok(table)
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample } => {
+                let subquery = Box::new(self.query(*subquery, false)?);
+                Ok(TableFactor::Derived { lateral, subquery, alias, sample })
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let table_with_joins = Box::new(self.joined(*table_with_joins)?);
+                Ok(TableFactor::NestedJoin { table_with_joins, alias })
+            }
+            other => {
+                if let TableFactor::Table { name, .. } = &other
+                    && let [part] = name.0.as_slice()
+                    && let Some(part) = part.as_ident()
+                {
+                    self.weight.reads(&part.value)?;
+                }
+                Ok(other)
+            }
+        }
+    }
+}
+
+pub(crate) fn plain_table(names: &[&str], alias: Option<TableAlias>) -> TableFactor {
+    TableFactor::Table {
+        name: ObjectName::from(names.iter().map(|name| ident(name)).collect::<Vec<_>>()),
+        alias,
+        args: None,
+        with_hints: vec![],
+        version: None,
+        with_ordinality: false,
+        partitions: vec![],
+        json_path: None,
+        sample: None,
+        index_hints: vec![],
+    }
+}
+
+/// `SELECT * FROM table`, which `IN table` stands for.
+pub(crate) fn select_all(table: &Table) -> Result<SetExpr> {
+    let names: Vec<&str> =
+        table.schema_name.as_deref().into_iter().chain(table.table_name.as_deref()).collect();
+    let template: Query = sql::parse_query("SELECT * FROM t")?;
+    let mut body = *template.body;
+    if let SetExpr::Select(select) = &mut body {
+        select.from = vec![TableWithJoins { relation: plain_table(&names, None), joins: vec![] }];
+    }
+    Ok(body)
+}

@@ -1,0 +1,88 @@
+//! WITH TOTALS: the same SELECT over all rows as one group, as a query of its own that the engine runs behind it.
+//!
+//! Keys show the default of their type there, as in ClickHouse.
+
+use sql::dialect::call;
+use sql::reader::head::ident;
+use sql::{Result, SqlError};
+use sqlparser::ast::{
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, SetExpr, Value, VisitMut,
+};
+
+use crate::rewrite::grouping_sets::{Filler, keys_of};
+use crate::rewrite::lower::{nested, operation};
+
+/// Takes WITH TOTALS off a GROUP BY; whether it was there.
+pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
+    let before = modifiers.len();
+    modifiers.retain(|modifier| *modifier != GroupByWithModifier::Totals);
+    modifiers.len() < before
+}
+
+/// The SELECT of the totals of a rewritten one.
+pub(crate) fn select_of(select: &Select) -> Result<Select> {
+    if select.qualify.is_some() {
+        return Err(SqlError::not_implemented("WITH TOTALS together with QUALIFY"));
+    }
+    let keys = match &select.group_by {
+        GroupByExpr::Expressions(keys, _) if !keys.is_empty() => keys_of(keys),
+        _ => return Err(SqlError::not_implemented("WITH TOTALS without a key of GROUP BY")),
+    };
+    let mut totals = select.clone();
+    if totals.having.is_some() {
+        totals.selection = Some(of_passing_groups(select, &keys)?);
+        totals.having = None;
+    }
+    totals.group_by = GroupByExpr::Expressions(vec![], vec![]);
+    totals.distinct = None;
+    let mut filler = Filler { keys: &keys, filled: nothing_of, open: vec![] };
+    for item in &mut totals.projection {
+        if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item {
+            let (expr, alias) = (Expr::Identifier(name.clone()), ident(&name.value));
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+        if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
+            let _ = VisitMut::visit(expr, &mut filler);
+        }
+    }
+    Ok(totals)
+}
+
+/// WHERE of the totals: rows of the groups that HAVING lets pass.
+fn of_passing_groups(select: &Select, keys: &[Expr]) -> Result<Expr> {
+    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+    if matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.iter().any(is_set)) {
+        return Err(SqlError::not_implemented(
+            "WITH TOTALS together with HAVING and ROLLUP, CUBE or GROUPING SETS",
+        ));
+    }
+    let mut groups = select.clone();
+    let key = match keys {
+        [key] => key.clone(),
+        several => call("tuple", several.to_vec()),
+    };
+    // A group of NULL is a group, and NULL is in no set.
+    let text = call("toString", vec![call("tuple", vec![key])]);
+    groups.projection = vec![SelectItem::ExprWithAlias { expr: text.clone(), alias: ident("group") }];
+    groups.distinct = None;
+    let mut subquery = sql::parse_query("SELECT 1")?;
+    subquery.body = Box::new(SetExpr::Select(Box::new(groups)));
+    let passes = Expr::InSubquery { expr: Box::new(text), subquery: Box::new(subquery), negated: false };
+    Ok(match &select.selection {
+        Some(selection) => operation(nested(selection.clone()), BinaryOperator::And, passes),
+        None => passes,
+    })
+}
+
+/// An aggregate of a key over no rows: the default of its type.
+fn nothing_of(key: Expr) -> Expr {
+    let never = Expr::Value(Value::Boolean(false).into());
+    match call("any", vec![key]) {
+        Expr::Function(mut function) => {
+            function.filter = Some(Box::new(never));
+            Expr::Function(function)
+        }
+        other => other,
+    }
+}

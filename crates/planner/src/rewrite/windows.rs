@@ -1,0 +1,142 @@
+//! OVER: window functions, windows that name or extend others, and the functions that look within their frame.
+//!
+//! Invariant: no window that comes out names another.
+
+use sql::{Result, SqlError};
+use sqlparser::ast::{
+    Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame, WindowFrameBound, WindowSpec,
+    WindowType,
+};
+
+use crate::rewrite::Rewriter;
+use crate::rewrite::calls::{arguments, with_call};
+use crate::rewrite::order::window_key;
+
+/// The function that `lagInFrame` or `leadInFrame` is over a frame without an end on its side.
+pub(crate) fn in_frame(name: &str) -> Option<&'static str> {
+    match name {
+        "lagInFrame" => Some("lag"),
+        "leadInFrame" => Some("lead"),
+        _ => None,
+    }
+}
+
+impl Rewriter {
+    pub(crate) fn windowed(&mut self, name: &str, function: Function) -> Result<Expr> {
+        let args = self.values(arguments(&function)?)?;
+        let over = function.over.map(|over| self.over(over)).transpose()?;
+        let null_treatment = function.null_treatment;
+        Ok(with_call(name, args, |call| (call.over, call.null_treatment) = (over, null_treatment)))
+    }
+
+    /// A row before or behind is in the frame when the frame has no end there: then the frame plays no part.
+    pub(crate) fn windowed_in_frame(&mut self, name: &str, mut function: Function) -> Result<Expr> {
+        let mut spec = match function.over.take() {
+            Some(WindowType::WindowSpec(spec)) => self.whole(spec)?,
+            Some(WindowType::NamedWindow(name)) => self.named_window(&name.value)?,
+            None => return Err(SqlError::bad_arguments(format!("function {name}InFrame needs OVER"))),
+        };
+        let reaches = match (name, &spec.window_frame) {
+            ("lag", frame) => reaches_back(frame.as_ref()),
+            (_, frame) => reaches_on(frame.as_ref()),
+        };
+        if !reaches {
+            let frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
+            let message =
+                format!("{name}InFrame over a frame that ends before that row: write {frame}; this");
+            return Err(SqlError::not_implemented(message));
+        }
+        spec.window_frame = None;
+        function.over = Some(WindowType::WindowSpec(spec));
+        self.windowed(name, function)
+    }
+
+    pub(crate) fn over(&mut self, over: WindowType) -> Result<WindowType> {
+        match over {
+            WindowType::WindowSpec(spec) => self.window(spec).map(WindowType::WindowSpec),
+            named => Ok(named),
+        }
+    }
+
+    pub(crate) fn window(&mut self, spec: WindowSpec) -> Result<WindowSpec> {
+        let mut spec = self.whole(spec)?;
+        spec.partition_by = self.values(spec.partition_by)?;
+        let mut keys = vec![];
+        for key in spec.order_by {
+            keys.push(window_key(self.value(key.expr)?, key.options));
+        }
+        spec.order_by = keys;
+        if let Some(frame) = &spec.window_frame {
+            for bound in std::iter::once(&frame.start_bound).chain(&frame.end_bound) {
+                if let WindowFrameBound::Preceding(Some(rows)) | WindowFrameBound::Following(Some(rows)) =
+                    bound
+                    && !matches!(rows.as_ref(), Expr::Value(value) if matches!(value.value, Value::Number(..)))
+                {
+                    return Err(SqlError::bad_arguments(format!(
+                        "window frame bound {rows} is not a constant number"
+                    )));
+                }
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The windows of a SELECT, each with what it names put in; a window may name those before it.
+    pub(crate) fn windows(
+        &mut self,
+        windows: Vec<NamedWindowDefinition>,
+    ) -> Result<Vec<NamedWindowDefinition>> {
+        for NamedWindowDefinition(name, window) in &windows {
+            let spec = match window {
+                NamedWindowExpr::WindowSpec(spec) => self.whole(spec.clone())?,
+                NamedWindowExpr::NamedWindow(other) => self.named_window(&other.value)?,
+            };
+            self.scope().windows.push((name.value.clone(), spec));
+        }
+        let mut done = Vec::with_capacity(windows.len());
+        for NamedWindowDefinition(name, _) in windows {
+            let spec = self.named_window(&name.value)?;
+            done.push(NamedWindowDefinition(name, NamedWindowExpr::WindowSpec(self.window(spec)?)));
+        }
+        Ok(done)
+    }
+
+    fn named_window(&mut self, name: &str) -> Result<WindowSpec> {
+        let known = self.scope().windows.iter().find(|(known, _)| known == name);
+        let known = known.map(|(_, spec)| spec.clone());
+        known.ok_or_else(|| SqlError::bad_arguments(format!("window '{name}' is not defined")))
+    }
+
+    /// A window with what it takes over from the one it names: the partition, the order unless it has its own.
+    fn whole(&mut self, mut spec: WindowSpec) -> Result<WindowSpec> {
+        let Some(name) = spec.window_name.take() else { return Ok(spec) };
+        let base = self.named_window(&name.value)?;
+        if !spec.partition_by.is_empty() || (!spec.order_by.is_empty() && !base.order_by.is_empty()) {
+            let what = if spec.partition_by.is_empty() { "ORDER BY" } else { "PARTITION BY" };
+            let message = format!("{what} cannot be given for a window that extends window '{}'", name.value);
+            return Err(SqlError::bad_arguments(message));
+        }
+        if base.window_frame.is_some() {
+            let message = format!("window '{}' has a frame and cannot be extended", name.value);
+            return Err(SqlError::bad_arguments(message));
+        }
+        spec.partition_by = base.partition_by;
+        if spec.order_by.is_empty() {
+            spec.order_by = base.order_by;
+        }
+        Ok(spec)
+    }
+}
+
+fn reaches_back(frame: Option<&WindowFrame>) -> bool {
+    let Some(frame) = frame else { return true };
+    let ends = |bound: &WindowFrameBound| matches!(bound, WindowFrameBound::Preceding(_));
+    matches!(frame.start_bound, WindowFrameBound::Preceding(None))
+        && !frame.end_bound.as_ref().is_some_and(ends)
+}
+
+fn reaches_on(frame: Option<&WindowFrame>) -> bool {
+    let Some(frame) = frame else { return false };
+    let starts = matches!(frame.start_bound, WindowFrameBound::Preceding(_) | WindowFrameBound::CurrentRow);
+    starts && matches!(frame.end_bound, Some(WindowFrameBound::Following(None)))
+}

@@ -1,0 +1,12 @@
+//! Scalar functions as DataFusion calls them: an adapter for all that `functions` has, and those that only plans need.
+//!
+//! Recursive: a call is named by the digests that the calls in it keep.
+//! Invariant: what a call returns carries our type. Must not know: aggregates, steps of plans.
+
+pub(crate) mod preimage;
+pub(crate) mod call_name;
+pub(crate) mod adapter;
+pub(crate) mod truth;
+pub(crate) mod constant_set;
+pub(crate) mod lambda;
+pub(crate) mod widened;

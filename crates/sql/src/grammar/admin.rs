@@ -1,0 +1,306 @@
+//! Everything that is neither SELECT, INSERT nor CREATE: DROP, SHOW, SET, SYSTEM, OPTIMIZE, KILL, ...
+
+use sqlparser::tokenizer::Token;
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::grammar::{collection, query, show, view};
+use crate::reader::head::Head;
+use crate::statement::{
+    KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+};
+
+/// Statements of ClickHouse that we know and do not have.
+const REFUSED: &[&str] = &[
+    "DELETE", "UPDATE", "GRANT", "REVOKE", "ATTACH", "DETACH", "BACKUP", "RESTORE", "MOVE", "UNDROP",
+    "BEGIN", "COMMIT", "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
+];
+
+/// Reads a statement by its first word.
+pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
+    match head.token().clone() {
+        Token::Word(word) if word.quote_style.is_none() => {
+            let verb = word.value.to_ascii_uppercase();
+            if REFUSED.contains(&verb.as_str()) {
+                return Err(head.refuse(&verb));
+            }
+            by_verb(head, &verb)
+        }
+        _ => Err(head.expected("a statement")),
+    }
+}
+
+fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
+    let read = match verb {
+        "ALTER" => alter,
+        "DROP" => drop,
+        "TRUNCATE" => truncate,
+        "USE" => use_database,
+        "SET" => set,
+        "SHOW" => show::show,
+        "ANALYZE" => analyze,
+        "EXISTS" => show::exists,
+        "OPTIMIZE" => optimize,
+        "SYSTEM" => system,
+        "RENAME" => rename,
+        "EXCHANGE" => exchange,
+        "KILL" => kill,
+        "CHECK" => check,
+        _ => return Err(head.expected("a statement: SELECT, INSERT, CREATE, DROP, SHOW, SET, ..")),
+    };
+    head.advance();
+    read(head)
+}
+
+/// ALTER of anything but a table: there is only that of named collections.
+fn alter(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("NAMED") { collection::alter(head) } else { Err(head.refuse("ALTER")) }
+}
+
+fn drop(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("NAMED") {
+        return collection::drop(head);
+    }
+    if head.word("DATABASE") || head.word("SCHEMA") {
+        let if_exists = head.if_exists();
+        let name = head.name("a database name")?;
+        head.on_cluster()?;
+        head.sync();
+        return Ok(Statement::DropDatabase { name, if_exists });
+    }
+    if head.words(&["TEMPORARY", "TABLE"]) {
+        return drop_temporary(head);
+    }
+    if head.word("VIEW") {
+        return view::drop(head);
+    }
+    if !head.word("TABLE") {
+        return Err(head.refuse("DROP of anything but DATABASE, TABLE, VIEW and NAMED COLLECTION"));
+    }
+    let if_exists = head.if_exists();
+    if head.words(&["IF", "EMPTY"]) {
+        return Err(head.refuse("IF EMPTY"));
+    }
+    let mut tables = vec![head.table_name()?];
+    while head.symbol(&Token::Comma) {
+        tables.push(head.table_name()?);
+    }
+    head.on_cluster()?;
+    head.sync();
+    Ok(Statement::DropTable { tables, if_exists })
+}
+
+fn drop_temporary(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let mut names = vec![temporary_name(head)?];
+    while head.symbol(&Token::Comma) {
+        names.push(temporary_name(head)?);
+    }
+    head.sync();
+    Ok(Statement::DropTemporaryTables { names, if_exists })
+}
+
+pub(crate) fn temporary_name(head: &mut Head<'_>) -> Result<String> {
+    let name = head.name("a table name")?;
+    if *head.token() == Token::Period {
+        let message = format!("a temporary table is in no database: name it without \"{name}\"");
+        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+    }
+    Ok(name)
+}
+
+fn truncate(head: &mut Head<'_>) -> Result<Statement> {
+    let drops = head.word("DATABASE");
+    if drops || head.words(&["ALL", "TABLES", "FROM"]) || head.words(&["TABLES", "FROM"]) {
+        let if_exists = head.if_exists();
+        let name = head.name("a database name")?;
+        for refused in ["LIKE", "ILIKE", "NOT"] {
+            if head.peek_word(refused) {
+                return Err(head.refuse("LIKE of TRUNCATE TABLES"));
+            }
+        }
+        head.on_cluster()?;
+        return Ok(Statement::TruncateDatabase { name, if_exists, drops });
+    }
+    head.word("TABLE");
+    let if_exists = head.if_exists();
+    let table = head.table_name()?;
+    head.on_cluster()?;
+    head.sync();
+    Ok(Statement::Truncate { table, if_exists })
+}
+
+fn use_database(head: &mut Head<'_>) -> Result<Statement> {
+    head.word("DATABASE");
+    Ok(Statement::Use { database: head.name("a database name")? })
+}
+
+fn set(head: &mut Head<'_>) -> Result<Statement> {
+    for refused in ["ROLE", "DEFAULT", "TRANSACTION"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("SET {refused}")));
+        }
+    }
+    Ok(Statement::Set(head.settings()?))
+}
+
+/// Behind ANALYZE. That of tables has no counterpart: parts carry their own statistics.
+fn analyze(head: &mut Head<'_>) -> Result<Statement> {
+    if !head.word("PROFILE") {
+        return Err(head.refuse("ANALYZE of anything but PROFILE"));
+    }
+    head.expect_word("FROM")?;
+    let query_id = head.text("a query id in quotes")?;
+    if *head.token() == Token::Comma {
+        return Err(head.refuse("ANALYZE PROFILE of single plan nodes"));
+    }
+    Ok(Statement::Show(Show::Profile { query_id }))
+}
+
+pub(crate) fn filter(head: &mut Head<'_>) -> Result<NameFilter> {
+    let negated = head.word("NOT");
+    let ignore_case = head.word("ILIKE");
+    if ignore_case || head.word("LIKE") {
+        return Ok(NameFilter { pattern: Some(head.text("a pattern")?), negated, ignore_case });
+    }
+    if negated {
+        return Err(head.expected("LIKE"));
+    }
+    if head.peek_word("WHERE") {
+        return Err(head.refuse("WHERE of SHOW"));
+    }
+    Ok(NameFilter::default())
+}
+
+pub(crate) fn count(head: &mut Head<'_>) -> Result<u64> {
+    match head.token() {
+        Token::Number(digits, _) => {
+            let count = digits.parse().map_err(|_| head.expected("a count"))?;
+            head.advance();
+            Ok(count)
+        }
+        _ => Err(head.expected("a count")),
+    }
+}
+
+fn optimize(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLE")?;
+    let table = head.table_name()?;
+    head.on_cluster()?;
+    let partition = if head.word("PARTITION") { Some(partition(head)?) } else { None };
+    let is_final = head.word("FINAL") || head.word("FORCE");
+    for refused in ["DEDUPLICATE", "CLEANUP", "DRY"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("OPTIMIZE .. {refused}")));
+        }
+    }
+    Ok(Statement::Optimize(Optimize { table, partition, is_final, settings: vec![] }))
+}
+
+fn partition(head: &mut Head<'_>) -> Result<Partition> {
+    if head.word("ID") {
+        return Ok(Partition::Id(head.text("a partition's id")?));
+    }
+    head.expression().map(|expression| Partition::Expression(Box::new(expression)))
+}
+
+fn system(head: &mut Head<'_>) -> Result<Statement> {
+    let command = if head.words(&["STOP", "MERGES"]) {
+        SystemCommand::StopMerges(optional_table(head)?)
+    } else if head.words(&["START", "MERGES"]) {
+        SystemCommand::StartMerges(optional_table(head)?)
+    } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
+        SystemCommand::DropSchemaCache(if head.word("FOR") { Some(cached_storage(head)?) } else { None })
+    } else if head.words(&["DROP", "UNCOMPRESSED", "CACHE"])
+        || head.words(&["CLEAR", "UNCOMPRESSED", "CACHE"])
+    {
+        SystemCommand::DropUncompressedCache
+    } else if head.words(&["FLUSH", "LOGS"]) {
+        SystemCommand::FlushLogs
+    } else {
+        let mut named = String::from("SYSTEM");
+        for at in 0..3 {
+            if let Token::Word(word) = head.token_after(at) {
+                named = format!("{named} {}", word.value.to_uppercase());
+            }
+        }
+        return Err(head.refuse(&named));
+    };
+    head.on_cluster()?;
+    Ok(Statement::System(command))
+}
+
+/// ClickHouse's words for the storages whose schemas are cached.
+fn cached_storage(head: &mut Head<'_>) -> Result<String> {
+    let storages = ["FILE", "S3", "URL", "AZURE"];
+    if head.peek_word("HDFS") {
+        return Err(head.refuse("SCHEMA CACHE FOR HDFS"));
+    }
+    let found = storages.iter().find(|storage| head.word(storage));
+    found.map(|storage| (*storage).to_owned()).ok_or_else(|| head.expected("FILE, S3, URL or AZURE"))
+}
+
+fn optional_table(head: &mut Head<'_>) -> Result<Option<TableName>> {
+    if head.at_end() { Ok(None) } else { head.table_name().map(Some) }
+}
+
+fn rename(head: &mut Head<'_>) -> Result<Statement> {
+    if head.word("DATABASE") {
+        let from = head.name("a database name")?;
+        head.expect_word("TO")?;
+        return Ok(Statement::RenameDatabase { from, to: head.name("a database name")? });
+    }
+    if head.peek_word("DICTIONARY") {
+        return Err(head.refuse("RENAME DICTIONARY"));
+    }
+    head.word("TABLE");
+    let mut pairs = vec![];
+    loop {
+        let from = head.table_name()?;
+        head.expect_word("TO")?;
+        pairs.push((from, head.table_name()?));
+        if !head.symbol(&Token::Comma) {
+            break;
+        }
+    }
+    head.on_cluster()?;
+    Ok(Statement::Rename(pairs))
+}
+
+fn exchange(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLES")?;
+    let first = head.table_name()?;
+    head.expect_word("AND")?;
+    let second = head.table_name()?;
+    head.on_cluster()?;
+    Ok(Statement::Exchange(first, second))
+}
+
+fn kill(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("MUTATION") || head.peek_word("TRANSACTION") {
+        return Err(head.refuse("KILL of anything but QUERY"));
+    }
+    head.expect_word("QUERY")?;
+    head.on_cluster()?;
+    head.expect_word("WHERE")?;
+    let start = head.offset();
+    head.expression()?;
+    let condition = head.text_since(start);
+    let columns = "SELECT query_id, user, query FROM system.processes WHERE";
+    let victims = Box::new(query::of_text(&format!("{columns} ({condition})"))?);
+    let mode = match (head.word("SYNC"), head.word("ASYNC"), head.word("TEST")) {
+        (false, _, false) => KillMode::Async,
+        (true, false, false) => KillMode::Sync,
+        (false, false, true) => KillMode::Test,
+        _ => return Err(head.expected("one of SYNC, ASYNC and TEST")),
+    };
+    Ok(Statement::KillQuery { victims, mode })
+}
+
+fn check(head: &mut Head<'_>) -> Result<Statement> {
+    head.expect_word("TABLE")?;
+    let table = head.table_name()?;
+    if head.peek_word("PARTITION") || head.peek_word("PART") {
+        return Err(head.refuse("CHECK TABLE of a part"));
+    }
+    Ok(Statement::CheckTable { table })
+}

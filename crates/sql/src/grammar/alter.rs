@@ -1,0 +1,163 @@
+//! ALTER TABLE: what happens to columns, comments and settings of a table.
+//!
+//! Invariant: what is not done here is refused by its name. Must not know: which columns there are.
+
+use model::DefaultKind;
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::grammar::column::{column, constraint, modified_column};
+use crate::reader::head::Head;
+use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
+
+/// Behind ALTER TABLE.
+pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
+    if head.peek_word("IF") && *head.token_after(1) != Token::Period {
+        return Err(head.refuse("ALTER TABLE IF EXISTS"));
+    }
+    let table = head.table_name()?;
+    head.on_cluster()?;
+    let mut commands = vec![command(head)?];
+    while head.symbol(&Token::Comma) {
+        commands.push(command(head)?);
+    }
+    Ok(Statement::Alter(Box::new(Alter { table, commands })))
+}
+
+fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
+    if head.words(&["ADD", "COLUMN"]) {
+        let if_not_exists = head.if_not_exists();
+        let (column, is_key) = column(head)?;
+        refuse_key(head, is_key)?;
+        return Ok(AlterCommand::AddColumn { column, if_not_exists, place: place(head)? });
+    }
+    if head.words(&["DROP", "COLUMN"]) {
+        let if_exists = head.if_exists();
+        return Ok(AlterCommand::DropColumn { name: head.name("a column name")?, if_exists });
+    }
+    if head.words(&["RENAME", "COLUMN"]) {
+        let if_exists = head.if_exists();
+        let from = head.name("a column name")?;
+        head.expect_word("TO")?;
+        return Ok(AlterCommand::RenameColumn { from, to: head.name("a column name")?, if_exists });
+    }
+    if head.words(&["ADD", "CONSTRAINT"]) {
+        let if_not_exists = head.if_not_exists();
+        return Ok(AlterCommand::AddConstraint { constraint: constraint(head)?, if_not_exists });
+    }
+    if head.words(&["DROP", "CONSTRAINT"]) {
+        let if_exists = head.if_exists();
+        return Ok(AlterCommand::DropConstraint { name: head.name("a constraint's name")?, if_exists });
+    }
+    if head.words(&["MODIFY", "COLUMN"]) || head.words(&["ALTER", "COLUMN"]) {
+        return modify(head);
+    }
+    if head.words(&["COMMENT", "COLUMN"]) {
+        let if_exists = head.if_exists();
+        let name = head.name("a column name")?;
+        return Ok(AlterCommand::CommentColumn { name, if_exists, comment: head.text("a comment")? });
+    }
+    if head.words(&["MODIFY", "COMMENT"]) {
+        return head.text("a comment").map(AlterCommand::CommentTable);
+    }
+    if head.words(&["MODIFY", "SETTING"]) {
+        return head.settings().map(AlterCommand::ModifySettings);
+    }
+    if head.words(&["RESET", "SETTING"]) {
+        let mut names = vec![head.name("a setting's name")?];
+        while *head.token() == Token::Comma && matches!(head.token_after(2), Token::Comma | Token::EOF) {
+            head.advance();
+            names.push(head.name("a setting's name")?);
+        }
+        return Ok(AlterCommand::ResetSettings(names));
+    }
+    Err(refused(head))
+}
+
+/// Behind MODIFY COLUMN.
+fn modify(head: &mut Head<'_>) -> Result<AlterCommand> {
+    let if_exists = head.if_exists();
+    let name = head.name("a column name")?;
+    if head.word("REMOVE") {
+        return Ok(AlterCommand::RemoveOfColumn { name, if_exists, what: property(head)? });
+    }
+    if head.peek_word("MODIFY") || head.peek_word("RESET") {
+        return Err(head.refuse("SETTING of a column"));
+    }
+    // ALTER COLUMN x TYPE t.
+    head.word("TYPE");
+    let (column, is_key) = modified_column(head, name)?;
+    refuse_key(head, is_key)?;
+    Ok(AlterCommand::ModifyColumn { column, if_exists, place: place(head)? })
+}
+
+fn property(head: &mut Head<'_>) -> Result<ColumnProperty> {
+    let properties = [
+        ("DEFAULT", ColumnProperty::Default(DefaultKind::Default)),
+        ("MATERIALIZED", ColumnProperty::Default(DefaultKind::Materialized)),
+        ("ALIAS", ColumnProperty::Default(DefaultKind::Alias)),
+        ("EPHEMERAL", ColumnProperty::Default(DefaultKind::Ephemeral)),
+        ("COMMENT", ColumnProperty::Comment),
+        ("CODEC", ColumnProperty::Codec),
+    ];
+    if head.peek_word("TTL") || head.peek_word("SETTINGS") {
+        return Err(head.refuse("REMOVE of anything but DEFAULT, MATERIALIZED, ALIAS, COMMENT and CODEC"));
+    }
+    let found = properties.iter().find(|(word, _)| head.word(word)).map(|(_, property)| *property);
+    found.ok_or_else(|| head.expected("DEFAULT, MATERIALIZED, ALIAS, COMMENT or CODEC"))
+}
+
+fn place(head: &mut Head<'_>) -> Result<Option<ColumnPlace>> {
+    if head.word("FIRST") {
+        return Ok(Some(ColumnPlace::First));
+    }
+    if head.word("AFTER") {
+        return head.name("a column name").map(|name| Some(ColumnPlace::After(name)));
+    }
+    Ok(None)
+}
+
+fn refuse_key(head: &Head<'_>, is_key: bool) -> Result<()> {
+    if is_key { Err(head.refuse("PRIMARY KEY in ALTER TABLE")) } else { Ok(()) }
+}
+
+/// The error for a command that we know and do not have, or do not know.
+fn refused(head: &Head<'_>) -> crate::error::SqlError {
+    const KNOWN: &[&str] = &[
+        "ADD",
+        "DROP",
+        "RENAME",
+        "MODIFY",
+        "COMMENT",
+        "RESET",
+        "CLEAR",
+        "DELETE",
+        "UPDATE",
+        "ATTACH",
+        "DETACH",
+        "FREEZE",
+        "UNFREEZE",
+        "FETCH",
+        "MOVE",
+        "REPLACE",
+        "MATERIALIZE",
+        "REMOVE",
+        "APPLY",
+        "FORGET",
+        "REWRITE",
+    ];
+    let upper = |token: &Token| match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_uppercase()),
+        _ => None,
+    };
+    let Some(verb) = upper(head.token()).filter(|verb| KNOWN.contains(&verb.as_str())) else {
+        return head
+            .expected("ADD, DROP, RENAME, MODIFY or COMMENT COLUMN, MODIFY COMMENT or MODIFY SETTING");
+    };
+    // What a condition or a name follows is said without it.
+    let object = upper(head.token_after(1)).filter(|_| !matches!(verb.as_str(), "DELETE" | "UPDATE"));
+    head.refuse(&match object {
+        Some(object) => format!("ALTER TABLE .. {verb} {object}"),
+        None => format!("ALTER TABLE .. {verb}"),
+    })
+}

@@ -1,0 +1,207 @@
+//! Columns of CREATE TABLE: name, type, default, codec, comment.
+
+use model::{ConstraintKind, DefaultKind};
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::reader::head::{Head, whole_expression};
+use crate::statement::{ColumnSpec, ConstraintSpec};
+
+/// What stands in the parentheses of CREATE TABLE.
+#[derive(Default)]
+pub(crate) struct TableElements {
+    pub(crate) columns: Vec<ColumnSpec>,
+    /// INDEX, PROJECTION: keyword and text.
+    pub(crate) kept: Vec<(String, String)>,
+    pub(crate) constraints: Vec<ConstraintSpec>,
+    pub(crate) primary_key: Option<Vec<sqlparser::ast::Expr>>,
+}
+
+/// Reads the parentheses with columns, indexes, projections and constraints.
+pub(crate) fn elements(head: &mut Head<'_>) -> Result<TableElements> {
+    head.expect_symbol(&Token::LParen)?;
+    let mut elements = TableElements::default();
+    loop {
+        element(head, &mut elements)?;
+        if head.symbol(&Token::RParen) {
+            return Ok(elements);
+        }
+        head.expect_symbol(&Token::Comma)?;
+        // A comma behind the last column is accepted, as ClickHouse accepts it.
+        if head.symbol(&Token::RParen) {
+            return Ok(elements);
+        }
+    }
+}
+
+fn element(head: &mut Head<'_>, elements: &mut TableElements) -> Result<()> {
+    if head.peek_word("CONSTRAINT") && (word_behind(head, "CHECK") || word_behind(head, "ASSUME")) {
+        head.advance();
+        elements.constraints.push(constraint(head)?);
+        return Ok(());
+    }
+    for keyword in ["INDEX", "PROJECTION"] {
+        let names_it = matches!(head.token_after(1), Token::Word(_))
+            && matches!(head.token_after(2), Token::Word(_) | Token::LParen);
+        if head.peek_word(keyword) && names_it && !is_typed_column(head) {
+            head.advance();
+            let text = skip_element(head);
+            head.warnings.push(format!("{keyword} is kept in the definition and has no effect"));
+            elements.kept.push((keyword.to_owned(), text));
+            return Ok(());
+        }
+    }
+    if head.words(&["PRIMARY", "KEY"]) {
+        elements.primary_key = Some(head.key()?);
+        return Ok(());
+    }
+    if head.words(&["FOREIGN", "KEY"]) {
+        return Err(head.refuse("FOREIGN KEY"));
+    }
+    let (column, is_key) = column(head)?;
+    if is_key {
+        let name = sqlparser::ast::Expr::Identifier(crate::reader::head::ident(&column.name));
+        elements.primary_key.get_or_insert_default().push(name);
+    }
+    elements.columns.push(column);
+    Ok(())
+}
+
+/// Whether the word after the next token is this one.
+fn word_behind(head: &Head<'_>, expected: &str) -> bool {
+    matches!(head.token_after(2), Token::Word(word) if word.value.eq_ignore_ascii_case(expected))
+}
+
+/// Behind CONSTRAINT.
+pub(crate) fn constraint(head: &mut Head<'_>) -> Result<ConstraintSpec> {
+    let name = head.name("a constraint's name")?;
+    let kind = if head.word("ASSUME") {
+        let warning = format!("CONSTRAINT {name} ASSUME is kept in the definition and has no effect");
+        head.warnings.push(warning);
+        ConstraintKind::Assume
+    } else {
+        head.expect_word("CHECK")?;
+        ConstraintKind::Check
+    };
+    Ok(ConstraintSpec { name, kind, expression: head.expression()? })
+}
+
+/// `index UInt8,` is a column although its name is a keyword.
+fn is_typed_column(head: &Head<'_>) -> bool {
+    match head.token_after(1) {
+        Token::Word(word) => model::type_name::parse(&word.value).is_ok(),
+        _ => false,
+    }
+}
+
+/// The text up to the comma or parenthesis that ends an element.
+fn skip_element(head: &mut Head<'_>) -> String {
+    let start = head.offset();
+    let mut depth = 0_usize;
+    loop {
+        match head.token() {
+            Token::EOF => break,
+            Token::Comma | Token::RParen if depth == 0 => break,
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        head.advance();
+    }
+    head.text_since(start).to_owned()
+}
+
+/// One column; true when it says PRIMARY KEY.
+pub(crate) fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
+    let name = head.name("a column name")?;
+    let clauses = ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"];
+    let starts_clause = clauses.iter().any(|word| head.peek_word(word));
+    behind_name(head, name, starts_clause)
+}
+
+/// What MODIFY COLUMN says of a column; its type may be left out.
+pub(crate) fn modified_column(head: &mut Head<'_>, name: String) -> Result<(ColumnSpec, bool)> {
+    let clauses =
+        ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL", "COMMENT", "CODEC", "TTL", "FIRST", "AFTER"];
+    let starts_clause = clauses.iter().any(|word| head.peek_word(word));
+    behind_name(head, name, starts_clause)
+}
+
+fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result<(ColumnSpec, bool)> {
+    let column_type = if starts_clause { None } else { Some(head.type_name()?) };
+    let mut column = ColumnSpec { name, column_type, default: None, comment: String::new(), codec: None };
+    let mut is_key = false;
+    loop {
+        if head.words(&["NOT", "NULL"]) {
+        } else if head.word("NULL") {
+            column.column_type = column.column_type.map(model::ColumnType::nullable);
+        } else if head.word("COMMENT") {
+            column.comment = head.text("a comment")?;
+        } else if head.peek_word("CODEC") {
+            column.codec = Some(codec(head)?);
+        } else if head.words(&["PRIMARY", "KEY"]) {
+            is_key = true;
+        } else if head.peek_word("TTL") {
+            return Err(head.refuse("TTL of a column"));
+        } else if head.peek_word("STATISTICS") || head.peek_word("SETTINGS") || head.peek_word("COLLATE") {
+            let clause = head.name("a clause")?;
+            return Err(head.refuse(&format!("{} of a column", clause.to_uppercase())));
+        } else if !default(head, &mut column)? {
+            return Ok((column, is_key));
+        }
+    }
+}
+
+fn default(head: &mut Head<'_>, column: &mut ColumnSpec) -> Result<bool> {
+    let kinds = [
+        ("DEFAULT", DefaultKind::Default),
+        ("MATERIALIZED", DefaultKind::Materialized),
+        ("ALIAS", DefaultKind::Alias),
+        ("EPHEMERAL", DefaultKind::Ephemeral),
+    ];
+    let Some((word, kind)) = kinds.iter().find(|(word, _)| head.word(word)) else { return Ok(false) };
+    if column.default.is_some() {
+        return Err(head.expected(&format!("one default, found a second: {word}")));
+    }
+    let bare = matches!(head.token(), Token::Comma | Token::RParen) || head.peek_word("COMMENT");
+    let expression = match kind {
+        DefaultKind::Ephemeral if bare => {
+            let Some(column_type) = &column.column_type else {
+                return Err(head.expected("a type or an expression"));
+            };
+            // Read as one who writes it out would have it, because it is shown so.
+            let name = crate::lexer::escape::quote_text(&column_type.to_string());
+            whole_expression(&format!("defaultValueOfTypeName({name})"))?
+        }
+        _ => head.expression()?,
+    };
+    column.default = Some((*kind, expression));
+    Ok(true)
+}
+
+/// `CODEC(Delta, ZSTD(1))`, kept as text.
+fn codec(head: &mut Head<'_>) -> Result<String> {
+    let start = head.offset();
+    head.advance();
+    if *head.token() != Token::LParen {
+        return Err(head.expected("("));
+    }
+    let mut depth = 0_usize;
+    loop {
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::EOF => return Err(head.expected(")")),
+            _ => {}
+        }
+        head.advance();
+        if depth == 0 {
+            break;
+        }
+    }
+    let warning = "CODEC is kept in the definition and has no effect: encodings are chosen from the data";
+    if !head.warnings.iter().any(|known| known == warning) {
+        head.warnings.push(warning.to_owned());
+    }
+    Ok(head.text_since(start).to_owned())
+}

@@ -1,0 +1,350 @@
+//! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
+
+use model::{EngineArguments, TableEngine};
+use sqlparser::ast::Expr;
+use sqlparser::tokenizer::Token;
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::grammar::column::{TableElements, elements};
+use crate::grammar::{collection, query, view};
+use crate::reader::head::Head;
+use crate::statement::{CreateSource, CreateTable, Statement, TableName};
+use crate::tables::functions::arguments_of_text;
+
+/// Behind CREATE.
+pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
+    let or_replace = head.words(&["OR", "REPLACE"]);
+    if head.word("DATABASE") || head.word("SCHEMA") {
+        return database(head);
+    }
+    if head.peek_word("NAMED") && !or_replace {
+        return collection::create(head);
+    }
+    let temporary = head.word("TEMPORARY");
+    if temporary && !head.peek_word("TABLE") {
+        return Err(head.refuse("CREATE TEMPORARY of anything but TABLE"));
+    }
+    for refused in [
+        "MATERIALIZED",
+        "LIVE",
+        "WINDOW",
+        "DICTIONARY",
+        "FUNCTION",
+        "USER",
+        "ROLE",
+        "ROW",
+        "QUOTA",
+        "SETTINGS",
+        "INDEX",
+        "WORKLOAD",
+        "RESOURCE",
+        "UNIQUE",
+    ] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("CREATE {refused}")));
+        }
+    }
+    if head.word("VIEW") {
+        return view::create(head, or_replace);
+    }
+    head.expect_word("TABLE")?;
+    table(head, or_replace, temporary)
+}
+
+fn database(head: &mut Head<'_>) -> Result<Statement> {
+    let if_not_exists = head.if_not_exists();
+    let name = head.name("a database name")?;
+    head.on_cluster()?;
+    if head.word("ENGINE") {
+        head.symbol(&Token::Eq);
+        let engine = head.name("a database engine")?;
+        if !["Atomic", "Ordinary", "Memory"].contains(&engine.as_str()) {
+            return Err(SqlError::not_implemented(format!("database engine \"{engine}\"")));
+        }
+        no_arguments(head)?;
+        head.warnings.push("ENGINE of a database has no effect: every database is transactional".to_owned());
+    }
+    let comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
+    Ok(Statement::CreateDatabase { name, if_not_exists, comment })
+}
+
+fn no_arguments(head: &mut Head<'_>) -> Result<()> {
+    if head.symbol(&Token::LParen) && !head.symbol(&Token::RParen) {
+        return Err(head.refuse("arguments of an engine"));
+    }
+    Ok(())
+}
+
+fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<Statement> {
+    let if_not_exists = head.if_not_exists();
+    let name = head.table_name()?;
+    if temporary && name.database.is_some() {
+        let message =
+            format!("temporary table \"{name}\" belongs to the session: name it without a database");
+        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+    }
+    if head.word("UUID") {
+        return Err(head.refuse("UUID of CREATE TABLE"));
+    }
+    head.on_cluster()?;
+    let mut table = CreateTable {
+        name,
+        temporary,
+        if_not_exists,
+        or_replace,
+        source: CreateSource::Columns(vec![]),
+        engine: None,
+        engine_arguments: EngineArguments::default(),
+        partition_by: vec![],
+        order_by: None,
+        primary_key: None,
+        settings: vec![],
+        kept: vec![],
+        constraints: vec![],
+        comment: String::new(),
+    };
+    let mut written = None;
+    if *head.token() == Token::LParen && !query::starts(head) {
+        let TableElements { columns, kept, constraints, primary_key } = elements(head)?;
+        (table.kept, table.constraints) = (kept, constraints);
+        (table.primary_key, written) = (primary_key, Some(columns));
+    }
+    let mut source = None;
+    while !head.at_end() {
+        if !clause(head, &mut table)? {
+            source = Some(self::source(head, written.take().unwrap_or_default())?);
+        }
+    }
+    table.source = match (source, written) {
+        (Some(source), _) => source,
+        (None, Some(columns)) => CreateSource::Columns(columns),
+        // The columns are those of the files.
+        (None, None) if table.engine.is_some_and(TableEngine::is_external) => CreateSource::Columns(vec![]),
+        (None, None) => return Err(head.expected("columns or AS")),
+    };
+    finished(table).map(|table| Statement::CreateTable(Box::new(table)))
+}
+
+/// Reads one clause; false when AS comes next.
+fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
+    if head.word("ENGINE") {
+        head.symbol(&Token::Eq);
+        once(head, table.engine.is_some(), "ENGINE")?;
+        let (engine, arguments) = engine(head)?;
+        (table.engine, table.engine_arguments) = (Some(engine), arguments);
+    } else if head.words(&["PARTITION", "BY"]) {
+        once(head, !table.partition_by.is_empty(), "PARTITION BY")?;
+        table.partition_by = head.key()?;
+    } else if head.words(&["ORDER", "BY"]) {
+        once(head, table.order_by.is_some(), "ORDER BY")?;
+        table.order_by = Some(head.key()?);
+        if head.peek_word("DESC") || head.peek_word("ASC") {
+            return Err(head.refuse("a direction in the ORDER BY of a table"));
+        }
+    } else if head.words(&["PRIMARY", "KEY"]) {
+        once(head, table.primary_key.is_some(), "PRIMARY KEY")?;
+        table.primary_key = Some(head.key()?);
+    } else if head.peek_word("SAMPLE") {
+        return Err(head.refuse("SAMPLE BY"));
+    } else if head.word("TTL") {
+        let text = skip_clause(head);
+        head.warnings.push("TTL is kept in the definition and has no effect".to_owned());
+        table.kept.push(("TTL".to_owned(), text));
+    } else if head.word("SETTINGS") {
+        table.settings.extend(head.settings()?);
+    } else if head.word("COMMENT") {
+        table.comment = head.text("a comment")?;
+    } else if ["AS", "EMPTY", "CLONE"].iter().any(|word| head.peek_word(word)) || query::starts(head) {
+        return Ok(false);
+    } else {
+        return Err(
+            head.expected("ENGINE, PARTITION BY, ORDER BY, PRIMARY KEY, TTL, SETTINGS, COMMENT or AS")
+        );
+    }
+    Ok(true)
+}
+
+fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {
+    if seen { Err(head.expected(&format!("only one {clause}"))) } else { Ok(()) }
+}
+
+fn skip_clause(head: &mut Head<'_>) -> String {
+    let start = head.offset();
+    let mut depth = 0_usize;
+    let ends = ["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
+    loop {
+        let ends_here = depth == 0 && ends.iter().any(|word| head.peek_word(word));
+        if ends_here || head.at_end() {
+            break;
+        }
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        head.advance();
+    }
+    head.text_since(start).to_owned()
+}
+
+fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
+    let name = head.name("a table engine")?;
+    let engine = match name.as_str() {
+        "MergeTree" => TableEngine::MergeTree,
+        "Memory" => TableEngine::Memory,
+        "Null" => TableEngine::Null,
+        "S3" => TableEngine::S3,
+        "GCS" => TableEngine::Gcs,
+        "AzureBlobStorage" => TableEngine::AzureBlobStorage,
+        "URL" => TableEngine::Url,
+        "File" => TableEngine::File,
+        // NULL is also a keyword, so people write it in any case.
+        other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
+        other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
+            return Err(SqlError::not_implemented(format!("table engine \"{other}\"")));
+        }
+        other => {
+            let message = format!("unknown table engine \"{other}\": SHOW ENGINES lists those there are");
+            return Err(SqlError::new(ErrorCode::UnknownStorage, message));
+        }
+    };
+    if !engine.is_external() {
+        no_arguments(head)?;
+        return Ok((engine, EngineArguments::default()));
+    }
+    let text = arguments_text(head)?;
+    // Read once here, so that nothing is stored that could not be read later; comments are left out.
+    let (arguments, printed) = arguments_of_text(&name, text)?;
+    if arguments.is_empty() {
+        let message = format!("table engine {name} needs arguments that say where its rows are");
+        return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+    }
+    Ok((engine, EngineArguments::new(&printed)))
+}
+
+/// The text between the parentheses that come next; empty when there are none.
+fn arguments_text<'a>(head: &mut Head<'a>) -> Result<&'a str> {
+    if !head.symbol(&Token::LParen) {
+        return Ok("");
+    }
+    let (start, mut depth) = (head.offset(), 0_usize);
+    while !head.at_end() {
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => {
+                let text = head.text_since(start);
+                head.advance();
+                return Ok(text);
+            }
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        head.advance();
+    }
+    Err(head.expected_silently(")"))
+}
+
+/// Ends of names of ClickHouse's engines that we know and do not have.
+const KNOWN_ENGINES: &[&str] = &[
+    "MergeTree",
+    "Log",
+    "Distributed",
+    "Merge",
+    "Buffer",
+    "Join",
+    "Set",
+    "Kafka",
+    "S3Queue",
+    "MySQL",
+    "PostgreSQL",
+    "Dictionary",
+    "GenerateRandom",
+    "View",
+    "MaterializedView",
+    "Iceberg",
+    "DeltaLake",
+];
+
+fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Result<CreateSource> {
+    if head.peek_word("CLONE") {
+        return Err(head.refuse("CLONE AS"));
+    }
+    let empty = head.word("EMPTY");
+    if !query::starts(head) || empty {
+        head.expect_word("AS")?;
+    }
+    if query::starts(head) {
+        let query = Box::new(query::query(head)?);
+        return Ok(CreateSource::Select { columns, query, empty });
+    }
+    if empty || !columns.is_empty() {
+        return Err(head.expected("SELECT"));
+    }
+    if *head.token_after(1) == Token::LParen {
+        return Err(head.refuse("CREATE TABLE AS a table function"));
+    }
+    let source = head.table_name()?;
+    Ok(CreateSource::Table(source))
+}
+
+/// Checks between the clauses that need no catalog.
+fn finished(mut table: CreateTable) -> Result<CreateTable> {
+    if table.temporary {
+        match table.engine.get_or_insert(TableEngine::Memory) {
+            TableEngine::Memory | TableEngine::Null => {}
+            other => {
+                let message = format!("a temporary table with engine {other:?} (use ENGINE = Memory)");
+                return Err(SqlError::not_implemented(message));
+            }
+        }
+    }
+    if let CreateSource::Columns(columns) = &table.source
+        && let Some(twice) =
+            columns.iter().enumerate().find(|(i, c)| columns[..*i].iter().any(|b| b.name == c.name))
+    {
+        let message = format!("column \"{}\" is defined twice", twice.1.name);
+        return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
+    }
+    let engine = table.engine.unwrap_or(TableEngine::MergeTree);
+    let keyed = table.order_by.is_some() || table.primary_key.is_some() || !table.partition_by.is_empty();
+    let may_partition = matches!(engine, TableEngine::S3 | TableEngine::Gcs | TableEngine::AzureBlobStorage);
+    if may_partition {
+        if table.order_by.is_some() || table.primary_key.is_some() {
+            let message = format!("table engine {engine:?} takes no ORDER BY or PRIMARY KEY");
+            return Err(SqlError::bad_arguments(message));
+        }
+    } else if engine != TableEngine::MergeTree && keyed {
+        let message = format!("table engine {engine:?} takes no PARTITION BY, ORDER BY or PRIMARY KEY");
+        return Err(SqlError::bad_arguments(message));
+    }
+    if engine == TableEngine::MergeTree && table.order_by.is_none() {
+        // The key that is written serves as both; without any rows keep their insertion order.
+        table.order_by = table.primary_key.clone();
+        if table.order_by.is_none()
+            && table.engine.is_some()
+            && !matches!(table.source, CreateSource::Table(_))
+        {
+            let message = format!(
+                "table \"{}\" needs ORDER BY: ORDER BY tuple() keeps the order of insertion",
+                table.name
+            );
+            return Err(SqlError::bad_arguments(message));
+        }
+    }
+    let bare = |key: &[Expr]| key.iter().map(|part| part.to_string().replace('`', "")).collect::<Vec<_>>();
+    if let (Some(key), Some(order)) = (&table.primary_key, &table.order_by)
+        && !bare(order).starts_with(&bare(key))
+    {
+        let message = format!("PRIMARY KEY of table \"{}\" must be a prefix of its ORDER BY", table.name);
+        return Err(SqlError::bad_arguments(message));
+    }
+    Ok(table)
+}
+
+impl CreateTable {
+    /// The table's name with its database filled in.
+    pub fn name_in(&self, current_database: &str) -> TableName {
+        let database = self.name.database.as_deref().unwrap_or(current_database);
+        TableName::new(Some(database), &self.name.table)
+    }
+}

@@ -1,0 +1,189 @@
+//! INSERT: its head; `parser` found the body before anything was tokenized.
+
+use std::ops::Range;
+
+use sqlparser::ast::Expr;
+use sqlparser::tokenizer::Token;
+
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::lexer::scan::may_be_label;
+use crate::reader::head::Head;
+use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
+
+/// What stands before the body of an INSERT.
+pub(crate) struct InsertHead {
+    target: InsertTarget,
+    partition_by: Option<Box<Expr>>,
+    columns: Option<Vec<String>>,
+    except: Vec<String>,
+    label: Option<String>,
+    infile: Option<(String, Option<String>)>,
+}
+
+/// Reads a whole head; the tokens end where the body begins.
+pub(crate) fn head(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
+    head.expect_word("INSERT")?;
+    let read = target(head)?;
+    if !head.at_end() {
+        return Err(head.expected("VALUES, FORMAT, SELECT, SETTINGS or a list of columns"));
+    }
+    Ok(read)
+}
+
+/// Behind the word INSERT: target, label, columns, SETTINGS.
+pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
+    head.word("INTO");
+    head.word("TABLE");
+    let target = if head.word("FUNCTION") {
+        InsertTarget::Function(Box::new(head.function()?))
+    } else {
+        InsertTarget::Table(head.table_name()?)
+    };
+    let mut partition_by = None;
+    if head.words(&["PARTITION", "BY"]) {
+        if !matches!(target, InsertTarget::Function(_)) {
+            return Err(head.refuse("PARTITION BY of INSERT into a table"));
+        }
+        partition_by = Some(Box::new(head.expression()?));
+    }
+    let mut listed = columns_if_any(head)?;
+    let label = label(head)?;
+    if label.is_some() && listed.is_none() {
+        listed = columns_if_any(head)?;
+    }
+    let (columns, except) = match listed {
+        Some(Listed::Names(names)) => (Some(names), vec![]),
+        Some(Listed::AllBut(names)) => (None, names),
+        None => (None, vec![]),
+    };
+    let mut settings = vec![];
+    if head.word("SETTINGS") {
+        settings = head.settings()?;
+    }
+    let mut infile = None;
+    if head.words(&["FROM", "INFILE"]) {
+        let path = head.text("a file name")?;
+        let compression =
+            if head.word("COMPRESSION") { Some(head.text("a compression method")?) } else { None };
+        infile = Some((path, compression));
+        if head.word("SETTINGS") {
+            settings.extend(head.settings()?);
+        }
+    }
+    Ok((InsertHead { target, partition_by, columns, except, label, infile }, settings))
+}
+
+/// `WITH LABEL name`. A CTE may be called `label`, too; the scanner tells them apart by what follows.
+fn label(head: &mut Head<'_>) -> Result<Option<String>> {
+    let named = match head.token_after(2) {
+        Token::SingleQuotedString(_) | Token::Number(..) => true,
+        Token::Word(word) => word.quote_style.is_some() || may_be_label(&word.value),
+        _ => false,
+    };
+    if !named || !head.words(&["WITH", "LABEL"]) {
+        return Ok(None);
+    }
+    let name = match head.token() {
+        Token::SingleQuotedString(text) => text.clone(),
+        Token::Number(digits, _) => digits.clone(),
+        _ => return head.name("a label").map(Some),
+    };
+    head.advance();
+    Ok(Some(name))
+}
+
+/// A list of columns as written.
+enum Listed {
+    Names(Vec<String>),
+    /// `(* EXCEPT (a, b))`; `(*)` is all but none.
+    AllBut(Vec<String>),
+}
+
+fn columns_if_any(head: &mut Head<'_>) -> Result<Option<Listed>> {
+    let listed = *head.token() == Token::LParen && !crate::grammar::query::starts(head);
+    listed.then(|| columns(head)).transpose()
+}
+
+fn columns(head: &mut Head<'_>) -> Result<Listed> {
+    if *head.token_after(1) == Token::Mul {
+        return all_but(head).map(Listed::AllBut);
+    }
+    let names = head.names()?;
+    if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        let message = format!("column \"{}\" is listed twice", twice.1);
+        return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
+    }
+    if names.is_empty() { Err(head.expected("a column name")) } else { Ok(Listed::Names(names)) }
+}
+
+/// Behind the parenthesis: `*`, and maybe EXCEPT with one name or several.
+fn all_but(head: &mut Head<'_>) -> Result<Vec<String>> {
+    head.advance();
+    head.advance();
+    let mut names = vec![];
+    if head.word("EXCEPT") {
+        names = match head.token() {
+            Token::LParen => head.names()?,
+            _ => vec![head.name("a column name")?],
+        };
+    }
+    head.expect_symbol(&Token::RParen)?;
+    Ok(names)
+}
+
+fn finish(head: InsertHead, source: InsertSource) -> Statement {
+    Statement::Insert(Box::new(Insert {
+        target: head.target,
+        partition_by: head.partition_by,
+        columns: head.columns,
+        except: head.except,
+        label: head.label,
+        source,
+        settings: vec![],
+    }))
+}
+
+fn no_infile(head: &InsertHead, body: &str) -> Result<()> {
+    match head.infile {
+        Some(_) => {
+            Err(SqlError::new(ErrorCode::SyntaxError, format!("syntax error: {body} after FROM INFILE")))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn with_values(head: InsertHead, data: Range<usize>) -> Result<Statement> {
+    no_infile(&head, "VALUES")?;
+    Ok(finish(head, InsertSource::Values(data)))
+}
+
+pub(crate) fn with_format(mut head: InsertHead, name: String, data: Range<usize>) -> Result<Statement> {
+    if let Some((path, compression)) = head.infile.take() {
+        return Ok(finish(head, InsertSource::Infile { path, compression, format: Some(name) }));
+    }
+    if name.eq_ignore_ascii_case("values") {
+        return Ok(finish(head, InsertSource::Values(data)));
+    }
+    Ok(finish(head, InsertSource::Format { name, data }))
+}
+
+pub(crate) fn with_query(head: InsertHead, statement: Statement) -> Result<Statement> {
+    no_infile(&head, "SELECT")?;
+    match statement {
+        Statement::Query(query) => Ok(finish(head, InsertSource::Select(query))),
+        _ => Err(SqlError::new(ErrorCode::SyntaxError, "syntax error: expected a SELECT in INSERT")),
+    }
+}
+
+/// Nothing but a head: rows come from a file or not at all.
+pub(crate) fn without_body(mut head: InsertHead) -> Result<Statement> {
+    match head.infile.take() {
+        Some((path, compression)) => {
+            Ok(finish(head, InsertSource::Infile { path, compression, format: None }))
+        }
+        None => Err(SqlError::new(
+            ErrorCode::SyntaxError,
+            "syntax error: expected VALUES, FORMAT or SELECT at the end of INSERT",
+        )),
+    }
+}

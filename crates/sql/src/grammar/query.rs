@@ -1,0 +1,87 @@
+//! SELECT, EXPLAIN, DESCRIBE.
+
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::reader::head::Head;
+use crate::reader::tokens::tokenize;
+use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
+
+/// True before a SELECT in any of its forms.
+pub(crate) fn starts(head: &Head<'_>) -> bool {
+    let mut at = 0;
+    while *head.token_after(at) == Token::LParen {
+        at += 1;
+    }
+    let opens = |word: &str| crate::reader::tokens::is_word(head.token_after(at), word);
+    opens("SELECT") || opens("WITH") || opens("FROM") || (at == 0 && opens("VALUES"))
+}
+
+/// Reads a query up to its end.
+pub(crate) fn query(head: &mut Head<'_>) -> Result<Query> {
+    head.query().map(Query::from)
+}
+
+/// Reads a query of our own making, such as the one that a SHOW stands for.
+pub(crate) fn of_text(text: &str) -> Result<Query> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    head.measure.run(|| {
+        let query = query(&mut head)?;
+        head.expect_end()?;
+        Ok(query)
+    })
+}
+
+/// Behind EXPLAIN.
+pub(crate) fn explain(head: &mut Head<'_>) -> Result<Statement> {
+    let kinds = [
+        ("PLAN", ExplainKind::Plan),
+        ("AST", ExplainKind::Ast),
+        ("SYNTAX", ExplainKind::Syntax),
+        ("PIPELINE", ExplainKind::Pipeline),
+        ("ESTIMATE", ExplainKind::Estimate),
+        ("ANALYZE", ExplainKind::Analyze),
+        ("LOAD", ExplainKind::Load),
+    ];
+    for refused in ["QUERY", "TABLE", "CURRENT"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("EXPLAIN {refused} ..")));
+        }
+    }
+    let kind = kinds.iter().find(|(word, _)| head.word(word)).map_or(ExplainKind::Plan, |(_, kind)| *kind);
+    let options = match (head.token(), head.token_after(1)) {
+        (Token::Word(_), Token::Eq) => head.settings()?,
+        _ => vec![],
+    };
+    let statement = if head.word("INSERT") { explained_insert(head, kind)? } else { super::statement(head)? };
+    Ok(Statement::Explain(Explain { kind, options, statement: Box::new(statement), format: None }))
+}
+
+/// Of INSERT only the form with a SELECT has a plan; ANALYZE runs the one with VALUES, too.
+fn explained_insert(head: &mut Head<'_>, kind: ExplainKind) -> Result<Statement> {
+    let (insert, settings) = super::insert::target(head)?;
+    if !settings.is_empty() {
+        return Err(head.refuse("SETTINGS before SELECT inside EXPLAIN"));
+    }
+    if kind == ExplainKind::Analyze && head.word("VALUES") {
+        return super::insert::with_values(insert, head.rest());
+    }
+    if !starts(head) {
+        return Err(head.expected("SELECT"));
+    }
+    let query = query(head)?;
+    super::insert::with_query(insert, Statement::Query(query))
+}
+
+/// Behind DESCRIBE: `[TABLE] t`, `[TABLE] f(..)`, `[TABLE] (SELECT ..)`.
+pub(crate) fn describe(head: &mut Head<'_>) -> Result<Statement> {
+    head.word("TABLE");
+    // `values(..)` is the table function here.
+    if starts(head) && !head.peek_word("VALUES") {
+        return Ok(Statement::Describe(Described::Query(query(head)?)));
+    }
+    if *head.token_after(1) == Token::LParen {
+        return Ok(Statement::Describe(Described::Function(Box::new(head.function()?))));
+    }
+    Ok(Statement::Describe(Described::Table(head.table_name()?)))
+}

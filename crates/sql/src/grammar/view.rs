@@ -1,0 +1,54 @@
+//! CREATE VIEW and DROP VIEW.
+//!
+//! Invariant: what the SELECT of a view says is kept as it is; what a view would not do is refused.
+
+use sqlparser::tokenizer::Token;
+
+use crate::error::Result;
+use crate::grammar::column::{TableElements, elements};
+use crate::grammar::query;
+use crate::reader::head::Head;
+use crate::statement::{CreateView, Statement};
+
+/// Behind CREATE [OR REPLACE] VIEW.
+pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
+    let if_not_exists = head.if_not_exists();
+    let name = head.table_name()?;
+    if head.peek_word("UUID") {
+        return Err(head.refuse("UUID of CREATE VIEW"));
+    }
+    head.on_cluster()?;
+    for refused in ["SQL", "DEFINER", "TO"] {
+        if head.peek_word(refused) {
+            return Err(head.refuse(&format!("{refused} of CREATE VIEW")));
+        }
+    }
+    let mut columns = vec![];
+    if *head.token() == Token::LParen && !query::starts(head) {
+        let TableElements { columns: written, kept, constraints, primary_key } = elements(head)?;
+        if !kept.is_empty() || !constraints.is_empty() || primary_key.is_some() {
+            return Err(head.refuse("a key, an index or a constraint of a view"));
+        }
+        columns = written;
+    }
+    let mut comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
+    head.expect_word("AS")?;
+    let query = query::query(head)?;
+    if head.word("COMMENT") {
+        comment = head.text("a comment")?;
+    }
+    let view = CreateView { name, if_not_exists, or_replace, columns, query, comment };
+    Ok(Statement::CreateView(Box::new(view)))
+}
+
+/// Behind DROP VIEW.
+pub(crate) fn drop(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let mut views = vec![head.table_name()?];
+    while head.symbol(&Token::Comma) {
+        views.push(head.table_name()?);
+    }
+    head.on_cluster()?;
+    head.sync();
+    Ok(Statement::DropView { views, if_exists })
+}

@@ -1,0 +1,8 @@
+//! A statement's tokens: made of its text (`tokens`), with ClickHouse's clauses in others' clothes (`clauses`), read one after
+//! the other (`head`).
+//!
+//! Invariant: positions are those of the text. Must not know: which statements there are.
+
+pub mod tokens;
+pub mod clauses;
+pub mod head;

@@ -1,0 +1,463 @@
+//! Statement text -> tokens that sqlparser's grammar can read.
+//!
+//! Literals are unescaped as ClickHouse does; `WITH expr AS name` becomes a marked CTE; `AS` inside an expression
+//! becomes an operator; `GLOBAL` before IN goes; `12ab` is a word, `0b11` a number. Invariant: token positions stay
+//! those of the text.
+
+use std::borrow::Cow;
+
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+
+use crate::dialect::{DIALECT, INNER_ALIAS};
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::lexer::constants::{self, Cut};
+use crate::lexer::escape::unescape;
+use crate::lexer::scan::Scanner;
+
+/// Name of the one column of a CTE that stands for `WITH expr AS name`.
+pub const WITH_EXPRESSION: &str = "\u{1}with";
+
+/// Tokens of a statement, literals unescaped, nothing else changed.
+pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let cut = constants::cut(text);
+    match tokenize_cut(text, &cut)? {
+        Some(tokens) => Ok(tokens),
+        // The tokenizer sees the text in another way than who cut it.
+        None => tokenize_cut(text, &constants::uncut(text)).map(Option::unwrap_or_default),
+    }
+}
+
+/// `None`: not every list that was cut out has a token of its own.
+fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>> {
+    let readable = without_hash_comments(&cut.text);
+    let mut tokens =
+        Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
+            let at = offset_of(text, e.location);
+            SqlError::new(
+                ErrorCode::SyntaxError,
+                format!("syntax error: {} {}", e.message, place(e.location)),
+            )
+            .at(at)
+        })?;
+    for token in &mut tokens {
+        match &mut token.token {
+            Token::SingleQuotedString(raw) => *raw = unescape(raw, '\''),
+            Token::Word(word) => {
+                if let Some(quote) = word.quote_style {
+                    word.value = unescape(&word.value, quote);
+                }
+            }
+            Token::DollarQuotedString(heredoc) => {
+                token.token = Token::SingleQuotedString(heredoc.value.clone());
+            }
+            _ => {}
+        }
+    }
+    Ok(cut.restore(&mut tokens).then(|| join_numbers(tokens)))
+}
+
+/// Spaces, as many as they have characters, for the comments that begin with `# ` or `#!`: the tokenizer knows none.
+fn without_hash_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("# ") && !text.contains("#!") {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for piece in Scanner::new(text, 0) {
+        spaced(&text[at..piece.start], &mut out);
+        out.push_str(&text[piece.start..piece.end]);
+        at = piece.end;
+    }
+    spaced(&text[at..], &mut out);
+    Cow::Owned(out)
+}
+
+/// Copies space and comments, those with a hash as space.
+fn spaced(mut gap: &str, out: &mut String) {
+    while let Some(first) = gap.chars().next() {
+        let line = gap.find('\n').unwrap_or(gap.len());
+        let taken = if gap.starts_with("/*") {
+            // Nested comments were closed, or the scanner had stopped before them.
+            gap.rfind("*/").map_or(gap.len(), |end| end + 2)
+        } else if gap.starts_with("--") || first == '#' {
+            line
+        } else {
+            first.len_utf8()
+        };
+        let part = &gap[..taken];
+        match first {
+            '#' => out.extend(part.chars().map(|_| ' ')),
+            _ => out.push_str(part),
+        }
+        gap = &gap[taken..];
+    }
+}
+
+/// A number and the word right behind it are one word, and some such words are numbers.
+fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if let Token::Word(word) = &token.token
+            && word.quote_style.is_none()
+            && let Some(before) = joined.last_mut()
+            && let Some(digits) = written(&before.token)
+        {
+            before.token = number_or_word(&format!("{digits}{}", word.value));
+            before.span.end = token.span.end;
+            continue;
+        }
+        joined.push(token);
+    }
+    joined
+}
+
+/// The text of a whole number.
+fn written(token: &Token) -> Option<String> {
+    match token {
+        Token::Number(digits, false) if !digits.contains('.') => Some(digits.clone()),
+        Token::HexStringLiteral(digits) => Some(format!("0x{digits}")),
+        _ => None,
+    }
+}
+
+/// `0b101`, `0x1p3`, or a name that begins with digits.
+fn number_or_word(text: &str) -> Token {
+    let plain = text.replace('_', "");
+    if let Some(bits) = plain.strip_prefix("0b")
+        && let Ok(number) = u64::from_str_radix(bits, 2)
+    {
+        return Token::Number(number.to_string(), false);
+    }
+    match plain.strip_prefix("0x").and_then(hexadecimal) {
+        Some(number) => Token::Number(format!("{number:?}"), false),
+        None => Token::make_word(text, None),
+    }
+}
+
+/// `1p3`: hexadecimal digits and an exponent of two.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, exponent) = text.split_once(['p', 'P'])?;
+    let digits = u32::from_str_radix(digits, 16).ok()?;
+    let exponent = exponent.parse::<u16>().ok()?;
+    Some(f64::from(digits) * f64::from(exponent).exp2()).filter(|number| number.is_finite())
+}
+
+/// `(line 1, col 8)`.
+pub(crate) fn place(location: Location) -> String {
+    format!("(line {}, col {})", location.line, location.column)
+}
+
+/// Byte offset of a token's position; the end of the text when there is none.
+pub(crate) fn offset_of(text: &str, location: Location) -> usize {
+    let Some(mut lines_left) = location.line.checked_sub(1) else { return text.len() };
+    let mut offset = 0;
+    while lines_left > 0 {
+        match text[offset..].find('\n') {
+            Some(found) => offset += found + 1,
+            None => return text.len(),
+        }
+        lines_left -= 1;
+    }
+    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    text[offset..].char_indices().nth(column).map_or(text.len(), |(found, _)| offset + found)
+}
+
+pub(crate) fn is_word(token: &Token, wanted: &str) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_space(token: &Token) -> bool {
+    matches!(token, Token::Whitespace(_))
+}
+
+/// Words that start another expression.
+const CLAUSES: &[&str] = &[
+    "SELECT", "FROM", "WHERE", "HAVING", "ORDER", "GROUP", "LIMIT", "JOIN", "ON", "UNION", "SETTINGS",
+    "VALUES", "DEFAULT",
+];
+
+/// Joins that the grammar takes for something else: name and place.
+pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Location)> {
+    let mut significant = tokens.iter().filter(|token| !is_space(&token.token)).peekable();
+    while let Some(token) = significant.next() {
+        let refused = [("PASTE", "PASTE JOIN")];
+        let Some((_, join)) = refused.iter().find(|(word, _)| is_word(&token.token, word)) else { continue };
+        let next = significant.peek().map(|next| &next.token);
+        if next.is_some_and(|next| ["JOIN", "LEFT", "INNER"].iter().any(|word| is_word(next, word))) {
+            return Some((join, token.span.start));
+        }
+    }
+    None
+}
+
+/// Prepares the tokens of a query for sqlparser's query grammar; `carried` is what `clauses` does to them.
+pub(crate) fn for_query(
+    tokens: Vec<TokenWithSpan>,
+    carried: impl Fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>,
+) -> Result<Vec<TokenWithSpan>> {
+    let significant: Vec<TokenWithSpan> =
+        tokens.into_iter().filter(|token| !is_space(&token.token)).collect();
+    let significant = with_view_queries(carried(significant));
+    let mut named = Named { out: Vec::with_capacity(significant.len()), depth: 0, items: 0 };
+    named.expressions(&significant);
+    let Named { mut out, items, .. } = named;
+    if items > WITH_ITEMS_MAX {
+        let message = format!(
+            "AST is too big: its WITH lists have {items} items, at most {WITH_ITEMS_MAX} are read. Put constants into \
+             arrays or tables"
+        );
+        return Err(SqlError::new(ErrorCode::TooBigAst, message));
+    }
+    drop_global(&mut out);
+    drop_trailing_commas(&mut out);
+    let mut out = with_using_lists(&out);
+    mark_inner_aliases(&mut out);
+    Ok(out)
+}
+
+/// Whether the word is the name of a table function's call.
+fn names_call(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &tokens[before].token);
+    let reads = ["FROM", "JOIN", "DESCRIBE", "DESC", "TABLE", "FUNCTION"];
+    before.is_some_and(|before| *before == Token::Comma || reads.iter().any(|word| is_word(before, word)))
+        && tokens.get(at + 1).is_some_and(|token| token.token == Token::LParen)
+}
+
+/// Turns `view(SELECT ..)` into `view((SELECT ..))`: an argument is an expression. `null(..)` gets a name that is no literal.
+fn with_view_queries(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let opens = |at: usize| {
+        let selects =
+            |token: &TokenWithSpan| is_word(&token.token, "SELECT") || is_word(&token.token, "WITH");
+        is_word(&tokens[at].token, "view")
+            && names_call(&tokens, at)
+            && tokens.get(at + 2).is_some_and(selects)
+    };
+    let mut out = Vec::with_capacity(tokens.len());
+    let (mut depth, mut views) = (0_usize, Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        if at > 0 && is_word(&token.token, "null") && names_call(&tokens, at) {
+            // The grammar would read the literal.
+            let named = Token::make_word("null", Some('`'));
+            out.push(TokenWithSpan { token: named, span: token.span });
+            continue;
+        }
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                if views.last() == Some(&depth) {
+                    views.pop();
+                    out.push(token.clone());
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        out.push(token.clone());
+        if at > 0 && token.token == Token::LParen && opens(at - 1) {
+            views.push(depth);
+            out.push(token.clone());
+        }
+    }
+    out
+}
+
+/// Deepest nesting of WITH lists inside WITH lists.
+const WITH_DEPTH_MAX: usize = 32;
+/// Items of all WITH lists: each is a query to the grammar, of ten kilobytes.
+const WITH_ITEMS_MAX: usize = 5000;
+
+/// Tokens whose WITH lists name queries only.
+struct Named {
+    out: Vec<TokenWithSpan>,
+    depth: usize,
+    items: usize,
+}
+
+impl Named {
+    /// Turns `WITH expr AS name` into `WITH name AS (SELECT expr AS <mark>)`.
+    fn expressions(&mut self, tokens: &[TokenWithSpan]) {
+        self.depth += 1;
+        let mut at = 0;
+        while at < tokens.len() {
+            self.out.push(tokens[at].clone());
+            let opens = at == 0
+                || matches!(tokens[at - 1].token, Token::LParen)
+                || is_word(&tokens[at - 1].token, "AS");
+            at += 1;
+            let next = tokens.get(at).map(|token| &token.token);
+            let is_list = opens && is_word(&tokens[at - 1].token, "WITH") && self.depth < WITH_DEPTH_MAX;
+            if is_list && next.is_some_and(|next| !is_word(next, "RECURSIVE")) {
+                at = self.list(tokens, at);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    /// Rewrites the items of one WITH list; answers where the list ends.
+    fn list(&mut self, tokens: &[TokenWithSpan], from: usize) -> usize {
+        let mut at = from;
+        loop {
+            let end = item_end(tokens, at);
+            self.items += 1;
+            self.item(&tokens[at..end]);
+            match tokens.get(end) {
+                Some(comma) if comma.token == Token::Comma => {
+                    self.out.push(comma.clone());
+                    at = end + 1;
+                }
+                _ => return end,
+            }
+        }
+    }
+
+    fn item(&mut self, item: &[TokenWithSpan]) {
+        let is_cte =
+            item.get(1).is_some_and(|second| is_word(&second.token, "AS") || second.token == Token::LParen)
+                && item.iter().position(|token| is_word(&token.token, "AS")).is_some_and(|as_at| {
+                    let opens = item.get(as_at + 1).is_some_and(|token| token.token == Token::LParen);
+                    opens
+                        && item
+                            .get(as_at + 2)
+                            .is_some_and(|t| is_word(&t.token, "SELECT") || is_word(&t.token, "WITH"))
+                });
+        let [expression @ .., as_word, name] = item else {
+            self.out.extend_from_slice(item);
+            return;
+        };
+        let named =
+            is_word(&as_word.token, "AS") && matches!(name.token, Token::Word(_)) && !expression.is_empty();
+        if is_cte || !named {
+            self.expressions(item);
+            return;
+        }
+        let at = |token: Token| TokenWithSpan { token, span: as_word.span };
+        self.out.extend([
+            name.clone(),
+            as_word.clone(),
+            at(Token::LParen),
+            at(Token::make_keyword("SELECT")),
+        ]);
+        self.expressions(expression);
+        let mark = Token::make_word(WITH_EXPRESSION, Some('`'));
+        self.out.extend([at(Token::make_keyword("AS")), at(mark), at(Token::RParen)]);
+    }
+}
+
+fn item_end(tokens: &[TokenWithSpan], from: usize) -> usize {
+    let mut nesting = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        match &token.token {
+            Token::LParen | Token::LBracket => nesting += 1,
+            Token::RParen | Token::RBracket if nesting == 0 => return at,
+            Token::RParen | Token::RBracket => nesting -= 1,
+            Token::Comma if nesting == 0 => return at,
+            word if nesting == 0 && (is_word(word, "SELECT") || is_word(word, "FROM")) => return at,
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+/// On one node `GLOBAL IN` is `IN`.
+fn drop_global(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let next = &tokens[at + 1].token;
+        if is_word(&tokens[at].token, "GLOBAL") && (is_word(next, "IN") || is_word(next, "NOT")) {
+            tokens.remove(at);
+        }
+        at += 1;
+    }
+}
+
+fn is_clause(token: &Token) -> bool {
+    CLAUSES.iter().any(|clause| is_word(token, clause))
+}
+
+/// The last item of a SELECT may have a comma behind it.
+fn drop_trailing_commas(tokens: &mut Vec<TokenWithSpan>) {
+    let only_items = tokens.iter().all(|t| is_word(&t.token, "SELECT") || !is_clause(&t.token));
+    let mut at = 0;
+    while at < tokens.len() {
+        let ends = match tokens.get(at + 1) {
+            Some(next) => is_word(&next.token, "FROM"),
+            None => only_items,
+        };
+        if tokens[at].token == Token::Comma && ends {
+            tokens.remove(at);
+        }
+        at += 1;
+    }
+}
+
+/// `USING a, b` as `USING (a, b)`.
+fn with_using_lists(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let is_name = |at: usize| {
+        let token = tokens.get(at).map(|token| &token.token);
+        token.is_some_and(|token| matches!(token, Token::Word(_)) && !is_clause(token))
+    };
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let before = at.checked_sub(1).map(|before| &tokens[before].token);
+        let behind_table = matches!(before, Some(Token::Word(_) | Token::RParen));
+        out.push(tokens[at].clone());
+        at += 1;
+        if !is_word(&tokens[at - 1].token, "USING") || !behind_table || !is_name(at) {
+            continue;
+        }
+        let span = tokens[at - 1].span;
+        out.push(TokenWithSpan { token: Token::LParen, span });
+        out.push(tokens[at].clone());
+        at += 1;
+        while tokens.get(at).is_some_and(|token| token.token == Token::Comma) && is_name(at + 1) {
+            out.extend_from_slice(&tokens[at..at + 2]);
+            at += 2;
+        }
+        out.push(TokenWithSpan { token: Token::RParen, span });
+    }
+    out
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Parens {
+    Expression,
+    Other,
+}
+
+/// Inside the parentheses of an expression or call `AS` names a part of it.
+fn mark_inner_aliases(tokens: &mut [TokenWithSpan]) {
+    let mut open = vec![];
+    for at in 0..tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => open.push(parens_at(tokens, at)),
+            Token::RParen => {
+                open.pop();
+            }
+            word if open.last() == Some(&Parens::Expression) && is_word(word, "AS") => {
+                tokens[at].token = Token::CustomBinaryOperator(INNER_ALIAS.to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Words before a parenthesis behind which `AS` keeps its meaning.
+const NOT_EXPRESSIONS: &[&str] = &["CAST", "FROM", "JOIN", "REPLACE", "EXCEPT", "AS", "USING", "INTERPOLATE"];
+
+fn parens_at(tokens: &[TokenWithSpan], at: usize) -> Parens {
+    let queries = ["SELECT", "WITH", "FROM"];
+    let next = tokens.get(at + 1).map(|token| &token.token);
+    if next.is_some_and(|next| queries.iter().any(|word| is_word(next, word))) {
+        return Parens::Other;
+    }
+    match at.checked_sub(1).map(|before| &tokens[before].token) {
+        Some(Token::Word(Word { value, quote_style: None, .. }))
+            if NOT_EXPRESSIONS.iter().any(|word| word.eq_ignore_ascii_case(value)) =>
+        {
+            Parens::Other
+        }
+        // A parenthesis that opens a statement holds a query.
+        None => Parens::Other,
+        Some(_) => Parens::Expression,
+    }
+}
