@@ -8,7 +8,7 @@
 //! 5. for a query, `planner` guards and rewrites its AST and lists its table functions (`query`);
 //! 6. `resolve` makes those into tables: listing and inference, of a query the only I/O before running;
 //! 7. DataFusion plans over `resolve/schemas.rs`, which answers from the one snapshot;
-//! 8. `provider` makes scans of parts, pruned by their bounds, beside the inline rows;
+//! 8. `physical` makes scans of parts, pruned by their bounds, beside the inline rows;
 //! 9. batches flow on the computing threads into the answer's stream (`statement/answer.rs`);
 //! 10. for an INSERT, `tables/conform.rs` casts rows to the table and either one inline op is committed (`insert`),
 //! 11. or `exec` runs `CommitExec <- SinkExec <- .. <- UnitScanExec`: parts sealed, then one transaction; a load with a
@@ -23,7 +23,6 @@ mod memory;
 mod ledgers;
 mod once;
 mod tables;
-mod provider;
 mod uncommitted;
 mod sink_target;
 mod commit;

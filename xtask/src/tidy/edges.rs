@@ -23,8 +23,25 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("sql", &["model"], false),
     ("planner", &["sql", "functions", "model"], true),
     (
+        "physical",
+        &[
+            "planner",
+            "sources",
+            "stores",
+            "functions",
+            "load",
+            "mergetree",
+            "parts",
+            "catalog",
+            "model",
+            "host",
+        ],
+        true,
+    ),
+    (
         "engine",
         &[
+            "physical",
             "planner",
             "sql",
             "sources",

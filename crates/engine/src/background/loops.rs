@@ -9,6 +9,7 @@ use std::time::Duration;
 use catalog::{Snapshot, TableState};
 use mergetree::merge::{MergeLimits, choose_for};
 use model::TableId;
+use physical::provider::part_files::part_path;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -17,7 +18,6 @@ use crate::background::scrub;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::database::Database;
 use crate::ledgers::part_log::Removed;
-use crate::provider::part_files::part_path;
 use crate::resolve::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.

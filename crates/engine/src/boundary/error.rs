@@ -7,6 +7,7 @@ use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
 use host::guarded;
+use physical::PhysicalError;
 use thiserror::Error as ThisError;
 use tokio::task::JoinError;
 
@@ -164,6 +165,9 @@ fn find_ours(error: &DataFusionError) -> Option<Error> {
     while let Some(link) = current {
         if let Some(ours) = link.downcast_ref::<Error>() {
             return Some(ours.clone());
+        }
+        if let Some(node) = link.downcast_ref::<PhysicalError>() {
+            return Some(node.into());
         }
         if let Some(function) = link.downcast_ref::<functions::FunctionError>() {
             return Some(function.clone().into());

@@ -13,6 +13,7 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::{Mutex, RwLock};
+use physical::provider::part_files::PART_STORE_URL;
 use stores::ReadProgress;
 use stores::statement::rejects::Rejects;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,9 +21,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::boundary::already_loaded::AlreadyLoaded;
 use crate::boundary::error::Error;
-
-/// The name under which the store that holds a database's parts is registered with DataFusion.
-pub(crate) const PART_STORE_URL: &str = "gristmill-parts://local";
 
 /// Live counters of one statement; shared between its operators and whoever shows them.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ use host::MemoryRefused;
 use mergetree::TableError;
 use model::PartDescriptor;
 use parts::PartError;
+use physical::PhysicalError;
 
 use crate::boundary::error::{Error, ErrorKind};
 
@@ -63,7 +64,13 @@ impl From<RefusedWhy> for Error {
 
 impl From<CatalogError> for Error {
     fn from(error: CatalogError) -> Error {
-        let (kind, code) = match &error {
+        Error::from(&error)
+    }
+}
+
+impl From<&CatalogError> for Error {
+    fn from(error: &CatalogError) -> Error {
+        let (kind, code) = match error {
             CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => (ErrorKind::Corruption, 1002),
             CatalogError::Log(LogError::Lacking { .. } | LogError::Corruption { .. }) => {
                 (ErrorKind::Corruption, 246)
@@ -72,7 +79,7 @@ impl From<CatalogError> for Error {
             CatalogError::NotLogged(_) => (ErrorKind::Limit, 1002),
             CatalogError::Log(_) | CatalogError::Poisoned(_) => (ErrorKind::Unavailable, 1002),
         };
-        let hint = match &error {
+        let hint = match error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
             CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
             CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
@@ -87,10 +94,16 @@ impl From<CatalogError> for Error {
 
 impl From<TableError> for Error {
     fn from(error: TableError) -> Error {
+        Error::from(&error)
+    }
+}
+
+impl From<&TableError> for Error {
+    fn from(error: &TableError) -> Error {
         let text = error.to_string();
         match error {
             TableError::Part(part) => part.into(),
-            TableError::Key(key) => key.into(),
+            TableError::Key(_) => Error::new(ErrorKind::BadInput, 36, text),
             TableError::TooManyPartitions { .. } => Error::new(ErrorKind::Limit, 252, text)
                 .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once"),
             TableError::TooManyParts { .. } | TableError::TooManyPartsInTotal { .. } => {
@@ -104,7 +117,7 @@ impl From<TableError> for Error {
             TableError::Memory(_) => Error::new(ErrorKind::Limit, 241, text)
                 .with_hint("raise max_memory_usage, or ask for less at once"),
             TableError::Catalog(catalog) => catalog.into(),
-            TableError::Refused(why) => why.into(),
+            TableError::Refused(why) => why.clone().into(),
             TableError::OutcomeUnknown(_) => Error::new(ErrorKind::OutcomeUnknown, 1002, text),
             TableError::LogMissing { .. } => Error::new(ErrorKind::Corruption, 246, text).with_hint(PUT_BACK),
             TableError::Gather(_) => Error::internal(text),
@@ -122,6 +135,12 @@ impl From<MemoryRefused> for Error {
 
 impl From<PartError> for Error {
     fn from(error: PartError) -> Error {
+        Error::from(&error)
+    }
+}
+
+impl From<&PartError> for Error {
+    fn from(error: &PartError) -> Error {
         let text = error.to_string();
         match error {
             PartError::Disk { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
@@ -134,6 +153,27 @@ impl From<PartError> for Error {
             PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => {
                 Error::internal(text)
             }
+        }
+    }
+}
+
+/// A node's error is found inside of DataFusion's, where it stays.
+impl From<&PhysicalError> for Error {
+    fn from(error: &PhysicalError) -> Error {
+        match error {
+            PhysicalError::BadInput { code, message } => {
+                Error::new(ErrorKind::BadInput, *code, message.clone())
+            }
+            PhysicalError::Unsupported(what) => Error::unsupported(what),
+            PhysicalError::Limit { code, message, hint } => {
+                Error::new(ErrorKind::Limit, *code, message.clone()).with_hint(*hint)
+            }
+            PhysicalError::Internal(message) => Error::internal(message.clone()),
+            PhysicalError::Memory(refused) => refused.clone().into(),
+            PhysicalError::Function(function) => function.clone().into(),
+            PhysicalError::Source(source) => source.clone().into(),
+            PhysicalError::Table(table) => table.into(),
+            PhysicalError::Part { table, part, source } => Error::from(source).of_part(table, part),
         }
     }
 }

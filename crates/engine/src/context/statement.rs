@@ -13,6 +13,7 @@ use functions::call::{RandomStream, SessionValues};
 use host::{Account, MemoryBudget};
 use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
+use physical::provider::checked_file::PartChecks;
 use sql::{SettingChange, Settings, TableName};
 
 use crate::boundary::error::Error;
@@ -20,7 +21,6 @@ use crate::boundary::progress::QueryProgress;
 use crate::context::database::Database;
 use crate::ledgers::profile::StatementProfile;
 use crate::memory::pool::BudgetPool;
-use crate::provider::checked_file::PartChecks;
 use crate::secrets::redaction::Secrets;
 use crate::tables::memory::MemoryTables;
 use crate::tables::reserved::HERE;

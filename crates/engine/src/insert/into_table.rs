@@ -16,6 +16,7 @@ use futures::StreamExt;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
+use physical::nodes::metered::metered;
 use sql::{Insert, InsertSource, Settings};
 
 use crate::boundary::error::Error;
@@ -24,7 +25,6 @@ use crate::commit::submit;
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
 use crate::context::statement::StatementContext;
 use crate::exec::commit::CommitExec;
-use crate::exec::metered::metered;
 use crate::exec::sink::SinkExec;
 use crate::insert::rows::SentRows;
 use crate::insert::sinks::write_rows;

@@ -19,13 +19,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use load::{LoadPlan, Unit};
 use mergetree::write::SinkSettings;
 use model::{Label, LoadId};
+use physical::nodes::unit_ends::UnitEnds;
+use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::Rows;
 use crate::context::statement::StatementContext;
-use crate::exec::unit_ends::UnitEnds;
-use crate::exec::unit_table::UnitTable;
 use crate::ledgers::loads::{LoadAttempt, LoadEnd};
 use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
 use crate::once::fingerprint::of_token;

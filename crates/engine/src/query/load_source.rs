@@ -10,10 +10,10 @@ use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use load::{LoadPlan, Unit};
 use model::UnitId;
+use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
 
 use crate::boundary::error::Error;
-use crate::exec::unit_table::UnitTable;
 use crate::query::select::PlannedQuery;
 
 /// Uncompressed bytes of one unit of a load: a second or so of work.

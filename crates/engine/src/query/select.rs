@@ -22,16 +22,16 @@ use futures::{FutureExt, StreamExt};
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
 
+use physical::nodes::gather::gathered;
+use physical::nodes::metered::metered;
+use physical::nodes::rounds::limited;
+use physical::nodes::source_order::in_source_order;
 use sql::{Settings, TableName};
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
 use crate::context::limits::limit_result;
 use crate::context::statement::StatementContext;
-use crate::exec::gather::gathered;
-use crate::exec::metered::metered;
-use crate::exec::rounds::limited;
-use crate::exec::source_order::in_source_order;
 use crate::ledgers::profile::{Span, StatementProfile};
 use crate::planning::sparing::Sparing;
 use crate::planning::stack_room::Roomy;

@@ -9,12 +9,12 @@ use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
 use model::type_arrow::to_field;
+use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
+use physical::provider::random_rows::{RandomRows, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::statement::StatementContext;
-use crate::provider::numbers::{NumberRange, ZERO, numbers_table};
-use crate::provider::random_rows::{RandomRows, random_table};
 use crate::resolve::format_table::format_table;
 
 /// One table function.

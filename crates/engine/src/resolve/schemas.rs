@@ -14,10 +14,10 @@ use datafusion::common::Result;
 use datafusion::datasource::MemTable;
 use model::{TableDef, TableEngine};
 use parts::evolve::evolve;
+use physical::provider::table::{MergeTreeTable, OlderRows};
 
 use crate::boundary::error::{Error, into_datafusion};
 use crate::context::statement::{CATALOG, StatementContext};
-use crate::provider::table::{MergeTreeTable, OlderRows};
 use crate::resolve::system;
 use crate::tables::alias_columns::{has_alias, with_aliases};
 use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};

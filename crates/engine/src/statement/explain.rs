@@ -8,12 +8,12 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use model::ByteSize;
+use physical::nodes::metered::metered;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
 use crate::context::statement::StatementContext;
-use crate::exec::metered::metered;
 use crate::ledgers::profile::State;
 use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};

@@ -15,6 +15,8 @@ use mergetree::memtable::MemtableCache;
 use object_store::local::LocalFileSystem;
 use parking_lot::Mutex;
 use parts::{PartStore, UnpackedPages};
+use physical::nodes::steps::Planner;
+use physical::provider::part_files::PART_STORE_URL;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -22,9 +24,7 @@ use crate::background::loops;
 use crate::boundary::config::Config;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::found_at_open::{self, OpenNotice};
-use crate::boundary::progress::PART_STORE_URL;
 use crate::context::database::{Database, SourceCaches};
-use crate::exec::steps::Planner;
 use crate::export::journal;
 use crate::ledgers::exports::RunningExports;
 use crate::ledgers::flushing::Flushing;

@@ -11,11 +11,11 @@ use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use mergetree::write::PartSink;
 use model::{LoadId, SealedPart};
+use physical::nodes::unit_ends::{UnitEnd, UnitEnds};
 use tokio_util::sync::CancellationToken;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::exec::unit_ends::{UnitEnd, UnitEnds};
 use crate::ledgers::loads::LoadAttempt;
 use crate::sink_target::SinkTarget;
 

@@ -8,10 +8,10 @@ use arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
+use physical::provider::numbers::{NumberRange, numbers_table};
 
 use crate::boundary::error::Error;
 use crate::context::statement::StatementContext;
-use crate::provider::numbers::{NumberRange, numbers_table};
 use crate::tables::reserved::{SYSTEM, is_derived};
 
 mod maps;

@@ -23,10 +23,11 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 use parts::UnpackedPages;
 
-use crate::boundary::progress::PART_STORE_URL;
-
 use super::checked_file::{PartChecks, ScannedPart};
 use super::part_reader::PartReaderFactory;
+
+/// The name under which the store that holds a database's parts is registered with DataFusion.
+pub const PART_STORE_URL: &str = "gristmill-parts://local";
 
 /// Bytes at the end of a part read in one go, so that footer and page index come with the first request.
 const FOOTER_BYTES_HINT: usize = 512 * 1024;
@@ -136,7 +137,7 @@ fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
 }
 
 /// Where the store of parts has it, and by which its footer is kept.
-pub(crate) fn part_path(part: &PartDescriptor) -> Path {
+pub fn part_path(part: &PartDescriptor) -> Path {
     Path::from(part.location.key.as_ref())
 }
 

@@ -16,7 +16,7 @@ use model::ColumnType;
 use super::Plan;
 use super::row::Filling;
 use super::rows::Maker;
-use crate::exec::cells::{Cell, cells_of};
+use crate::nodes::cells::{Cell, cells_of};
 
 /// The batch whose rows are being passed on.
 struct Current {

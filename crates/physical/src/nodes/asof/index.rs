@@ -15,7 +15,7 @@ use model::ColumnType;
 use model::type_arrow::from_field;
 
 use super::{Nearest, Side};
-use crate::exec::cells::{Cell, cells_of};
+use crate::nodes::cells::{Cell, cells_of};
 
 /// Bytes of a key beside its text: the map's entry and the list of its values.
 const KEY_BYTES: usize = 96;

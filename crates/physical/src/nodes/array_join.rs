@@ -24,7 +24,7 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, TryStreamExt};
 use model::type_arrow::from_field;
 
-use crate::boundary::error::{Error, ErrorKind, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// ClickHouse's SIZES_OF_ARRAYS_DONT_MATCH.
 const SIZES_DIFFER: i32 = 190;
@@ -191,7 +191,7 @@ impl Joiner {
         for other in all {
             if other? != first {
                 let message = "sizes of ARRAY-JOIN-ed arrays do not match";
-                return Err(into_datafusion(Error::new(ErrorKind::BadInput, SIZES_DIFFER, message)));
+                return Err(into_datafusion(PhysicalError::bad_input(SIZES_DIFFER, message)));
             }
         }
         Ok(first)

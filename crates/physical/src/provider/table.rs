@@ -24,10 +24,10 @@ use model::{ColumnDef, Evolution, PartDescriptor, Seq};
 use super::older_parts::{OlderScan, is_unchanged, scan_older};
 use super::part_bounds::prune;
 use super::part_files::{PartScan, scan_parts};
-use crate::boundary::error::into_datafusion;
+use crate::error::into_datafusion;
 
 /// A MergeTree table at one snapshot.
-pub(crate) struct MergeTreeTable {
+pub struct MergeTreeTable {
     state: Arc<TableState>,
     schema: SchemaRef,
     seq: Seq,
@@ -37,7 +37,7 @@ pub(crate) struct MergeTreeTable {
 
 /// How rows of older versions of the columns are read.
 #[derive(Clone)]
-pub(crate) struct OlderRows {
+pub struct OlderRows {
     pub evolution: Arc<Evolution>,
     /// Another statement would see the same.
     pub is_lasting: bool,
@@ -50,12 +50,7 @@ impl std::fmt::Debug for MergeTreeTable {
 }
 
 impl MergeTreeTable {
-    pub(crate) fn new(
-        state: Arc<TableState>,
-        seq: Seq,
-        memtables: Arc<MemtableCache>,
-        older: OlderRows,
-    ) -> Self {
+    pub fn new(state: Arc<TableState>, seq: Seq, memtables: Arc<MemtableCache>, older: OlderRows) -> Self {
         let schema = state.def.arrow_schema();
         MergeTreeTable { state, schema, seq, memtables, older }
     }

@@ -25,7 +25,7 @@ use host::meter;
 
 use super::array_join::ArrayJoinExec;
 use super::fill::FillExec;
-use crate::boundary::error::{Error, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// Rows of more bytes go on in several batches. Operators hold a few batches each; of 8192 rows hardly any are so large.
 const BATCH_BYTES_MAX: usize = 16 << 20;
@@ -38,7 +38,7 @@ const CONSTANT_BYTES_MAX: usize = 4096;
 ///
 /// # Errors
 /// A node does not take its input back.
-pub(crate) fn metered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+pub fn metered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let done = plan.transform_up(|node| {
         let constant = largest_constant(&node)?;
         let node = match constant > CONSTANT_BYTES_MAX {
@@ -134,7 +134,7 @@ impl ExecutionPlan for MeteredExec {
         let (schema, rows_max): (SchemaRef, _) = (rows.schema(), self.rows_max);
         let checked = rows.map(move |batch| {
             let batch = batch?;
-            meter::check("the statement").map_err(|refused| into_datafusion(Error::from(refused)))?;
+            meter::check("the statement").map_err(|refused| into_datafusion(PhysicalError::from(refused)))?;
             Ok::<_, DataFusionError>(cut(batch, rows_max))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, checked.try_flatten())))

@@ -24,11 +24,11 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parts::{PartError, PartFooter, PartStore, tail_range};
 
-use crate::boundary::error::Error;
+use crate::error::PhysicalError;
 
 /// Where parts are compared as a whole, and what is known of their health: an extension of the session.
 #[derive(Debug)]
-pub(crate) struct PartChecks {
+pub struct PartChecks {
     pub store: PartStore,
     pub runtimes: Runtimes,
 }
@@ -146,7 +146,7 @@ impl CheckedFile {
     fn damage(&self, error: PartError) -> ParquetError {
         let ScannedPart { part, table } = &self.scanned;
         self.checks.store.health().note_error(part.table, &error);
-        ParquetError::External(Box::new(Error::from(error).of_part(table, part)))
+        ParquetError::External(Box::new(PhysicalError::of_part(error, table, part)))
     }
 }
 

@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use functions::Stride;
 use model::ColumnType;
 
-use crate::exec::cells::Cell;
+use crate::nodes::cells::Cell;
 
 /// From one value to the next.
 #[derive(Clone, PartialEq, Debug)]

@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 use functions::allowance::reserve;
 use functions::row_bytes;
 
-use crate::boundary::error::{Error, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// Smaller constants are repeated as they are.
 const LITERAL_BYTES_MIN: usize = 4096;
@@ -154,7 +154,7 @@ fn repeated(one: &ArrayRef, rows: usize) -> Result<ArrayRef> {
         _ => row_bytes(one),
     };
     let asked = reserve("of a constant", each.saturating_mul(rows));
-    let _room = asked.map_err(|error| into_datafusion(Error::from(error)))?;
+    let _room = asked.map_err(|error| into_datafusion(PhysicalError::from(error)))?;
     Ok(take(one, &UInt64Array::from(vec![0; rows]), None)?)
 }
 

@@ -23,14 +23,14 @@ use super::cut::{CutExec, Rule};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
 use super::repeated::with_room;
 use super::wide_unions::divided;
-use crate::boundary::error::{Error, ErrorKind, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// ClickHouse's INVALID_JOIN_ON_EXPRESSION.
 const INVALID_JOIN_ON: i32 = 403;
 
 /// Plans queries with our steps in them.
 #[derive(Debug)]
-pub(crate) struct Planner;
+pub struct Planner;
 
 #[async_trait]
 impl QueryPlanner for Planner {
@@ -139,7 +139,7 @@ fn nearest(
         Some((one, op, other)) => Ok((compile(&one, left)?, op, compile(&other, right)?)),
         None => {
             let what = format!("the condition {condition} of an ASOF JOIN");
-            Err(into_datafusion(Error::unsupported(what)))
+            Err(into_datafusion(PhysicalError::unsupported(what)))
         }
     };
     let (one, op, other) = sides(&join.nearest)?;
@@ -150,7 +150,7 @@ fn nearest(
         Operator::Lt => Nearest::Less,
         other => {
             let message = format!("ASOF JOIN needs one of <, <=, > and >= between its sides, not {other}");
-            return Err(into_datafusion(Error::new(ErrorKind::BadInput, INVALID_JOIN_ON, message)));
+            return Err(into_datafusion(PhysicalError::bad_input(INVALID_JOIN_ON, message)));
         }
     };
     let mut left_side = Side { equal: vec![], value: one };

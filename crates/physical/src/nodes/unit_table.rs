@@ -16,7 +16,7 @@ use sources::{ObjectTable, SourceUnit};
 use super::unit_ends::UnitEnds;
 use super::unit_scan::UnitScanExec;
 
-pub(crate) struct UnitTable {
+pub struct UnitTable {
     table: Arc<ObjectTable>,
     units: Arc<Vec<SourceUnit>>,
     queue: UnitQueue,
@@ -26,18 +26,13 @@ pub(crate) struct UnitTable {
 
 impl UnitTable {
     /// `plan` may leave out units: those are not read.
-    pub(crate) fn new(
-        table: Arc<ObjectTable>,
-        units: Vec<SourceUnit>,
-        plan: &LoadPlan,
-        partitions: usize,
-    ) -> Self {
+    pub fn new(table: Arc<ObjectTable>, units: Vec<SourceUnit>, plan: &LoadPlan, partitions: usize) -> Self {
         let queue = UnitQueue::new(plan.hand_out_order(partitions * 2));
         UnitTable { table, units: Arc::new(units), queue, partitions, ends: None }
     }
 
     /// The same, noting where units end.
-    pub(crate) fn with_ends(mut self, ends: Arc<UnitEnds>) -> Self {
+    pub fn with_ends(mut self, ends: Arc<UnitEnds>) -> Self {
         self.ends = Some(ends);
         self
     }

@@ -13,7 +13,7 @@ use functions::default_array;
 use model::ColumnType;
 use model::type_arrow::from_field;
 
-use crate::exec::cells::{Cell, array_of, invalid};
+use crate::nodes::cells::{Cell, array_of, invalid};
 
 /// Where a column of a made row comes from.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 /// A unit read to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct UnitEnd {
+pub struct UnitEnd {
     pub unit: u32,
     pub rows: u64,
     /// As stored.
@@ -19,19 +19,19 @@ pub(crate) struct UnitEnd {
 
 /// The ends of one load's units, by stream.
 #[derive(Debug)]
-pub(crate) struct UnitEnds {
+pub struct UnitEnds {
     streams: Vec<Mutex<Vec<UnitEnd>>>,
     /// All of them, for whoever watches.
     read: Arc<Mutex<BTreeSet<u32>>>,
 }
 
 impl UnitEnds {
-    pub(crate) fn new(streams: usize, read: Arc<Mutex<BTreeSet<u32>>>) -> UnitEnds {
+    pub fn new(streams: usize, read: Arc<Mutex<BTreeSet<u32>>>) -> UnitEnds {
         UnitEnds { streams: (0..streams).map(|_| Mutex::default()).collect(), read }
     }
 
     /// Called by the stream.
-    pub(crate) fn note(&self, stream: usize, end: UnitEnd) {
+    pub fn note(&self, stream: usize, end: UnitEnd) {
         self.read.lock().insert(end.unit);
         if let Some(ends) = self.streams.get(stream) {
             ends.lock().push(end);
@@ -39,7 +39,7 @@ impl UnitEnds {
     }
 
     /// The units that have ended since the last call; called by the stream's sink.
-    pub(crate) fn take(&self, stream: usize) -> Vec<UnitEnd> {
+    pub fn take(&self, stream: usize) -> Vec<UnitEnd> {
         self.streams.get(stream).map_or_else(Vec::new, |ends| std::mem::take(&mut *ends.lock()))
     }
 }

@@ -14,13 +14,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, replace_children_if_necessary,
 };
 
-use crate::boundary::error::{Error, ErrorKind, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// The plan with every recursion of it limited to `rounds_max` rounds (`max_recursive_cte_evaluation_depth`).
 ///
 /// # Errors
 /// A node does not take its inputs back.
-pub(crate) fn limited(plan: Arc<dyn ExecutionPlan>, rounds_max: u64) -> Result<Arc<dyn ExecutionPlan>> {
+pub fn limited(plan: Arc<dyn ExecutionPlan>, rounds_max: u64) -> Result<Arc<dyn ExecutionPlan>> {
     let done = plan.transform_up(|node| {
         let Some(recursion) = node.downcast_ref::<RecursiveQueryExec>() else {
             return Ok(Transformed::no(node));
@@ -91,10 +91,11 @@ impl ExecutionPlan for RoundsExec {
             let message = format!(
                 "Maximum recursive CTE evaluation depth ({most}) exceeded, during evaluation of {name}"
             );
-            return Err(into_datafusion(
-                Error::new(ErrorKind::Limit, 306, message)
-                    .with_hint("consider raising the setting max_recursive_cte_evaluation_depth"),
-            ));
+            return Err(into_datafusion(PhysicalError::limit(
+                306,
+                message,
+                "consider raising the setting max_recursive_cte_evaluation_depth",
+            )));
         }
         self.input.execute(partition, context)
     }

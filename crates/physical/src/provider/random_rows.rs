@@ -23,7 +23,7 @@ use model::type_arrow::{to_data_type, to_field};
 
 /// What to make.
 #[derive(Clone, Debug)]
-pub(crate) struct RandomRows {
+pub struct RandomRows {
     pub columns: Vec<(String, ColumnType)>,
     pub seed: u64,
     pub text_bytes_max: u64,
@@ -31,7 +31,7 @@ pub(crate) struct RandomRows {
 }
 
 /// A table of random rows.
-pub(crate) fn random_table(rows: RandomRows) -> Result<Arc<dyn TableProvider>> {
+pub fn random_table(rows: RandomRows) -> Result<Arc<dyn TableProvider>> {
     let fields = rows.columns.iter().map(|(name, column_type)| to_field(name, column_type));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let stream = Throwing { rows, schema: Arc::clone(&schema) };

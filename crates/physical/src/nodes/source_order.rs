@@ -13,7 +13,7 @@ use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
 /// The plan with a single stream from its source to the answer, if the source is one that streams.
-pub(crate) fn in_source_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+pub fn in_source_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(unspread(&plan)?.unwrap_or(plan))
 }
 

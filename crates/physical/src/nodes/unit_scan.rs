@@ -23,7 +23,7 @@ use load::{UnitLease, UnitQueue};
 use sources::{ObjectTable, SourceUnit};
 
 use super::unit_ends::{UnitEnd, UnitEnds};
-use crate::boundary::error::{Error, into_datafusion};
+use crate::error::{PhysicalError, into_datafusion};
 
 /// Units one partition holds: the one it reads and the one that is being fetched.
 const UNITS_OPEN: usize = 2;
@@ -175,8 +175,8 @@ impl UnitReader {
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {
         let index = lease.unit().map(|unit| unit.id.0 as usize);
         let unit = index.and_then(|index| self.units.get(index));
-        let unit =
-            unit.ok_or_else(|| into_datafusion(Error::internal("a lease of a unit that is not there")))?;
+        let unit = unit
+            .ok_or_else(|| into_datafusion(PhysicalError::internal("a lease of a unit that is not there")))?;
         let rows = self.table.scan_unit(unit, self.projection.as_deref(), &[], self.batch_rows).await;
         let rows = rows.map_err(into_datafusion)?;
         let rows_read = Arc::new(AtomicU64::new(0));

@@ -18,7 +18,7 @@ use stores::ReadProgress;
 
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NumberRange {
+pub struct NumberRange {
     pub start: u64,
     /// `None` never ends.
     pub count: Option<u64>,
@@ -32,7 +32,7 @@ pub(crate) struct NumberRange {
 const FIRST_ROWS: u64 = 1024;
 
 /// The column of `zeros`.
-pub(crate) const ZERO: &str = "zero";
+pub const ZERO: &str = "zero";
 
 #[derive(Debug)]
 struct Counting {
@@ -42,10 +42,7 @@ struct Counting {
 }
 
 /// A table that counts; its rows are read as those of a file are.
-pub(crate) fn numbers_table(
-    range: NumberRange,
-    progress: &Arc<ReadProgress>,
-) -> Result<Arc<dyn TableProvider>> {
+pub fn numbers_table(range: NumberRange, progress: &Arc<ReadProgress>) -> Result<Arc<dyn TableProvider>> {
     let column_type = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
     let schema = Arc::new(Schema::new(vec![to_field(range.column, &column_type)]));
     let stream = Counting { range, schema: Arc::clone(&schema), progress: Arc::clone(progress) };

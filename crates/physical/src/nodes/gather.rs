@@ -31,7 +31,7 @@ const TIME_ALONE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// Those of the plan's beginning.
-pub(crate) fn gathered(
+pub fn gathered(
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
     clock: Arc<dyn Clock>,

@@ -11,7 +11,7 @@ use model::ColumnType;
 use model::type_arrow::to_data_type;
 
 use super::row::{Rule, Step};
-use crate::exec::cells::{Cell, cells_of, incompatible, invalid};
+use crate::nodes::cells::{Cell, cells_of, incompatible, invalid};
 
 /// A constant with its type.
 pub(crate) type Constant = (ArrayRef, ColumnType);

@@ -1,0 +1,20 @@
+//! Plan nodes that DataFusion does not have: scans of the units of a load, steps of queries, and what limits a running plan.
+//!
+//! Invariant: every unit is read whole by the one stream that leased it, and nothing here mixes rows of different units
+//! unless the statement itself asks for it. Must not know: where the rows go, and who commits them.
+
+mod repeated;
+mod wide_unions;
+mod array_join;
+mod cells;
+mod asof;
+mod cut;
+mod fill;
+pub mod metered;
+pub mod rounds;
+pub mod gather;
+pub mod source_order;
+pub mod steps;
+pub mod unit_ends;
+mod unit_scan;
+pub mod unit_table;
