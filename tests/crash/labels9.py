@@ -27,7 +27,7 @@ from shell import Shell  # noqa: E402
 
 OPEN_SECONDS_MAX = 10.0
 LAST_RUN_SECONDS_MAX = 120
-# The numbers of crates/cli/src/journal_writers/attempt.rs.
+# The numbers of crates/lab/src/journal_writers/attempt.rs.
 HASH = "(client * 1000003 + sequence * 7919 + row * 2654435761) % 4294967291"
 FOUND = f"""SELECT client, sequence, count(), uniqExact(row), max(row), sum(hash),
     countIf(hash != {HASH} OR payload != concat('payload ', toString(hash))) FROM t GROUP BY client, sequence"""

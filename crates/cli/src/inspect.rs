@@ -61,17 +61,6 @@ fn verify(root: &Path, host: &Host) -> Result<(), Failure> {
     }
 }
 
-/// Number of the newest record in the log of the database at `root`; 0 when there is none.
-pub(crate) fn newest_seq(root: &Path, host: &Host) -> Result<u64, Failure> {
-    let folder = root.join("stream/0/wal");
-    for segment in host.disk.list(&folder)?.iter().rev() {
-        let Some(dump) = commitlog::dump(host.disk.as_ref(), &folder.join(&segment.name))? else { continue };
-        let before_it = dump.header.first_seq.saturating_sub(1);
-        return Ok(dump.records.last().map_or(before_it, |newest| newest.record.seq));
-    }
-    Ok(0)
-}
-
 /// The file itself, or everything in a folder that can be inspected.
 fn files(path: &Path, host: &Host) -> Result<Vec<PathBuf>, Failure> {
     if !host.disk.exists(path)? {

@@ -9,9 +9,6 @@ mod script;
 mod outfile;
 mod remote;
 mod runner;
-mod generate;
-mod endpoint;
-mod fault_proxy;
 mod inspect;
 mod restore;
 mod shell;
@@ -22,14 +19,13 @@ mod serve_file;
 mod serve;
 mod client;
 mod demo;
-mod bench_insert;
-mod journal_writers;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use host::{Host, Runtimes};
+use lab::{bench_insert, endpoint, fault_proxy, generate, journal_writers};
 
 use failure::Failure;
 
@@ -101,14 +97,14 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Server(args) => serve::run(args, &host, &runtimes),
         Command::PasswordVerifier => serve::print_verifier(&host),
         Command::Client(args) => client::run(args, &host, &runtimes),
-        Command::Generate { what } => generate::run(what, &host, runtimes.io()),
+        Command::Generate { what } => generate::run(what, &host, runtimes.io()).map_err(Failure::from),
         Command::Inspect(args) => inspect::run(args, &host),
         Command::Restore(args) => restore::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),
-        Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes),
-        Command::JournalWriters(args) => journal_writers::run(args, &host, &runtimes),
-        Command::FaultProxy(args) => fault_proxy::run(args, &runtimes),
-        Command::S3Endpoint(args) => endpoint::run(args, &host, &runtimes),
+        Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes).map_err(Failure::from),
+        Command::JournalWriters(args) => journal_writers::run(args, &host, &runtimes).map_err(Failure::from),
+        Command::FaultProxy(args) => fault_proxy::run(args, &runtimes).map_err(Failure::from),
+        Command::S3Endpoint(args) => endpoint::run(args, &host, &runtimes).map_err(Failure::from),
     };
     runtimes.shutdown(SHUTDOWN_PATIENCE);
     ended

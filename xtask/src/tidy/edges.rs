@@ -59,8 +59,10 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         true,
     ),
     ("server", &["engine", "formats", "host"], false),
+    // `bench-insert` counts the records of the log.
+    ("lab", &["engine", "commitlog", "model", "host"], false),
     // `inspect` prints log records and checkpoints in the words of the crates that own them.
-    ("cli", &["server", "engine", "formats", "catalog", "commitlog", "model", "host"], false),
+    ("cli", &["lab", "server", "engine", "formats", "catalog", "commitlog", "model", "host"], false),
 ];
 
 /// Checks every manifest under `crates`.

@@ -15,11 +15,11 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use clap::Args;
 use engine::{Error, FormatKind};
 use host::{Host, Runtimes};
+use lab::endpoint::{Endpoint, Serving};
+use lab::generate::{self, PostsArgs, Written};
 use model::{ByteSize, RowCount};
 
-use crate::endpoint::{Endpoint, Serving};
 use crate::failure::Failure;
-use crate::generate::{self, PostsArgs, Written};
 use crate::local::open_temporary;
 use crate::runner::{Runner, Stop};
 use crate::terminal;

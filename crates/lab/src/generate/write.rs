@@ -41,10 +41,10 @@ pub(crate) trait DataSet: Sync {
 
 /// What has been written so far; read by whoever shows progress.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) rows: AtomicU64,
-    pub(crate) bytes: AtomicU64,
-    pub(crate) files: AtomicU32,
+pub struct Written {
+    pub rows: AtomicU64,
+    pub bytes: AtomicU64,
+    pub files: AtomicU32,
 }
 
 /// Writes every file of `set` with at most `threads` threads. The first error ends all of them.

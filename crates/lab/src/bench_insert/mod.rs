@@ -18,11 +18,11 @@ use engine::{Config, Database, Error, Request, Session};
 use host::{Clock, Host, Runtimes};
 
 use crate::failure::Failure;
-use crate::{inspect, terminal};
+use crate::terminal;
 use workload::{TABLE, Workload};
 
 #[derive(Args, Debug)]
-pub(crate) struct BenchInsertArgs {
+pub struct BenchInsertArgs {
     /// Folder of the database
     #[arg(long, required_unless_present = "print")]
     path: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub(crate) struct BenchInsertArgs {
 }
 
 /// The command. Call from outside the runtimes.
-pub(crate) fn run(args: &BenchInsertArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+pub fn run(args: &BenchInsertArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let workload = Workload {
         rows_per_statement: args.rows_per_statement.max(1),
         columns: args.columns.max(1),
@@ -167,8 +167,19 @@ impl Bench<'_> {
     }
 
     fn newest_seq(&self, root: &Path) -> Result<Option<u64>, Failure> {
-        self.args.count_records.then(|| inspect::newest_seq(root, self.host)).transpose()
+        self.args.count_records.then(|| newest_seq(root, self.host)).transpose()
     }
+}
+
+/// Number of the newest record in the log of the database at `root`; 0 when there is none.
+fn newest_seq(root: &Path, host: &Host) -> Result<u64, Failure> {
+    let folder = root.join("stream/0/wal");
+    for segment in host.disk.list(&folder)?.iter().rev() {
+        let Some(dump) = commitlog::dump(host.disk.as_ref(), &folder.join(&segment.name))? else { continue };
+        let before_it = dump.header.first_seq.saturating_sub(1);
+        return Ok(dump.records.last().map_or(before_it, |newest| newest.record.seq));
+    }
+    Ok(0)
 }
 
 struct Connection {

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use service::Folders;
 
 #[derive(Args, Debug)]
-pub(crate) struct EndpointArgs {
+pub struct EndpointArgs {
     /// Folder whose folders are buckets; created when absent
     #[arg(long)]
     path: PathBuf,
@@ -50,32 +50,32 @@ pub(crate) struct EndpointArgs {
 
 /// Access key and secret key.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyPair {
-    pub(crate) access: String,
-    pub(crate) secret: String,
+pub struct KeyPair {
+    pub access: String,
+    pub secret: String,
 }
 
 /// How to serve.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Serving {
+pub struct Serving {
     /// 0 takes a free one.
-    pub(crate) port: u16,
+    pub port: u16,
     /// Without a pair every request is served, signed or not.
-    pub(crate) keys: Option<KeyPair>,
+    pub keys: Option<KeyPair>,
     /// Before every answer.
-    pub(crate) latency: Duration,
+    pub latency: Duration,
 }
 
 /// A running endpoint; it stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     address: SocketAddr,
     _stop: watch::Sender<()>,
 }
 
 impl Endpoint {
     /// Serves `root` on the loopback address until dropped.
-    pub(crate) fn start(
+    pub fn start(
         root: &Path,
         serving: Serving,
         host: &Host,
@@ -102,13 +102,13 @@ impl Endpoint {
     }
 
     /// `http://127.0.0.1:9090`
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
 /// The command: serves until interrupted. Call from outside the runtimes.
-pub(crate) fn run(args: &EndpointArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+pub fn run(args: &EndpointArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let keys = args.access_key.clone().zip(args.secret_key.clone());
     let keys = keys.map(|(access, secret)| KeyPair { access, secret });
     let latency = Duration::from_millis(args.latency_ms);

@@ -27,7 +27,7 @@ use journal::Journal;
 const OPTIMIZE_PAUSE_MS: std::ops::Range<u64> = 50..400;
 
 #[derive(Args, Debug)]
-pub(crate) struct JournalWritersArgs {
+pub struct JournalWritersArgs {
     /// Folder of the database
     #[arg(long)]
     path: PathBuf,
@@ -44,7 +44,7 @@ pub(crate) struct JournalWritersArgs {
 }
 
 /// The command. Call from outside the runtimes.
-pub(crate) fn run(args: &JournalWritersArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+pub fn run(args: &JournalWritersArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let journals = std::path::absolute(&args.journals)?;
     host.disk.create_dir_all(&journals)?;
     let database = Database::open(Config { root: Some(args.path.clone()), ..Config::default() })?;

@@ -16,7 +16,7 @@ use kinds::{FaultKind, Faults, KINDS};
 use proxy::FaultProxy;
 
 #[derive(Args, Debug)]
-pub(crate) struct FaultProxyArgs {
+pub struct FaultProxyArgs {
     /// The store, such as http://127.0.0.1:9090
     #[arg(long)]
     to: String,
@@ -63,7 +63,7 @@ fn address(url: &str) -> Result<SocketAddr, Failure> {
 }
 
 /// The command: serves until interrupted. Call from outside the runtimes.
-pub(crate) fn run(args: &FaultProxyArgs, runtimes: &Runtimes) -> Result<(), Failure> {
+pub fn run(args: &FaultProxyArgs, runtimes: &Runtimes) -> Result<(), Failure> {
     let kinds = match args.kinds.is_empty() {
         true => KINDS.iter().map(|(_, kind)| *kind).collect(),
         false => args.kinds.clone(),

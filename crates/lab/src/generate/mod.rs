@@ -30,10 +30,10 @@ use target::Target;
 use tpch::Table;
 use write::{DataSet, FileRows, write_files};
 
-pub(crate) use write::Written;
+pub use write::Written;
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum GenerateCommand {
+pub enum GenerateCommand {
     /// Posts of a question-and-answer site: 22 columns, one Parquet file a month
     Posts(PostsArgs),
     /// The tables of TPC-H
@@ -43,39 +43,39 @@ pub(crate) enum GenerateCommand {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct HitsArgs {
+pub struct HitsArgs {
     /// Rows of the whole set
     #[arg(long, default_value_t = 1_000_000)]
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Files to share the rows out to, in the order of time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1200))]
-    pub(crate) files: u32,
+    pub files: u32,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// s3://bucket/prefix, http://endpoint/bucket/prefix or a folder
     #[arg(long)]
-    pub(crate) to: String,
+    pub to: String,
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct PostsArgs {
+pub struct PostsArgs {
     /// Rows of the whole set
     #[arg(long, default_value_t = 1_000_000)]
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Months, each a file
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1200))]
-    pub(crate) files: u32,
+    pub files: u32,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// s3://bucket/prefix, http://endpoint/bucket/prefix or a folder
     #[arg(long)]
-    pub(crate) to: String,
+    pub to: String,
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct TpchArgs {
+pub struct TpchArgs {
     /// Scale factor: 1 is six million rows of lineitem
     #[arg(long, default_value_t = 0.5)]
     scale: f64,
@@ -91,7 +91,7 @@ pub(crate) struct TpchArgs {
 }
 
 /// Runs the command and says on standard error what was written.
-pub(crate) fn run(command: &GenerateCommand, host: &Host, io: &Handle) -> Result<(), Failure> {
+pub fn run(command: &GenerateCommand, host: &Host, io: &Handle) -> Result<(), Failure> {
     let started = host.clock.monotonic();
     let written = Written::default();
     match command {
@@ -110,7 +110,7 @@ pub(crate) fn run(command: &GenerateCommand, host: &Host, io: &Handle) -> Result
 }
 
 /// Writes posts; call from outside the runtime `io` belongs to.
-pub(crate) fn posts(args: &PostsArgs, host: &Host, io: &Handle, written: &Written) -> Result<(), Failure> {
+pub fn posts(args: &PostsArgs, host: &Host, io: &Handle, written: &Written) -> Result<(), Failure> {
     let plan = PostsPlan { rows: args.rows, files: args.files, seed: args.seed };
     let target = Target::parse(&args.to, &host.disk, io)?;
     write_files(&Posts { plan, prose: Prose::new() }, &target, host::process::cpu_count(), written)
