@@ -160,7 +160,7 @@ fn wanted(text: &str) -> stores::WantedTypes {
     stores::WantedTypes {
         columns: text.split(", ").map(column).collect(),
         whole: true,
-        ..sources::WantedTypes::default()
+        ..stores::WantedTypes::default()
     }
 }
 
@@ -226,7 +226,7 @@ fn a_file_that_cannot_be_inferred_is_no_table_without_columns() {
     let mut fixture = Fixture::new();
     fixture.server.put("b", "cut.csv", "\"hello\n\n world\n");
     fixture.settings(|settings| {
-        settings.wanted_types = stores::WantedTypes { whole: true, ..sources::WantedTypes::default() };
+        settings.wanted_types = stores::WantedTypes { whole: true, ..stores::WantedTypes::default() };
     });
     let error = fixture.s3("b/cut.csv", &["CSV"]).unwrap_err();
     assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));

@@ -350,7 +350,7 @@ fn wrapped(method: &str, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = Encoder::new(
         Compression::by_name(method).unwrap(),
-        stores::Effort { level: Some(1), ..sources::Effort::default() },
+        stores::Effort { level: Some(1), ..stores::Effort::default() },
     )
     .unwrap();
     encoder.encode(content, &mut out).unwrap();
