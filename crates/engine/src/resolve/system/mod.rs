@@ -18,15 +18,12 @@ mod maps;
 pub(crate) mod rows;
 mod derived_names;
 
-mod build_options;
+mod abilities;
 mod clusters;
 mod columns;
-mod data_types;
 mod databases;
 mod errors;
 mod exports;
-mod formats;
-mod functions;
 mod load_rejected_rows;
 pub(crate) mod loads;
 mod merges;
@@ -40,10 +37,6 @@ mod processes;
 mod profile_events;
 mod query_log;
 mod schema_inference_cache;
-mod settings;
-mod table_engines;
-mod table_functions;
-mod time_zones;
 mod users;
 pub(crate) mod information_schema;
 
@@ -104,14 +97,11 @@ fn definition(name: &str) -> Option<SystemTable> {
         "databases" => databases::TABLE,
         "errors" => errors::TABLE,
         "exports" => exports::TABLE,
-        "formats" => formats::TABLE,
-        "functions" => functions::TABLE,
         "load_files" => loads::FILES,
         "load_rejected_rows" => load_rejected_rows::TABLE,
         "load_units" => loads::UNITS,
         "loads" => loads::LOADS,
         "merges" => merges::TABLE,
-        "merge_tree_settings" => settings::MERGE_TREE_TABLE,
         "named_collections" => named_collections::TABLE,
         "one" => one::TABLE,
         "part_log" => part_log::TABLE,
@@ -119,19 +109,13 @@ fn definition(name: &str) -> Option<SystemTable> {
         "processes" => processes::TABLE,
         "query_log" => query_log::TABLE,
         "schema_inference_cache" => schema_inference_cache::TABLE,
-        "settings" => settings::TABLE,
         "tables" => tables::TABLE,
         "asynchronous_metrics" => metrics::ASYNCHRONOUS,
-        "build_options" => build_options::TABLE,
         "clusters" => clusters::TABLE,
-        "data_type_families" => data_types::TABLE,
         "events" => metrics::EVENTS,
         "metrics" => metrics::METRICS,
-        "table_engines" => table_engines::TABLE,
-        "table_functions" => table_functions::TABLE,
-        "time_zones" => time_zones::TABLE,
         "users" => users::TABLE,
-        _ => return None,
+        _ => return abilities::definition(name),
     })
 }
 

@@ -3,7 +3,7 @@
 use sql::settings::{SettingDef, SettingEffect};
 
 use super::SystemTable;
-use super::rows::{Cell, Columns};
+use crate::resolve::system::rows::{Cell, Columns};
 
 /// Settings that the table does not show: clients that see them use them, and answers are not written that way.
 const HIDDEN: &[&str] = &["send_progress_in_http_headers"];

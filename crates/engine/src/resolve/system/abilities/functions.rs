@@ -1,7 +1,7 @@
 //! `system.functions`.
 
 use super::SystemTable;
-use super::rows::Cell;
+use crate::resolve::system::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -1,10 +1,10 @@
 //! `system.table_functions`: what may be called in FROM and INSERT INTO FUNCTION.
 
 use super::SystemTable;
-use super::rows::RowBuilder;
 use crate::boundary::error::Error;
 use crate::context::statement::StatementContext;
 use crate::resolve::function_tables::TABLE_FUNCTIONS;
+use crate::resolve::system::rows::RowBuilder;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("name", "String"), ("description", "String"), ("allow_readonly", "UInt8")],
