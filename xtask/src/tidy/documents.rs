@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use regex::Regex;
 
 use super::edges::EDGES;
-use super::{Complaint, RustFile};
+use super::{Complaint, RustFile, pattern};
 
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
+pub(super) const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const ARCHITECTURE_LINES_MAX: usize = 250;
 /// The tables of settings, and what reads them for everybody.
 const SETTINGS: &str = "crates/sql/src/settings";
@@ -20,11 +20,6 @@ static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\s]+)`"));
 static SETTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?m)^[ \t]*(\w+)\s+[\w()&\[\]", ]+,\s*"[^"]*",\s*(Obeyed|NoEffect|Refused),\s*"([^"]*)""#)
 });
-
-#[expect(clippy::expect_used, reason = "the patterns are constants, compiled by every test run")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
-}
 
 pub(super) fn check(root: &Path, files: &[RustFile]) -> Result<Vec<Complaint>> {
     let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;

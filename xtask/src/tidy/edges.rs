@@ -1,11 +1,10 @@
-//! Which crate may name which. This table and the one in `ARCHITECTURE.md` are the same; a new edge is a decision.
+//! Which crate may name which. The table, the manifests and the picture in `ARCHITECTURE.md` say the same; a new edge is a
+//! decision.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Complaint;
+use super::manifest::{Manifest, dependencies};
 
 /// Crate, the workspace crates it may depend on, and whether it may name DataFusion. Bottom-up.
 pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
@@ -15,7 +14,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("catalog", &["commitlog", "model", "host"], false),
     ("parts", &["model", "host"], false),
     ("mergetree", &["parts", "catalog", "model", "host"], false),
-    ("load", &["catalog", "model", "host"], false),
+    ("load", &["model"], false),
     ("formats", &["model"], false),
     ("functions", &["model", "host"], false),
     ("stores", &["formats", "model", "host"], false),
@@ -65,65 +64,107 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("cli", &["lab", "server", "engine", "formats", "catalog", "commitlog", "model", "host"], false),
 ];
 
-/// Checks every manifest under `crates`.
-pub(super) fn check(root: &Path) -> Result<Vec<Complaint>> {
-    let mut complaints = Vec::new();
+/// Checks every manifest under `crates`, and the picture.
+pub(super) fn check(manifests: &[Manifest], architecture: &str) -> Vec<Complaint> {
+    let mut complaints = check_picture(architecture);
     let mut seen = BTreeSet::new();
-    let mut entries: Vec<_> = std::fs::read_dir(root.join("crates"))?.collect::<std::io::Result<_>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let manifest = entry.path().join("Cargo.toml");
-        let text = std::fs::read_to_string(&manifest).with_context(|| manifest.display().to_string())?;
-        complaints.extend(check_manifest(&name, &text));
+    for manifest in manifests {
+        let Some(name) = manifest.folder.strip_prefix("crates/") else { continue };
+        complaints.extend(check_manifest(name, &manifest.text));
+        complaints.extend(dead_edges(name, &manifest.text));
         seen.insert(name);
     }
     complaints.extend(
         EDGES
             .iter()
-            .filter(|(name, ..)| !seen.contains(*name))
+            .filter(|(name, ..)| !seen.contains(name))
             .map(|(name, ..)| format!("crates/{name}: in the table of crates, but not there")),
     );
-    Ok(complaints)
+    complaints
 }
 
-/// Complaints about the manifest of crate `name`.
+/// Complaints about what the manifest of crate `name` has and the table does not allow.
 pub(super) fn check_manifest(name: &str, manifest: &str) -> Vec<Complaint> {
     let Some((_, allowed, datafusion)) = EDGES.iter().find(|(known, ..)| *known == name) else {
         return vec![format!("crates/{name}: not in the table of crates in xtask/src/tidy/edges.rs")];
     };
     let is_ours = |dependency: &str| EDGES.iter().any(|(known, ..)| *known == dependency);
     let mut complaints = Vec::new();
-    for (section, dependency) in dependencies(manifest) {
-        // Tests may use whatever lies below or beside them.
-        let for_tests = section == "dev-dependencies";
-        if is_ours(&dependency) && !for_tests && !allowed.contains(&dependency.as_str()) {
-            complaints.push(format!("crates/{name}: may not depend on {dependency}"));
+    // Tests may use whatever lies below or beside them.
+    for dependency in dependencies(manifest).into_iter().filter(|dependency| !dependency.is_for_tests()) {
+        let other = dependency.name.as_str();
+        if is_ours(other) && !allowed.contains(&other) {
+            complaints.push(format!("crates/{name}: may not depend on {other}"));
         }
-        if dependency.starts_with("datafusion") && !datafusion && !for_tests {
+        if other.starts_with("datafusion") && !datafusion {
             complaints.push(format!("crates/{name}: may not name DataFusion"));
         }
     }
     complaints
 }
 
-/// Names in the dependency tables of a manifest, with the table they stand in.
-fn dependencies(manifest: &str) -> Vec<(String, String)> {
-    let mut section = String::new();
-    let mut found = Vec::new();
-    for line in manifest.lines().map(str::trim) {
-        if let Some(table) = line.strip_prefix('[') {
-            section = table.trim_end_matches(']').to_owned();
-            if let Some((table, name)) = section.clone().split_once("dependencies.") {
-                found.push((format!("{table}dependencies"), name.to_owned()));
-            }
-        } else if section.ends_with("dependencies") && !line.starts_with('#') {
-            let name: String =
-                line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
-            if !name.is_empty() {
-                found.push((section.clone(), name));
-            }
+/// Complaints about what the table allows crate `name` and its manifest does not have.
+pub(super) fn dead_edges(name: &str, manifest: &str) -> Vec<Complaint> {
+    let Some((_, allowed, datafusion)) = EDGES.iter().find(|(known, ..)| *known == name) else {
+        return Vec::new();
+    };
+    let used: BTreeSet<String> = dependencies(manifest)
+        .into_iter()
+        .filter(|dependency| !dependency.is_for_tests())
+        .map(|dependency| dependency.name)
+        .collect();
+    let datafusion = datafusion.then_some("datafusion");
+    let unused = allowed.iter().copied().chain(datafusion).filter(|other| !used.contains(*other));
+    unused
+        .map(|other| {
+            format!("crates/{name}: xtask/src/tidy/edges.rs lets it name {other}, its manifest does not: remove the edge")
+        })
+        .collect()
+}
+
+/// Complaints about the picture of levels in `ARCHITECTURE.md`, and the sentence about DataFusion below it.
+pub(super) fn check_picture(architecture: &str) -> Vec<Complaint> {
+    let mut levels: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut complaints = Vec::new();
+    for (level, name) in architecture.lines().flat_map(drawn) {
+        if levels.insert(name, level).is_some() {
+            complaints.push(format!("ARCHITECTURE.md: the picture of crates draws {name} twice"));
         }
     }
-    found
+    for (name, allowed, _) in EDGES {
+        let Some(level) = levels.get(name) else {
+            complaints.push(format!("ARCHITECTURE.md: the picture of crates does not draw {name}"));
+            continue;
+        };
+        let beside = allowed.iter().filter(|other| levels.get(*other).is_some_and(|below| below >= level));
+        complaints.extend(beside.map(|other| {
+            format!("ARCHITECTURE.md: the picture does not draw {name} above {other}, which it names")
+        }));
+    }
+    let may: BTreeSet<&str> = EDGES.iter().filter(|(.., may)| *may).map(|(name, ..)| *name).collect();
+    if named_for_datafusion(architecture) != may {
+        complaints.push(format!(
+            "ARCHITECTURE.md: \"Only .. may name DataFusion\" does not name exactly {}",
+            Vec::from_iter(may).join(", ")
+        ));
+    }
+    complaints
+}
+
+/// The crates on a line of the picture, with the level it begins with: ` L4    planner   sources ..`.
+fn drawn(line: &str) -> Vec<(u32, &str)> {
+    let split = line.trim_start().strip_prefix('L').and_then(|behind| behind.split_once(' '));
+    let Some((Ok(level), words)) = split.map(|(level, words)| (level.parse::<u32>(), words)) else {
+        return Vec::new();
+    };
+    let words = words.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| EDGES.iter().any(|(name, ..)| name == word)).map(|word| (level, word)).collect()
+}
+
+/// What stands between backquotes in the sentence "Only .. may name DataFusion".
+fn named_for_datafusion(architecture: &str) -> BTreeSet<&str> {
+    // The line may break anywhere in it but in its last two words.
+    let Some(end) = architecture.find("name DataFusion;") else { return BTreeSet::new() };
+    let start = architecture[..end].rfind("Only ").unwrap_or(end);
+    architecture[start..end].split('`').skip(1).step_by(2).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Complaint, RustFile};
+use super::{Complaint, RustFile, pattern};
 
 /// Code lines of a file, tests not counted.
 const FILE_LINES_MAX: usize = 500;
@@ -35,11 +35,6 @@ static DEAD_CODE: LazyLock<Regex> =
 static NOTE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:TODO|FIXME|XXX)\b"));
 static NUMBERED_NOTE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bTODO\(#\d+\)"));
 static LAST_WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Z][a-z0-9]*$"));
-
-#[expect(clippy::expect_used, reason = "the patterns are constants, compiled by every test run")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
-}
 
 pub(super) fn check(files: &[RustFile]) -> Vec<Complaint> {
     files.iter().flat_map(check_file).collect()

@@ -10,15 +10,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Complaint, RustFile};
+use super::{Complaint, RustFile, pattern};
 
 static MODULE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(?:pub(?:\([a-z]+\))?\s+)?mod\s+(\w+)\s*;"));
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b((?:crate|super)(?:::super)*)::(\{|\w+)"));
-
-#[expect(clippy::expect_used, reason = "the patterns are constants, compiled by every test run")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
-}
 
 /// Path of a module inside its crate: empty for the root.
 type ModulePath = Vec<String>;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn file(path: &str, text: &str) -> RustFile {
-    RustFile { path: path.to_owned(), source: Source::new(text) }
+    RustFile { path: path.to_owned(), source: Source::new(text), declared_for_tests: false }
 }
 
 fn complaints_about(path: &str, text: &str) -> Vec<Complaint> {
@@ -90,6 +90,190 @@ fn crates_point_downward() {
     assert_one(&edges::check_manifest("newcomer", &manifest("")), "not in the table");
     let for_tests = "[dev-dependencies]\nengine.workspace = true\n";
     assert!(edges::check_manifest("cli", for_tests).is_empty());
+}
+
+#[test]
+fn arrows_that_nobody_goes_are_removed() {
+    let needed = "[dependencies]\nhost.workspace = true\n";
+    assert!(edges::dead_edges("commitlog", needed).is_empty());
+    assert_one(&edges::dead_edges("commitlog", "[dependencies]\nbytes = \"1\"\n"), "remove the edge");
+    assert_one(&edges::dead_edges("commitlog", "[dev-dependencies]\nhost.workspace = true\n"), "name host");
+    let without =
+        "[dependencies]\nsql.workspace = true\nfunctions.workspace = true\nmodel.workspace = true\n";
+    assert_one(&edges::dead_edges("planner", without), "name datafusion");
+}
+
+/// A picture that draws every crate on the level of its place in the table, which is bottom-up.
+fn picture() -> String {
+    let lines =
+        edges::EDGES.iter().enumerate().map(|(level, (name, ..))| format!(" L{level}  {name} │ words\n"));
+    format!(
+        "{}\nOnly `planner`, `sources` and `engine`\nmay name DataFusion; the others not.\n",
+        lines.collect::<String>()
+    )
+}
+
+#[test]
+fn the_picture_of_crates_is_the_table() {
+    let right = picture();
+    assert_eq!(edges::check_picture(&right), Vec::<Complaint>::new());
+    assert_one(&edges::check_picture(&right.replace("  load │", "  nobody │")), "does not draw load");
+    assert_one(&edges::check_picture(&right.replace("  load │", "  load, load │")), "draws load twice");
+    let beside = right.replace(" L2  commitlog", " L0  commitlog");
+    assert_one(&edges::check_picture(&beside), "does not draw commitlog above host");
+    assert_one(
+        &edges::check_picture(&right.replace("`sources` and", "`stores` and")),
+        "does not name exactly",
+    );
+}
+
+fn manifest(text: &str) -> manifest::Manifest {
+    manifest::Manifest { folder: "crates/x".to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn dependencies_are_named() {
+    let unused = |lines: &str, code: &str| {
+        let files =
+            [file("crates/x/src/a.rs", code), file("crates/xy/src/a.rs", "//! x\nuse bytes::Bytes;\n")];
+        dependencies::unused(&manifest(lines), &files)
+    };
+    let one = "[dependencies]\nserde-json.workspace = true\n";
+    for code in [
+        "use serde_json::Value;",
+        "pub use serde_json as json;",
+        "fn f(v: &serde_json::Value) {}",
+        "use ::serde_json;",
+    ] {
+        assert_eq!(unused(one, &format!("//! x\n{code}\n")), Vec::<Complaint>::new(), "{code}");
+    }
+    for code in
+        ["use crate::serde_json::Value;", "// serde_json::Value", "const A: &str = \"serde_json::A\";"]
+    {
+        assert_one(&unused(one, &format!("//! x\n{code}\n")), "no code names serde-json");
+    }
+    assert_one(&unused("[dependencies]\nbytes = \"1\"\n", "//! x\n"), "no code names bytes");
+    let in_tests = "//! x\n#[cfg(test)]\nmod tests {\n    use serde_json::Value;\n}\n";
+    assert_one(&unused(one, in_tests), "move it to dev-dependencies");
+    assert!(unused("[dev-dependencies]\nserde-json = \"1\"\n", in_tests).is_empty());
+    assert_one(&unused("[dev-dependencies]\nbytes = \"1\"\n", in_tests), "no code names bytes");
+    let twice = "[dependencies]\nbytes = \"1\"\n[dev-dependencies]\nbytes = \"1\"\n";
+    assert_one(&unused(twice, "//! x\nuse bytes::Bytes;\n"), "remove the second line");
+    assert!(unused("[dependencies]\nmd-5 = \"1\" # library: md5\n", "//! x\nuse md5::Md5;\n").is_empty());
+    assert!(unused("[dependencies]\nzstd = \"1\" # feature: codecs of arrow\n", "//! x\n").is_empty());
+}
+
+#[test]
+fn lines_of_the_workspace_are_taken() {
+    let workspace =
+        "[workspace.dependencies]\nbytes = \"1\"\nurl = { version = \"2\", features = [\n    \"a\",\n] }\n";
+    let both = manifest("[dependencies]\nbytes.workspace = true\n[dev-dependencies]\nurl.workspace = true\n");
+    assert!(dependencies::untaken(workspace, &[both]).is_empty());
+    let one = manifest("[dependencies]\nbytes.workspace = true\n");
+    assert_one(&dependencies::untaken(workspace, &[one]), "no crate takes url");
+}
+
+#[test]
+fn folders_and_crates_have_an_end() {
+    let folder = |count: usize| -> Vec<RustFile> {
+        (0..count).map(|number| file(&format!("crates/x/tests/it/a{number}.rs"), "//! x\n")).collect()
+    };
+    assert!(tree::check(&folder(25)).is_empty());
+    assert_one(&tree::check(&folder(26)), "crates/x/tests/it: 26 Rust files");
+    let lines = |path: &str, count: usize| file(path, &"const A: u8 = 1;\n".repeat(count));
+    let whole = |more: usize| [lines("crates/x/src/a.rs", 9000), lines("crates/x/src/b/c.rs", 6000 + more)];
+    assert!(tree::check(&whole(0)).is_empty());
+    assert_one(&tree::check(&whole(1)), "crates/x: 15001 lines, the limit is 15000");
+    assert!(tree::check(&[lines("crates/x/src/tests.rs", 15_001)]).is_empty(), "tests do not count");
+}
+
+#[test]
+fn what_is_declared_for_tests_is_one() {
+    let mut files = [
+        file("crates/x/src/lib.rs", "//! x\nmod a;\n#[cfg(test)]\nmod made;\n"),
+        file("crates/x/src/a.rs", "//! x\n#[cfg(test)]\nmod more_tests;\n"),
+        file("crates/x/src/a/more_tests.rs", ""),
+        file("crates/x/src/made/mod.rs", ""),
+        file("crates/x/src/made/deep.rs", ""),
+        file("crates/x/src/more_tests.rs", ""),
+    ];
+    mark_tests(&mut files);
+    let marks: Vec<bool> = files.iter().map(RustFile::is_test).collect();
+    assert_eq!(marks, [false, false, true, true, true, false]);
+}
+
+#[test]
+fn few_places_attest_and_spawn() {
+    let ban = |pattern| bans::Ban {
+        pattern,
+        words: "does it",
+        places: &["crates/x/src/a.rs", "crates/low/src/"],
+        invariant: "I8",
+    };
+    let does = "//! x\nfn f() { it() }\n";
+    let both = [("crates/x/src/a.rs", does), ("crates/low/src/deep/b.rs", does)];
+    let judged = |more: &[(&str, &str)]| {
+        let files: Vec<RustFile> = both.iter().chain(more).map(|(path, text)| file(path, text)).collect();
+        bans::judge(&ban(r"\bit\("), &files)
+    };
+    assert!(judged(&[]).is_empty());
+    assert_one(&judged(&[("crates/x/src/b.rs", does)]), "crates/x/src/b.rs:2: does it (I8)");
+    assert!(
+        judged(&[("crates/x/src/b.rs", "//! x\n// it()\n#[cfg(test)]\nmod tests { fn f() { it() } }\n")])
+            .is_empty()
+    );
+    assert!(judged(&[("crates/x/tests/b.rs", does), ("xtask/src/b.rs", does)]).is_empty());
+    assert_eq!(bans::judge(&ban("never"), &[]).len(), 2, "places that do it no longer");
+    let text = |places: &str| format!("- **I7** `x/a.rs`\n- **I8** Only\n  {places}.\n- **I9** `x/a.rs`\n");
+    assert!(bans::unnamed(&ban(""), &text("`low` and `x/a.rs`")).is_empty());
+    assert_one(&bans::unnamed(&ban(""), &text("`low`")), "I8 does not name `x/a.rs`");
+}
+
+#[test]
+fn ways_to_start_a_task_are_known() {
+    let found = |code: &str| {
+        let files = [file("crates/x/src/a.rs", &format!("//! x\n{code}\n"))];
+        bans::BANS.iter().flat_map(|ban| bans::judge(ban, &files)).filter(|c| c.contains("a.rs:2: ")).count()
+    };
+    for code in [
+        "tokio::spawn(work);",
+        "task::spawn_blocking(work);",
+        "let mut running = JoinSet::new();",
+        "use datafusion::common::runtime::SpawnedTask;",
+        "handle.spawn(work);",
+        "        .spawn(work)",
+        "std::thread::spawn(work);",
+        "thread::Builder::new()",
+        "SealedPart::attest_durable(part)",
+    ] {
+        assert_eq!(found(code), 1, "{code}");
+    }
+    for code in
+        ["runtimes.spawn_io(\"a\", work);", "runtimes.spawn_thread(\"a\", work);", "thread::sleep(a);"]
+    {
+        assert_eq!(found(code), 0, "{code}");
+    }
+}
+
+#[test]
+fn a_build_costs_what_is_written_down() {
+    let package = |name: &str, version: &str| {
+        format!(
+            "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"registry\"\ndependencies = [\n \"a\",\n]\n\n"
+        )
+    };
+    let ours = "[[package]]\nname = \"engine\"\nversion = \"0.1.0\"\n\n";
+    let lock =
+        format!("version = 4\n\n{}{ours}{}{}", package("a", "1"), package("a", "2"), package("b", "1"));
+    assert_eq!(budget::packages(&lock), ["a", "a", "b"]);
+    let workspace = "arrow = { features = [\"z\"] }\ndatafusion = { version = \"=1\", features = [\n    \"a\", \"b\",\n    \"c\",\n] }\nparquet = { features = [\"d\"] }\n";
+    assert_eq!(budget::datafusion_features(workspace), ["a", "b", "c"]);
+    assert_eq!(budget::check(&lock, workspace).len(), 3, "the figures are those of the repository");
+    assert_eq!(budget::ratchet("Cargo.lock", "packages", 4, 4), None);
+    let more = budget::ratchet("Cargo.lock", "packages", 5, 4).unwrap();
+    assert!(more.starts_with("Cargo.lock: 5 packages, the budget is 4: do without"), "{more}");
+    let fewer = budget::ratchet("Cargo.lock", "packages", 3, 4).unwrap();
+    assert!(fewer.contains("write the smaller figure"), "{fewer}");
 }
 
 fn import_complaints(modules: &[(&str, &str)]) -> Vec<Complaint> {
