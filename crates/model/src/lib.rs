@@ -1,8 +1,9 @@
-//! The nouns of the database: ids, types, table and part descriptions.
+//! The nouns of the database: ids, types, table and part descriptions; and the arithmetic all crates share, as the calendar.
 //!
 //! Invariant: plain data. No I/O, no async, no clock; of Arrow only schema types, arrays of keys and batches.
 //! Must not know: SQL text beyond type names, the log, files.
 
+pub mod calendar;
 pub mod ids;
 pub mod column_type;
 mod type_aliases;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
+use crate::calendar;
 use crate::value::Value;
 
 /// The values of the partition key, and the `partition_id` people see.
@@ -80,17 +81,10 @@ fn plain_name(values: &[Value], types: &[DataType]) -> Option<String> {
     Some(pieces.join("-"))
 }
 
-/// Civil date of a day number, by Howard Hinnant's `civil_from_days` (public domain derivation).
+/// `None` for a day number that has no room for what the calendar adds to it.
 fn yyyymmdd(days: i64) -> Option<String> {
-    let shifted = days.checked_add(719_468)?;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    days.checked_add(calendar::DAYS_BEFORE_1970)?;
+    let (year, month, day) = calendar::civil_of(days);
     Some(format!("{year:04}{month:02}{day:02}"))
 }
 

@@ -4,9 +4,11 @@
 //! clock may run over, as a leap second and the end of a day do. Values beyond a type's range are clamped by the caller.
 //! Must not know: column types.
 
+use model::calendar::{COMMON_ERA_EPOCH, days_in_month, days_of, days_of_common_era};
+
 use crate::scan::number::digits;
 use crate::settings::DateTimeInput;
-use crate::values::calendar::{COMMON_ERA_EPOCH, DAY_SECONDS, days_in_month, days_of, days_of_common_era};
+use crate::values::calendar::DAY_SECONDS;
 
 /// A point in time as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

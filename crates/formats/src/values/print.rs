@@ -2,8 +2,10 @@
 //!
 //! Invariant: byte for byte what ClickHouse prints. Everything appends to a byte vector. Must not know: arrays.
 
+use model::calendar::civil_of;
+
 use crate::settings::DateTimeOutput;
-use crate::values::calendar::{DAY_SECONDS, civil_of};
+use crate::values::calendar::DAY_SECONDS;
 
 pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());

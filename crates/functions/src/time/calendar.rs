@@ -1,6 +1,9 @@
-//! The proleptic Gregorian calendar over days since 1970-01-01.
+//! The proleptic Gregorian calendar over days since 1970-01-01, in the 32 bits that columns of dates have.
 //!
-//! Invariant: `days_of` and `date_of` are inverse for every valid date. Must not know: time zones, arrays.
+//! Invariant: `days_of` and `date_of` are `model::calendar`'s, and inverse for every valid date. Must not know: time zones,
+//! arrays.
+
+use model::calendar;
 
 pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -15,41 +18,31 @@ pub(crate) struct Date {
 }
 
 /// Days since 1970-01-01 of a date; a day past the end of its month runs on into the next.
+#[inline]
 pub(crate) fn days_of(year: i32, month: i32, day: i32) -> i32 {
-    // Years start in March, so the leap day is the last one of its year; 719468 days lie before 1970 in that count.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    narrow(calendar::days_of(i64::from(year), i64::from(month), i64::from(day)))
 }
+
+/// The last day with a date of its own; those behind it have the same one.
+const DAYS_MAX: i32 = i32::MAX - 719_468;
 
 /// The date that many days after 1970-01-01.
+#[inline]
 pub(crate) fn date_of(days: i32) -> Date {
-    let shifted = days.saturating_add(719_468);
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i32::from(month <= 2);
-    Date { year, month, day }
+    let (year, month, day) = calendar::civil_of(i64::from(days.min(DAYS_MAX)));
+    Date { year: narrow(year), month: narrow(month), day: narrow(day) }
 }
 
-pub(crate) fn is_leap_year(year: i32) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
+#[inline]
 pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap_year(year) => 29,
-        2 => 28,
-        _ => 31,
-    }
+    narrow(calendar::days_in_month(i64::from(year), i64::from(month)))
+}
+
+/// Dates of days in 32 bits have parts in 32 bits; days of years far beyond them wrap.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "ClickHouse's days wrap")]
+fn narrow(number: i64) -> i32 {
+    number as i32
 }
 
 /// 1 is Monday, 7 is Sunday.
