@@ -27,12 +27,8 @@ impl Dice {
         Dice(seed)
     }
 
-    /// SplitMix64.
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        model::mix64::next(&mut self.0)
     }
 
     /// Below `bound`; 0 when that is 0.

@@ -10,7 +10,7 @@ use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, ColumnType, DatabaseId, ExportCredentials, ExportId,
     ExportObject, ExportStore, Label, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue,
     SealedPart, Seq, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine, TableId, TxnId,
-    Value,
+    Value, mix64,
 };
 
 use crate::collections::{Collection, CollectionValue};
@@ -18,16 +18,12 @@ use crate::op::{Op, Transaction};
 use crate::state::{State, default_database_id};
 use crate::table_state::TableState;
 
-/// A small deterministic generator (splitmix64).
+/// A small deterministic generator.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mix64::next(&mut self.0)
     }
 
     /// Less than `below`.

@@ -25,7 +25,7 @@ use catalog::Op;
 use host::{Clock, Host, MemoryBudget, SimHost};
 use mergetree::TableError;
 use mergetree::merge::{self, MergeOutcome, MergeProgress};
-use model::{ColumnId, SortOrder, TableDef};
+use model::{ColumnId, SortOrder, TableDef, mix64};
 use parking_lot::Mutex;
 use parts::sorted::KeyRows;
 use parts::verify;
@@ -41,15 +41,12 @@ fn root() -> PathBuf {
     PathBuf::from("/data")
 }
 
-/// Splitmix64.
+/// A generator whose numbers depend on nothing else.
 struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
+        mix64::next(&mut self.0) % n
     }
 }
 

@@ -22,7 +22,7 @@ use arrow::datatypes::Int64Type;
 use host::{Host, MemoryBudget, process};
 use mergetree::Table;
 use mergetree::merge::MergeOutcome;
-use model::{ColumnId, TableDef};
+use model::{ColumnId, TableDef, mix64};
 use parts::{open_part, verify};
 use tables::{alter, create, definition, files, insert, live, named_files, plan, run};
 
@@ -45,10 +45,7 @@ struct Dice(u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        mix64::next(&mut self.0)
     }
 }
 

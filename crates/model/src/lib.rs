@@ -4,6 +4,7 @@
 //! Must not know: SQL text beyond type names, the log, files.
 
 pub mod calendar;
+pub mod mix64;
 pub mod ids;
 pub mod column_type;
 mod type_aliases;

@@ -10,6 +10,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use chrono_tz::Tz;
 use model::ColumnType;
+use model::mix64::{STEP, mix64};
 
 use crate::error::{FunctionError, codes};
 use crate::memory::allowance::Allowance;
@@ -135,7 +136,7 @@ pub fn parse_zone(name: &str) -> Result<Tz, FunctionError> {
         .map_err(|_| FunctionError::new(codes::BAD_ARGUMENTS, format!("cannot load time zone {name}")))
 }
 
-/// Numbers that look random and follow from a seed, for any number of threads (splitmix64).
+/// Numbers that look random and follow from a seed, for any number of threads ([`model::mix64`]).
 #[derive(Debug)]
 pub struct RandomStream {
     state: AtomicU64,
@@ -148,11 +149,6 @@ impl RandomStream {
     }
 
     pub fn next_u64(&self) -> u64 {
-        // The golden ratio's bits: consecutive states are far apart.
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut z = self.state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        mix64(self.state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
     }
 }

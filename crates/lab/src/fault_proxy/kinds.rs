@@ -2,6 +2,8 @@
 //!
 //! Invariant: seed and number of a request decide its fault; nothing else is random. Must not know: sockets.
 
+use model::mix64::{STEP, mix64};
+
 /// One thing that goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FaultKind {
@@ -86,19 +88,12 @@ impl Faults {
     pub(crate) fn of(&self, number: u64, asked: Asked) -> Option<FaultKind> {
         let kinds: Vec<FaultKind> = self.kinds.iter().copied().filter(|kind| kind.fits(asked)).collect();
         let count = u64::try_from(kinds.len()).unwrap_or(0);
-        let roll = mixed(self.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number));
+        let roll = mix64(self.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number).wrapping_add(STEP));
         if count == 0 || roll % 1000 >= self.per_mille {
             return None;
         }
         kinds.get(usize::try_from((roll >> 20) % count).unwrap_or(0)).copied()
     }
-}
-
-fn mixed(number: u64) -> u64 {
-    let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -3,29 +3,25 @@
 //! Not `host::Random`: nothing here needs to be unguessable, and a data set must not change with a library's generator.
 //! Invariant: the numbers are a function of (seed, stream) and of nothing else.
 
-/// SplitMix64: one addition, two multiplications, three shifts a number.
+use model::mix64;
+
+/// One addition, two multiplications, three shifts a number.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice {
     state: u64,
 }
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
 impl Dice {
     /// Stream `stream` of `seed`: streams of one seed are independent, so files can be written side by side.
     pub(crate) fn new(seed: u64, stream: u64) -> Dice {
-        let mut dice = Dice { state: seed ^ stream.wrapping_mul(GOLDEN).rotate_left(17) };
+        let mut dice = Dice { state: seed ^ stream.wrapping_mul(mix64::STEP).rotate_left(17) };
         dice.next();
         dice.next();
         dice
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(GOLDEN);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        mix64::next(&mut self.state)
     }
 
     /// A number below `limit` (the bias, at most `limit` in 2^32, is of no interest here).

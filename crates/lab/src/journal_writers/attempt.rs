@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use model::mix64::{STEP, mix64};
+
 pub(super) const CREATE: &str = "CREATE TABLE IF NOT EXISTS t \
     (client UInt64, sequence UInt64, row UInt64, day Date, hash UInt64, payload String) \
     ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (client, sequence, row)";
@@ -102,12 +104,9 @@ impl Attempt {
     }
 }
 
-/// A number that looks like dice (the finaliser of SplitMix64).
+/// A number that looks like dice.
 pub(super) fn mixed(number: u64) -> u64 {
-    let a = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let b = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let c = (b ^ (b >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    c ^ (c >> 31)
+    mix64(number.wrapping_add(STEP))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringViewArray, UInt8Array, UInt32Array};
 use arrow::datatypes::{UInt8Type, UInt32Type};
+use model::mix64::{self, mix64};
 use model::{Label, TableDef};
 
 use crate::tables::definition;
@@ -17,8 +18,7 @@ pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mixed(self.0)
+        mix64::next(&mut self.0)
     }
 
     pub(crate) fn below(&mut self, n: u64) -> u64 {
@@ -34,12 +34,6 @@ impl Dice {
     }
 }
 
-fn mixed(number: u64) -> u64 {
-    let z = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 /// A statement of one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct StatementId {
@@ -53,7 +47,7 @@ impl StatementId {
     }
 
     pub(crate) fn fingerprint(self) -> u128 {
-        u128::from(mixed(u64::from(self.client) << 32 | u64::from(self.number)))
+        u128::from(mix64(u64::from(self.client) << 32 | u64::from(self.number)))
     }
 }
 
@@ -72,7 +66,7 @@ impl Row {
     /// The row as its writer made it.
     pub(crate) fn of(statement: StatementId, row: u32) -> Row {
         let seed = u64::from(statement.client) << 48 | u64::from(statement.number) << 20 | u64::from(row);
-        let hash = mixed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let hash = mix64(seed.wrapping_mul(mix64::STEP));
         let payload = format!("{hash:016x}{}", "-".repeat((hash >> 40) as usize % 24));
         Row { statement, row, key: (hash % 3) as u8, partition: (hash >> 8) as u8 % 2, payload }
     }

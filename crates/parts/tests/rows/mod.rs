@@ -10,7 +10,7 @@ use host::Host;
 use model::table_def::column_id_of;
 use model::{
     BlockRange, ColumnDef, ColumnId, ColumnType, DatabaseId, Monotonicity, PartitionValue, RowExpr,
-    RowExprError, SortOrder, TableDef, TableEngine, TableId, TableKeys,
+    RowExprError, SortOrder, TableDef, TableEngine, TableId, TableKeys, mix64,
 };
 use parts::{PartSpec, WritePurpose};
 
@@ -124,10 +124,7 @@ pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        mix64::next(&mut self.0)
     }
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n

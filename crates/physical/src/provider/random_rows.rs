@@ -18,8 +18,8 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
-use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
+use model::{ColumnType, mix64};
 
 /// What to make.
 #[derive(Clone, Debug)]
@@ -66,16 +66,12 @@ impl PartitionStream for Throwing {
     }
 }
 
-/// SplitMix64.
+/// The numbers of a seed.
 struct Dice(u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mix64::next(&mut self.0)
     }
 
     /// 0 up to `limit`, which is left out and not 0.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use host::Clock;
+use model::mix64::{STEP, mix64};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -101,10 +102,7 @@ impl Lane {
     /// A number for jitter: no secret, and the same in a simulation with the same clock.
     pub(crate) fn roll(&self) -> u64 {
         let nanos = u64::try_from(self.clock.monotonic().as_nanos()).unwrap_or(0);
-        let mut x = nanos ^ self.rolls.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
+        mix64(nanos ^ self.rolls.fetch_add(STEP, Ordering::Relaxed))
     }
 }
 
