@@ -2,12 +2,15 @@
 //!
 //! Invariant: decoding what encoding made gives the same text; bytes that are no UTF-8 are carried as `model::raw_text` does.
 
+use std::borrow::Cow;
+
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::ToByteSlice;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use model::{ColumnType, raw_text};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use crate::columns::number::with_number;
 use crate::error::{FunctionError, codes};
@@ -147,38 +150,17 @@ fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
     })
 }
 
-/// `%41` and `+` as they are; a broken escape stays.
+/// `+` is itself; a broken escape stays.
 pub(super) fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| {
-        bytes.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok())
-    };
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(high << 4 | low);
-                at += 3;
-            }
-            (byte, ..) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    raw_text::text(&out)
+    let bytes: Cow<'_, [u8]> = percent_decode_str(text).into();
+    raw_text::text(&bytes)
 }
 
+/// All but what RFC 3986 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 fn percent_encoded(text: &str, out: &mut String) {
-    for byte in raw_text::bytes(text).iter().copied() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            push_hex([byte], out);
-        }
-    }
+    out.extend(percent_encode(&raw_text::bytes(text), RESERVED));
 }
 
 fn mapped(name: &'static str, map: fn(&str, &mut String)) -> ScalarFunction {

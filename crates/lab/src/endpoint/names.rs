@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// Where unfinished uploads lie; no bucket name may begin with a dot.
 pub(super) const UPLOADS: &str = ".uploads";
 
@@ -27,14 +29,9 @@ pub(super) fn bucket_path(root: &Path, bucket: &str) -> Option<PathBuf> {
 
 /// Bytes outside the unreserved set and `/` as `%XX`, for clients that ask for `encoding-type=url`.
 pub(super) fn percent_encode(key: &str) -> String {
-    key.bytes().fold(String::with_capacity(key.len()), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-        text
-    })
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+    utf8_percent_encode(key, ESCAPED).to_string()
 }
 
 fn is_plain(piece: &str) -> bool {

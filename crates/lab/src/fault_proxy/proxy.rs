@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use host::Runtimes;
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -242,7 +243,10 @@ fn same_token(request: &str, page: &str) -> String {
     match (asked, next) {
         (Some(asked), Some(next)) => page.replace(
             &format!("<NextContinuationToken>{next}</NextContinuationToken>"),
-            &format!("<NextContinuationToken>{}</NextContinuationToken>", unescaped(asked)),
+            &format!(
+                "<NextContinuationToken>{}</NextContinuationToken>",
+                percent_decode_str(asked).decode_utf8_lossy()
+            ),
         ),
         _ => page.to_owned(),
     }
@@ -251,20 +255,6 @@ fn same_token(request: &str, page: &str) -> String {
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(found, _)| found)
-}
-
-/// `%2F` and its like as the characters they stand for.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text;
-    while let Some((plain, escaped)) = rest.split_once('%') {
-        bytes.extend_from_slice(plain.as_bytes());
-        let code = escaped.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(code.unwrap_or(b'%'));
-        rest = if code.is_some() { escaped.get(2..).unwrap_or_default() } else { escaped };
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn error_answer(status: u16, code: &str, headers: &str, head_only: bool) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! Invariant: text that is not percent-encoded UTF-8 is an error, never repaired. Must not know: what the names mean.
 
 use engine::{Error, ErrorKind};
+use percent_encoding::percent_decode_str;
 
 /// Names and values, as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,31 +71,21 @@ fn bad(message: String) -> Error {
     Error::new(ErrorKind::BadInput, 36, message)
 }
 
+/// The library lets broken escapes stand; here they are looked for first.
 fn decoded(text: &str) -> Result<String, Error> {
-    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
-    while let [first, after @ ..] = rest {
-        rest = after;
-        let byte = match (first, after) {
-            (b'+', _) => b' ',
-            (b'%', [high, low, behind @ ..]) => {
-                rest = behind;
-                let digits = (hexadecimal(*high), hexadecimal(*low));
-                let (Some(high), Some(low)) = digits else {
-                    let shown = [*high, *low].escape_ascii().to_string();
-                    return Err(bad(format!("the URL has \"%{shown}\", which is no byte")));
-                };
-                high << 4 | low
+    for (at, _) in text.match_indices('%') {
+        match text.as_bytes()[at + 1..] {
+            [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {}
+            [high, low, ..] => {
+                let shown = [high, low].escape_ascii().to_string();
+                return Err(bad(format!("the URL has \"%{shown}\", which is no byte")));
             }
-            (b'%', _) => return Err(bad("the URL ends inside a %".to_owned())),
-            (byte, _) => *byte,
-        };
-        bytes.push(byte);
+            _ => return Err(bad("the URL ends inside a %".to_owned())),
+        }
     }
-    String::from_utf8(bytes).map_err(|_| bad("the URL is not UTF-8".to_owned()))
-}
-
-fn hexadecimal(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().map(String::from);
+    decoded.map_err(|_| bad("the URL is not UTF-8".to_owned()))
 }
 
 #[cfg(test)]

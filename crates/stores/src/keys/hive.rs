@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::ColumnType;
+use percent_encoding::percent_decode_str;
 
 use crate::error::{Result, SourceError, code};
 
@@ -132,29 +133,7 @@ fn is_time(text: &str) -> bool {
 
 /// Escapes that are none stay as they are; so does what would not be UTF-8.
 fn percent_decoded(value: &str) -> String {
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match escaped {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| value.to_owned())
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    percent_decode_str(value).decode_utf8().map_or_else(|_| value.to_owned(), String::from)
 }
 
 #[cfg(test)]

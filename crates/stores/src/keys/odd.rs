@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object_store::aws::AmazonS3;
 use parking_lot::Mutex;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::error::Result;
 
@@ -60,9 +61,9 @@ pub(crate) fn split(key: &str) -> Option<(&str, &str)> {
 
 /// A front as it stands in a URL.
 pub(crate) fn in_url(front: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/');
-    let spelled = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    front.bytes().map(spelled).collect()
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    utf8_percent_encode(front, ESCAPED).to_string()
 }
 
 /// A page of a listing that the client can read. Only the texts of keys and folders are looked at.

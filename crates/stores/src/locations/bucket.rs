@@ -3,6 +3,8 @@
 //! Pure. Invariant: a pattern is text after URL decoding, so `%20` is a space and `*` is a glob; a `+`, and a `%` that
 //! starts no escape, stand for themselves. Errors never repeat a query string. Must not know: clients.
 
+use percent_encoding::percent_decode_str;
+
 use crate::calls::showing::shown_address;
 use crate::calls::signatures::Family;
 use crate::credentials::{S3Environment, Secret};
@@ -206,20 +208,8 @@ fn presigned_name(rest: &str) -> String {
 }
 
 /// Percent decoding; a `%` that starts no escape stands for itself, and so does `+`.
-pub(crate) fn decode(path: &str) -> Option<String> {
-    let bytes = path.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = (bytes[at] == b'%')
-            .then(|| path.get(at + 1..at + 3))
-            .flatten()
-            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(escape.unwrap_or(bytes[at]));
-        at += if escape.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(out).ok()
+fn decode(path: &str) -> Option<String> {
+    percent_decode_str(path).decode_utf8().ok().map(String::from)
 }
 
 fn aws_bucket(bucket: &str, environment: &S3Environment) -> BucketLocation {
