@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, LogFolder, ReplayedRecord};
 use host::{Host, random};
+use model::saturating::u64_of;
 use model::{PartId, Seq, TableId, TxnId};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
@@ -306,7 +307,7 @@ fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<(), LogEr
 }
 
 fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
-    transactions.iter().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum()
+    transactions.iter().map(|bytes| u64_of(bytes.len())).sum()
 }
 
 mod queue;

@@ -13,6 +13,7 @@ use arrow::datatypes::{DataType, Field, Schema, UInt16Type, UInt64Type};
 use bytes::Bytes;
 use host::{Disk, DiskFile, Faults, Host, create_dir_all_synced, read_all};
 use model::Seq;
+use model::saturating::u64_of;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -106,7 +107,7 @@ pub fn write(host: &Host, dir: &Path, state: &State) -> Result<u64, CheckpointEr
     faults.hit("catalog.checkpoint.write").map_err(io_error)?;
     write_file(file, state, faults).map_err(io_error)?;
     let bytes = read_all(disk, &temporary).map_err(io_error)?;
-    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let length = u64_of(bytes.len());
     let read_back = read_rows(&temporary, bytes, &mut |_| Ok(()))?;
     if read_back != state.seq() {
         return Err(CheckpointError::Damaged {
@@ -233,7 +234,7 @@ impl FactBatch {
 fn feed(hash: &mut Xxh3, fact: &Fact) {
     hash.update(&fact.kind.to_le_bytes());
     hash.update(&fact.seq.0.to_le_bytes());
-    hash.update(&u64::try_from(fact.payload.len()).unwrap_or(u64::MAX).to_le_bytes());
+    hash.update(&u64_of(fact.payload.len()).to_le_bytes());
     hash.update(&fact.payload);
 }
 

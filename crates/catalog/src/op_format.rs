@@ -16,6 +16,7 @@ pub mod stage_fields;
 pub mod table_fields;
 
 use bytes::Bytes;
+use model::saturating::u64_of;
 use model::{DatabaseId, Label, LoadId, PartId, SealedPart, Seq, TableId, TxnId};
 
 use crate::op::{Op, Transaction};
@@ -109,7 +110,7 @@ pub fn stored_time(transaction: &Transaction, at_ms: u64) -> u64 {
 }
 
 fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_varint(out, u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    put_varint(out, u64_of(bytes.len()));
     out.extend_from_slice(bytes);
 }
 

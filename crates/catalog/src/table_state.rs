@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbl::OrdMap;
+use model::saturating::u64_of;
 use model::{BlockRange, PartDescriptor, PartId, PartitionValue, Seq, TableDef};
 
 /// Rows that live in the log: what the insert statements of one record put into the table.
@@ -284,7 +285,7 @@ pub fn group_of(part: &PartDescriptor) -> GroupKey {
 }
 
 fn length(bytes: &Bytes) -> u64 {
-    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+    u64_of(bytes.len())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use engine::{Error, ErrorKind, Existing, Outfile, OutputEncoder};
 use host::{Disk, DiskFile};
+use model::saturating::usize_of;
 
 /// Bytes copied at a time of a file that is appended to.
 const COPY_BYTES: u64 = 4 << 20;
@@ -125,7 +126,7 @@ impl Staged {
         let (bytes, mut at) = (source.len()?, 0);
         while at < bytes {
             let piece = (bytes - at).min(COPY_BYTES);
-            file.append(&source.read_bytes(at, usize::try_from(piece).unwrap_or(usize::MAX))?)?;
+            file.append(&source.read_bytes(at, usize_of(piece))?)?;
             at += piece;
         }
         Ok(bytes)

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use clap::Args;
 use engine::{Config, Database};
 use host::{Clock, Host, Runtimes};
+use model::saturating::millis_of;
 use server::{Server, ServerConfig, User, Verifier};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::fmt::format::Writer;
@@ -45,8 +46,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
     start_log(Arc::clone(&host.clock));
     let defaults = Config::default();
-    let scrub_interval =
-        file.scrub_interval.map(|given| u64::try_from(given.as_millis()).unwrap_or(u64::MAX));
+    let scrub_interval = file.scrub_interval.map(millis_of);
     let database = Database::open(Config {
         root: Some(path.clone()),
         memory_bytes_max: file.memory_bytes,

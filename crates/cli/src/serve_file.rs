@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::Collection;
+use model::saturating::usize_of;
 use server::{Limits, TlsConfig, User, Verifier};
 use toml_edit::{Item, TableLike};
 
@@ -142,7 +143,7 @@ fn limits(table: &dyn TableLike) -> Result<Limits, String> {
     for (name, item) in table.iter() {
         let key = format!("limits.{name}");
         let number = number_of(&key, item)?;
-        let count = usize::try_from(number).unwrap_or(usize::MAX).max(1);
+        let count = usize_of(number).max(1);
         let seconds = Duration::from_secs(number);
         match name {
             // A semaphore's own limit is far above what a machine can have open.
@@ -152,7 +153,7 @@ fn limits(table: &dyn TableLike) -> Result<Limits, String> {
             "idle_per_address" => limits.idle_per_address = count,
             "body_bytes_min" => limits.body_bytes_min = count,
             "bodies_waiting" => limits.bodies_waiting = count,
-            "long_statements" => limits.long_statements = usize::try_from(number).unwrap_or(usize::MAX),
+            "long_statements" => limits.long_statements = usize_of(number),
             "body_silence_seconds" => limits.body_silence = seconds.max(Duration::from_secs(1)),
             "statement_text_bytes" => limits.text_bytes = count,
             "form_bytes" => limits.form_bytes = count,

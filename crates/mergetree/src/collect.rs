@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use catalog::{Catalog, CommitOutcome, Finding, HELD_UNTIL_TOLD, Snapshot, TableState};
 use host::Host;
+use model::saturating::u64_of;
 use model::{PartDescriptor, PartId, Seq, TableDef, TableId};
 use parts::{PartError, PartFile, PartStore};
 
@@ -174,7 +175,7 @@ pub fn orphans_at_open(
         found.held_until_ms = catalog.held_until_ms();
     }
     if found.held_until_ms > 0 || !found.missing.is_empty() {
-        found.left = u64::try_from(orphans.len()).unwrap_or(u64::MAX);
+        found.left = u64_of(orphans.len());
         return Ok(found);
     }
     (found.put_aside, found.deleted) = lost::put_aside(store, &orphans, now_ms)?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use catalog::{InlineStatement, TableState};
 use host::{MemoryBudget, MemoryGrant};
+use model::saturating::u64_of;
 use model::{Evolution, TableId};
 use parking_lot::Mutex;
 use parts::PartError;
@@ -110,7 +111,7 @@ impl MemtableCache {
 }
 
 fn bytes_of(rows: &RecordBatch) -> u64 {
-    u64::try_from(rows.get_array_memory_size()).unwrap_or(u64::MAX)
+    u64_of(rows.get_array_memory_size())
 }
 
 /// Neighbours of one schema version, up to [`BATCH_ROWS`] rows or one statement.

@@ -5,6 +5,7 @@
 
 pub mod calendar;
 pub mod mix64;
+pub mod saturating;
 pub mod ids;
 pub mod column_type;
 mod type_aliases;

@@ -12,6 +12,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 use host::DiskRead;
+use model::saturating::usize_of;
 use parking_lot::Mutex;
 
 use crate::error::PartError;
@@ -42,7 +43,7 @@ impl FileRanges {
 
     /// Bytes as they are.
     pub(crate) fn read(&self, range: &Range<u64>) -> io::Result<Bytes> {
-        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let length = usize_of(range.end.saturating_sub(range.start));
         if range.end > self.bytes {
             let message = format!("{length} bytes at {} of a file of {} bytes", range.start, self.bytes);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
@@ -88,7 +89,7 @@ pub(crate) struct RangeReader {
 
 impl Read for RangeReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.ranges.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let left = usize_of(self.ranges.bytes.saturating_sub(self.at));
         let bytes = buf.len().min(left);
         let read = self.ranges.read_checked(self.at..self.at + bytes as u64).map_err(io::Error::other)?;
         buf[..bytes].copy_from_slice(&read);

@@ -7,6 +7,7 @@
 //! Invariant: a reader skips a field whose number it does not know, unless the writer marked it critical. Must not
 //! know: what the fields mean.
 
+use model::saturating::u64_of;
 use thiserror::Error;
 
 /// Why bytes could not be read. None of these says that a disk lied: checksums are the log's business.
@@ -89,8 +90,7 @@ impl FieldWriter {
     /// Written even when empty.
     pub fn bytes(&mut self, number: u64, bytes: &[u8]) {
         self.key(number, WIRE_BYTES);
-        // A slice is never longer than isize::MAX, so its length fits.
-        put_varint(&mut self.out, u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        put_varint(&mut self.out, u64_of(bytes.len()));
         self.out.extend_from_slice(bytes);
     }
 

@@ -12,6 +12,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use model::saturating::millis_of;
 use parking_lot::{Mutex, RwLock};
 use physical::provider::part_files::PART_STORE_URL;
 use stores::ReadProgress;
@@ -130,7 +131,7 @@ impl QueryProgress {
     }
 
     pub(crate) fn add_delay(&self, delay: Duration) {
-        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let delay_ms = millis_of(delay);
         self.delayed_ms.fetch_add(delay_ms, Ordering::Relaxed);
     }
 

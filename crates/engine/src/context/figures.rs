@@ -2,6 +2,8 @@
 //!
 //! Invariant: asking costs little and changes nothing.
 
+use model::saturating::u64_of;
+
 use crate::context::database::Database;
 
 /// See the module.
@@ -25,12 +27,11 @@ pub struct Figures {
 impl Database {
     /// Counts now.
     pub fn figures(&self) -> Figures {
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let memory = &self.host.memory;
         let log = self.root().join("stream").join("0").join("wal");
         let segments = self.host.disk.list(&log).unwrap_or_default();
         let mut figures = Figures {
-            statements_running: count(self.processes.running_count()),
+            statements_running: u64_of(self.processes.running_count()),
             log_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             memory_used_bytes: memory.used(),
             memory_limit_bytes: memory.limit(),

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use formats::FormatSettings;
+use model::saturating::usize_of;
 use sources::export::{ExportSettings, PartSizes};
 use sql::Settings;
 use stores::{
@@ -53,7 +54,7 @@ fn known(settings: &Settings, name: &str) -> Option<String> {
 /// What sources obey.
 pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
     let settings = &context.settings;
-    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let number = |name: &str| usize_of(settings.get_u64(name));
     let given =
         |name: &str, otherwise: usize| if settings.is_changed(name) { number(name) } else { otherwise };
     let defaults = SourceSettings::default();
@@ -138,7 +139,7 @@ const NO_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// What `url()` obeys.
 fn web_policy(settings: &Settings) -> WebPolicy {
     let defaults = WebPolicy::default();
-    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let number = |name: &str| usize_of(settings.get_u64(name));
     let redirects = "max_http_get_redirects";
     // A time of 0 is none, as in ClickHouse.
     let seconds = |name: &str, none: Duration| match settings.get_f64(name) {
@@ -161,7 +162,7 @@ fn web_policy(settings: &Settings) -> WebPolicy {
 
 /// What listings and requests of `azureBlobStorage()` obey.
 fn azure_rules(settings: &Settings) -> AzureRules {
-    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let number = |name: &str| usize_of(settings.get_u64(name));
     let time = |name: &str| Duration::from_millis(settings.get_u64(name).max(1));
     let rate = |per_second: &str, burst: &str| Rate {
         per_second: settings.get_u64(per_second),
@@ -185,7 +186,7 @@ fn azure_rules(settings: &Settings) -> AzureRules {
 
 /// What writing objects obeys.
 pub(crate) fn export_settings(settings: &Settings) -> ExportSettings {
-    let number = |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX);
+    let number = |name: &str| usize_of(settings.get_u64(name));
     let defaults = ExportSettings::default();
     let delayed_objects_max = match number("max_insert_delayed_streams_for_parallel_write") {
         0 => defaults.delayed_objects_max,
@@ -257,7 +258,7 @@ fn inflight_parts(are_parallel: bool, parts: u64) -> usize {
     match parts {
         _ if !are_parallel => 1,
         0 => usize::MAX,
-        parts => usize::try_from(parts).unwrap_or(usize::MAX),
+        parts => usize_of(parts),
     }
 }
 

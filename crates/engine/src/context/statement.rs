@@ -11,6 +11,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
 use host::{Account, MemoryBudget};
+use model::saturating::usize_of;
 use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
 use physical::provider::checked_file::PartChecks;
@@ -146,7 +147,7 @@ impl StatementContext {
             true => self.settings.get_u64("max_block_size").max(1),
             false => BATCH_ROWS,
         };
-        usize::try_from(rows).unwrap_or(usize::MAX)
+        usize_of(rows)
     }
 
     /// A DataFusion session of this statement: its threads, its memory; no tables yet.

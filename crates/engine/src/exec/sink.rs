@@ -22,6 +22,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 use mergetree::write::PartSink;
 use model::SealedPart;
+use model::saturating::usize_of;
 
 use crate::boundary::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
@@ -57,7 +58,7 @@ impl SinkCounters {
     fn sealed(&self, parts: &[SealedPart]) {
         self.parts.add(parts.len());
         let bytes: u64 = parts.iter().map(|part| part.descriptor().bytes).sum();
-        self.bytes_written.add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.bytes_written.add(usize_of(bytes));
     }
 }
 
@@ -199,7 +200,7 @@ async fn run(
         }
         sink.write(batch)?;
         target.progress.add_written(rows, bytes);
-        counters.rows_written.add(usize::try_from(rows).unwrap_or(usize::MAX));
+        counters.rows_written.add(usize_of(rows));
         counters.time.add_duration(clock.monotonic().saturating_sub(before));
     }
     let before = clock.monotonic();

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use formats::{FormatKind, RecordBoundaries};
 use futures::StreamExt;
 use model::TableDef;
+use model::saturating::usize_of;
 use sources::SentParquet;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -91,7 +92,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 /// How the data of an INSERT are read: by one reader, or in pieces by several, as far as settings and format let them.
 fn body_plan(context: &StatementContext, shape: &Arc<InsertShape>, kind: FormatKind) -> BodyPlan {
     let settings = format_settings(&context.settings);
-    let number = |name: &str| usize::try_from(context.settings.get_u64(name)).unwrap_or(usize::MAX);
+    let number = |name: &str| usize_of(context.settings.get_u64(name));
     let piece_bytes = match context.settings.is_changed("min_chunk_bytes_for_parallel_parsing") {
         true => context.settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
         false => PIECE_BYTES,
@@ -109,7 +110,7 @@ fn body_plan(context: &StatementContext, shape: &Arc<InsertShape>, kind: FormatK
         boundaries,
         has_long_records: !kind.is_text(),
         threads,
-        piece_bytes: usize::try_from(piece_bytes).unwrap_or(usize::MAX).clamp(64 << 10, 16 << 20),
+        piece_bytes: usize_of(piece_bytes).clamp(64 << 10, 16 << 20),
         rejects: Arc::clone(&context.progress.rejects),
         runtimes: context.database.runtimes.clone(),
         memory: context.memory.clone(),

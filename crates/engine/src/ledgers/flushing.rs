@@ -13,6 +13,7 @@ use mergetree::TableError;
 use mergetree::flush::due::{FlushLimits, Unflushed, due};
 use mergetree::pressure::{InlineLimits, inline_delay};
 use model::TableId;
+use model::saturating::u64_of;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -119,7 +120,7 @@ fn unflushed(table: &TableState, age: Duration) -> Unflushed {
         table: table.def.id,
         bytes: table.inline_bytes(),
         rows: table.inline_rows(),
-        statements: u64::try_from(table.inline_count()).unwrap_or(u64::MAX),
+        statements: u64_of(table.inline_count()),
         age,
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::saturating::{micros_of, millis_of};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -118,7 +119,7 @@ impl Totals {
         let (kind, failed) = (entry.process.kind, entry.error.is_some());
         let one = |counts: bool| u64::from(counts);
         let progress = &entry.process.progress;
-        let micros = u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX);
+        let micros = micros_of(entry.duration);
         let added = [
             ("Query", 1),
             ("SelectQuery", one(kind == "Select")),
@@ -206,7 +207,7 @@ impl Processes {
         let (rejects, target) = (&process.progress.rejects, process.progress.target());
         self.rejected.take_from(rejects, process.started_ms, (&process.query_id, &process.user), target);
         if let Some(error) = &error {
-            let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            let ms = millis_of(duration);
             let whose = Whose { query_id: &process.query_id, user: &process.user };
             self.errors.note(process.started_ms.saturating_add(ms), error, &whose);
         }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use catalog::CommitTimes;
 use host::Clock;
+use model::saturating::micros_of;
 use parking_lot::Mutex;
 use sql::Settings;
 
@@ -216,10 +217,9 @@ impl StatementProfile {
     /// Its spans as counters of the query log.
     pub(crate) fn counters(&self, total: Duration) -> impl Iterator<Item = (&'static str, u64)> {
         let measured = self.measured();
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let spans = Span::ALL.into_iter().map(move |span| (span.event(), micros(measured.span(span))));
+        let spans = Span::ALL.into_iter().map(move |span| (span.event(), micros_of(measured.span(span))));
         let rest = [
-            ("ExecutionMicroseconds", micros(measured.execution(total))),
+            ("ExecutionMicroseconds", micros_of(measured.execution(total))),
             ("CommitGroupStatements", measured.group_statements as u64),
         ];
         spans.chain(rest)

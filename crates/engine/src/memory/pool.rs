@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
 use host::{Account, MemoryBudget, MemoryGrant};
+use model::saturating::{u64_of, usize_of};
 use parking_lot::Mutex;
 
 /// Operators write to disk when fewer eighths of the memory are left: what is written is copied first, and merged again.
@@ -48,10 +49,6 @@ impl BudgetPool {
     }
 }
 
-fn as_u64(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
 impl fmt::Debug for BudgetPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BudgetPool({} of {} bytes)", self.budget.used(), self.budget.limit())
@@ -70,27 +67,27 @@ impl MemoryPool for BudgetPool {
     }
 
     fn grow(&self, _reservation: &MemoryReservation, additional: usize) {
-        self.held.lock().grow_anyway(as_u64(additional));
+        self.held.lock().grow_anyway(u64_of(additional));
     }
 
     fn shrink(&self, _reservation: &MemoryReservation, shrink: usize) {
-        self.held.lock().shrink(as_u64(shrink));
+        self.held.lock().shrink(u64_of(shrink));
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         if reservation.consumer().can_spill()
-            && self.should_spill(as_u64(reservation.size()), as_u64(additional))
+            && self.should_spill(u64_of(reservation.size()), u64_of(additional))
         {
             let message =
                 format!("memory is short: {} bytes of the statement are left", self.account.room_bytes());
             return Err(DataFusionError::ResourcesExhausted(message));
         }
         let mut held = self.held.lock();
-        match held.try_grow(as_u64(additional)) {
+        match held.try_grow(u64_of(additional)) {
             Ok(()) => Ok(()),
             // Others have taken it all: one that holds next to nothing need not end for that, as by the meter.
-            Err(refused) if refused.scope == "total" && self.is_small(as_u64(additional)) => {
-                held.grow_anyway(as_u64(additional));
+            Err(refused) if refused.scope == "total" && self.is_small(u64_of(additional)) => {
+                held.grow_anyway(u64_of(additional));
                 Ok(())
             }
             Err(refused) => Err(DataFusionError::ResourcesExhausted(refused.to_string())),
@@ -98,11 +95,11 @@ impl MemoryPool for BudgetPool {
     }
 
     fn reserved(&self) -> usize {
-        usize::try_from(self.held.lock().bytes()).unwrap_or(usize::MAX)
+        usize_of(self.held.lock().bytes())
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(usize::try_from(self.budget.limit()).unwrap_or(usize::MAX))
+        MemoryLimit::Finite(usize_of(self.budget.limit()))
     }
 }
 

@@ -19,6 +19,7 @@ use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement as SqlStateme
 use functions::folding;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
+use model::saturating::usize_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind};
 
@@ -300,8 +301,7 @@ impl PlannedQuery {
     /// Cuts the result as the settings `limit` and `offset` say, after what the statement's own LIMIT leaves.
     fn cut(&mut self, settings: &Settings) -> Result<(), Error> {
         // Plans count rows in signed numbers.
-        let rows =
-            |name: &str| usize::try_from(settings.get_u64(name)).unwrap_or(usize::MAX).min(usize::MAX >> 1);
+        let rows = |name: &str| usize_of(settings.get_u64(name)).min(usize::MAX >> 1);
         let (limit, offset) = (rows("limit"), rows("offset"));
         if limit > 0 || offset > 0 {
             let whole = LogicalPlanBuilder::from(self.logical.clone());

@@ -9,6 +9,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use formats::{FormatKind, with_omissions};
 use model::raw_text;
+use model::saturating::u64_of;
 use model::type_arrow::to_field;
 use sources::columns_of_text;
 use sources::schema::structure::{Structure, parse_with_defaults};
@@ -69,6 +70,6 @@ pub(crate) fn format_table(
         context.progress.rejects.add("", reader.take_rejected(), skipped);
     }
     context.progress.source.add_rows(batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
-    context.progress.source.add_bytes(u64::try_from(data.len()).unwrap_or(u64::MAX));
+    context.progress.source.add_bytes(u64_of(data.len()));
     Ok(Arc::new(MemTable::try_new(schema, vec![batches])?))
 }

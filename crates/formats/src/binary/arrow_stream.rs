@@ -20,9 +20,9 @@ use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{CompressionType, Message, RecordBatch as BatchDescription, root_as_message};
 use model::ColumnType;
+use model::saturating::u64_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 
-use crate::binary::wire::length;
 use crate::columns::fit::{Fit, Wanted};
 use crate::columns::members::{field_of, member_named, member_of};
 use crate::error::{FormatError, code};
@@ -200,7 +200,7 @@ impl Messages {
 
     /// Whether the sizes that a batch declares are possible.
     fn check_batch(&self, batch: &BatchDescription<'_>, body: &[u8]) -> Result<(), FormatError> {
-        let mut bytes = length(body.len());
+        let mut bytes = u64_of(body.len());
         if let Some(compression) = batch.compression() {
             let ratio = match compression.codec() {
                 CompressionType::LZ4_FRAME => LZ4_RATIO_MAX,
@@ -217,12 +217,12 @@ impl Messages {
                 let declared = stored.first_chunk::<8>().map_or(0, |prefix| i64::from_le_bytes(*prefix));
                 // -1 marks bytes that are not compressed.
                 let declared = u64::try_from(declared).unwrap_or(0);
-                if declared > length(stored.len()).saturating_mul(ratio) {
+                if declared > u64_of(stored.len()).saturating_mul(ratio) {
                     let message =
                         format!("{} bytes claim to become {declared} when decompressed", stored.len());
                     return Err(self.error(message));
                 }
-                bytes = bytes.saturating_add(declared.max(length(stored.len())));
+                bytes = bytes.saturating_add(declared.max(u64_of(stored.len())));
             }
             if bytes > DECOMPRESSED_BYTES_MAX {
                 let message = format!(
@@ -379,7 +379,7 @@ impl ArrowReader {
             let members: Vec<_> = self.members.iter().map(member).collect();
             arrays.extend(members);
             out.push(fit.batch(&arrays, count).map_err(|error| error.at_row(self.rows + 1))?);
-            self.rows += length(count);
+            self.rows += u64_of(count);
             from += count;
         }
         Ok(())
@@ -397,7 +397,7 @@ impl RowReader for ArrowReader {
             match self.messages.next(&bytes[at..]) {
                 Ok((used, batch)) => {
                     if let Some(batch) = batch {
-                        let position = self.position + length(at);
+                        let position = self.position + u64_of(at);
                         self.batch(&batch, out).map_err(|error| error.at_position(position))?;
                     }
                     at += used;
@@ -406,19 +406,19 @@ impl RowReader for ArrowReader {
                     let message =
                         format!("{} data is cut: it ends inside a message", self.wanted.kind.name());
                     let error = FormatError::new(code::CANNOT_READ_ALL_DATA, message).at_row(self.rows + 1);
-                    return Err(error.at_position(self.position + length(bytes.len())));
+                    return Err(error.at_position(self.position + u64_of(bytes.len())));
                 }
                 Err(Halt::More(needed)) => {
                     self.needed = needed;
                     break;
                 }
                 Err(Halt::Bad(error)) => {
-                    return Err(error.at_row(self.rows + 1).at_position(self.position + length(at)));
+                    return Err(error.at_row(self.rows + 1).at_position(self.position + u64_of(at)));
                 }
             }
         }
         let used = if self.messages.ended { bytes.len() } else { at };
-        self.position += length(used);
+        self.position += u64_of(used);
         // A file says itself where it ends; a stream may just end between messages.
         if end && self.wanted.kind == FormatKind::Arrow && self.position > 0 && !self.messages.ended {
             let error = FormatError::new(code::CANNOT_READ_ALL_DATA, "Arrow data is cut: its end is missing");

@@ -11,10 +11,11 @@
 //! a declared count before its bytes are there.
 
 use model::ColumnType;
+use model::saturating::{u64_of, usize_of};
 
 use super::column::{Column, Values, offset};
 use super::views::Views;
-use super::wire::{Cursor, Limits, Stop, length, put_number, too_long};
+use super::wire::{Cursor, Limits, Stop, put_number, too_long};
 use crate::error::{ValueError, code};
 
 /// Version of dictionaries whose keys come with the block.
@@ -201,7 +202,7 @@ fn read_ends(
         ends.push(end_here.ok_or_else(|| too_long(end, 1 << 31, "array", "the layout of arrays"))?);
         last = end;
     }
-    Ok(usize::try_from(last).unwrap_or(usize::MAX))
+    Ok(usize_of(last))
 }
 
 /// Bytes of an index of a dictionary with these flags.
@@ -228,10 +229,10 @@ fn read_dictionary(
 ) -> Result<(), Stop> {
     let bad = |message: String| Stop::Bad(ValueError::new(code::INCORRECT_DATA, message));
     let width = index_width(cursor.u64()?)?;
-    let first_key = u64::try_from(keys.len()).unwrap_or(u64::MAX);
-    let count = usize::try_from(cursor.u64()?).unwrap_or(usize::MAX);
+    let first_key = u64_of(keys.len());
+    let count = usize_of(cursor.u64()?);
     read(keys, value_type, count, cursor, limits)?;
-    let rows = usize::try_from(cursor.u64()?).unwrap_or(usize::MAX);
+    let rows = usize_of(cursor.u64()?);
     if rows == 0 || rows > rows_left {
         return Err(bad(format!("a dictionary has {rows} rows where 1 to {rows_left} are expected")));
     }
@@ -266,7 +267,7 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, out: &mut Vec<u8>
             }
         }
         Values::List { ends, item } => {
-            out.extend(ends.iter().flat_map(|end| length(offset(i64::from(*end))).to_le_bytes()));
+            out.extend(ends.iter().flat_map(|end| u64_of(offset(i64::from(*end))).to_le_bytes()));
             match value_type {
                 ColumnType::Array(inner) => write(item, inner, out),
                 ColumnType::Map(key, value) => write_tuple(item, &[key.as_ref(), value.as_ref()], out),
@@ -301,7 +302,7 @@ pub(crate) fn write_text(text: &[u8], value_type: &ColumnType, out: &mut Vec<u8>
         out.extend_from_slice(text);
         out.resize(start + usize::try_from(*width).unwrap_or(0), 0);
     } else {
-        put_number(out, length(text.len()));
+        put_number(out, u64_of(text.len()));
         out.extend_from_slice(text);
     }
 }
@@ -314,9 +315,9 @@ fn write_dictionary(keys: &Column, indexes: &[u32], value_type: &ColumnType, out
     };
     let flags = OWN_KEYS | NEW_KEYS | u64::from(width.trailing_zeros());
     out.extend_from_slice(&flags.to_le_bytes());
-    out.extend_from_slice(&length(keys.len()).to_le_bytes());
+    out.extend_from_slice(&u64_of(keys.len()).to_le_bytes());
     write(keys, value_type, out);
-    out.extend_from_slice(&length(indexes.len()).to_le_bytes());
+    out.extend_from_slice(&u64_of(indexes.len()).to_le_bytes());
     for index in indexes {
         out.extend_from_slice(&index.to_le_bytes()[..width]);
     }

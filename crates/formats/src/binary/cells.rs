@@ -10,10 +10,11 @@
 //! byte, so that no declared number of items runs ahead of the bytes.
 
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::bulk::{without_padding, write_text};
 use super::column::{Column, Values};
-use super::wire::{Cursor, Limits, Stop, length, put_number, too_long};
+use super::wire::{Cursor, Limits, Stop, put_number, too_long};
 use crate::error::{ValueError, code};
 
 /// Appends one value.
@@ -48,7 +49,7 @@ pub(crate) fn read(
             read_items(item, value_type, items, cursor, limits)?;
             let end = i32::try_from(item.len());
             ends.push(
-                end.map_err(|_| too_long(length(item.len()), 1 << 31, "array", "the layout of arrays"))?,
+                end.map_err(|_| too_long(u64_of(item.len()), 1 << 31, "array", "the layout of arrays"))?,
             );
         }
         Values::Tuple { rows, children } => {
@@ -106,7 +107,7 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, row: usize, out: 
         Values::Text { .. } => write_text(column.cell(row), value_type, out),
         Values::List { item, .. } => {
             let items = column.items(row);
-            put_number(out, length(items.len()));
+            put_number(out, u64_of(items.len()));
             for at in items {
                 match (value_type, &item.values) {
                     (ColumnType::Array(inner), _) => write(item, inner, at, out),

@@ -10,12 +10,13 @@
 
 use arrow::array::{ArrayRef, RecordBatch};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::binary::bulk;
 use crate::binary::column::{Column, Layout};
 use crate::binary::row_binary::read_type;
 use crate::binary::to_array::to_array;
-use crate::binary::wire::{Cursor, Limits, Stop, length};
+use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::columns::fit::Wanted;
 use crate::error::{FormatError, ValueError, code};
 use crate::rows::split::{Header, RowReader};
@@ -82,7 +83,7 @@ impl NativeReader {
     fn error(&self, error: impl Into<FormatError>, offset: usize) -> FormatError {
         let mut error = error.into();
         error.message = format!("Native cannot be read: {}", error.message);
-        let error = error.at_position(self.position + length(offset));
+        let error = error.at_position(self.position + u64_of(offset));
         // The row is that of the block if the value has none of its own.
         if error.row.is_some() { error } else { error.at_row(self.rows_before + 1) }
     }
@@ -142,7 +143,7 @@ impl NativeReader {
             let arrays: Vec<Option<ArrayRef>> = block.arrays.iter().map(slice).collect();
             out.push(fit.batch(&arrays, count).map_err(|error| self.error(error, offset))?);
             from += count;
-            self.rows_before += length(count);
+            self.rows_before += u64_of(count);
         }
         Ok(())
     }
@@ -183,7 +184,7 @@ impl RowReader for NativeReader {
                 }
             }
         }
-        self.position += length(at);
+        self.position += u64_of(at);
         Ok(at)
     }
 

@@ -12,12 +12,13 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch};
+use model::saturating::u64_of;
 use model::{ColumnType, type_name};
 
 use crate::binary::cells;
 use crate::binary::column::{Column, Layout};
 use crate::binary::to_array::to_array;
-use crate::binary::wire::{Cursor, Limits, Stop, length};
+use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::column_names::ColumnNames;
 use crate::columns::fit::{Fit, Wanted, types_of};
 use crate::error::{FormatError, code};
@@ -109,7 +110,7 @@ impl RowBinaryReader {
     }
 
     fn error(&self, error: impl Into<FormatError>, offset: usize) -> FormatError {
-        self.placed(error, self.position + length(offset))
+        self.placed(error, self.position + u64_of(offset))
     }
 
     fn placed(&self, error: impl Into<FormatError>, position: u64) -> FormatError {
@@ -126,7 +127,7 @@ impl RowBinaryReader {
 
     /// The row being read, from 1.
     fn row(&self) -> u64 {
-        self.rows_before + length(self.rows) + 1
+        self.rows_before + u64_of(self.rows) + 1
     }
 
     /// Reads the header; false when more bytes are needed.
@@ -228,7 +229,7 @@ impl RowBinaryReader {
                 continue;
             }
             let array = to_array(column, column_type).map_err(|unfit| {
-                let row = self.rows_before + length(unfit.row.unwrap_or(0)) + 1;
+                let row = self.rows_before + u64_of(unfit.row.unwrap_or(0)) + 1;
                 let error = FormatError::from(unfit.error).at_row(row).in_column(fit.name(at));
                 self.placed(error, self.block_position)
             })?;
@@ -241,8 +242,8 @@ impl RowBinaryReader {
         let marked: Vec<_> = self.marked.iter_mut().map(mark).collect();
         let batch = fit.batch_marked(&arrays, self.rows, &marked);
         out.push(batch.map_err(|error| self.placed(error, self.block_position))?);
-        self.block_position += length(self.block_bytes);
-        self.rows_before += length(self.rows);
+        self.block_position += u64_of(self.block_bytes);
+        self.rows_before += u64_of(self.rows);
         self.rows = 0;
         self.block_bytes = 0;
         self.new_columns();
@@ -264,7 +265,7 @@ impl RowReader for RowBinaryReader {
                 return if end { Err(self.cut(0)) } else { Ok(0) };
             }
             at = cursor.at();
-            self.block_position = length(at);
+            self.block_position = u64_of(at);
         }
         while at < bytes.len() {
             match self.read_row(&mut cursor) {
@@ -305,7 +306,7 @@ impl RowReader for RowBinaryReader {
                 }
             }
         }
-        self.position += length(at);
+        self.position += u64_of(at);
         if end {
             self.flush(out)?;
         }

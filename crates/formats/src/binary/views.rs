@@ -9,8 +9,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringViewArray, StringViewBuilder};
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use model::raw_text;
+use model::saturating::u64_of;
 
-use super::wire::{Cursor, Limits, Stop, length, too_long};
+use super::wire::{Cursor, Limits, Stop, too_long};
 
 /// The longest text that a view holds itself.
 const SHORT_BYTES_MAX: usize = 12;
@@ -63,8 +64,8 @@ impl Views {
             }
             if cursor.at() - start > BUFFER_BYTES_MAX {
                 if text.len() >= BUFFER_BYTES_MAX - 16 {
-                    let most = length(BUFFER_BYTES_MAX);
-                    return Err(too_long(length(text.len()), most, "text", "the layout of texts").into());
+                    let most = u64_of(BUFFER_BYTES_MAX);
+                    return Err(too_long(u64_of(text.len()), most, "text", "the layout of texts").into());
                 }
                 self.keep(cursor.since(start, before), is_long);
                 (start, index) = (before, self.buffers.len() as u128);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt8Array};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::columns::fit::Wanted;
 use crate::error::{FormatError, code};
@@ -42,7 +43,7 @@ impl RowReader for WholeReader {
         if end && !self.done {
             self.done = true;
             let limit = self.wanted.settings.binary_text_bytes_max;
-            if !is_one && crate::binary::wire::length(bytes.len()) > limit {
+            if !is_one && u64_of(bytes.len()) > limit {
                 let message = format!(
                     "a RawBLOB of {} bytes is longer than format_binary_max_string_size allows, {limit}",
                     bytes.len()

@@ -3,6 +3,8 @@
 //! Invariant: nothing is allocated for a declared length; what is not there yet is [`Stop::More`], which says how many
 //! bytes are needed at least. Must not know: column types.
 
+use model::saturating::u64_of;
+
 use crate::error::{ValueError, code};
 
 /// Why reading stopped.
@@ -186,13 +188,8 @@ fn low_bits(number: u64) -> u8 {
 
 /// Appends the length and the bytes.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-    put_number(out, length(text.len()));
+    put_number(out, u64_of(text.len()));
     out.extend_from_slice(text);
-}
-
-/// A count of things in memory, which always fits.
-pub(crate) fn length(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod described;
 mod guess;
 
 use model::ColumnType;
+use model::saturating::u64_of;
 use model::type_name;
 
 use crate::error::{FormatError, code};
@@ -122,7 +123,7 @@ impl Tally<'_> {
     }
 
     fn enough(&self) -> bool {
-        self.rows >= u64::try_from(self.settings.infer_rows_max).unwrap_or(u64::MAX)
+        self.rows >= u64_of(self.settings.infer_rows_max)
     }
 
     fn guesses(&self, cells: &[Cell<'_>]) -> Vec<Guess> {

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use model::saturating::usize_of;
 
 use crate::pieces::boundary::RecordBoundaries;
 
@@ -64,7 +65,7 @@ impl Cutter {
         let (unscanned, open) = (VecDeque::new(), VecDeque::new());
         let mut cutter =
             Cutter { boundaries, mark, unscanned, open, open_bytes: 0, end: None, position: consumed };
-        let mut before = usize::try_from(consumed).unwrap_or(usize::MAX);
+        let mut before = usize_of(consumed);
         for mut chunk in seen {
             let read = chunk.split_to(before.min(chunk.len()));
             before -= read.len();

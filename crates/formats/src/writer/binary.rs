@@ -7,11 +7,12 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::{Columns, OutputStats, RowWriter};
 use crate::binary::column::{Column, Layout};
 use crate::binary::from_array::from_array;
-use crate::binary::wire::{length, put_number, put_text};
+use crate::binary::wire::{put_number, put_text};
 use crate::binary::{bulk, cells};
 use crate::columns::text::Style;
 use crate::error::FormatError;
@@ -57,8 +58,8 @@ impl RowWriter for NativeWriter {
         if self.revision > 0 {
             out.extend_from_slice(&BLOCK_NOTES);
         }
-        put_number(out, length(batch.num_columns()));
-        put_number(out, length(batch.num_rows()));
+        put_number(out, u64_of(batch.num_columns()));
+        put_number(out, u64_of(batch.num_rows()));
         let columns = batch.columns().iter().zip(&self.columns.types).zip(&self.columns.names);
         for ((array, column_type), name) in columns {
             put_text(out, name.as_bytes());
@@ -94,7 +95,7 @@ impl RowWriter for RowBinaryWriter {
     fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
         self.columns = Columns::of(schema);
         if self.header != HeaderRows::None {
-            put_number(out, length(self.columns.names.len()));
+            put_number(out, u64_of(self.columns.names.len()));
         }
         for text in self.columns.header_rows(self.header).iter().flatten() {
             put_text(out, text.as_bytes());

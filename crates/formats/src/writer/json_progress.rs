@@ -13,6 +13,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use model::saturating::nanos_of;
 
 use super::json::{JsonRowsWriter, string};
 use super::{OutputStats, RowWriter, is_totals};
@@ -65,7 +66,7 @@ impl RowWriter for JsonProgressWriter {
             return;
         }
         out.extend_from_slice(b"{\"progress\":{");
-        let elapsed_ns = u64::try_from(stats.elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let elapsed_ns = nanos_of(stats.elapsed);
         let counts = [
             ("read_rows", stats.rows_read),
             ("read_bytes", stats.bytes_read),

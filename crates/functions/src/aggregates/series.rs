@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::{SortOptions, concat, sort_to_indices, take};
 use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Float64Type};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
@@ -70,9 +71,7 @@ fn moving_average(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let values = group.call.floats(0)?.array;
     let window = group.parameters.count(0)?;
     // Without a window ClickHouse divides by the number of all values.
-    let divisor = crate::columns::number::wrap::<u64, f64>(
-        u64::try_from(window.unwrap_or(values.len())).unwrap_or(u64::MAX),
-    );
+    let divisor = crate::columns::number::wrap::<u64, f64>(u64_of(window.unwrap_or(values.len())));
     let sums = moving_sums::<Float64Type>(&values, window.unwrap_or(usize::MAX));
     let averages: ArrayRef =
         Arc::new(Float64Array::from_iter_values(sums.into_iter().map(|sum| sum / divisor)));
@@ -148,7 +147,7 @@ fn sample(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let random = crate::kernel::call::RandomStream::new(u64::try_from(seed).unwrap_or(0));
     let mut kept: Vec<usize> = (0..group.call.rows.min(most)).collect();
     for row in most..group.call.rows {
-        let place = random.next_u64() % u64::try_from(row + 1).unwrap_or(u64::MAX);
+        let place = random.next_u64() % u64_of(row + 1);
         if let Some(kept) = usize::try_from(place).ok().and_then(|place| kept.get_mut(place)) {
             *kept = row;
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
+use model::saturating::u64_of;
 use model::{ColumnType, TupleElement};
 
 use super::frequent::different;
@@ -32,7 +33,7 @@ fn values(group: &Group<'_>, index: usize) -> Result<Vec<f64>, FunctionError> {
 }
 
 fn count_of(values: &[f64]) -> f64 {
-    wrap::<u64, f64>(u64::try_from(values.len()).unwrap_or(u64::MAX))
+    wrap::<u64, f64>(u64_of(values.len()))
 }
 
 /// The mean of a power of the distances from the mean.
@@ -126,8 +127,7 @@ fn sum_count(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         return Err(illegal(group.call.result_type, group.parameters.function));
     };
     let sum = sum_as(group, &elements[0].column_type)?;
-    let count: ArrayRef =
-        Arc::new(UInt64Array::from(vec![u64::try_from(group.call.rows).unwrap_or(u64::MAX)]));
+    let count: ArrayRef = Arc::new(UInt64Array::from(vec![u64_of(group.call.rows)]));
     Ok(tuple_of(elements, vec![sum, count], None, 1)?)
 }
 
@@ -261,7 +261,7 @@ fn line_means() -> Vec<AggregateFunction> {
             "regr_count",
             2..=2,
             |args, parameters| floats(args, parameters).map(|_| ColumnType::UInt64),
-            |group| Ok(Arc::new(UInt64Array::from(vec![u64::try_from(group.call.rows).unwrap_or(u64::MAX)]))),
+            |group| Ok(Arc::new(UInt64Array::from(vec![u64_of(group.call.rows)]))),
         )
         .never_null()
         .doc("regr_count(y, x)", "The rows where neither is NULL.", "regr_count(y, x)"),
@@ -333,7 +333,7 @@ fn sums() -> Vec<AggregateFunction> {
             },
             |group| {
                 let (first, _) = different(&[Arc::clone(&group.call.arg(0)?.array)])?;
-                Ok(Arc::new(UInt64Array::from(vec![u64::try_from(first.len()).unwrap_or(u64::MAX)])))
+                Ok(Arc::new(UInt64Array::from(vec![u64_of(first.len())])))
             },
         )
         .never_null()

@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, nulls_of, range};
@@ -76,10 +77,6 @@ fn occurrences(
         let mut found = own.filter(|at| equal(*at, wanted.row(row))).map(|at| at - start + 1);
         Ok(answer(&mut found))
     })
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn has(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {

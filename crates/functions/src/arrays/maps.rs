@@ -10,6 +10,7 @@ use arrow::compute::{concat, take};
 use arrow::datatypes::{Float64Type, Int64Type, UInt8Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{map_of, offsets_of, range};
@@ -21,10 +22,6 @@ use crate::kernel::types::{integer_shape, is_float, supertype};
 
 /// Most entries `mapPopulateSeries` makes in one row.
 const SERIES_MAX: i128 = 1 << 24;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 fn parts<'a>(
     args: &'a [ArgType],

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::{fold, reorder};
 use crate::cast::CastMode;
@@ -16,10 +17,6 @@ use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::gather;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_text, truths};
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// What is asked of the elements that are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::row::OwnedRow;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::columns::container::{list_of, offsets_of};
 use crate::error::{FunctionError, codes};
@@ -17,10 +18,6 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::Numbers;
 
 use super::sets::keys_of;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 fn same_array(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match args.first().map(|arg| &arg.column_type) {

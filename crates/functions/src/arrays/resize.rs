@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::{u64_of, usize_of};
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, offsets_of, range, tuple_of, unnamed};
@@ -21,12 +22,8 @@ use crate::memory::row_bytes::row_bytes;
 /// Most elements an array is made of out of nothing, as in ClickHouse.
 const ELEMENTS_MAX: usize = 1 << 30;
 
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
 pub(super) fn size_of(n: i64) -> usize {
-    usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)
+    usize_of(n.unsigned_abs())
 }
 
 pub(super) fn element_of<'a>(

@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat;
 use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use model::ColumnType;
+use model::saturating::u64_of;
 use std::collections::{HashMap, HashSet};
 
 use crate::columns::container::range;
@@ -15,10 +16,6 @@ use crate::kernel::list::{equality, gather};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
 use crate::kernel::types::supertype;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// All arguments in their common type: the elements of all of them, where those of each begin, and what tells
 /// elements apart.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::resize::{Filled, element_of, integer, size_of};
 use crate::columns::container::{list_of, offsets_of, range};
@@ -15,10 +16,6 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::gather;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::supertype;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// Elements moved by so many places to the left, those that fall out put in again at the end.
 fn rotate(call: &Call<'_>, left: bool) -> Result<ArrayRef, FunctionError> {

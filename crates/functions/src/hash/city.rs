@@ -2,6 +2,8 @@
 //!
 //! Invariant: the numbers never change; later versions of CityHash give others.
 
+use model::saturating::u64_of;
+
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
@@ -118,7 +120,7 @@ impl Round {
 /// The hash of any bytes.
 pub(crate) fn city_hash(s: &[u8]) -> u64 {
     let n = s.len();
-    let length = u64::try_from(n).unwrap_or(u64::MAX);
+    let length = u64_of(n);
     match n {
         0..=16 => return up_to_16(s, length),
         17..=32 => return up_to_32(s, length),
@@ -142,7 +144,7 @@ pub(crate) fn city_hash(s: &[u8]) -> u64 {
 }
 
 fn length_of(s: &[u8]) -> u64 {
-    u64::try_from(s.len()).unwrap_or(u64::MAX)
+    u64_of(s.len())
 }
 
 /// Up to 127 bytes.

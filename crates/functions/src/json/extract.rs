@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::{Int8Type, UInt64Type};
+use model::saturating::u64_of;
 use model::{ColumnType, EnumValues, TupleElement, type_name};
 
 use super::call_path::{Name, Path, check, documents, each, items};
@@ -249,7 +250,7 @@ fn about() -> Vec<ScalarFunction> {
             |args| check(args, args.len(), "JSONLength").map(|()| ColumnType::UInt64),
             |call| {
                 let counts = each(call, Name { name: "JSONLength", any_case: false }, |found| {
-                    found.map_or(0, |(item, _)| u64::try_from(item.count()).unwrap_or(u64::MAX))
+                    found.map_or(0, |(item, _)| u64_of(item.count()))
                 })?;
                 Ok(Arc::new(arrow::array::PrimitiveArray::<UInt64Type>::from_iter_values(counts)))
             },

@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, DynComparator, ListArray, UInt64Arr
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, take};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::columns::container::{list_of, offsets_of, range};
 use crate::error::FunctionError;
@@ -45,10 +46,6 @@ impl Call<'_> {
             other => Err(FunctionError::illegal_type(other, "that takes an array")),
         }
     }
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 /// Bytes of an index in a buffer that grows by doubling.

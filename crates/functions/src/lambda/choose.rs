@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt32Type;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::{LambdaFunction, Over, scalar_form};
 use crate::cast::{CastMode, default_array};
@@ -15,10 +16,6 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::gather;
 use crate::kernel::registry::{FunctionDoc, ScalarFunction};
 use crate::kernel::rows::{expanded, truths};
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// The type of the first array, given that the lambda answers with numbers.
 pub(super) fn chosen_type(

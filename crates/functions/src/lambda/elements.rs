@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{interleave, take};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::{LambdaFunction, Over, entry};
 use crate::columns::container::{list_of, map_of, range};
@@ -33,10 +34,6 @@ struct Source {
     column_type: ColumnType,
     /// One column, or the keys and the values.
     columns: Vec<ArrayRef>,
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 impl Elements {

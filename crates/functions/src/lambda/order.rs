@@ -4,6 +4,7 @@
 
 use arrow::array::ArrayRef;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::{LambdaFunction, Over};
 use crate::columns::container::map_of;
@@ -11,10 +12,6 @@ use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::{ElementOrder, equality, gather, take_entries};
 use crate::kernel::registry::ScalarFunction;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// The type of an argument that stays what it is.
 fn same(

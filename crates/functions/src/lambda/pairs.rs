@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::choose::{answers, chosen_type};
 use super::{LambdaFunction, Over, scalar_form};
@@ -14,10 +15,6 @@ use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::take_entries;
 use crate::kernel::registry::{FunctionDoc, ScalarFunction};
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 fn applied_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let results = args.first().map_or(&ColumnType::Nothing, |arg| &arg.column_type);

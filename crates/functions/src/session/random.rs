@@ -6,6 +6,7 @@ use std::f64::consts::PI;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Float64Type, UInt8Type, UInt64Type};
+use model::saturating::u64_of;
 use model::{ColumnType, raw_text};
 
 use crate::columns::number::wrap;
@@ -163,7 +164,7 @@ fn counts() -> Vec<ScalarFunction> {
                 let trials = wrap::<f64, u64>(trials);
                 call.each::<UInt64Type>(|_| {
                     let hits = (0..trials).filter(|_| unit(call) < probability).count();
-                    Ok(u64::try_from(hits).unwrap_or(u64::MAX))
+                    Ok(u64_of(hits))
                 })
             },
         )

@@ -4,6 +4,7 @@
 
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::UInt64Type;
+use model::saturating::u64_of;
 use model::{ColumnType, raw_text};
 
 use crate::columns::container::range;
@@ -17,10 +18,6 @@ use crate::kernel::types::takes_text;
 const INLINE_BYTES_MAX: u32 = 12;
 /// Bytes that are looked through even for a single text.
 const HELD_BYTES_MAX: usize = 4096;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// Text, or something with elements.
 fn countable(

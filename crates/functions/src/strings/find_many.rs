@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, StringViewArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::pattern::{Compiled, build};
 use crate::cast::CastMode;
@@ -30,10 +31,6 @@ enum Answer {
     FirstIndex,
     FirstPosition,
     AllPositions,
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn rule(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::u64_of;
 use regex::Regex;
 
 use super::pattern::{Compiled, build};
@@ -101,7 +102,7 @@ fn count_matches(name: &'static str, compile: fn(&str) -> Result<Regex, Function
             let pattern = compiled.get(patterns.get(row))?;
             // Empty matches do not count.
             let found = pattern.find_iter(subjects.get(row)).filter(|found| !found.is_empty()).count();
-            Ok(u64::try_from(found).unwrap_or(u64::MAX))
+            Ok(u64_of(found))
         })
     })
 }

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use model::saturating::usize_of;
 use model::{ColumnType, raw_text};
 
 use super::join::check_padded;
@@ -130,7 +131,7 @@ fn before_delimiter<'a>(text: &'a str, delimiter: &str, count: i64) -> &'a str {
     if delimiter.is_empty() {
         return "";
     }
-    let nth = usize::try_from(nth).unwrap_or(usize::MAX);
+    let nth = usize_of(nth);
     if count > 0 {
         text.match_indices(delimiter).nth(nth).map_or(text, |(at, _)| &text[..at])
     } else {

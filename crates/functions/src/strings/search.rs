@@ -5,16 +5,13 @@
 use arrow::array::ArrayRef;
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
+use model::saturating::{u64_of, usize_of};
 
 use super::pattern::{Compiled, Like, build};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{any_integer_shape, takes_text};
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 /// How positions are counted and letters compared.
 #[derive(Clone, Copy)]
@@ -32,7 +29,7 @@ fn folded(text: &str, way: Way) -> String {
 
 /// Where the needle starts at or after the 1-based `start`; 0 if nowhere.
 fn find(haystack: &str, needle: &str, start: u64, way: Way) -> u64 {
-    let skip = usize::try_from(start.max(1) - 1).unwrap_or(usize::MAX);
+    let skip = usize_of(start.max(1) - 1);
     let from = if way.utf8 {
         haystack.char_indices().map(|(at, _)| at).chain(std::iter::once(haystack.len())).nth(skip)
     } else {

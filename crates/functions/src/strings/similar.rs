@@ -8,6 +8,7 @@ use std::hash::Hash;
 
 use arrow::datatypes::{Float32Type, Float64Type, UInt64Type};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::columns::number::wrap;
 use crate::error::{FunctionError, codes};
@@ -16,10 +17,6 @@ use crate::kernel::types::takes_text;
 
 /// Longest text whose distance is computed, as in ClickHouse.
 const LENGTH_MAX: usize = 1 << 16;
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
 
 fn float(n: usize) -> f64 {
     wrap::<u64, f64>(u64_of(n))

@@ -16,6 +16,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use clap::Args;
 use engine::{Config, Database, Error, Request, Session};
 use host::{Clock, Host, Runtimes};
+use model::saturating::micros_of;
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -254,10 +255,6 @@ fn closing_line(measured: &Measured, open: Duration) -> String {
 
 fn joined(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
-}
-
-fn micros_of(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A text as JSON.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use host::{DiskRead, Host, Runtimes};
+use model::saturating::usize_of;
 use s3s::dto::StreamingBlob;
 use tokio::task::JoinHandle;
 
@@ -50,7 +51,7 @@ impl Ahead {
         self.left.start = end;
         let file = Arc::clone(&self.file);
         self.reads.push_back(self.runtimes.spawn_blocking("s3 read", move || {
-            let mut chunk = vec![0; usize::try_from(end - start).unwrap_or(usize::MAX)];
+            let mut chunk = vec![0; usize_of(end - start)];
             file.read_at(start, &mut chunk)?;
             Ok(Bytes::from(chunk))
         }));

@@ -13,6 +13,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use clap::ValueEnum;
+use model::saturating::usize_of;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
     RegionGenerator, SupplierGenerator,
@@ -117,7 +118,7 @@ impl<T: 'static> TableRows<T> {
 
 impl<T: 'static> FileRows for TableRows<T> {
     fn next_batch(&mut self, rows_max: u64) -> Option<Result<RecordBatch, ArrowError>> {
-        let rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX);
+        let rows_max = usize_of(rows_max);
         let rows: Vec<T> = self.rows.by_ref().take(rows_max).collect();
         (!rows.is_empty()).then(|| {
             let columns: Result<Vec<ArrayRef>, ArrowError> =

@@ -10,6 +10,7 @@ use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
 use catalog::InlineStatement;
 use model::TableDef;
+use model::saturating::u64_of;
 
 use super::INLINE_VERSION;
 use crate::error::TableError;
@@ -63,7 +64,7 @@ fn append(columns: &mut [Growing], statement: &InlineStatement) -> Result<(), St
                 other => return Err(format!("{other} does not say whether there are NULLs")),
             }
         }
-        found = found.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX));
+        found = found.saturating_add(u64_of(rows));
     }
     match found == statement.rows {
         true => Ok(()),

@@ -12,6 +12,7 @@ use arrow::compute::interleave;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use model::Evolution;
+use model::saturating::usize_of;
 use parts::PartReader;
 
 use super::order::Run;
@@ -61,7 +62,7 @@ impl Gather {
         // Where the current batch of an input is in `batches`, if it is.
         let mut places: Vec<Option<usize>> = vec![None; self.inputs.len()];
         for run in runs {
-            let mut left = usize::try_from(run.rows).unwrap_or(usize::MAX);
+            let mut left = usize_of(run.rows);
             while left > 0 {
                 let cursor = &mut self.inputs[run.input];
                 if cursor.current.is_none() {

@@ -5,6 +5,8 @@
 //! Invariant: the groups are disjoint and together all columns; a group that does not fit is a single column. What a
 //! layout needs is at most what was granted, as long as that was at least [`MergeCosts::bytes_needed`].
 
+use model::saturating::usize_of;
+
 /// What one column costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ColumnCost {
@@ -148,11 +150,11 @@ impl MergeCosts {
         let groups = groups.into_iter().map(|(positions, cost)| {
             let bytes = for_columns.saturating_sub(cost.pages).min(BATCHES_BYTES_WANTED);
             let batch_rows = self.batch_rows(cost.row, bytes);
-            ColumnGroup { positions, batch_rows: count(batch_rows) }
+            ColumnGroup { positions, batch_rows: usize_of(batch_rows) }
         });
         MergeLayout {
             groups: groups.collect(),
-            key_batch_rows: count(key_batch_rows),
+            key_batch_rows: usize_of(key_batch_rows),
             row_group_bytes: self.row_group_bytes(row_group_held),
             row_group_held,
             chunk_bytes,
@@ -170,10 +172,6 @@ impl ColumnCost {
     fn and(self, other: ColumnCost) -> ColumnCost {
         ColumnCost { pages: self.pages + other.pages, row: self.row + other.row }
     }
-}
-
-fn count(rows: u64) -> usize {
-    usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::Rows;
 use model::PartId;
+use model::saturating::usize_of;
 use model::table_def::column_id_of;
 use parts::sorted::KeyRows;
 use parts::{PartError, PartReader};
@@ -120,7 +121,7 @@ impl MergeOrder {
             return Ok(self.next_following(rows_max));
         }
         let Some(input) = self.heap.first().copied() else { return Ok(None) };
-        let limit = self.heads[input].left().min(usize::try_from(rows_max).unwrap_or(usize::MAX)).max(1);
+        let limit = self.heads[input].left().min(usize_of(rows_max)).max(1);
         let rows = match self.rival() {
             Some(rival) => self.rows_before(input, rival, limit),
             None => limit,

@@ -10,6 +10,7 @@ use ::parquet::file::metadata::{KeyValue, ParquetMetaData};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use crc_fast::CrcAlgorithm;
+use model::saturating::usize_of;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::page_places::stored_pages;
@@ -98,7 +99,7 @@ impl PageSums {
             if bytes.is_empty() {
                 break;
             }
-            let length = usize::try_from(place[1] - place[0]).unwrap_or(usize::MAX);
+            let length = usize_of(place[1] - place[0]);
             let (page, behind) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
             let found = stored_page_sum(page);
             if found != *sum || place[0] != at {

@@ -10,6 +10,7 @@ use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
+use model::saturating::usize_of;
 
 use crate::parquet::page_header::PageHeader;
 
@@ -87,7 +88,7 @@ impl ChunkLayout {
     pub(super) fn stored_bytes(&self, range: &Range<u64>) -> usize {
         let pages = self.pages.get(self.pages_of(range)).unwrap_or_default();
         let bytes = pages.iter().map(|page| page.stored.end - page.stored.start).sum::<u64>();
-        usize::try_from(bytes).unwrap_or(usize::MAX)
+        usize_of(bytes)
     }
 
     /// The chunk's entry in the footer.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use model::saturating::usize_of;
 use parking_lot::Mutex;
 
 use super::layout::{ChunkLayout, unpacked_size};
@@ -213,7 +214,7 @@ impl Pages {
         let mut is_of_chunk = false;
         for (page, size) in inside {
             is_of_chunk = true;
-            let at = usize::try_from(page.start - range.start).unwrap_or(usize::MAX);
+            let at = usize_of(page.start - range.start);
             match bytes.get(at..).and_then(|page_bytes| unpacked_size(page_bytes, page.end - page.start)) {
                 Some(unpacked) => *size = unpacked,
                 None => {

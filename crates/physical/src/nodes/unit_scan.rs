@@ -20,6 +20,7 @@ use datafusion::physical_plan::{
 };
 use futures::{Stream, StreamExt, TryStreamExt};
 use load::{UnitLease, UnitQueue};
+use model::saturating::u64_of;
 use sources::{ObjectTable, SourceUnit};
 
 use super::unit_ends::{UnitEnd, UnitEnds};
@@ -167,7 +168,7 @@ impl UnitReader {
     /// How many units to have open, by their mean size.
     fn units_open(&self) -> usize {
         let bytes: u64 = self.units.iter().map(|unit| unit.bytes).sum();
-        let mean = bytes / u64::try_from(self.units.len().max(1)).unwrap_or(u64::MAX);
+        let mean = bytes / u64_of(self.units.len().max(1));
         let small = (SMALL_BYTES_OPEN / mean.max(1)).min(SMALL_UNITS_OPEN);
         usize::try_from(small).unwrap_or(UNITS_OPEN).max(UNITS_OPEN)
     }

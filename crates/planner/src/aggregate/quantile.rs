@@ -17,6 +17,7 @@ use datafusion::physical_expr::expressions::Literal;
 use functions::error::codes;
 use functions::{FunctionError, RandomStream, default_array};
 use model::ColumnType;
+use model::saturating::usize_of;
 use model::type_arrow::{from_field, to_data_type, to_field};
 
 use crate::types::typing::{external, scalar_at, type_of_field};
@@ -223,7 +224,7 @@ impl Sample {
             return;
         }
         // Every value offered so far is kept with the same probability.
-        let place = usize::try_from(self.random.next_u64() % self.seen).unwrap_or(usize::MAX);
+        let place = usize_of(self.random.next_u64() % self.seen);
         if let Some(kept) = self.values.get_mut(place) {
             *kept = value;
         }

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
 use functions::FunctionError;
 use functions::error::codes;
+use model::saturating::usize_of;
 
 use super::marked::marked;
 use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, WITH_TIES};
@@ -105,7 +106,7 @@ fn filled(keys: &[SortExpr], marks: &[&ScalarFunction], input: LogicalPlan) -> R
     let mut fill_keys = vec![];
     for mark in marks.iter().filter(|mark| mark.name() == FILL) {
         let [place, from, to, step] = mark.args.as_slice() else { return Err(not_a_count("nothing")) };
-        let place = usize::try_from(count(place)?).unwrap_or(usize::MAX);
+        let place = usize_of(count(place)?);
         let Some(key) = keys.get(place) else { return Err(not_a_count("a key that is not there")) };
         let given =
             |arg: &Expr| (!matches!(arg, Expr::Literal(value, _) if value.is_null())).then(|| arg.clone());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use host::guarded;
+use model::saturating::usize_of;
 use parking_lot::Mutex;
 use parquet::DecodeResult;
 use parquet::bloom_filter::Sbbf;
@@ -205,7 +206,7 @@ pub(crate) async fn read_footer(reader: &FileReader) -> Result<ParquetMetaData> 
         return Err(SourceError::corrupt(path, message));
     };
     let metadata = if start >= tail_start {
-        let from = usize::try_from(start - tail_start).unwrap_or(usize::MAX);
+        let from = usize_of(start - tail_start);
         tail.slice(from..length_at)
     } else {
         reader.get(start..start + u64::from(length)).await?

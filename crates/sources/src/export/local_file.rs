@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use host::{Disk, DiskFile, create_dir_all_synced};
 use model::export::{ExportObject, ExportStore};
+use model::saturating::{u64_of, usize_of};
 use stores::error::{Result, SourceError, SourceErrorKind};
 
 use crate::export::destination::file_error;
@@ -63,7 +64,7 @@ impl LocalFile {
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         file.append(bytes).map_err(|error| file_error(&self.temporary, "written", &error))?;
-        self.bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.bytes += u64_of(bytes.len());
         Ok(())
     }
 
@@ -93,9 +94,9 @@ fn copy(disk: &dyn Disk, from: &Path, to: &mut dyn DiskFile) -> std::io::Result<
     let source = disk.open_read(from)?;
     let (bytes, mut at) = (source.len()?, 0);
     while at < bytes {
-        let piece = usize::try_from((bytes - at).min(COPY_BYTES)).unwrap_or(usize::MAX);
+        let piece = usize_of((bytes - at).min(COPY_BYTES));
         to.append(&source.read_bytes(at, piece)?)?;
-        at += u64::try_from(piece).unwrap_or(u64::MAX);
+        at += u64_of(piece);
     }
     Ok(bytes)
 }

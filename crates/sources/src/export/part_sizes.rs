@@ -3,6 +3,8 @@
 //! Pure. Invariant: parts grow, so that the largest object S3 knows fits into the parts it allows. Must not know:
 //! requests, memory.
 
+use model::saturating::u64_of;
+
 /// S3 refuses smaller parts, but for the last one of an object.
 pub const PART_BYTES_MIN: u64 = 5 << 20;
 
@@ -40,7 +42,7 @@ impl Default for PartSizes {
 impl PartSizes {
     /// Bytes of part number `index`, counted from 0.
     pub fn bytes_of(&self, index: usize) -> u64 {
-        let index = u64::try_from(index).unwrap_or(u64::MAX);
+        let index = u64_of(index);
         let steps = index.checked_div(self.multiply_parts).unwrap_or(0);
         let factor = self.multiply_factor.max(1).saturating_pow(u32::try_from(steps).unwrap_or(u32::MAX));
         let largest = self.part_bytes_max.clamp(PART_BYTES_MIN, PART_BYTES_MAX);

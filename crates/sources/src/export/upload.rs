@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use host::{MemoryBudget, MemoryGrant};
 use model::export::{ExportObject, ExportStore};
+use model::saturating::u64_of;
 use stores::clients::store::Store;
 use stores::clients::write::{PartRequest, PutFailed};
 use stores::error::{Result, SourceError, SourceErrorKind};
@@ -86,13 +87,13 @@ impl Upload {
             return Ok(not_taken);
         }
         self.held.extend_from_slice(bytes);
-        self.bytes += length(bytes.len());
+        self.bytes += u64_of(bytes.len());
         let held_max = match alone {
             true => self.limits.sizes.single_bytes_max,
             false => self.limits.sizes.bytes_of(0),
         };
         if self.id.is_none() {
-            return Ok(if length(self.held.len()) > held_max { Pushed::Full } else { Pushed::Taken });
+            return Ok(if u64_of(self.held.len()) > held_max { Pushed::Full } else { Pushed::Taken });
         }
         self.send_full().await?;
         Ok(Pushed::Taken)
@@ -119,7 +120,7 @@ impl Upload {
 
     /// Bytes that could be sent as a part, if there are enough for one.
     pub(super) fn sendable_bytes(&self) -> Option<usize> {
-        Some(self.held.len()).filter(|bytes| length(*bytes) >= PART_BYTES_MIN)
+        Some(self.held.len()).filter(|bytes| u64_of(*bytes) >= PART_BYTES_MIN)
     }
 
     /// Sends all that is held as one part, which may be smaller than the others.
@@ -183,7 +184,7 @@ impl Upload {
             .with_hint("raise s3_min_upload_part_size, or write several objects with PARTITION BY"));
         }
         let content = self.held.split_to(bytes).freeze();
-        let content = Bytes::from_owner(GrantedBytes { content, _memory: self.grant.split(length(bytes)) });
+        let content = Bytes::from_owner(GrantedBytes { content, _memory: self.grant.split(u64_of(bytes)) });
         let id = self.id.as_deref().unwrap_or_default();
         self.sent.push_back(self.store.put_part(&self.key, id, index, content)?);
         Ok(())
@@ -200,7 +201,7 @@ impl Upload {
     /// Has memory for more bytes, or says why not. Refused, it waits for what is on its way, then sends a smaller part.
     async fn hold(&mut self, more: usize) -> Result<Option<Pushed>> {
         loop {
-            let Err(refused) = self.grant.try_grow(length(more)) else { return Ok(None) };
+            let Err(refused) = self.grant.try_grow(u64_of(more)) else { return Ok(None) };
             if self.wait_for_one().await? {
                 continue;
             }
@@ -233,8 +234,4 @@ impl WholeObject {
     pub async fn put(self, replaces: bool) -> Result<(), PutFailed> {
         self.store.put_whole(&self.key, self.content, replaces).await
     }
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX)
 }

@@ -12,6 +12,7 @@ use arrow::datatypes::SchemaRef;
 use formats::{OutputStats, RowWriter, new_writer};
 use futures::{StreamExt, TryStreamExt};
 use model::export::{ExportObject, ExportStore};
+use model::saturating::u64_of;
 use stores::codecs::encode::Encoder;
 use stores::error::{Result, SourceError, SourceErrorKind, code, format_code};
 
@@ -162,7 +163,7 @@ impl Export {
     async fn open(&mut self, partition: Option<&PartitionKey>) -> Result<usize> {
         let (at, settings) = (self.objects.len(), self.destination.settings());
         let max = settings.partitions_max;
-        if max > 0 && u64::try_from(at).unwrap_or(u64::MAX) >= max {
+        if max > 0 && u64_of(at) >= max {
             let message =
                 format!("the INSERT into \"{}\" has more than {max} partitions", self.destination.shown());
             return Err(SourceError::bad_arguments(message).with_code(code::TOO_MANY_PARTS).with_hint(
@@ -244,7 +245,7 @@ impl Export {
                 }
             }
         }
-        Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+        Ok(u64_of(bytes.len()))
     }
 
     /// Makes memory free that other objects have: a part on its way is waited for, else the largest that can be a part

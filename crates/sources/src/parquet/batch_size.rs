@@ -4,6 +4,7 @@
 //! a batch is at least one row; what it takes is never stated below what its columns' chunks are on average.
 //! Must not know: budgets, streams.
 
+use model::saturating::{u64_of, usize_of};
 use parquet::arrow::ProjectionMask;
 use parquet::basic::Type;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -49,9 +50,9 @@ fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
 
 fn sized(bytes: u64, rows: u64, rows_max: usize) -> BatchSize {
     let row_bytes = bytes.div_ceil(rows.max(1)).max(1);
-    let fitting = usize::try_from(BATCH_BYTES / row_bytes).unwrap_or(usize::MAX);
+    let fitting = usize_of(BATCH_BYTES / row_bytes);
     let batch_rows = fitting.clamp(1, rows_max.max(1));
-    let held = u64::try_from(batch_rows).unwrap_or(u64::MAX).min(rows.max(1));
+    let held = u64_of(batch_rows).min(rows.max(1));
     BatchSize { rows: batch_rows, bytes: held.saturating_mul(row_bytes).saturating_mul(2) }
 }
 

@@ -18,6 +18,7 @@ use formats::{Omissions, asked_in};
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
 use model::ByteSize;
+use model::saturating::u64_of;
 use parquet::DecodeResult;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -164,7 +165,7 @@ impl Stream {
                 match decoded {
                     Some(Ok(batch)) => {
                         self.read.reader.progress.add_rows(batch.num_rows());
-                        let rows = u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                        let rows = u64_of(batch.num_rows());
                         let batch = self.output(&batch)?;
                         self.next_row = self.next_row.saturating_add(rows);
                         self.has_output = true;

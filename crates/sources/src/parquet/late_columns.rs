@@ -11,6 +11,7 @@ use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use model::saturating::u64_of;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowPredicate, ArrowPredicateFn, RowFilter};
 use parquet::file::metadata::ParquetMetaData;
@@ -116,9 +117,8 @@ fn left(filters: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch, seen: &Seen) -> 
         let Some(answer) = answer.as_boolean_opt() else { continue };
         keep.iter_mut().enumerate().for_each(|(i, keep)| *keep &= answer.is_valid(i) && answer.value(i));
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let kept = count(keep.iter().filter(|keep| **keep).count());
-    let all = seen.rows.fetch_add(count(rows), Ordering::Relaxed) + count(rows);
+    let kept = u64_of(keep.iter().filter(|keep| **keep).count());
+    let all = seen.rows.fetch_add(u64_of(rows), Ordering::Relaxed) + u64_of(rows);
     let all_kept = seen.left.fetch_add(kept, Ordering::Relaxed) + kept;
     if all >= JUDGED_ROWS_MIN && all_kept > all / LEFT_SHARE {
         seen.given_up.store(true, Ordering::Relaxed);

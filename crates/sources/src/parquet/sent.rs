@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use futures::stream::{Stream, StreamExt};
+use model::saturating::u64_of;
 use parquet::file::metadata::ParquetMetaData;
 use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::files::fetch::FileReader;
@@ -43,7 +44,7 @@ impl SentParquet {
         let mut spool = Spool::default();
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk?;
-            env.progress.add_bytes(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+            env.progress.add_bytes(u64_of(chunk.len()));
             spool.push(SHOWN, chunk).await?;
             grant.resize(spool.memory_bytes()).map_err(|refused| {
                 let message = format!("{SHOWN} cannot be kept: {refused}");

@@ -9,6 +9,7 @@ use bytes::BytesMut;
 use formats::{FormatKind, FormatSettings};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ColumnType;
+use model::saturating::usize_of;
 use stores::clients::store::Store;
 use stores::codecs::compression::{Compression, Opening, opened};
 use stores::error::{Result, SourceError, SourceErrorKind};
@@ -258,7 +259,7 @@ pub(crate) async fn beginning(
     let stored = reader.get(0..until).await?;
     let mut chunks = opened(stream::iter([Ok(stored)]).boxed(), opening, &file.path, None);
     let mut sample = BytesMut::new();
-    let enough = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let enough = usize_of(bytes);
     while let Some(chunk) = chunks.next().await {
         match chunk {
             Ok(chunk) => sample.extend_from_slice(&chunk),

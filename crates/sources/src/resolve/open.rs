@@ -7,6 +7,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
+use model::saturating::u64_of;
 use stores::calls::arguments::ObjectArguments;
 use stores::clients::cache::RetryPolicy;
 use stores::clients::store::Store;
@@ -179,7 +180,7 @@ fn glob_of(pattern: &str) -> Result<Glob> {
 
 fn note_braces(glob: &Glob, listing: &Listing, notes: &mut Vec<String>) {
     let product = glob.brace_product();
-    let seen = u64::try_from(listing.keys_seen).unwrap_or(u64::MAX);
+    let seen = u64_of(listing.keys_seen);
     if glob.exact_keys().is_none() && product > seen.saturating_mul(BRACE_PRODUCT_FACTOR) {
         notes.push(format!("the braces of the pattern stand for {product} keys, {seen} keys were listed"));
     }

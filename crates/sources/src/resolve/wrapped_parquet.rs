@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use model::ByteSize;
+use model::saturating::u64_of;
 use stores::clients::store::Store;
 use stores::codecs::compression::{
     Compression, DecodeTask, FIRST_BYTES, Magic, by_first_bytes, magic, opened,
@@ -68,11 +69,7 @@ impl Wrapping<'_> {
     }
 
     async fn of(&self, file: &Arc<SourceFile>) -> Result<Compression> {
-        let first = self
-            .env
-            .reader(self.store, file)
-            .get(0..file.bytes.min(u64::try_from(FIRST_BYTES).unwrap_or(u64::MAX)))
-            .await?;
+        let first = self.env.reader(self.store, file).get(0..file.bytes.min(u64_of(FIRST_BYTES))).await?;
         Ok(match (magic(&first), self.said) {
             (Some(Magic::Parquet), _) => Compression::None,
             (_, Some(said)) => said,

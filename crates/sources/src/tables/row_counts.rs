@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, StreamExt};
+use model::saturating::{u64_of, usize_of};
 use stores::error::{Result, SourceError};
 use stores::files::listing::SourceFile;
 
@@ -27,9 +28,7 @@ pub(crate) fn counting(
     stream::unfold(state, move |(mut batches, mut rows, mut into)| async move {
         let next = batches.next().await;
         match &next {
-            Some(Ok(batch)) => {
-                rows = rows.saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX))
-            }
+            Some(Ok(batch)) => rows = rows.saturating_add(u64_of(batch.num_rows())),
             Some(Err(_)) => into = None,
             None => {
                 if let Some((cache, key)) = into.take() {
@@ -58,8 +57,8 @@ pub(crate) fn constant_rows(
     let batch = RecordBatch::try_new_with_options(Arc::clone(output), whole, &options)
         .map_err(|error| broken(error.to_string()))?;
     let batches = stream::unfold(rows, move |left| {
-        let take = usize::try_from(left).unwrap_or(usize::MAX).min(batch_rows);
-        let after = left.saturating_sub(u64::try_from(take).unwrap_or(u64::MAX));
+        let take = usize_of(left).min(batch_rows);
+        let after = left.saturating_sub(u64_of(take));
         let next = (take > 0).then(|| (Ok(batch.slice(0, take)), after));
         async move { next }
     });

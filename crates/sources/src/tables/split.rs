@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use model::saturating::usize_of;
 use parquet::file::metadata::ParquetMetaData;
 use stores::statement::settings::SourceSettings;
 
@@ -60,7 +61,7 @@ const SHARE_BYTES_MIN: u64 = 4 << 20;
 
 /// Streams that may parse a text file of this size together.
 pub(crate) fn shares_of(bytes: u64, settings: &SourceSettings) -> usize {
-    let worth = usize::try_from(bytes / SHARE_BYTES_MIN).unwrap_or(usize::MAX);
+    let worth = usize_of(bytes / SHARE_BYTES_MIN);
     worth.min(settings.parsing_threads()).max(1)
 }
 

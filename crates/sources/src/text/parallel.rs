@@ -21,6 +21,7 @@ use formats::{
     Cutter, Feed, FormatError, FormatKind, FormatSettings, Header, ReaderStart, RecordBoundaries, RowReader,
 };
 use host::{MemoryBudget, MemoryGrant, Runtimes};
+use model::saturating::u64_of;
 use parking_lot::Mutex;
 use stores::codecs::compression::ByteStream;
 use stores::error::{Result, SourceError, SourceErrorKind, format_code};
@@ -323,7 +324,7 @@ async fn cut(plan: CutPlan, queue: &Queue) -> Result<()> {
 
 /// Memory of a piece until it is parsed. While there is none, pieces are not queued beside others.
 async fn granted(memory: &MemoryBudget, bytes: usize, queue: &Queue) -> MemoryGrant {
-    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    let bytes = u64_of(bytes);
     loop {
         let mut grant = memory.empty_grant("source pieces");
         if grant.try_grow(bytes).is_ok() {

@@ -15,6 +15,7 @@ use formats::{
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant, meter};
 use model::ByteSize;
+use model::saturating::{u64_of, usize_of};
 use stores::codecs::compression::{ByteStream, Compression, DecodeTask, opened};
 use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::files::fetch::FileReader;
@@ -83,7 +84,7 @@ impl Pieces {
         while self.next < self.reader.file.bytes && self.arriving.len() < self.ahead_max {
             let range = self.next..(self.next + self.step).min(self.reader.file.bytes);
             let bytes = range.end - range.start;
-            let waiting = u64::try_from(self.arriving.len()).unwrap_or(u64::MAX).saturating_mul(self.step);
+            let waiting = u64_of(self.arriving.len()).saturating_mul(self.step);
             let needed_now = self.arriving.is_empty();
             if !needed_now && waiting.saturating_add(bytes) > self.reader.settings.prefetch_bytes_max {
                 return;
@@ -258,7 +259,7 @@ impl Parsing {
         loop {
             if let Some(batch) = self.parsed.pop_front() {
                 self.read.reader.progress.add_rows(batch.num_rows());
-                let rows = u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                let rows = u64_of(batch.num_rows());
                 let batch = self.output(&batch)?;
                 self.next_row = self.next_row.saturating_add(rows);
                 return Ok(Some((batch, self)));
@@ -310,12 +311,12 @@ impl Parsing {
         let held = feed.held();
         self.parsed.extend(out);
         self.note_rejected();
-        self.grant_rest(u64::try_from(held).unwrap_or(u64::MAX))
+        self.grant_rest(u64_of(held))
     }
 
     fn grant_rest(&mut self, held: u64) -> Result<()> {
         // A buffer that is full becomes twice as large, and both are there while it does.
-        let doubled = usize::try_from(held.saturating_mul(2)).unwrap_or(usize::MAX);
+        let doubled = usize_of(held.saturating_mul(2));
         let has_room = held <= REST_ANYWAY_MAX || meter::reserve("a row of a file", doubled).is_ok();
         if has_room && self.rest_grant.resize(held).is_ok() {
             return Ok(());

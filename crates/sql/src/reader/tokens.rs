@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use model::saturating::usize_of;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::dialect::{DIALECT, INNER_ALIAS};
@@ -157,7 +158,7 @@ pub(crate) fn offset_of(text: &str, location: Location) -> usize {
         }
         lines_left -= 1;
     }
-    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    let column = usize_of(location.column.saturating_sub(1));
     text[offset..].char_indices().nth(column).map_or(text.len(), |(found, _)| offset + found)
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use model::ExportObject;
+use model::saturating::u64_of;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{PutMode, PutOptions};
@@ -204,7 +205,7 @@ fn is_no_object(error: &SourceError) -> bool {
 }
 
 fn length(content: &Bytes) -> u64 {
-    u64::try_from(content.len()).unwrap_or(u64::MAX)
+    u64_of(content.len())
 }
 
 /// `501 Not Implemented`: what servers without conditional writes answer, if they do not just ignore the condition.

@@ -13,6 +13,7 @@ use async_compression::zstd::DParameter;
 use bytes::{Bytes, BytesMut};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant, Runtimes};
+use model::saturating::u64_of;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio_util::io::StreamReader;
@@ -249,7 +250,7 @@ fn decompressed(
     let decode = decode_of(compression, Limits { xz_bytes_max, window_log_max }, path);
     let Some(task) = task else { return Ok(decode(stored)) };
     let bytes = decoder_bytes(compression, window_log_max, first);
-    let chunks = u64::try_from(CHUNK_BYTES * CHUNKS_AHEAD).unwrap_or(u64::MAX);
+    let chunks = u64_of(CHUNK_BYTES * CHUNKS_AHEAD);
     let grant = task.memory.try_grant("decompression", bytes.saturating_add(chunks)).map_err(|refused| {
         SourceError::new(SourceErrorKind::Memory, format!("\"{path}\" cannot be decompressed: {refused}"))
             .with_file(path)

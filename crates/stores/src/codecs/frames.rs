@@ -10,6 +10,8 @@
 //! Invariant: a border is a guess of where a decoder would be between two frames; whoever uses it decodes what stands
 //! before it, and believes the guess only if that is whole frames. Must not know: decoders, files.
 
+use model::saturating::{u64_of, usize_of};
+
 /// Largest frame that is worth to be held until its end has come, decoded or stored; larger ones are decoded as they
 /// come.
 const FRAME_BYTES_MAX: u64 = 16 << 20;
@@ -103,9 +105,9 @@ impl FrameScanner {
         let mut at = 0;
         loop {
             let left = bytes.len() - at;
-            let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(left);
+            let skipped = usize_of(self.skip).min(left);
             at += skipped;
-            self.skip -= as_u64(skipped);
+            self.skip -= u64_of(skipped);
             let taken = match self.skip {
                 0 => (self.wanted - self.seen.len()).min(bytes.len() - at),
                 _ => 0,
@@ -140,7 +142,7 @@ impl FrameScanner {
     fn expect(&mut self, skip: u64, field: Field, wanted: usize) {
         (self.skip, self.field, self.wanted) = (skip, field, wanted);
         self.seen.clear();
-        self.stored = self.stored.saturating_add(skip).saturating_add(as_u64(wanted));
+        self.stored = self.stored.saturating_add(skip).saturating_add(u64_of(wanted));
     }
 
     /// Reads the field that was expected; `None` if this is no frame that can be followed.
@@ -235,11 +237,11 @@ impl FrameScanner {
             if self.stored == 0 && start == 0 {
                 continue;
             }
-            let decoded_max = searched_decoded_max(self.stored.saturating_add(as_u64(start)));
+            let decoded_max = searched_decoded_max(self.stored.saturating_add(u64_of(start)));
             self.stored = 0;
             return Step::Ends { at: start, decoded_max };
         }
-        self.stored = self.stored.saturating_add(as_u64(bytes.len()));
+        self.stored = self.stored.saturating_add(u64_of(bytes.len()));
         if self.stored > SEARCHED_BYTES_MAX { Step::Whole } else { Step::More }
     }
 }
@@ -296,13 +298,9 @@ fn zstd_content(descriptor: u8, header: &[u8]) -> Option<u64> {
 pub fn outlook(framing: Framing, first: &[u8], file_bytes: u64) -> Option<bool> {
     match FrameScanner::new(framing).advance(first) {
         Step::More => None,
-        Step::Ends { at, .. } => Some(as_u64(at) < file_bytes),
+        Step::Ends { at, .. } => Some(u64_of(at) < file_bytes),
         Step::Whole => Some(false),
     }
-}
-
-fn as_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

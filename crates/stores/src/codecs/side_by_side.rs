@@ -18,6 +18,7 @@ use bytes::Bytes;
 use futures::future::{Either, select};
 use futures::stream::{self, BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, Runtimes};
+use model::saturating::u64_of;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::codecs::frames::{FrameScanner, Framing, Step, searched_decoded_max};
@@ -178,7 +179,7 @@ impl Stage {
                 self.is_last = true;
                 self.stored = stream::empty().boxed();
                 if self.scanner.is_searched() && !self.open.is_empty() {
-                    let stored = self.open.iter().map(|part| as_u64(part.len())).sum();
+                    let stored = self.open.iter().map(|part| u64_of(part.len())).sum();
                     self.close(searched_decoded_max(stored));
                 } else {
                     // A frame that is still open is cut, which its decoder says best.
@@ -220,7 +221,7 @@ impl Stage {
             }
             Step::More => {
                 let part = std::mem::take(&mut self.unscanned);
-                let held = self.held.bytes().saturating_add(as_u64(part.len()));
+                let held = self.held.bytes().saturating_add(u64_of(part.len()));
                 self.open.push(part);
                 // One decoder needs no more than a chunk at a time.
                 self.is_whole |= self.held.resize(held).is_err();
@@ -232,7 +233,7 @@ impl Stage {
     fn close(&mut self, decoded_max: u64) {
         self.held.shrink(self.held.bytes());
         let frames = &mut self.frames;
-        frames.stored += self.open.iter().map(|part| as_u64(part.len())).sum::<u64>();
+        frames.stored += self.open.iter().map(|part| u64_of(part.len())).sum::<u64>();
         frames.parts.append(&mut self.open);
         frames.decoded_max = frames.decoded_max.saturating_add(decoded_max);
     }
@@ -272,15 +273,11 @@ async fn decoded(decode: Decode, parts: Vec<Bytes>, decoded_max: u64) -> Option<
     let (mut chunks, mut bytes) = (Vec::new(), 0_u64);
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.ok()?;
-        bytes = bytes.saturating_add(as_u64(chunk.len()));
+        bytes = bytes.saturating_add(u64_of(chunk.len()));
         if bytes > decoded_max {
             return None;
         }
         chunks.push(chunk);
     }
     Some(chunks)
-}
-
-fn as_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

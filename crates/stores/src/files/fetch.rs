@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use model::saturating::{u64_of, usize_of};
 
 use crate::clients::store::Store;
 use crate::error::{Result, SourceError, SourceErrorKind};
@@ -42,7 +43,7 @@ impl FileReader {
         }
         self.progress.add_request();
         let bytes = self.store.get(&self.file.key, range, self.etag()).await?;
-        self.progress.add_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.progress.add_bytes(u64_of(bytes.len()));
         Ok(bytes)
     }
 
@@ -55,7 +56,7 @@ impl FileReader {
         }
         self.progress.add_request();
         let bytes = self.store.get_into(&self.file.key, range, self.etag(), room).await?;
-        self.progress.add_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.progress.add_bytes(u64_of(bytes.len()));
         Ok(bytes)
     }
 
@@ -95,7 +96,7 @@ impl FileReader {
 
     /// Most bytes that are on their way for [`FileReader::copy_ranges`].
     pub fn copying_bytes(&self) -> u64 {
-        let in_flight = u64::try_from(self.settings.max_download_threads).unwrap_or(u64::MAX);
+        let in_flight = u64_of(self.settings.max_download_threads);
         self.settings.max_download_buffer_size.saturating_mul(2).saturating_mul(in_flight)
     }
 
@@ -128,10 +129,10 @@ fn places(request: Range<u64>, bytes_max: u64) -> Vec<(Range<u64>, Place)> {
     if pieces.len() == 1 {
         return vec![(request, Place::Alone)];
     }
-    let mut rest = BytesMut::with_capacity(as_usize(request.end - request.start));
+    let mut rest = BytesMut::with_capacity(usize_of(request.end - request.start));
     let place = |(index, piece): (usize, Range<u64>)| {
         // An allocation may be larger than it was asked to be; what is behind the last piece stays with it.
-        let behind = rest.split_off(as_usize(piece.end - piece.start).min(rest.capacity()));
+        let behind = rest.split_off(usize_of(piece.end - piece.start).min(rest.capacity()));
         let room = std::mem::replace(&mut rest, behind);
         (piece, if index == 0 { Place::First(room) } else { Place::Next(room) })
     };
@@ -206,11 +207,11 @@ fn slice(arrived: &[(u64, Bytes)], range: &Range<u64>) -> Bytes {
         return Bytes::new();
     }
     let first = arrived.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
-    let length = as_usize(range.end - range.start);
+    let length = usize_of(range.end - range.start);
     let mut joined = BytesMut::new();
     for (start, bytes) in &arrived[first..] {
-        let from = as_usize(range.start.saturating_sub(*start)).min(bytes.len());
-        let until = as_usize(range.end.saturating_sub(*start)).min(bytes.len());
+        let from = usize_of(range.start.saturating_sub(*start)).min(bytes.len());
+        let until = usize_of(range.end.saturating_sub(*start)).min(bytes.len());
         if from == until {
             continue;
         }
@@ -224,10 +225,6 @@ fn slice(arrived: &[(u64, Bytes)], range: &Range<u64>) -> Bytes {
         }
     }
     joined.freeze()
-}
-
-fn as_usize(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -255,7 +252,7 @@ mod tests {
         std::sync::LazyLock::new(|| (0..=250).cycle().take(2_700_000).collect());
 
     fn content(range: &Range<u64>) -> &'static [u8] {
-        &CONTENT[as_usize(range.start)..as_usize(range.end)]
+        &CONTENT[usize_of(range.start)..usize_of(range.end)]
     }
 
     fn arrive((range, place): (Range<u64>, Place)) -> (u64, Arrived) {

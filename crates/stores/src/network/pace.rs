@@ -8,6 +8,8 @@
 
 use std::time::Duration;
 
+use model::saturating::{millis_of, u64_of};
+
 /// Slower than this nobody is served, and another connection may be faster.
 const FLOOR_BYTES_PER_SECOND: u64 = 2048;
 
@@ -30,14 +32,14 @@ impl Pace {
     }
 
     pub(crate) fn arrived(&mut self, bytes: usize, now: Duration) {
-        self.window_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.window_bytes += u64_of(bytes);
         if self.window_bytes >= self.floor() {
             (self.window_began, self.window_bytes) = (now, 0);
         }
     }
 
     fn floor(&self) -> u64 {
-        let window_ms = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
+        let window_ms = millis_of(self.window);
         (window_ms.saturating_mul(FLOOR_BYTES_PER_SECOND) / 1000).max(1)
     }
 }

@@ -17,6 +17,7 @@ use chrono::DateTime;
 use futures::stream::{BoxStream, Stream, StreamExt};
 use host::Clock;
 use http::{HeaderMap, Method, StatusCode};
+use model::saturating::u64_of;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
@@ -208,7 +209,7 @@ impl HttpService for Watched {
         let asked = ASKED.try_with(Arc::clone).ok();
         let expected = expected(&request);
         let silence_max = asked.as_ref().map_or(self.request_timeout, |asked| asked.silence_max);
-        let upload = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
+        let upload = u64_of(request.body().content_length());
         let patience = match upload {
             0 => silence_max,
             bytes => self.request_timeout + Duration::from_secs(bytes / UPLOAD_BYTES_PER_SECOND),

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use model::saturating::{u64_of, usize_of};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 use parking_lot::Mutex;
@@ -60,7 +61,7 @@ impl Download {
         let answer = self.objects.get_opts(&self.path, options).await?;
         let (object_bytes, answered) = (answer.meta.size, answer.range.clone());
         self.same_version(etag.as_deref(), answer.meta.e_tag.as_deref())?;
-        let announced = as_usize(answered.end.saturating_sub(answered.start));
+        let announced = usize_of(answered.end.saturating_sub(answered.start));
         self.arrived.lock().bytes.reserve(announced.min(self.expected()));
         let mut pieces = Paced::new(answer.into_stream());
         loop {
@@ -80,7 +81,7 @@ impl Download {
     }
 
     fn expected(&self) -> usize {
-        as_usize(self.range.end - self.range.start)
+        usize_of(self.range.end - self.range.start)
     }
 
     fn is_whole(&self) -> bool {
@@ -108,7 +109,7 @@ impl Download {
             // Nothing would tell the rest of another version from the rest of this one.
             arrived.bytes.clear();
         }
-        let start = self.range.start + u64::try_from(arrived.bytes.len()).unwrap_or(u64::MAX);
+        let start = self.range.start + u64_of(arrived.bytes.len());
         (start.min(self.range.end)..self.range.end, arrived.etag.clone())
     }
 
@@ -181,8 +182,4 @@ impl Download {
 /// Some servers quote an ETag in one answer and not in another.
 fn bare(etag: &str) -> &str {
     etag.trim_start_matches("W/").trim_matches('"')
-}
-
-fn as_usize(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

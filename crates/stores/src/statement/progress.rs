@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use model::saturating::u64_of;
+
 #[derive(Debug, Default)]
 pub struct ReadProgress {
     bytes_total: AtomicU64,
@@ -45,7 +47,7 @@ impl ReadProgress {
     }
 
     pub fn add_rows(&self, rows: usize) {
-        self.rows_read.fetch_add(u64::try_from(rows).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.rows_read.fetch_add(u64_of(rows), Ordering::Relaxed);
     }
 
     pub fn add_file_done(&self) {

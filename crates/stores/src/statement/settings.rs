@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use formats::FormatSettings;
 use model::ColumnType;
+use model::saturating::usize_of;
 
 use crate::codecs::compression::{Compression, Opening};
 use crate::keys::file_filter::FileFilter;
@@ -335,6 +336,6 @@ impl SourceSettings {
     /// Bytes of a piece of text. Pieces wait and are parsed beside each other, so large ones cost memory and small ones
     /// make small batches.
     pub fn piece_bytes(&self) -> usize {
-        usize::try_from(self.parsing_chunk_bytes).unwrap_or(usize::MAX).clamp(64 << 10, 16 << 20)
+        usize_of(self.parsing_chunk_bytes).clamp(64 << 10, 16 << 20)
     }
 }

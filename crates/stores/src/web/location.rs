@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use model::saturating::u64_of;
 use url::Url;
 
 use crate::calls::showing::shown_address;
@@ -122,7 +123,7 @@ impl Piece<'_> {
             Piece::Literal(_) => 1,
             Piece::Alternatives(all) => {
                 let choices = all.iter().map(|text| text.split('|').count()).sum::<usize>();
-                u64::try_from(choices).unwrap_or(u64::MAX)
+                u64_of(choices)
             }
             Piece::Numbers { first, last, .. } => first.abs_diff(*last).saturating_add(1),
         }

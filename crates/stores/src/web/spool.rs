@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
+use model::saturating::{u64_of, usize_of};
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::Mutex;
 
@@ -32,7 +33,7 @@ impl Spool {
 
     /// Bytes of it that are in memory.
     pub fn memory_bytes(&self) -> u64 {
-        u64::try_from(self.memory.len()).unwrap_or(u64::MAX)
+        u64_of(self.memory.len())
     }
 
     /// Appends.
@@ -40,7 +41,7 @@ impl Spool {
     /// # Errors
     /// The page is too large, or the folder of temporary files is full.
     pub async fn push(&mut self, shown: &str, chunk: Bytes) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+        self.bytes = self.bytes.saturating_add(u64_of(chunk.len()));
         if self.bytes > SPOOL_BYTES_MAX {
             return Err(SourceError::new(
                 SourceErrorKind::Memory,
@@ -68,9 +69,9 @@ impl Spool {
 
     /// A range that lies inside.
     pub(crate) async fn get(&self, shown: &str, range: Range<u64>) -> Result<Bytes> {
-        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let length = usize_of(range.end.saturating_sub(range.start));
         let Some(file) = &self.file else {
-            let start = usize::try_from(range.start).unwrap_or(usize::MAX).min(self.memory.len());
+            let start = usize_of(range.start).min(self.memory.len());
             let end = start.saturating_add(length).min(self.memory.len());
             return Ok(Bytes::copy_from_slice(&self.memory[start..end]));
         };

@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 use futures::stream::{self, BoxStream, StreamExt};
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, ETAG, LAST_MODIFIED, RANGE};
 use http::{HeaderMap, StatusCode};
+use model::saturating::usize_of;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
@@ -251,7 +252,7 @@ impl WebPages {
         if answer.status() != StatusCode::PARTIAL_CONTENT || !is_same {
             return Err(replaced());
         }
-        let bytes_max = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let bytes_max = usize_of(range.end - range.start);
         let mut body = BytesMut::new();
         let mut chunks = answer.bytes_stream();
         while let Some(chunk) = chunks.next().await {

@@ -1,5 +1,7 @@
 //! `system.part_log`: parts made, merged and removed, oldest first; kept in memory, bounded.
 
+use model::saturating::millis_of;
+
 use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
 use crate::boundary::error::Error;
@@ -45,7 +47,7 @@ fn push_event(rows: &mut RowBuilder, event: PartEvent, hides_statements: bool) -
         event.merge_reason.into(),
         Cell::Time(event.at_ms),
         Cell::Micros(event.at_ms.saturating_mul(1000)),
-        u64::try_from(event.duration.as_millis()).unwrap_or(u64::MAX).into(),
+        millis_of(event.duration).into(),
         event.database.into(),
         event.table.into(),
         event.part_name.into(),

@@ -1,5 +1,7 @@
 //! `system.query_log`: statements that ended, newest last; kept in memory, bounded.
 
+use model::saturating::{micros_of, millis_of};
+
 use super::SystemTable;
 use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
 use super::profile_events::profile_events;
@@ -72,8 +74,8 @@ pub(super) const TABLE: SystemTable = SystemTable {
 
 fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Result<(), Error> {
     let process = entry.process;
-    let duration_ms = u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX);
-    let duration_us = u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX);
+    let duration_ms = millis_of(entry.duration);
+    let duration_us = micros_of(entry.duration);
     // The clock on the wall counts milliseconds; what the statement took is known better.
     let started_us = process.started_ms.saturating_mul(1000);
     let times = process.profile.counters(entry.duration);

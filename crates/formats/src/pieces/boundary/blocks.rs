@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use model::saturating::usize_of;
 use model::{ColumnType, type_name};
 
 use crate::binary::bulk::{index_width, words_ahead};
@@ -207,7 +208,7 @@ impl BlockScan {
     }
 
     fn skip(&mut self, count: u64, bytes: &mut Bytes<'_>) -> Result<(), Stop> {
-        let passed = bytes.take(usize::try_from(count).unwrap_or(usize::MAX)).len() as u64;
+        let passed = bytes.take(usize_of(count)).len() as u64;
         if passed < count {
             self.stack.push(Next::Skip(count - passed));
             return Err(Stop::More);

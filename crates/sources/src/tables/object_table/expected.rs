@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use futures::stream::{self, StreamExt, TryStreamExt};
+use model::saturating::u64_of;
 use stores::error::Result;
 
 use super::{FOOTERS_AT_ONCE, ObjectTable};
@@ -17,7 +18,7 @@ impl ObjectTable {
         let rows = units.iter().filter_map(|unit| unit.rows).sum();
         let whole = units.iter().filter(|unit| unit.row_groups.is_none()).map(|unit| unit.bytes);
         let bytes: u64 = whole.sum::<u64>() + self.projected_bytes(units, projection).await?;
-        let files = u64::try_from(files.len()).unwrap_or(u64::MAX);
+        let files = u64_of(files.len());
         self.source.env.progress.add_expected(files, bytes, rows);
         Ok(())
     }
