@@ -12,6 +12,7 @@ mod rows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::binary::arrow_stream::ArrowReader;
 use crate::binary::native::NativeReader;
@@ -242,11 +243,11 @@ fn offset_in(whole: &[u8], part: &[u8]) -> usize {
 
 impl<S: SplitRows> Reader<S> {
     fn at(&self, offset: usize) -> u64 {
-        self.position + u64::try_from(offset).unwrap_or(0)
+        self.position + u64_of(offset)
     }
 
     fn split_error(&self, error: SplitError, pending: usize) -> FormatError {
-        let row = self.block.rows_total() + u64::try_from(pending).unwrap_or(0) + 1;
+        let row = self.block.rows_total() + u64_of(pending) + 1;
         let placed = FormatError::new(error.code, error.message).at_row(row).at_position(self.at(error.at));
         match self.block.cell_name(error.cell) {
             Some(name) => placed.in_column(name),

@@ -19,6 +19,13 @@ pub fn usize_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Where an offset of an Arrow list points to; the first of them is not below 0, and none is below the one before it.
+#[inline]
+pub fn place_of(offset: i32) -> usize {
+    debug_assert!(offset >= 0, "an offset is a place");
+    usize::try_from(offset).unwrap_or(0)
+}
+
 /// Whole milliseconds.
 pub fn millis_of(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
@@ -40,7 +47,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_the_largest() {
-        assert_eq!((u64_of(7), usize_of(7)), (7, 7));
+        assert_eq!((u64_of(7), usize_of(7), place_of(7)), (7, 7, 7));
         let time = Duration::from_micros(1_500);
         assert_eq!((millis_of(time), micros_of(time), nanos_of(time)), (1, 1_500, 1_500_000));
         assert_eq!(nanos_of(Duration::MAX), u64::MAX);

@@ -13,6 +13,7 @@ use arrow::datatypes::{
     Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use model::saturating::place_of;
 use model::type_arrow::to_data_type;
 use model::{ColumnType, WideInteger, raw_text};
 
@@ -80,8 +81,8 @@ fn fill(
             };
             let first = offsets.first().copied().unwrap_or(0);
             ends.extend(offsets.iter().skip(1).map(|end| end - first));
-            let start = usize::try_from(first).unwrap_or(0);
-            let nested = nested.slice(start, ends.last().map_or(0, |end| usize::try_from(*end).unwrap_or(0)));
+            let start = place_of(first);
+            let nested = nested.slice(start, ends.last().map_or(0, |end| place_of(*end)));
             **item = match value_type {
                 ColumnType::Array(inner) => from_array(&nested, inner, layout)?,
                 ColumnType::Map(key, value) => tuple(&nested, &[key.as_ref(), value.as_ref()], layout)?,

@@ -117,9 +117,7 @@ impl Tally<'_> {
     }
 
     fn error(&self, error: SplitError) -> FormatError {
-        FormatError::new(error.code, error.message)
-            .at_row(self.rows + 1)
-            .at_position(u64::try_from(error.at).unwrap_or(0))
+        FormatError::new(error.code, error.message).at_row(self.rows + 1).at_position(u64_of(error.at))
     }
 
     fn enough(&self) -> bool {

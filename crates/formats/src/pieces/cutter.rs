@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use model::saturating::usize_of;
+use model::saturating::{u64_of, usize_of};
 
 use crate::pieces::boundary::RecordBoundaries;
 
@@ -158,7 +158,7 @@ impl Cutter {
         }
         self.open_bytes -= end;
         self.end = None;
-        self.position = position.saturating_add(u64::try_from(end).unwrap_or(0));
+        self.position = position.saturating_add(u64_of(end));
         Piece { parts, position }
     }
 }

@@ -13,6 +13,7 @@ use arrow::compute::cast;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::column_names::{ColumnNames, NameMatching};
 use crate::columns::builder::{BuilderOptions, TypedColumnBuilder};
@@ -127,12 +128,12 @@ impl Block {
 
     /// Rows of the input so far.
     pub(crate) fn rows_total(&self) -> u64 {
-        self.rows_before + self.rows_skipped + u64::try_from(self.rows).unwrap_or(0)
+        self.rows_before + self.rows_skipped + u64_of(self.rows)
     }
 
     /// Counts rows that were not appended.
     pub(crate) fn skip_rows(&mut self, rows: usize) {
-        self.rows_skipped += u64::try_from(rows).unwrap_or(0);
+        self.rows_skipped += u64_of(rows);
     }
 
     pub(crate) fn column_names(&self) -> impl Iterator<Item = &str> {
@@ -238,7 +239,7 @@ impl Block {
     /// The error of a bad cell with its column and row; `rows_before` are the rows ahead of its run.
     pub(crate) fn placed(&self, bad: BadCell, rows_before: u64) -> FormatError {
         let name = self.cell_name(bad.cell).unwrap_or_default().to_owned();
-        let row = rows_before + u64::try_from(bad.row).unwrap_or(0) + 1;
+        let row = rows_before + u64_of(bad.row) + 1;
         FormatError::from(bad.error).at_row(row).in_column(name)
     }
 
@@ -288,7 +289,7 @@ impl Block {
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(failed)?;
-        self.rows_before += u64::try_from(self.rows).unwrap_or(0);
+        self.rows_before += u64_of(self.rows);
         self.rows = 0;
         Ok(Some(batch))
     }

@@ -4,6 +4,7 @@
 
 use arrow::array::RecordBatch;
 use model::raw_text;
+use model::saturating::u64_of;
 
 use super::pace::Pace;
 use super::{BLOCK_BYTES_MAX, Reader, offset_in};
@@ -60,7 +61,7 @@ impl<S: SplitRows> Reader<S> {
     /// Appends rows split from `bytes`, of which `plain` is known to be text.
     fn append(&mut self, bytes: &[u8], plain: &str, cells: &mut Vec<Cell<'_>>) -> Result<(), FormatError> {
         let position = self.position;
-        let place = |cell: &Cell<'_>| position + u64::try_from(offset_in(bytes, cell.text)).unwrap_or(0);
+        let place = |cell: &Cell<'_>| position + u64_of(offset_in(bytes, cell.text));
         let Some(tolerance) = &mut self.tolerance else {
             self.block.append(cells, plain, place)?;
             cells.clear();

@@ -4,6 +4,8 @@
 //! more than `input_format_allow_errors_num` and their share is above `input_format_allow_errors_ratio`. What is kept
 //! of them is bounded. Must not know: formats, files.
 
+use model::saturating::u64_of;
+
 use crate::error::{FormatError, code};
 use crate::settings::FormatSettings;
 
@@ -64,7 +66,7 @@ impl Tolerance {
 
     /// Rows read well since the last call.
     pub(crate) fn good(&mut self, rows: usize) {
-        self.rows += u64::try_from(rows).unwrap_or(0);
+        self.rows += u64_of(rows);
     }
 
     /// A bad row; the error when it is one too many.

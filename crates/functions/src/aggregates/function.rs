@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::filter;
 use model::ColumnType;
+use model::saturating::u64_of;
 use model::type_arrow::to_data_type;
 
 use crate::cast::default_array;
@@ -253,7 +254,7 @@ pub(super) fn list_at(
     values: &ArrayRef,
     places: &[usize],
 ) -> Result<ArrayRef, FunctionError> {
-    let indices: Vec<u64> = places.iter().map(|place| u64::try_from(*place).unwrap_or(0)).collect();
+    let indices: Vec<u64> = places.iter().map(|place| u64_of(*place)).collect();
     let taken = arrow::compute::take(values, &arrow::array::UInt64Array::from(indices), None)?;
     Ok(crate::columns::container::list_of(
         element,

@@ -178,7 +178,7 @@ fn heavy(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     match held {
         None => Ok(default_array(&value.column_type, 1)),
         Some(place) => {
-            let at = UInt64Array::from(vec![u64::try_from(first[place]).unwrap_or(0)]);
+            let at = UInt64Array::from(vec![u64_of(first[place])]);
             Ok(take(&value.array, &at, None)?)
         }
     }

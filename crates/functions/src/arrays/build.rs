@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use model::ColumnType;
+use model::saturating::{place_of, u64_of};
 
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
@@ -46,7 +47,7 @@ fn array(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let views: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
     let all = concat(&views)?;
-    let position = |row: usize, column: usize| u64::try_from(column * call.rows + row).unwrap_or(0);
+    let position = |row: usize, column: usize| u64_of(column * call.rows + row);
     let order: Vec<u64> =
         (0..call.rows).flat_map(|row| (0..width).map(move |column| position(row, column))).collect();
     let values = take(&all, &UInt64Array::from(order), None)?;
@@ -162,7 +163,7 @@ fn zip(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
                     "the argument 1 and the other arguments of function arrayZip have different array sizes";
                 return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
             }
-            indices.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
+            indices.extend(own.map(u64_of));
         }
         lengths.push(length);
     }
@@ -204,10 +205,10 @@ fn flatten(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let mut own = outer.range(row);
         for level in &levels {
             // Items of neighbours are neighbours.
-            let place = |at: usize| usize::try_from(level.value_offsets()[at]).unwrap_or(0);
+            let place = |at: usize| place_of(level.value_offsets()[at]);
             own = place(own.start)..place(own.end);
         }
-        out.extend(own.map(|at| u64::try_from(at).unwrap_or(0)));
+        out.extend(own.map(u64_of));
         Ok(())
     })
 }

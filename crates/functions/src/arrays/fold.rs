@@ -12,6 +12,7 @@ use arrow::datatypes::{
     Decimal256Type, Float64Type, Int64Type, UInt64Type, i256,
 };
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::cast::{CastMode, default_array, typed};
 use crate::columns::container::{list_of, offsets_of};
@@ -138,7 +139,7 @@ fn extreme(call: &Call<'_>, wanted: Ordering) -> Result<ArrayRef, FunctionError>
             let own = lists.range(row).filter(|at| values.is_valid(*at));
             let own = own.filter(|at| nan.as_ref().is_none_or(|nan| !nan[*at]));
             let best = own.reduce(|best, at| if order(at, best) == wanted { at } else { best });
-            u64::try_from(best.unwrap_or(missing)).unwrap_or(0)
+            u64_of(best.unwrap_or(missing))
         })
         .collect();
     Ok(take(&all, &UInt64Array::from(places), None)?)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt64Array};
 use arrow::compute::{concat, interleave, take};
+use model::saturating::u64_of;
 use model::{ColumnType, TupleElement};
 
 use crate::cast::CastMode;
@@ -115,7 +116,7 @@ fn name_value_pairs(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let places = (0..call.rows).flat_map(|row| (0..width).map(move |column| (column, row)));
     let (columns, rows): (Vec<usize>, Vec<usize>) = places.unzip();
     let values = interleave(&views, &columns.iter().copied().zip(rows).collect::<Vec<_>>())?;
-    let places: Vec<u64> = columns.into_iter().map(|column| u64::try_from(column).unwrap_or(0)).collect();
+    let places: Vec<u64> = columns.into_iter().map(u64_of).collect();
     let names = take(&names_of(elements), &UInt64Array::from(places), None)?;
     let tuples = tuple_of(parts, vec![names, values], None, call.rows * width)?;
     Ok(list_of(&pair, offsets_of(vec![width; call.rows]), tuples, None)?)
@@ -153,7 +154,7 @@ fn map(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         if views.is_empty() {
             return Ok(crate::cast::default_array(to, 0));
         }
-        let place = |row: usize, pair: usize| u64::try_from(pair * call.rows + row).unwrap_or(0);
+        let place = |row: usize, pair: usize| u64_of(pair * call.rows + row);
         let order: Vec<u64> =
             (0..call.rows).flat_map(|row| (0..pairs).map(move |pair| place(row, pair))).collect();
         Ok(take(&concat(&views)?, &UInt64Array::from(order), None)?)
@@ -182,8 +183,8 @@ fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         lengths.push(own_keys.len());
-        key_places.extend(own_keys.map(|at| u64::try_from(at).unwrap_or(0)));
-        value_places.extend(own_values.map(|at| u64::try_from(at).unwrap_or(0)));
+        key_places.extend(own_keys.map(u64_of));
+        value_places.extend(own_values.map(u64_of));
     }
     let taken_keys = take(keys.values(), &UInt64Array::from(key_places), None)?;
     let taken_values = take(values.values(), &UInt64Array::from(value_places), None)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::error::ArrowError;
+use model::saturating::place_of;
 use model::{ColumnType, TupleElement};
 
 use super::caster::{Caster, Column, broken};
@@ -43,8 +44,7 @@ impl Caster {
         let list = column.array.as_list::<i32>();
         // A slice converts only its own elements: hidden ones might not be convertible.
         let (start, end) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
-        let at = |offset: i32| usize::try_from(offset).unwrap_or(0);
-        let elements = list.values().slice(at(start), at(end) - at(start));
+        let elements = list.values().slice(place_of(start), place_of(end) - place_of(start));
         let values = self.column(&elements, from, to).map_err(null_element)?;
         let offsets = match start {
             0 => list.offsets().clone(),

@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, ListArray, MapArray, MutableArrayData, Struc
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields};
 use arrow::error::ArrowError;
+use model::saturating::place_of;
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, TupleElement};
 
@@ -68,7 +69,7 @@ pub(crate) fn nulls_of(array: &dyn Array) -> Option<NullBuffer> {
 
 /// Where the elements of a row of a list are.
 pub(crate) fn range(offsets: &[i32], row: usize) -> std::ops::Range<usize> {
-    let at = |i: usize| usize::try_from(offsets[i]).unwrap_or(0);
+    let at = |i: usize| place_of(offsets[i]);
     at(row)..at(row + 1)
 }
 

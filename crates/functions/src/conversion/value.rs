@@ -5,6 +5,7 @@
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt8Type;
+use model::saturating::u64_of;
 use model::{ColumnType, TupleElement};
 
 use crate::cast::CastMode;
@@ -160,7 +161,7 @@ fn transform(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let found =
                 own.clone().find(|at| equal(*at, subject.row(row))).map(|at| targets.start + at - own.start);
             let place = found.filter(|at| *at < targets.end).unwrap_or(results.len() + fallback.row(row));
-            u64::try_from(place).unwrap_or(0)
+            u64_of(place)
         })
         .collect();
     Ok(take(&all, &UInt64Array::from(places), None)?)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Decimal256Type, ToByteSlice};
+use model::saturating::u64_of;
 use model::{ColumnType, WideInteger, raw_text};
 
 use crate::cast::{CastMode, Caster};
@@ -107,7 +108,7 @@ impl<W: Copy> Family<W> {
         }
         for (row, hash) in hashes.iter_mut().enumerate() {
             let own = range(offsets, row);
-            self.join(hash, (self.length)(u64::try_from(own.len()).unwrap_or(0)));
+            self.join(hash, (self.length)(u64_of(own.len())));
             for next in inner[own].iter().flatten() {
                 self.join(hash, *next);
             }

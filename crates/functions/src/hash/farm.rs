@@ -4,6 +4,8 @@
 //! `farmhash::Fingerprint64`; their numbers never change. Texts of 0..=16, 17..=32, 33..=64 bytes and above go ways of
 //! their own.
 
+use model::saturating::u64_of;
+
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
@@ -17,7 +19,7 @@ fn fetch32(s: &[u8], at: usize) -> u64 {
 }
 
 fn length_of(s: &[u8]) -> u64 {
-    u64::try_from(s.len()).unwrap_or(0)
+    u64_of(s.len())
 }
 
 fn shift_mix(value: u64) -> u64 {

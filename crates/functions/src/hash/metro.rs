@@ -1,5 +1,7 @@
 //! MetroHash64 (variant 1), after J. Andrew Rogers' source (github.com/jandrewrogers/MetroHash).
 
+use model::saturating::u64_of;
+
 const K0: u64 = 0xC83A_91E1;
 const K1: u64 = 0x8648_DBDB;
 const K2: u64 = 0x7BDE_C03B;
@@ -10,7 +12,7 @@ fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
 }
 
 pub(super) fn metro64(bytes: &[u8]) -> u64 {
-    let mut hash = K2.wrapping_mul(K0).wrapping_add(u64::try_from(bytes.len()).unwrap_or(0));
+    let mut hash = K2.wrapping_mul(K0).wrapping_add(u64_of(bytes.len()));
     let mut rest = bytes;
     if rest.len() >= 32 {
         let mut v = [hash; 4];

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the seeds are ClickHouse's.
 
+use model::saturating::u64_of;
+
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
@@ -16,7 +18,7 @@ fn length32(bytes: &[u8]) -> u32 {
 }
 
 fn length64(bytes: &[u8]) -> u64 {
-    u64::try_from(bytes.len()).unwrap_or(0)
+    u64_of(bytes.len())
 }
 
 pub(super) fn murmur2_32(bytes: &[u8], seed: u32) -> u32 {

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the 128 bits are ClickHouse's own, whose two words are `v0 ^ v1` and `v2 ^ v3` of the short variant.
 
+use model::saturating::u64_of;
+
 fn round(v: &mut [u64; 4]) {
     v[0] = v[0].wrapping_add(v[1]);
     v[1] = v[1].rotate_left(13) ^ v[0];
@@ -36,7 +38,7 @@ fn state(bytes: &[u8], key: (u64, u64), last: u64) -> [u64; 4] {
     let chunks = bytes.chunks_exact(8);
     let rest = chunks.remainder();
     chunks.for_each(|chunk| absorb(word(chunk)));
-    absorb(word(rest) | u64::try_from(bytes.len()).unwrap_or(0) << 56);
+    absorb(word(rest) | u64_of(bytes.len()) << 56);
     state
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, StringViewArray};
 use arrow::compute::take;
 use arrow::datatypes::{ArrowPrimitiveType, Int16Type};
+use model::saturating::u64_of;
 use model::type_arrow::to_data_type;
 use model::{ColumnType, EnumValues, TupleElement};
 
@@ -42,7 +43,7 @@ impl Builder {
         // Rows that are NULL take the default, which follows the values.
         let all = arrow::compute::concat(&[made.as_ref(), default_array(to, 1).as_ref()])?;
         let place = |row: usize| if made.is_null(row) { made.len() } else { row };
-        let places: Vec<u64> = (0..made.len()).map(|row| u64::try_from(place(row)).unwrap_or(0)).collect();
+        let places: Vec<u64> = (0..made.len()).map(|row| u64_of(place(row))).collect();
         Ok(take(&all, &arrow::array::UInt64Array::from(places), None)?)
     }
 

@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{interleave, take};
 use model::ColumnType;
-use model::saturating::u64_of;
+use model::saturating::{place_of, u64_of};
 
 use super::{LambdaFunction, Over, entry};
 use crate::columns::container::{list_of, map_of, range};
@@ -169,10 +169,6 @@ fn source(arg: &Arg, rows: usize) -> Result<(OffsetBuffer<i32>, Source), Functio
     let places: UInt64Array = (0..rows).flat_map(|_| own.clone().map(u64_of)).collect::<Vec<_>>().into();
     let columns = columns.iter().map(|column| take(column, &places, None)).collect::<Result<_, _>>()?;
     Ok((OffsetBuffer::from_lengths(std::iter::repeat_n(own.len(), rows)), Source { column_type, columns }))
-}
-
-fn place_of(offset: i32) -> usize {
-    usize::try_from(offset).unwrap_or(0)
 }
 
 /// A fold, place by place: all rows that have an element there take one step together.

@@ -3,6 +3,7 @@
 //! Invariant: seed and number of a request decide its fault; nothing else is random. Must not know: sockets.
 
 use model::mix64::{STEP, mix64};
+use model::saturating::u64_of;
 
 /// One thing that goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +88,7 @@ impl Faults {
     /// What happens to the request with this number.
     pub(crate) fn of(&self, number: u64, asked: Asked) -> Option<FaultKind> {
         let kinds: Vec<FaultKind> = self.kinds.iter().copied().filter(|kind| kind.fits(asked)).collect();
-        let count = u64::try_from(kinds.len()).unwrap_or(0);
+        let count = u64_of(kinds.len());
         let roll = mix64(self.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number).wrapping_add(STEP));
         if count == 0 || roll % 1000 >= self.per_mille {
             return None;

@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use model::TableDef;
+use model::saturating::place_of;
 use model::type_arrow::to_data_type;
 
 use super::INLINE_VERSION;
@@ -106,7 +107,7 @@ fn values(out: &mut Vec<u8>, array: &ArrayRef) -> Result<(), String> {
 }
 
 fn elements(out: &mut Vec<u8>, offsets: &[i32], children: &ArrayRef) -> Result<(), String> {
-    let at = |offset: &i32| usize::try_from(*offset).unwrap_or(0);
+    let at = |offset: &i32| place_of(*offset);
     for pair in offsets.windows(2) {
         varint(out, at(&pair[1]) - at(&pair[0]));
     }

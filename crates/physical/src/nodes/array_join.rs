@@ -22,6 +22,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{StreamExt, TryStreamExt};
+use model::saturating::place_of;
 use model::type_arrow::from_field;
 
 use crate::error::{PhysicalError, into_datafusion};
@@ -258,7 +259,7 @@ fn lengths_of(column: &ArrayRef) -> Result<Vec<usize>> {
 
 /// The one array of a column with some of its elements.
 fn elements_of(column: &ArrayRef, start: usize, count: usize) -> Result<ArrayRef> {
-    let first = |offsets: &[i32]| usize::try_from(offsets.first().copied().unwrap_or(0)).unwrap_or(0) + start;
+    let first = |offsets: &[i32]| place_of(offsets.first().copied().unwrap_or(0)) + start;
     let offsets = OffsetBuffer::from_lengths([count]);
     match column.data_type() {
         DataType::List(field) => {
@@ -287,8 +288,8 @@ fn flattened(column: &ArrayRef) -> Result<ArrayRef> {
         return flattened(&dense);
     }
     let range = |offsets: &[i32]| {
-        let first = usize::try_from(offsets.first().copied().unwrap_or(0)).unwrap_or(0);
-        let last = usize::try_from(offsets.last().copied().unwrap_or(0)).unwrap_or(0);
+        let first = place_of(offsets.first().copied().unwrap_or(0));
+        let last = place_of(offsets.last().copied().unwrap_or(0));
         (first, last.saturating_sub(first))
     };
     match column.data_type() {

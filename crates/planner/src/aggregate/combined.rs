@@ -20,6 +20,7 @@ use datafusion::physical_expr::expressions::{Column, Literal};
 use functions::FunctionError;
 use functions::error::codes;
 use model::ColumnType;
+use model::saturating::place_of;
 use model::type_arrow::to_field;
 
 use self::best::Best;
@@ -367,7 +368,7 @@ fn elements(columns: &[ArrayRef], parameters: usize) -> Result<(Vec<ArrayRef>, V
     let mut flat = Vec::with_capacity(columns.len());
     for list in lists {
         let list = list.as_list::<i32>();
-        let start = |row: usize| usize::try_from(list.value_offsets()[row]).unwrap_or(0);
+        let start = |row: usize| place_of(list.value_offsets()[row]);
         let picks = rows.iter().zip(&places).map(|(row, place)| Some(number(start(*row) + place)));
         flat.push(take(list.values(), &picks.collect::<UInt32Array>(), None)?);
     }

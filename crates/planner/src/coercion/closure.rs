@@ -29,6 +29,7 @@ use functions::allowance::reserve;
 use functions::lambda::{Elements, Over};
 use functions::{Arg, FunctionError, LambdaFunction, row_bytes};
 use model::ColumnType;
+use model::saturating::{place_of, u64_of};
 use model::type_arrow::{from_field, to_field};
 
 use super::comparison::as_value;
@@ -281,7 +282,7 @@ impl Closure {
         if self.function.over == Over::Fold {
             return self.fold(&body, &elements, given, captures);
         }
-        let count = elements.offsets().last().map_or(0, |count| usize::try_from(*count).unwrap_or(0));
+        let count = elements.offsets().last().map_or(0, |count| place_of(*count));
         let _repeated = match count < LOOKED_AT_MIN {
             true => None,
             false => Some(reserve("of a lambda", repeated_bytes(captures, count)).map_err(external)?),
@@ -306,7 +307,7 @@ impl Closure {
         captures: &[Arg],
     ) -> Result<ArrayRef> {
         let Some(start) = given.last() else { return internal_err!("a fold without a start") };
-        let all: UInt64Array = (0..elements.rows()).map(|row| u64::try_from(row).unwrap_or(0)).collect();
+        let all: UInt64Array = (0..elements.rows()).map(u64_of).collect();
         let Some(start) = spread(std::slice::from_ref(start), &all)?.pop() else {
             return internal_err!("a fold without a start");
         };

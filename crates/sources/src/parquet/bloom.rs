@@ -16,6 +16,7 @@ use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, ScalarValue};
 use host::guarded;
 use model::ColumnType;
+use model::saturating::u64_of;
 use model::type_arrow::from_field;
 use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
@@ -224,7 +225,7 @@ impl Window {
 
 impl Length for Window {
     fn len(&self) -> u64 {
-        self.start + u64::try_from(self.bytes.len()).unwrap_or(0)
+        self.start + u64_of(self.bytes.len())
     }
 }
 

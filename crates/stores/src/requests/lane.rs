@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use host::Clock;
 use model::mix64::{STEP, mix64};
+use model::saturating::nanos_of;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -101,7 +102,7 @@ impl Lane {
 
     /// A number for jitter: no secret, and the same in a simulation with the same clock.
     pub(crate) fn roll(&self) -> u64 {
-        let nanos = u64::try_from(self.clock.monotonic().as_nanos()).unwrap_or(0);
+        let nanos = nanos_of(self.clock.monotonic());
         mix64(nanos ^ self.rolls.fetch_add(STEP, Ordering::Relaxed))
     }
 }

@@ -17,6 +17,7 @@ use arrow::datatypes::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
+use model::saturating::place_of;
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, Value, WideInteger};
 
@@ -380,7 +381,7 @@ pub(super) fn length(child: &TypedColumnBuilder) -> i32 {
 
 /// Items of all lists together.
 fn last(offsets: &[i32]) -> usize {
-    offsets.last().map_or(0, |end| usize::try_from(*end).unwrap_or(0))
+    offsets.last().map_or(0, |end| place_of(*end))
 }
 
 fn child(builder: &mut TypedColumnBuilder) -> Result<ArrayRef, ArrowError> {

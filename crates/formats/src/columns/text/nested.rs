@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use arrow::buffer::OffsetBuffer;
+use model::saturating::place_of;
 
 use super::opening::Values;
 use super::{ColumnText, Style};
@@ -87,7 +88,7 @@ pub(super) fn comma(wanted: bool, out: &mut Vec<u8>) {
 }
 
 pub(super) fn range(offsets: &OffsetBuffer<i32>, row: usize) -> std::ops::Range<usize> {
-    let at = |row: usize| usize::try_from(offsets[row]).unwrap_or(0);
+    let at = |row: usize| place_of(offsets[row]);
     at(row)..at(row + 1)
 }
 
