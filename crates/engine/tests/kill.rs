@@ -8,24 +8,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
-use engine::{Caller, Config, Database, Error, Request, Session};
+use engine::{Caller, Database, Error, Request, Session};
+
+use support::{PATIENCE, answer, done, quiet, with_database};
+
+mod support;
 
 /// Longer than any of these statements may take to stop.
 const SOON: Duration = Duration::from_secs(2);
-/// As good as for ever: what takes this long hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-async fn run(session: &Session, request: Request) -> Result<Vec<RecordBatch>, Error> {
-    session.execute(request).await?.collect().await
-}
-
-async fn done(session: &Session, sql: &str) {
-    run(session, Request::new(sql)).await.unwrap();
-}
 
 /// The rows of an answer, all of whose columns are texts.
-async fn texts(session: &Session, sql: &str) -> Vec<Vec<String>> {
-    let batches = run(session, Request::new(sql)).await.unwrap();
+async fn cells(session: &Session, sql: &str) -> Vec<Vec<String>> {
+    let batches = done(session, sql).await;
     let row = |batch: &RecordBatch, row: usize| {
         batch.columns().iter().map(|column| column.as_string_view().value(row).to_owned()).collect()
     };
@@ -34,28 +28,18 @@ async fn texts(session: &Session, sql: &str) -> Vec<Vec<String>> {
     batches.iter().flat_map(of_batch).collect()
 }
 
-fn with_database<F: Future<Output = ()>>(test: impl FnOnce(Arc<Database>) -> F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let config = Config { threads: Some(2), background: false, ..Config::default() };
-        let database = Database::open(config).unwrap();
-        test(Arc::clone(&database)).await;
-        database.close().await;
-    });
-}
-
 /// Starts the statement as `victim` and answers with what it ends in.
 fn start(database: &Arc<Database>, sql: &str) -> tokio::task::JoinHandle<Result<Vec<RecordBatch>, Error>> {
     let (session, sql) = (database.session(), sql.to_owned());
     tokio::spawn(async move {
         let request = Request { query_id: Some("victim".into()), user: "ann".into(), ..Request::new(sql) };
-        run(&session, request).await
+        answer(&session, request).await
     })
 }
 
 async fn until(session: &Session, sql: &str, expected: &str) {
     let reached = async {
-        while texts(session, sql).await != [[expected]] {
+        while cells(session, sql).await != [[expected]] {
             tokio::task::yield_now().await;
         }
     };
@@ -68,14 +52,14 @@ async fn killed_soon(database: &Arc<Database>, sql: &str, running: &str) {
     let victim = start(database, sql);
     until(&session, running, "1").await;
     let asked = Instant::now();
-    let rows = texts(&session, "KILL QUERY WHERE query_id = 'victim' AND user = 'ann' SYNC").await;
+    let rows = cells(&session, "KILL QUERY WHERE query_id = 'victim' AND user = 'ann' SYNC").await;
     assert_eq!(rows, [["finished", "victim", "ann", sql]]);
     assert!(asked.elapsed() < SOON, "{sql} took {:?}", asked.elapsed());
     let error = tokio::time::timeout(PATIENCE, victim).await.unwrap().unwrap().unwrap_err();
     assert_eq!(error.code, 394, "{sql}: {error}");
     until(&session, "SELECT toString(count()) FROM system.processes WHERE query_id = 'victim'", "0").await;
     let logged = "SELECT toString(exception_code), user FROM system.query_log WHERE query_id = 'victim'";
-    assert_eq!(texts(&session, logged).await.last().unwrap(), &["394", "ann"]);
+    assert_eq!(cells(&session, logged).await.last().unwrap(), &["394", "ann"]);
 }
 
 const IS_RUNNING: &str = "SELECT toString(count()) FROM system.processes WHERE query_id = 'victim'";
@@ -84,7 +68,7 @@ const HAS_READ: &str =
 
 #[test]
 fn a_scan_of_files_that_do_not_come_is_killed() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         // It takes connections and never answers.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
@@ -95,7 +79,7 @@ fn a_scan_of_files_that_do_not_come_is_killed() {
 
 #[test]
 fn a_scan_of_parts_is_killed() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         done(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
         done(&session, "INSERT INTO t SELECT number FROM numbers(1000000)").await;
@@ -107,17 +91,17 @@ fn a_scan_of_parts_is_killed() {
 
 #[test]
 fn an_insert_is_killed_before_its_commit_and_leaves_nothing() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         done(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
         killed_soon(&database, "INSERT INTO t SELECT number FROM numbers(1000000000000)", IS_RUNNING).await;
-        assert_eq!(texts(&session, "SELECT toString(count()) FROM t").await, [["0"]]);
+        assert_eq!(cells(&session, "SELECT toString(count()) FROM t").await, [["0"]]);
     });
 }
 
 #[test]
 fn a_door_kills_by_id_and_a_slow_reader_does_not_keep_the_statement() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         let request = Request {
             query_id: Some("victim".into()),
@@ -134,31 +118,31 @@ fn a_door_kills_by_id_and_a_slow_reader_does_not_keep_the_statement() {
 
 #[test]
 fn test_and_async_say_what_they_do_and_readonly_spares_others() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         let sql = "SELECT sum(number) FROM numbers(1000000000000)";
         let victim = start(&database, sql);
         until(&session, IS_RUNNING, "1").await;
-        let tested = texts(&session, "KILL QUERY WHERE query_id = 'victim' TEST").await;
+        let tested = cells(&session, "KILL QUERY WHERE query_id = 'victim' TEST").await;
         assert_eq!(tested, [["unknown_status", "victim", "ann", sql]]);
         let readonly = Request {
             settings: vec![("readonly".into(), "2".into())],
             user: "bob".into(),
             ..Request::new("KILL QUERY WHERE query_id = 'victim'")
         };
-        assert_eq!(run(&session, readonly).await.unwrap_err().code, 497);
+        assert_eq!(answer(&session, readonly).await.unwrap_err().code, 497);
         // Itself it never means.
         let itself =
             Request { query_id: Some("me".into()), ..Request::new("KILL QUERY WHERE query_id = 'me'") };
-        assert!(run(&session, itself).await.unwrap().is_empty());
-        assert_eq!(texts(&session, "KILL QUERY WHERE user = 'ann'").await[0][0], "waiting");
+        assert!(answer(&session, itself).await.unwrap().is_empty());
+        assert_eq!(cells(&session, "KILL QUERY WHERE user = 'ann'").await[0][0], "waiting");
         assert_eq!(victim.await.unwrap().unwrap_err().code, 394);
     });
 }
 
 #[test]
 fn an_id_is_taken_while_its_statement_runs() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         let named = || Request {
             query_id: Some("same".into()),
@@ -173,7 +157,7 @@ fn an_id_is_taken_while_its_statement_runs() {
         // An empty one is no name.
         for _ in 0..2 {
             let unnamed = Request { query_id: Some(String::new()), ..Request::new("SELECT queryID()") };
-            let batches = run(&session, unnamed).await.unwrap();
+            let batches = answer(&session, unnamed).await.unwrap();
             assert!(!batches[0].column(0).as_string_view().value(0).is_empty());
         }
     });
@@ -181,7 +165,7 @@ fn an_id_is_taken_while_its_statement_runs() {
 
 #[test]
 fn who_asks_is_told_and_shown() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         let client = Caller {
             address: Some("10.1.2.3:4567".parse().unwrap()),
@@ -193,7 +177,7 @@ fn who_asks_is_told_and_shown() {
                    toString(interface), ' ', toString(http_method), ' ', http_user_agent) \
                    FROM system.processes WHERE query_id = queryID()";
         let request = Request { user: "ann".into(), client, ..Request::new(sql) };
-        let batches = run(&session, request).await.unwrap();
+        let batches = answer(&session, request).await.unwrap();
         let shown = batches[0].column(0).as_string_view().value(0);
         assert_eq!(shown, "ann ann ::ffff:10.1.2.3 4567 HTTP POST agent");
     });
@@ -201,33 +185,33 @@ fn who_asks_is_told_and_shown() {
 
 #[test]
 fn settings_of_a_request_obey_a_session_that_only_reads() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let session = database.session();
         session.set("readonly", "1").unwrap();
         let with = |name: &str, value: &str| Request {
             settings: vec![(name.into(), value.into())],
             ..Request::new("SELECT 1")
         };
-        assert_eq!(run(&session, with("readonly", "0")).await.unwrap_err().code, 164);
-        assert_eq!(run(&session, with("max_threads", "7")).await.unwrap_err().code, 164);
-        assert!(run(&session, with("readonly", "1")).await.is_ok());
+        assert_eq!(answer(&session, with("readonly", "0")).await.unwrap_err().code, 164);
+        assert_eq!(answer(&session, with("max_threads", "7")).await.unwrap_err().code, 164);
+        assert!(answer(&session, with("readonly", "1")).await.is_ok());
         let locked = "SELECT toString(min(readonly)) FROM system.settings";
-        assert_eq!(texts(&session, locked).await, [["1"]]);
+        assert_eq!(cells(&session, locked).await, [["1"]]);
     });
 }
 
 #[test]
 fn temporary_tables_are_of_one_session() {
-    with_database(|database| async move {
+    with_database(quiet(), |database| async move {
         let (one, other) = (database.session(), database.session());
         done(&one, "CREATE TEMPORARY TABLE t (a String)").await;
         done(&one, "INSERT INTO t VALUES ('mine')").await;
-        let unseen = run(&other, Request::new("SELECT a FROM t")).await.unwrap_err();
+        let unseen = answer(&other, Request::new("SELECT a FROM t")).await.unwrap_err();
         assert_eq!((unseen.code, unseen.message.contains("default.t")), (60, true));
         done(&other, "CREATE TEMPORARY TABLE t (a String)").await;
-        assert_eq!(texts(&one, "SELECT a FROM t").await, [["mine"]]);
-        assert!(texts(&other, "SELECT a FROM t").await.is_empty());
-        let missing = run(&one, Request::new("SELECT * FROM nosuch")).await.unwrap_err();
+        assert_eq!(cells(&one, "SELECT a FROM t").await, [["mine"]]);
+        assert!(cells(&other, "SELECT a FROM t").await.is_empty());
+        let missing = answer(&one, Request::new("SELECT * FROM nosuch")).await.unwrap_err();
         assert_eq!(missing.message, "table \"default.nosuch\" does not exist");
     });
 }

@@ -1,42 +1,6 @@
 //! ALTER TABLE from outside: beside INSERTs, merges and loads that run, and after the database was opened again.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::path::Path;
-use std::sync::Arc;
-
-use arrow::array::{AsArray, RecordBatch};
-use engine::{Config, Database, Error, Request, Session};
-
-async fn run(session: &Session, sql: &str) -> Result<(), Error> {
-    session.execute(Request::new(sql)).await?.collect().await.map(drop)
-}
-
-/// The first column of an answer, as texts.
-async fn texts(session: &Session, sql: &str) -> Vec<String> {
-    let batches = session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
-    let of_batch = |batch: &RecordBatch| -> Vec<String> {
-        batch.column(0).as_string_view().iter().flatten().map(str::to_owned).collect()
-    };
-    batches.iter().flat_map(of_batch).collect()
-}
-
-/// Opens it, once the tasks of statements that were answered by an earlier opening have let go of it.
-fn open(root: &Path) -> Arc<Database> {
-    let mut tries = 0;
-    loop {
-        let config =
-            Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
-        match Database::open(config) {
-            Err(error) if error.message.contains("is in use") && tries < 200 => tries += 1,
-            opened => return opened.unwrap(),
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-}
-
-fn with_runtime(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(test);
-}
+use crate::support::{open, run, texts, with_runtime};
 
 const ROWS: &str = "SELECT concat(toString(a), ' ', c, ' ', d) FROM t ORDER BY a";
 
@@ -97,7 +61,7 @@ fn statements_that_run_beside_an_alter_convert_or_end_with_an_error() {
         altered.unwrap();
         let count = texts(&first, "SELECT concat(toString(count()), toTypeName(any(d))) FROM t").await;
         match inserted {
-            Ok(()) => assert_eq!(count, ["600000UInt64"]),
+            Ok(_) => assert_eq!(count, ["600000UInt64"]),
             Err(error) => {
                 assert!(error.message.contains("have changed"), "{error}");
                 assert_eq!(count, ["300000UInt64"]);

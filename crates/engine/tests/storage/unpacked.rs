@@ -1,12 +1,9 @@
 //! Column chunks kept without their compression change no answer, whoever asks, and give way to statements.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "clients have threads of their own")]
 
-use std::sync::Arc;
+use engine::{Config, Session};
 
-use arrow::array::RecordBatch;
-use arrow::util::pretty::pretty_format_batches;
-use engine::{Config, Database, Request, Session};
+use crate::support::{done, drawn, quiet, with_database};
 
 const TABLE: &str = "CREATE TABLE t (first String, n UInt64, name String, tag LowCardinality(String), body Nullable(String), \
      list Array(String), share Float64) ENGINE = MergeTree ORDER BY n";
@@ -25,9 +22,7 @@ const QUERIES: [&str; 8] = [
 ];
 
 async fn run(session: &Session, sql: &str) -> String {
-    let batches: Vec<RecordBatch> =
-        session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
-    pretty_format_batches(&batches).unwrap().to_string()
+    drawn(&done(session, sql).await)
 }
 
 /// One of ClickHouse's numbers.
@@ -37,18 +32,9 @@ async fn number(session: &Session, table: &str, name: &str) -> u64 {
     run(session, &sql).await.lines().nth(3).unwrap().trim_matches(['|', ' ']).parse().unwrap()
 }
 
-fn with_database<F: Future<Output = ()>>(config: Config, test: impl FnOnce(Arc<Database>) -> F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let database = Database::open(Config { threads: Some(2), background: false, ..config }).unwrap();
-        test(Arc::clone(&database)).await;
-        database.close().await;
-    });
-}
-
 #[test]
 fn answers_are_the_same_from_memory() {
-    with_database(Config::default(), async |database| {
+    with_database(quiet(), async |database| {
         let session = database.session();
         run(&session, TABLE).await;
         run(&session, ROWS).await;
@@ -87,8 +73,7 @@ fn answers_are_the_same_from_memory() {
 fn what_is_kept_gives_way_to_a_statement() {
     // A cache as large as everything: whatever a statement needs has to come from there.
     let all = 64 << 20;
-    let config =
-        Config { memory_bytes_max: Some(all), uncompressed_cache_bytes: Some(all), ..Config::default() };
+    let config = Config { memory_bytes_max: Some(all), uncompressed_cache_bytes: Some(all), ..quiet() };
     with_database(config, async |database| {
         let session = database.session();
         run(&session, TABLE).await;

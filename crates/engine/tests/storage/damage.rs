@@ -1,12 +1,12 @@
 //! A damaged part is an error of the statements that need it, and of no others; nobody makes wrong rows out of it.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the test is the disk that lies")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::util::pretty::pretty_format_batches;
-use engine::{Config, Database, Error, Request};
+use engine::{Config, Database, Error};
+
+use crate::support::{drawn, open, quiet_at, run, with_runtime};
 
 const TABLE: &str = "CREATE TABLE t (p UInt8, n UInt64, name String, tag LowCardinality(String), \
      list Array(Nullable(Int32))) ENGINE = MergeTree PARTITION BY p ORDER BY n";
@@ -21,23 +21,12 @@ fn insert(partition: u8, first: u32, rows: u32) -> String {
 struct Server(Arc<Database>);
 
 impl Server {
-    async fn open(root: &Path) -> Server {
-        let config =
-            || Config { threads: Some(2), background: false, root: Some(root.into()), ..Config::default() };
-        for _ in 0..500 {
-            match Database::open(config()) {
-                // Who had the folder before is about to leave.
-                Err(error) if error.message.contains("in use by another") => {}
-                opened => return Server(opened.unwrap()),
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        Server(Database::open(config()).unwrap())
+    fn open(root: &Path) -> Server {
+        Server(open(root))
     }
 
     async fn run(&self, sql: &str) -> Result<String, Error> {
-        let batches = self.0.session().execute(Request::new(sql)).await?.collect().await?;
-        Ok(pretty_format_batches(&batches).unwrap().to_string())
+        Ok(drawn(&run(&self.0.session(), sql).await?))
     }
 
     /// The file of the part of these rows.
@@ -61,8 +50,7 @@ fn flip(file: &Path, at: usize) {
 
 fn with_folder<F: Future<Output = ()>>(test: impl FnOnce(PathBuf) -> F) {
     let folder = tempfile::tempdir().unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(test(folder.path().to_owned()));
+    with_runtime(test(folder.path().to_owned()));
 }
 
 fn is_damage(error: &Error) -> bool {
@@ -74,7 +62,7 @@ fn a_flipped_bit_is_never_an_answer() {
     const SELECT: &str =
         "SELECT sum(cityHash64(p, n, name, tag, toString(list))), count() FROM t WHERE n < 1000000000";
     with_folder(async |root| {
-        let server = Server::open(&root).await;
+        let server = Server::open(&root);
         server.run(TABLE).await.unwrap();
         server.run(&insert(0, 0, 20_000)).await.unwrap();
         server.run("SYSTEM FLUSH LOGS").await.ok();
@@ -88,7 +76,7 @@ fn a_flipped_bit_is_never_an_answer() {
             // Every fourth in the tail.
             let at = if turn % 4 == 3 { bytes - 1 - turn * 40 } else { 4 + (bytes - 4) * turn / 33 };
             flip(&file, at);
-            let server = Server::open(&root).await;
+            let server = Server::open(&root);
             match server.run(SELECT).await {
                 Ok(answer) => assert_eq!(answer, expected, "byte {at} of {bytes}"),
                 Err(error) => {
@@ -106,7 +94,7 @@ fn a_flipped_bit_is_never_an_answer() {
 #[test]
 fn a_damaged_part_is_not_merged_and_hinders_nobody_else() {
     with_folder(async |root| {
-        let server = Server::open(&root).await;
+        let server = Server::open(&root);
         server.run(TABLE).await.unwrap();
         for (partition, first) in [(0, 0), (0, 300_000), (0, 600_000), (1, 0), (1, 300_000)] {
             server.run(&insert(partition, first, 300_000)).await.unwrap();
@@ -148,7 +136,7 @@ fn a_damaged_part_is_not_merged_and_hinders_nobody_else() {
 #[test]
 fn pages_are_compared_before_they_are_kept() {
     with_folder(async |root| {
-        let server = Server::open(&root).await;
+        let server = Server::open(&root);
         server.run(TABLE).await.unwrap();
         server.run(&insert(0, 0, 300_000)).await.unwrap();
         let query = "SELECT uniqExact(name) FROM t";
@@ -188,7 +176,7 @@ fn pages_are_compared_before_they_are_kept() {
 #[test]
 fn old_parts_are_looked_at_unasked() {
     with_folder(async |root| {
-        let config = Config { threads: Some(2), root: Some(root), scrub_interval_ms: 1, ..Config::default() };
+        let config = Config { background: true, scrub_interval_ms: 1, ..quiet_at(&root) };
         let server = Server(Database::open(config).unwrap());
         server.run("SYSTEM STOP MERGES").await.unwrap();
         server.run(TABLE).await.unwrap();

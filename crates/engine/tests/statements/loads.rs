@@ -1,5 +1,4 @@
 //! Loads that go on, from outside: files that come and go between two attempts, other sessions, given-up statements.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(
     clippy::disallowed_methods,
     reason = "the files of a source are fixtures, not data of the database"
@@ -11,21 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::{AsArray, RecordBatch};
-use engine::{Config, Database, Error, Request, Session};
+use engine::{Database, Session};
 
-async fn run(session: &Session, sql: &str) -> Result<(), Error> {
-    session.execute(Request::new(sql)).await?.collect().await.map(drop)
-}
-
-/// The first column of an answer, as texts.
-async fn texts(session: &Session, sql: &str) -> Vec<String> {
-    let batches = session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
-    let of_batch = |batch: &RecordBatch| -> Vec<String> {
-        batch.column(0).as_string_view().iter().flatten().map(str::to_owned).collect()
-    };
-    batches.iter().flat_map(of_batch).collect()
-}
+use crate::support::{quiet, run, texts, with_database};
 
 /// Runs a test with a database and a folder of two files: the second has two partitions.
 fn with_files<F: Future<Output = ()>>(test: impl FnOnce(Arc<Database>, tempfile::TempDir) -> F) {
@@ -33,13 +20,7 @@ fn with_files<F: Future<Output = ()>>(test: impl FnOnce(Arc<Database>, tempfile:
     // Longer than the second, or it would be read last.
     write(folder.path(), "1.csv", "a,b\n1,xxxxxxxx\n");
     write(folder.path(), "2.csv", "a,b\n2,y\n3,z\n");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let config = Config { threads: Some(2), background: false, ..Config::default() };
-        let database = Database::open(config).unwrap();
-        test(Arc::clone(&database), folder).await;
-        database.close().await;
-    });
+    with_database(quiet(), |database| test(database, folder));
 }
 
 fn write(folder: &Path, name: &str, text: &str) {

@@ -1,40 +1,9 @@
 //! Tables whose rows are files, and named collections, over the life of a database.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the files of a table outside are fixtures")]
 
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::AsArray;
-use engine::{Config, Database, Error, Request, Session};
-
-async fn run(session: &Session, sql: &str) -> Result<(), Error> {
-    session.execute(Request::new(sql)).await?.collect().await.map(drop)
-}
-
-/// The first column of an answer, as texts.
-async fn texts(session: &Session, sql: &str) -> Vec<String> {
-    let outcome =
-        session.execute(Request::new(sql)).await.map_err(|error| format!("{sql}: {error}")).unwrap();
-    let batches = outcome.collect().await.map_err(|error| format!("{sql}: {error}")).unwrap();
-    let columns = batches.iter().map(|batch| batch.column(0).as_string_view().clone());
-    columns.flat_map(|column| column.iter().flatten().map(str::to_owned).collect::<Vec<_>>()).collect()
-}
-
-/// Opens it, once the tasks of statements that were answered by an earlier opening have let go of it.
-fn open(root: &Path) -> Arc<Database> {
-    let mut tries = 0;
-    loop {
-        let config =
-            Config { root: Some(root.to_owned()), threads: Some(2), background: false, ..Config::default() };
-        match Database::open(config) {
-            Err(error) if error.message.contains("is in use") && tries < 200 => tries += 1,
-            opened => return opened.unwrap(),
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-}
+use crate::support::{open, run, texts, with_runtime};
 
 const ROWS: &str = "SELECT concat(b, toString(a)) FROM f ORDER BY 1";
 
@@ -44,8 +13,7 @@ fn a_table_outside_reads_the_files_there_are_now() {
     let (root, data) = (folder.path().join("root"), folder.path().join("data"));
     fs::create_dir(&data).unwrap();
     fs::write(data.join("1.csv"), "a,b\n1,x\n").unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    with_runtime(async {
         let database = open(&root);
         let session = database.session();
         let create = format!("CREATE TABLE f ENGINE = File(CSVWithNames, '{}/*.csv')", data.display());
@@ -89,8 +57,7 @@ fn a_table_outside_reads_the_files_there_are_now() {
 #[test]
 fn a_collection_is_there_after_the_next_open() {
     let folder = tempfile::tempdir().unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    with_runtime(async {
         let database = open(folder.path());
         let session = database.session();
         for sql in [

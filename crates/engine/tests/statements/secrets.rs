@@ -1,14 +1,13 @@
 //! Credentials put wherever a statement takes or mistakes them, and every output searched for them.
 //!
 //! Invariant: each place has a text of its own, so a leak names its place.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::util::pretty::pretty_format_batches;
-use engine::{Collection, CollectionValue, Config, Database, Request, Session};
+use engine::{Collection, CollectionValue, Config, Request, Session};
+
+use crate::support::{drawn, quiet_at, with_database};
 
 /// Statements with `KEY` where a credential stands. The host answers nothing, so what reaches it fails.
 const PLACES: &[&str] = &[
@@ -127,7 +126,7 @@ async fn seen(session: &Session, sql: &str) -> String {
         Ok(outcome) => {
             let warnings = outcome.warnings.join("\n");
             match outcome.collect().await {
-                Ok(batches) => format!("{warnings}\n{}", pretty_format_batches(&batches).unwrap()),
+                Ok(batches) => format!("{warnings}\n{}", drawn(&batches)),
                 Err(error) => format!("{warnings}\n{error} {error:?}"),
             }
         }
@@ -161,17 +160,10 @@ fn no_output_shows_a_credential() {
     let configured: Collection =
         [("access_key_id".into(), value.clone()), ("secret_access_key".into(), value), ("url".into(), url)]
             .into();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let named_collections = [("configured".to_owned(), configured)].into();
     let mut leaks = Vec::new();
-    runtime.block_on(async {
-        let config = Config {
-            root: Some(folder.path().to_owned()),
-            threads: Some(2),
-            background: false,
-            named_collections: [("configured".to_owned(), configured)].into(),
-            ..Config::default()
-        };
-        let database = Database::open(config).unwrap();
+    let found = &mut leaks;
+    with_database(Config { named_collections, ..quiet_at(folder.path()) }, |database| async move {
         let session = database.session();
         // A host that does not answer is not asked for long.
         session.set("s3_retry_attempts", "0").unwrap();
@@ -188,13 +180,12 @@ fn no_output_shows_a_credential() {
         }
         for (at, place) in PLACES.iter().enumerate() {
             let answer = seen(&session, &place.replace("KEY", &format!("leaky{at}"))).await;
-            leaks.extend(marks(&answer).into_iter().map(|mark| format!("{mark} in {answer}: {place}")));
+            found.extend(marks(&answer).into_iter().map(|mark| format!("{mark} in {answer}: {place}")));
         }
         for output in OUTPUTS {
             let answer = seen(&session, output).await;
-            leaks.extend(marks(&answer).into_iter().map(|mark| format!("{mark} in {output}")));
+            found.extend(marks(&answer).into_iter().map(|mark| format!("{mark} in {output}")));
         }
-        Arc::clone(&database).close().await;
     });
     let mut bytes = Vec::new();
     other_files(folder.path(), &mut bytes);

@@ -1,37 +1,25 @@
 //! More statements at once than there are threads: each ends, with its own rows.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "clients have threads of their own")]
-
-use std::sync::Arc;
-use std::time::Duration;
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
-use engine::{Config, Database, Request, Session};
+use engine::Session;
 
-/// As good as for ever: what takes this long hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-async fn run(session: &Session, sql: &str) -> Vec<RecordBatch> {
-    session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap()
-}
+use crate::support::{PATIENCE, done, quiet, with_database};
 
 /// The sum of the first column and the number of rows.
 async fn summed(session: &Session, sql: &str) -> (u64, usize) {
-    let batches = run(session, sql).await;
+    let batches = done(session, sql).await;
     let sum = |batch: &RecordBatch| batch.column(0).as_primitive::<UInt64Type>().values().iter().sum::<u64>();
     (batches.iter().map(sum).sum(), batches.iter().map(RecordBatch::num_rows).sum())
 }
 
 #[test]
 fn joins_whose_rows_are_the_answer_do_not_wait_for_each_other() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let config = Config { threads: Some(2), background: false, ..Config::default() };
-        let database = Database::open(config).unwrap();
+    with_database(quiet(), |database| async move {
         let session = database.session();
-        run(&session, "CREATE TABLE t (a UInt64, b String) ENGINE = MergeTree ORDER BY a").await;
-        run(&session, "INSERT INTO t SELECT number, toString(number) FROM numbers(200000)").await;
+        done(&session, "CREATE TABLE t (a UInt64, b String) ENGINE = MergeTree ORDER BY a").await;
+        done(&session, "INSERT INTO t SELECT number, toString(number) FROM numbers(200000)").await;
         let all: u64 = (0..200_000).sum();
         let sevens: u64 = (0..200_000).filter(|number| number % 100 == 77).sum();
         for (sql, expected) in [
@@ -48,6 +36,5 @@ fn joins_whose_rows_are_the_answer_do_not_wait_for_each_other() {
                 assert_eq!(answers, (expected, expected), "{sql}");
             }
         }
-        Arc::clone(&database).close().await;
     });
 }

@@ -1,34 +1,24 @@
 //! INSERT INTO FUNCTION: statements beside each other, and what the log says of them.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::fs;
-use std::sync::Arc;
 
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
-use engine::{Config, Database, Error, Request, Session};
+use engine::Session;
 use futures::future::join_all;
 
-async fn run(session: &Session, sql: &str) -> Result<(), Error> {
-    session.execute(Request::new(sql)).await?.collect().await.map(drop)
-}
+use crate::support::{done, quiet, run, with_database};
 
 async fn exports_left(session: &Session) -> u64 {
-    let outcome = session.execute(Request::new("SELECT count() FROM system.exports")).await.unwrap();
-    outcome.collect().await.unwrap()[0].column(0).as_primitive::<UInt64Type>().value(0)
-}
-
-fn open() -> Arc<Database> {
-    Database::open(Config { threads: Some(2), background: false, ..Config::default() }).unwrap()
+    let batches = done(session, "SELECT count() FROM system.exports").await;
+    batches[0].column(0).as_primitive::<UInt64Type>().value(0)
 }
 
 #[test]
 fn appends_beside_each_other_lose_no_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let database = open();
+    with_database(quiet(), |database| async move {
         let inserts = (0..8).map(|number| {
             let session = database.session();
             let sql = format!(
@@ -48,7 +38,6 @@ fn appends_beside_each_other_lose_no_rows() {
         let names: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["a.csv"], "no temporary file stays");
-        database.close().await;
     });
 }
 
@@ -56,9 +45,7 @@ fn appends_beside_each_other_lose_no_rows() {
 fn numbers_are_chosen_around_statements_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let database = open();
+    with_database(quiet(), |database| async move {
         let inserts = (0..4).map(|number| {
             let session = database.session();
             let sql = format!(
@@ -74,7 +61,6 @@ fn numbers_are_chosen_around_statements_beside_each_other() {
         let files = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(files, 4, "each statement has a file of its own");
         assert_eq!(exports_left(&database.session()).await, 0);
-        database.close().await;
     });
 }
 
@@ -82,9 +68,7 @@ fn numbers_are_chosen_around_statements_beside_each_other() {
 fn repetitions_beside_each_other_write_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let database = open();
+    with_database(quiet(), |database| async move {
         for format in ["CSV", "Parquet"] {
             let path = path.with_extension(format.to_lowercase());
             let inserts = (0..4).map(|_| {
@@ -101,10 +85,9 @@ fn repetitions_beside_each_other_write_once() {
             }
             let session = database.session();
             let count = format!("SELECT count() FROM file('{}', '{format}', 'n UInt64')", path.display());
-            let outcome = session.execute(Request::new(&count)).await.unwrap().collect().await.unwrap();
-            assert_eq!(outcome[0].column(0).as_primitive::<UInt64Type>().value(0), 3, "{format}");
+            let batches = done(&session, &count).await;
+            assert_eq!(batches[0].column(0).as_primitive::<UInt64Type>().value(0), 3, "{format}");
         }
         assert_eq!(exports_left(&database.session()).await, 0);
-        database.close().await;
     });
 }

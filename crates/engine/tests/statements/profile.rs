@@ -1,33 +1,19 @@
 //! Profiles from outside: what a client that knows a query id can ask afterwards, and what EXPLAIN ANALYZE leaves behind.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::{AsArray, RecordBatch};
-use engine::{Config, Database, Error, Request, Session};
+use engine::{Config, Error, Request, Session};
 
-/// The first column of an answer, as texts.
+use crate::support::{answer, done, quiet, quiet_at, texts_of, with_database};
+
+/// The first column of the answer to a statement that has an id.
 async fn texts(session: &Session, sql: &str, query_id: &str) -> Result<Vec<String>, Error> {
     let request = Request { query_id: Some(query_id.to_owned()), ..Request::new(sql) };
-    let batches = session.execute(request).await?.collect().await?;
-    let of_batch = |batch: &RecordBatch| -> Vec<String> {
-        batch.column(0).as_string_view().iter().flatten().map(str::to_owned).collect()
-    };
-    Ok(batches.iter().flat_map(of_batch).collect())
-}
-
-async fn run(session: &Session, sql: &str) {
-    session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
+    Ok(texts_of(&answer(session, request).await?))
 }
 
 fn with_session<F: Future<Output = ()>>(config: Config, test: impl FnOnce(Session) -> F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let database = Database::open(Config { threads: Some(2), background: false, ..config }).unwrap();
-        test(Arc::clone(&database).session()).await;
-        database.close().await;
-    });
+    with_database(config, |database| test(database.session()));
 }
 
 fn has(lines: &[String], wanted: &str) -> bool {
@@ -36,9 +22,9 @@ fn has(lines: &[String], wanted: &str) -> bool {
 
 #[test]
 fn the_profile_of_a_statement_is_found_by_its_id() {
-    with_session(Config::default(), |session| async move {
-        run(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
-        run(&session, "SET enable_profile = 1").await;
+    with_session(quiet(), |session| async move {
+        done(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
+        done(&session, "SET enable_profile = 1").await;
         texts(&session, "INSERT INTO t VALUES (1), (2)", "one").await.unwrap();
         let lines = texts(&session, "ANALYZE PROFILE FROM 'one'", "ask").await.unwrap();
         assert_eq!(lines.first().map(String::as_str), Some("Summary"));
@@ -71,9 +57,8 @@ fn part_files(folder: &Path) -> usize {
 fn an_insert_that_is_explained_shows_its_sinks_and_leaves_neither_rows_nor_files() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_owned();
-    let config = Config { root: Some(root.clone()), ..Config::default() };
-    with_session(config, |session| async move {
-        run(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
+    with_session(quiet_at(&root), |session| async move {
+        done(&session, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a").await;
         let insert = "EXPLAIN ANALYZE INSERT INTO t SELECT number FROM numbers(1000)";
         let lines = texts(&session, insert, "one").await.unwrap();
         assert!(lines[0].starts_with("Attention: The transaction of the statement will be aborted"));
@@ -86,7 +71,7 @@ fn an_insert_that_is_explained_shows_its_sinks_and_leaves_neither_rows_nor_files
         let count = texts(&session, "SELECT toString(count()) FROM t", "three").await.unwrap();
         assert_eq!((count, part_files(&root)), (vec!["0".to_owned()], 0));
         // Without EXPLAIN the same statement does leave something.
-        run(&session, "INSERT INTO t SELECT number FROM numbers(1000)").await;
+        done(&session, "INSERT INTO t SELECT number FROM numbers(1000)").await;
         assert!(part_files(&root) > 0);
     });
 }

@@ -1,45 +1,20 @@
 //! A folder whose log is gone: what its parts hold comes back, once, in the columns of the newest of them.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the test is who deletes and damages files")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow::util::pretty::pretty_format_batches;
-use engine::{Config, Database, Request, RestoreRequest, Restored, restore};
+use engine::{Config, RestoreRequest, Restored, restore};
 use host::Host;
+
+use crate::support::{done, drawn, open_again, quiet_at};
 
 const MEMORY: u64 = 1 << 30;
 
-async fn open(root: &Path) -> Arc<Database> {
-    let config = || Config {
-        threads: Some(2),
-        background: false,
-        root: Some(root.into()),
-        memory_bytes_max: Some(MEMORY),
-        ..Config::default()
-    };
-    for _ in 0..500 {
-        match Database::open(config()) {
-            // Who had the folder before is about to leave.
-            Err(error) if error.message.contains("in use by another") => {}
-            opened => return opened.unwrap(),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    Database::open(config()).unwrap()
-}
-
-async fn run(database: &Arc<Database>, sql: &str) -> String {
-    let batches = database.session().execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
-    pretty_format_batches(&batches).unwrap().to_string()
-}
-
 async fn run_all(root: &Path, statements: &[&str]) -> Vec<String> {
-    let database = open(root).await;
+    let database = open_again(Config { memory_bytes_max: Some(MEMORY), ..quiet_at(root) });
     let mut shown = Vec::new();
     for statement in statements {
-        shown.push(run(&database, statement).await);
+        shown.push(drawn(&done(&database.session(), statement).await));
     }
     database.close().await;
     shown
