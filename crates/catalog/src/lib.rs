@@ -26,6 +26,7 @@ pub mod finding;
 pub mod catalog;
 
 #[cfg(test)]
+#[path = "../tests/generated/mod.rs"]
 mod generated;
 
 pub use admit::RefusedWhy;

@@ -1,4 +1,5 @@
-//! Generated definitions, parts, ops and whole histories for this crate's tests.
+//! Generated definitions, parts, ops and whole histories for this crate's tests, which need words that are private: a
+//! module of the crate when it is built for them.
 //!
 //! Invariant: the same seed gives the same history on the same states. Must not know: disks.
 
