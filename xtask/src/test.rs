@@ -26,10 +26,12 @@ pub(crate) struct Counts {
     pub(crate) ignored: u64,
 }
 
-/// A call of cargo in the environment of our tests, in which nothing is built twice.
+/// A call of cargo in the environment of our tests, in which nothing is built twice and nothing is skipped for want of a
+/// Python package: what a comparing test needs was installed, or its absence is a failure.
 fn cargo(root: &Path, arguments: &[&str], amount: Amount) -> Result<Step> {
     let python = environment::python(root)?;
     let step = Step::new("cargo", arguments, root).env("PATH", environment::path_with(&python));
+    let step = step.env("GRISTMILL_MUST_COMPARE", "1");
     let step = match amount {
         Amount::Short => step,
         Amount::Long => step.env("GRISTMILL_SOAK", "1").env("GRISTMILL_FUZZ_RUNS", LONG_FUZZ_RUNS),
