@@ -4,6 +4,8 @@
 //! `tests/oracle/check.py` compares ClickHouse's answers with; a record of several rows has an order, its own or the
 //! runner's.
 
+mod plans;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
