@@ -1,6 +1,7 @@
 //! INSERT INTO FUNCTION url(): what a server is sent, and what it sees of statements that fail.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 use host::{Disk, SystemDisk};
 use model::ExportObject;
@@ -9,9 +10,13 @@ use sources::{Destination, Export, ExportSettings};
 use stores::{Argument, ArgumentValue, SourceCall, SourceError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use crate::exports::rows;
 use crate::fixture::Fixture;
+
+/// As good as for ever: a request that takes this long does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One request as it arrived, heads and chunks and all.
 #[derive(Clone)]
@@ -23,13 +28,14 @@ struct Arrived {
 
 /// A server that takes bodies in chunks. It answers with the status in the path: `/404/x`.
 struct Taker {
-    arrived: Arc<Mutex<Vec<Arrived>>>,
+    /// Requests that have ended, one way or the other.
+    arrived: Arc<watch::Sender<Vec<Arrived>>>,
     address: String,
 }
 
 impl Taker {
     fn start(fixture: &Fixture) -> Taker {
-        let arrived: Arc<Mutex<Vec<Arrived>>> = Arc::default();
+        let arrived = Arc::new(watch::Sender::new(Vec::new()));
         let listener = fixture.run(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (shared, tasks) = (Arc::clone(&arrived), fixture.runtimes.clone());
@@ -42,23 +48,27 @@ impl Taker {
         Taker { arrived, address }
     }
 
-    /// Waits until so many requests have ended, one way or the other.
+    /// Waits until so many requests have ended.
     fn arrived(&self, fixture: &Fixture, count: usize) -> Vec<Arrived> {
-        for _ in 0..500 {
-            if self.arrived.lock().unwrap().len() >= count {
-                break;
-            }
-            pause(fixture, 10);
-        }
-        self.arrived.lock().unwrap().clone()
+        let mut seen = self.arrived.subscribe();
+        let all = async {
+            let reached = seen.wait_for(|arrived| arrived.len() >= count);
+            tokio::time::timeout(PATIENCE, reached).await.is_ok()
+        };
+        assert!(fixture.run(all), "fewer than {count} requests have ended");
+        self.arrived.borrow().clone()
+    }
+
+    fn forget(&self) {
+        self.arrived.send_modify(Vec::clear);
     }
 }
 
 fn pause(fixture: &Fixture, millis: u64) {
-    fixture.run(async { tokio::time::sleep(std::time::Duration::from_millis(millis)).await });
+    fixture.run(async { tokio::time::sleep(Duration::from_millis(millis)).await });
 }
 
-async fn take(mut stream: TcpStream, arrived: Arc<Mutex<Vec<Arrived>>>) {
+async fn take(mut stream: TcpStream, arrived: Arc<watch::Sender<Vec<Arrived>>>) {
     let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     let is_whole = loop {
         match stream.read(&mut piece).await {
@@ -71,7 +81,7 @@ async fn take(mut stream: TcpStream, arrived: Arc<Mutex<Vec<Arrived>>>) {
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     let status = text.split('/').nth(1).unwrap_or_default().to_owned();
-    arrived.lock().unwrap().push(Arrived { text, is_whole });
+    arrived.send_modify(|arrived| arrived.push(Arrived { text, is_whole }));
     let head = format!(
         "HTTP/1.1 {status} X\r\nlocation: /200/x\r\ncontent-length: 4\r\nconnection: close\r\n\r\nwhy\n"
     );
@@ -135,7 +145,7 @@ fn a_page_is_one_request_in_chunks() {
         ("200/x.csv.gz", vec![], ["POST /200/x.csv.gz", "content-encoding: gzip"]),
         ("201/x", vec![("format", "CSV"), ("method", "put")], ["PUT /201/x", "transfer-encoding: chunked"]),
     ] {
-        taker.arrived.lock().unwrap().clear();
+        taker.forget();
         let mut export = begin(&fixture, &format!("http://{}/{path}", taker.address), &more, false).unwrap();
         fixture.run(export.write(None, &rows(2))).unwrap();
         fixture.run(export.write(None, &rows(1))).unwrap();
@@ -169,7 +179,7 @@ fn what_a_server_refuses_is_an_error_and_not_tried_again() {
     let fixture = Fixture::new();
     let taker = Taker::start(&fixture);
     for status in ["302", "303", "307", "403", "404", "500", "503"] {
-        taker.arrived.lock().unwrap().clear();
+        taker.forget();
         let url = format!("http://{}/{status}/x.csv?token=s3cr3t", taker.address);
         let mut export = begin(&fixture, &url, &[], false).unwrap();
         fixture.run(export.write(None, &rows(2))).unwrap();
