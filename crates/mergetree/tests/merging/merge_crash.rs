@@ -1,16 +1,5 @@
 //! The machine stops in any disk call of inserts, merges and collections: nothing is lost, nothing doubled, and after
 //! opening again no file is there that nobody names.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod tables;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +12,10 @@ use mergetree::merge::{MergeLimits, MergeOutcome, choose_for};
 use mergetree::{Table, collect};
 use model::TableDef;
 use parts::verify;
-use tables::{definition, files, handle, live, named_files, read_all, run, state, try_commit, write};
+
+use crate::tables::{
+    self, definition, files, handle, live, named_files, read_all, run, state, try_commit, write,
+};
 
 const ROWS: i64 = 40;
 const STEPS: i64 = 24;

@@ -1,12 +1,4 @@
 //! A part is written, described, read in pieces, verified, and found when it is damaged.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod rows;
 
 use std::sync::Arc;
 
@@ -18,7 +10,8 @@ use parquet::basic::Compression;
 use parts::encoding::{LeafEncoding, PageCodec, ValueEncoding};
 use parts::evolve::evolve;
 use parts::{ColumnEncodings, PartError, PartSpec, PartStore, PartWriter, WritePurpose, open_part, verify};
-use rows::{Column, column, host, keys, rows as make_rows, spec, table};
+
+use crate::rows::{Column, column, host, keys, rows as make_rows, spec, table};
 
 fn store(dir: &tempfile::TempDir) -> PartStore {
     PartStore::local(host(), dir.path().to_owned())

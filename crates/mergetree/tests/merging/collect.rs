@@ -1,15 +1,4 @@
 //! Files go when nobody can read them any more, and never before.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod tables;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +10,10 @@ use host::{Disk, MemoryBudget, SimHost};
 use mergetree::merge::MergeOutcome;
 use mergetree::{Table, collect, lost};
 use model::{Label, LoadId, StagedFile, StagedUnit};
-use tables::{commit, create, definition, files, insert, live, named_files, plan, read_all, run, state};
+
+use crate::tables::{
+    self, commit, create, definition, files, insert, live, named_files, plan, read_all, run, state,
+};
 
 fn root() -> PathBuf {
     PathBuf::from("/data")

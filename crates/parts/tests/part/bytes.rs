@@ -1,13 +1,5 @@
 //! No byte of a part is wrong unnoticed: whoever reads gets the rows that were written, or an error that names the place.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    clippy::disallowed_methods,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod rows;
+#![expect(clippy::disallowed_methods, reason = "files are damaged on purpose")]
 
 use std::sync::Arc;
 
@@ -15,7 +7,8 @@ use arrow::array::{Array, ArrayRef, Int64Builder, ListBuilder, RecordBatch, Stri
 use arrow::compute::concat_batches;
 use model::{ColumnId, PartDescriptor, PartId, PartLocation, TableDef, TableId};
 use parts::{PartError, PartStore, PartWriter, WritePurpose, open_part, verify};
-use rows::{column, host, keys, rows as make_rows, spec, table};
+
+use crate::rows::{column, host, keys, rows as make_rows, spec, table};
 
 fn store(dir: &tempfile::TempDir) -> PartStore {
     PartStore::local(host(), dir.path().to_owned())
@@ -162,7 +155,7 @@ fn part_without_sums(store: &PartStore) -> PartDescriptor {
     let newer = write(store, &table(), &make_rows(&table(), 0, 60, true), WritePurpose::Insert);
     let key = PartStore::key(table_id, id);
     let path = store.root().join(&key);
-    std::fs::write(path, include_bytes!("fixtures/part_without_sums.parquet")).unwrap();
+    std::fs::write(path, include_bytes!("../fixtures/part_without_sums.parquet")).unwrap();
     PartDescriptor {
         id,
         location: PartLocation { store: 0, key: key.into(), owner_nodes: Vec::new() },

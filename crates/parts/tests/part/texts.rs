@@ -1,12 +1,4 @@
 //! Texts that are written page by page come back, whatever they are, and as any reader of Parquet finds them.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod rows;
 
 use std::sync::Arc;
 
@@ -21,7 +13,8 @@ use parquet::file::metadata::PageIndexPolicy;
 use parts::encoding::{LeafEncoding, PageCodec, ValueEncoding};
 use parts::{ColumnEncodings, PartSpec, PartStore, PartWriter, WritePurpose, verify};
 use proptest::prelude::*;
-use rows::{column, host, rows as make_rows, spec, table};
+
+use crate::rows::{column, host, rows as make_rows, spec, table};
 
 /// A number, a text and a text that may be missing.
 fn texts_table() -> Arc<TableDef> {

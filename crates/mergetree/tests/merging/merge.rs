@@ -1,15 +1,4 @@
 //! A merge is the stable sort of its inputs, whatever their keys, whatever the memory; and it loses gracefully.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod tables;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,8 +19,10 @@ use parking_lot::Mutex;
 use parts::sorted::KeyRows;
 use parts::verify;
 use proptest::prelude::*;
-use tables::{
-    alter, column, commit, create, definition, files, insert, live, named_files, plan, read, read_all, run,
+
+use crate::tables::{
+    self, alter, column, commit, create, definition, files, insert, live, named_files, plan, read, read_all,
+    run,
 };
 
 const TYPES: [&str; 8] =

@@ -1,16 +1,5 @@
 //! Every file of a root is deleted or cut, one at a time: whoever opens is told what is missing, or misses nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    clippy::disallowed_methods,
-    reason = "tests fail by panicking, and they copy folders"
-)]
-
-mod tables;
+#![allow(clippy::disallowed_methods, reason = "they copy folders")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +11,8 @@ use host::Host;
 use mergetree::collect::{self, FoundAtOpen};
 use model::{TableDef, TableId};
 use parts::PartStore;
-use tables::{commit, definition, handle, insert};
+
+use crate::tables::{commit, definition, handle, insert};
 
 const LOST_MS: u64 = 604_800_000;
 

@@ -1,13 +1,5 @@
 //! Chunks of a part that are kept without compression give the rows the file has, under any pressure.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::clone_on_ref_ptr,
-    clippy::single_range_in_vec_init,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod rows;
+#![expect(clippy::single_range_in_vec_init, reason = "selections of one range are written so")]
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -26,7 +18,8 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parts::{PartPages, PartStore, PartWriter, UnpackedPages, Wanted, WritePurpose};
-use rows::{COLUMNS, host, rows as make_rows, spec, table};
+
+use crate::rows::{COLUMNS, host, rows as make_rows, spec, table};
 
 const ROWS: u64 = 40_000;
 const PLENTY: u64 = 1 << 30;

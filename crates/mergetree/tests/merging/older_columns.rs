@@ -1,13 +1,4 @@
 //! Rows of older columns: a merge, a flush and a scan make the same of them; a type that does not fit is found before.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::clone_on_ref_ptr,
-    clippy::cast_possible_truncation,
-    reason = "tests fail by panicking, and their numbers are small"
-)]
-
-mod tables;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,7 +14,10 @@ use mergetree::merge::MergeOutcome;
 use mergetree::scan::check_values;
 use mergetree::{Table, TableError, inline, memtable};
 use model::{ColumnId, DefaultKind, TableDef};
-use tables::{alter, column, commit, create, definition, insert, live, plan, read, read_all, run, state};
+
+use crate::tables::{
+    self, alter, column, commit, create, definition, insert, live, plan, read, read_all, run, state,
+};
 
 fn rows(def: &TableDef, numbers: &[i64]) -> RecordBatch {
     let texts = numbers.iter().map(|number| number.to_string());
