@@ -261,6 +261,20 @@ fn with_view_queries(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     out
 }
 
+/// Where the statement stands that EXPLAIN or DESCRIBE is about: behind their own words and options.
+fn explained_from(tokens: &[TokenWithSpan]) -> usize {
+    let explains = |token: &TokenWithSpan| {
+        ["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|word| is_word(&token.token, word))
+    };
+    if !tokens.first().is_some_and(explains) {
+        return 0;
+    }
+    let starts = |token: &TokenWithSpan| {
+        ["SELECT", "WITH"].iter().any(|word| is_word(&token.token, word)) || token.token == Token::LParen
+    };
+    tokens.iter().position(starts).unwrap_or(0)
+}
+
 /// Deepest nesting of WITH lists inside WITH lists.
 const WITH_DEPTH_MAX: usize = 32;
 /// Items of all WITH lists: each is a query to the grammar, of ten kilobytes.
@@ -277,10 +291,12 @@ impl Named {
     /// Turns `WITH expr AS name` into `WITH name AS (SELECT expr AS <mark>)`.
     fn expressions(&mut self, tokens: &[TokenWithSpan]) {
         self.depth += 1;
+        let explained = explained_from(tokens);
         let mut at = 0;
         while at < tokens.len() {
             self.out.push(tokens[at].clone());
             let opens = at == 0
+                || at == explained
                 || matches!(tokens[at - 1].token, Token::LParen)
                 || is_word(&tokens[at - 1].token, "AS");
             at += 1;
