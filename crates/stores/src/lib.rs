@@ -8,6 +8,7 @@
 //! host that is let through. Must not know: columns, tables, the query engine.
 
 pub mod error;
+mod xml;
 pub mod codecs;
 pub mod keys;
 pub mod statement;

@@ -17,6 +17,7 @@ use crate::network::wire::{Paced, WatchedConnector};
 use crate::requests::attempts::Failure;
 use crate::requests::facts::Pairs;
 use crate::requests::verdict::verdict;
+use crate::xml::{Elements, first_text};
 
 /// An object has ten tags at most, of 384 characters.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
@@ -83,7 +84,8 @@ impl TagReader {
         if !head.status.is_success() {
             return Err(refused(shown, head.status, &text));
         }
-        if !text.contains("TagSet") {
+        // A set that is cut has no end.
+        if !Elements::of(&text).any(|element| element.name == "TagSet") {
             return Err(ours(unreadable(shown, "the answer is no set of tags"), None, None));
         }
         Ok(tags_in(&text))
@@ -106,7 +108,7 @@ fn refused(shown: &str, status: StatusCode, body: &str) -> Failure {
         401 | 403 => SourceErrorKind::Denied,
         _ => SourceErrorKind::Unavailable,
     };
-    let s3_code = inside(body, "Code").map(|(code, _)| code.to_owned());
+    let s3_code = first_text(body, "Code");
     let answer = StoreAnswer {
         http_status: Some(status.as_u16()),
         s3_code: s3_code.clone(),
@@ -119,62 +121,21 @@ fn refused(shown: &str, status: StatusCode, body: &str) -> Failure {
     ours(error, Some(status.as_u16()), s3_code.as_deref())
 }
 
-/// What stands between the tags of this name, and behind them.
-fn inside<'a>(xml: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
-    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
-    rest.split_once(&format!("</{name}>"))
-}
-
 fn tags_in(xml: &str) -> Pairs {
-    let (mut tags, mut rest) = (Pairs::new(), xml);
-    while let Some((tag, behind)) = inside(rest, "Tag") {
-        if let Some((key, _)) = inside(tag, "Key") {
-            let value = inside(tag, "Value").map_or("", |(value, _)| value);
-            tags.push((unescaped(key), unescaped(value)));
+    let (mut tags, mut key, mut value) = (Pairs::new(), None, String::new());
+    for element in Elements::of(xml) {
+        match element.name.as_str() {
+            "Key" => key = Some(element.text),
+            "Value" => value = element.text,
+            "Tag" => {
+                let value = std::mem::take(&mut value);
+                tags.extend(key.take().map(|key| (key, value)));
+            }
+            _ => {}
         }
-        rest = behind;
     }
     tags.sort();
     tags
-}
-
-/// Text of XML as it was meant.
-fn unescaped(text: &str) -> String {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some((plain, behind)) = rest.split_once('&') {
-        out.push_str(plain);
-        let letter = behind.split_once(';').and_then(|(name, behind)| Some((letter_of(name)?, behind)));
-        rest = match letter {
-            Some((letter, behind)) => {
-                out.push(letter);
-                behind
-            }
-            None => {
-                out.push('&');
-                behind
-            }
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-fn letter_of(name: &str) -> Option<char> {
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix('x') {
-                Some(digits) => u32::from_str_radix(digits, 16),
-                None => number.parse(),
-            };
-            char::from_u32(code.ok()?)?
-        }
-    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::error::Result;
+use crate::xml::Elements;
 
 /// Stands in front of a piece of a key; of a piece that begins with it, twice. No writing system uses it.
 const MARK: char = '\u{f8fe}';
@@ -69,22 +70,25 @@ pub(crate) fn in_url(front: &str) -> String {
 /// A page of a listing that the client can read. Only the texts of keys and folders are looked at.
 pub(crate) fn marked(page: &Bytes) -> Bytes {
     let Ok(text) = std::str::from_utf8(page) else { return page.clone() };
-    let (mut out, mut copied, mut at) = (String::new(), 0, 0);
-    while let Some(open) = text[at..].find('<').map(|found| at + found) {
-        let Some(tag_end) = text[open..].find('>').map(|found| open + found + 1) else { break };
-        at = tag_end;
-        let is_folder = match &text[open..tag_end] {
-            "<Key>" | "<Name>" => false,
-            "<Prefix>" => true,
+    let text = text.trim_start_matches('\u{feff}');
+    let (mut out, mut copied) = (String::new(), 0);
+    for element in Elements::of(text) {
+        let is_folder = match element.name.as_str() {
+            "Key" | "Name" => false,
+            "Prefix" => true,
             _ => continue,
         };
-        let Some(end) = text[at..].find('<').map(|found| at + found) else { break };
-        if let Cow::Owned(key) = marked_key(&text[at..end], is_folder) {
-            out.push_str(&text[copied..at]);
-            out.push_str(&key);
-            copied = end;
+        let Some(inside) = element.inside else { continue };
+        let written = &text[inside.clone()];
+        // Such as CDATA, whose own letters are no key's.
+        if written.contains('<') {
+            continue;
         }
-        at = end;
+        if let Cow::Owned(key) = marked_key(written, is_folder) {
+            out.push_str(&text[copied..inside.start]);
+            out.push_str(&key);
+            copied = inside.end;
+        }
     }
     if copied == 0 {
         return page.clone();

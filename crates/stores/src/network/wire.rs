@@ -28,6 +28,7 @@ use parking_lot::Mutex;
 use crate::keys::odd::marked;
 use crate::network::connector::GuardedConnector;
 use crate::network::pace::Pace;
+use crate::xml::{Elements, root};
 
 /// Error answers are a few hundred bytes.
 const ERROR_BYTES_MAX: usize = 256 << 10;
@@ -256,24 +257,25 @@ async fn peek(body: HttpResponseBody) -> Result<Bytes, HttpError> {
 fn is_error_body(body: &Bytes) -> bool {
     let begin = &body[..body.len().min(512)];
     let text = String::from_utf8_lossy(begin);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let root = match text.strip_prefix("<?xml") {
-        Some(rest) => rest.split_once("?>").map_or("", |(_, root)| root.trim_start()),
-        None => text,
-    };
-    root.starts_with("<Error>") || root.starts_with("<Error ")
+    root(text.trim_start_matches('\u{feff}')).is_some_and(|name| name == "Error")
 }
 
 /// The client takes a page without the token of the next one for the last page.
 fn whole_listing(body: &Bytes) -> Result<(), HttpError> {
     let text = String::from_utf8_lossy(body);
-    let closed = text.trim_end().ends_with("</ListBucketResult>")
-        || text.trim_end().ends_with("</EnumerationResults>");
-    if !closed {
+    let (mut is_closed, mut is_truncated, mut has_token) = (false, false, false);
+    for element in Elements::of(&text) {
+        match (element.depth, element.name.as_str()) {
+            (0, name) => is_closed = matches!(name, "ListBucketResult" | "EnumerationResults"),
+            (1, "IsTruncated") => is_truncated = element.text.trim() == "true",
+            (1, "NextContinuationToken") => has_token = !element.text.is_empty(),
+            _ => {}
+        }
+    }
+    if !is_closed {
         return Err(gave_up(HttpErrorKind::Decode, "the page of the listing is cut, or not a listing"));
     }
-    let more = text.contains("<IsTruncated>true</IsTruncated>");
-    if more && !text.contains("<NextContinuationToken>") {
+    if is_truncated && !has_token {
         let why = "the page of the listing says that there are more and not how to get them";
         return Err(gave_up(HttpErrorKind::Decode, why));
     }

@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::ops::Range;
 
 use crate::error::{SourceError, SourceErrorKind, StoreAnswer};
+use crate::xml::first_text;
 
 /// Longest piece of a foreign text in our message.
 const FOREIGN_TEXT_MAX: usize = 400;
@@ -176,7 +177,8 @@ fn without_client(text: &str) -> String {
 
 fn answer_of(error: &object_store::Error) -> StoreAnswer {
     let text = text_of(error);
-    let tag = |name: &str| between(&text, &format!("<{name}>"), &format!("</{name}>")).map(str::to_owned);
+    let xml = text.find('<').map_or("", |at| &text[at..]);
+    let tag = |name: &str| first_text(xml, name);
     let from_text = between(&text, "non-2xx status code: ", " ").and_then(|status| status.parse().ok());
     let from_kind = match error {
         object_store::Error::NotFound { .. } => Some(404),
