@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use engine::{BodyStream, Error, ErrorKind};
 use futures::StreamExt;
+use memchr::memmem::find;
 
 use crate::http::arrival::TextMemory;
 use crate::http::parameters::Parameters;
@@ -69,18 +70,6 @@ struct Form {
 
 fn damaged(what: &str) -> Error {
     Error::new(ErrorKind::BadInput, 36, format!("the form is damaged: {what}"))
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    let first = wanted.first()?;
-    let mut at = 0;
-    loop {
-        at += bytes.get(at..)?.iter().position(|byte| byte == first)?;
-        if bytes.get(at..)?.starts_with(wanted) {
-            return Some(at);
-        }
-        at += 1;
-    }
 }
 
 impl Form {
@@ -164,6 +153,14 @@ mod tests {
         ] {
             assert_eq!(boundary_of(content_type).as_deref(), expected, "{content_type}");
         }
+    }
+
+    #[test]
+    fn attributes_are_found_in_any_order() {
+        let disposition = " form-data; filename*=UTF-8''b; FileName=\"my name=x.csv\"; Name=t";
+        assert_eq!(attribute(disposition, "name").as_deref(), Some("t"));
+        assert_eq!(attribute(disposition, "filename").as_deref(), Some("my name=x.csv"));
+        assert_eq!(attribute(disposition, "my name"), None);
     }
 
     #[test]
