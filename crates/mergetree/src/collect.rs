@@ -6,7 +6,7 @@
 //! idempotent.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,7 +147,7 @@ pub fn orphans_at_open(
     }
     let mut parts = files.iter().filter(|file| file.part.is_some());
     if let (Seq::ZERO, Some(file)) = (catalog.seq(), parts.next()) {
-        let (root, example) = (store.root().to_owned(), file.path.clone());
+        let (root, example) = (store.root(), store.storage().place(&file.key));
         return Err(TableError::LogMissing { root, files: 1 + parts.count(), example });
     }
     let mut found = FoundAtOpen::default();
@@ -156,9 +156,10 @@ pub fn orphans_at_open(
     if is_lost || catalog.held_until_ms() == HELD_UNTIL_TOLD {
         catalog.hold_collection(now_ms.saturating_add(lifetime_ms))?;
     }
-    let lengths: HashMap<&Path, u64> = files.iter().map(|file| (file.path.as_path(), file.bytes)).collect();
+    let lengths: HashMap<&str, u64> = files.iter().map(|file| (file.key.as_str(), file.bytes)).collect();
     for part in &named.live {
-        if lengths.get(store.path(part).as_path()) == Some(&part.bytes) {
+        let key: &str = &part.location.key;
+        if lengths.get(key) == Some(&part.bytes) {
             continue;
         }
         match lost::bring_back(store, part)? {
@@ -180,7 +181,7 @@ pub fn orphans_at_open(
     }
     (found.put_aside, found.deleted) = lost::put_aside(store, &orphans, now_ms)?;
     for table in tables.iter().filter(|table| !named.tables.contains(table)) {
-        if store.host().disk.list(&store.table_dir(*table)).is_ok_and(|left| left.is_empty()) {
+        if store.storage().list(&PartStore::table_folder(*table)).is_ok_and(|left| left.is_empty()) {
             store.delete_table(*table)?;
         }
     }

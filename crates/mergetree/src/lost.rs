@@ -4,13 +4,8 @@
 //! not deleted at once, and a file that a record names after all (somebody put the log back) is fetched from here.
 //! Invariant: a file is under its old name or under the new one at any moment. Must not know: which files those are.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use host::{Disk, create_dir_all_synced};
 use model::PartDescriptor;
-use parts::{PartError, PartFile, PartStore};
+use parts::{PartFile, PartStore};
 
 use crate::error::TableError;
 
@@ -38,10 +33,6 @@ impl Collected {
     }
 }
 
-fn disk_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> TableError + 'a {
-    move |source| PartError::Disk { action, path: path.to_owned(), source }.into()
-}
-
 /// Moves files of parts aside. Deleted are those that were never finished, so that no record can name them, and all on a
 /// full disk, where a new folder may not fit. Returns both.
 pub(crate) fn put_aside(
@@ -50,53 +41,40 @@ pub(crate) fn put_aside(
     now_ms: u64,
 ) -> Result<(Collected, Collected), TableError> {
     let (mut moved, mut deleted) = (Collected::default(), Collected::default());
-    let (disk, batch) = (store.host().disk.as_ref(), store.root().join(LOST_DIR).join(now_ms.to_string()));
-    let (mut made, mut touched) = (BTreeSet::new(), BTreeSet::new());
+    let mut moves = Vec::new();
     let full = !orphans.is_empty() && store.free_bytes()? < FREE_BYTES_LOW;
     for file in orphans {
-        if file.part.is_some() && (full || !is_finished(disk, file)) {
+        if file.part.is_some() && (full || !is_finished(store, file)) {
             store.delete_file(file)?;
             deleted.add(file.bytes);
             continue;
         }
-        let Some(name) = file.path.file_name() else { continue };
-        let folder = batch.join(file.table.to_string());
-        if made.insert(folder.clone()) {
-            create_dir_all_synced(disk, &folder).map_err(disk_error("create folder", &folder))?;
-        }
-        disk.rename(&file.path, &folder.join(name)).map_err(disk_error("put aside", &file.path))?;
-        touched.insert(store.table_dir(file.table));
+        let Some((_, name)) = file.key.rsplit_once('/') else { continue };
+        moves.push((file.key.clone(), format!("{LOST_DIR}/{now_ms}/{}/{name}", file.table)));
         moved.add(file.bytes);
     }
-    for folder in made.iter().chain(&touched) {
-        disk.sync_dir(folder).map_err(disk_error("sync folder", folder))?;
-    }
+    store.storage().move_files(&moves)?;
     Ok((moved, deleted))
 }
 
 /// In doubt it is.
-fn is_finished(disk: &dyn Disk, file: &PartFile) -> bool {
+fn is_finished(store: &PartStore, file: &PartFile) -> bool {
     let Some(end) = file.bytes.checked_sub(4) else { return false };
     let mut bytes = [0; 4];
-    let read = disk.open_read(&file.path).and_then(|open| open.read_at(end, &mut bytes));
-    read.is_err() || bytes == *FINISHED
+    let Ok(open) = store.storage().open(&file.key) else { return true };
+    open.read_at(end, &mut bytes).is_err() || bytes == *FINISHED
 }
 
 /// Looks for the file of a part, and puts it where it belongs. False if it is not here.
 pub(crate) fn bring_back(store: &PartStore, part: &PartDescriptor) -> Result<bool, TableError> {
-    let (disk, target) = (store.host().disk.as_ref(), store.path(part));
-    let (Some(name), Some(folder)) = (target.file_name(), target.parent()) else { return Ok(false) };
-    let table = folder.file_name().unwrap_or_default();
+    let key: &str = &part.location.key;
+    // Of the key, the table's folder and the name: that is what was kept when the file was put aside.
+    let Some((folder, name)) = key.rsplit_once('/') else { return Ok(false) };
+    let table = folder.rsplit('/').next().unwrap_or(folder);
     for batch in batches(store)? {
-        let found = batch.path.join(table).join(name);
-        if !disk.exists(&found).map_err(disk_error("look for", &found))? {
-            continue;
-        }
-        let bytes = disk.open_read(&found).and_then(|file| file.len()).map_err(disk_error("open", &found))?;
-        if bytes == part.bytes {
-            create_dir_all_synced(disk, folder).map_err(disk_error("create folder", folder))?;
-            disk.rename(&found, &target).map_err(disk_error("bring back", &found))?;
-            disk.sync_dir(folder).map_err(disk_error("sync folder", folder))?;
+        let found = format!("{}/{table}/{name}", batch.folder);
+        if store.storage().find(&found)? == Some(part.bytes) {
+            store.storage().move_files(&[(found, key.to_owned())])?;
             return Ok(true);
         }
     }
@@ -105,16 +83,16 @@ pub(crate) fn bring_back(store: &PartStore, part: &PartDescriptor) -> Result<boo
 
 /// What was put aside at one open.
 struct Batch {
-    path: PathBuf,
+    folder: String,
     at_ms: u64,
 }
 
 /// The oldest first; names that are not ours are passed over.
 fn batches(store: &PartStore) -> Result<Vec<Batch>, TableError> {
-    let dir = store.root().join(LOST_DIR);
-    let entries = store.host().disk.list(&dir).map_err(disk_error("list", &dir))?;
-    let batch =
-        |entry: host::DirEntry| Some(Batch { at_ms: entry.name.parse().ok()?, path: dir.join(&entry.name) });
+    let entries = store.storage().list(LOST_DIR)?;
+    let batch = |entry: host::DirEntry| {
+        Some(Batch { at_ms: entry.name.parse().ok()?, folder: format!("{LOST_DIR}/{}", entry.name) })
+    };
     let mut batches: Vec<Batch> =
         entries.into_iter().filter(|entry| entry.is_dir).filter_map(batch).collect();
     batches.sort_by_key(|batch| batch.at_ms);
@@ -135,8 +113,7 @@ pub fn sweep(store: &PartStore, lifetime_ms: u64) -> Result<u64, TableError> {
     for batch in batches(store)? {
         let now_ms = store.host().clock.now_ms();
         if is_due(batch.at_ms, now_ms, lifetime_ms, store.free_bytes()?) {
-            let removed = store.host().disk.remove_dir_all(&batch.path);
-            removed.map_err(disk_error("delete folder", &batch.path))?;
+            store.storage().delete_folder(&batch.folder)?;
             swept += 1;
         }
     }

@@ -76,6 +76,14 @@ impl PartError {
         }
     }
 
+    /// What a storage says of the file of a live part.
+    pub(crate) fn unopened(part: PartId, error: PartError) -> PartError {
+        match error {
+            PartError::Disk { path, source, .. } => PartError::unreadable(part, &path, source),
+            other => other,
+        }
+    }
+
     pub(crate) fn damaged(part: PartId, error: impl std::fmt::Display) -> PartError {
         PartError::Damaged { part, message: error.to_string() }
     }

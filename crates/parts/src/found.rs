@@ -4,8 +4,6 @@
 //! are right. What the sum does not cover, bounds and places of pages, is not believed: bounds are left out, and a page in
 //! a wrong place has a wrong sum. Must not know: what the pairs of the footer mean.
 
-use std::path::Path;
-
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::Length;
@@ -28,17 +26,17 @@ pub struct FoundPart {
 }
 
 impl FoundPart {
-    /// Reads the footer of the file at `key`, a path below the root of `store`, which belongs to that part of that table.
+    /// Reads the footer of the file with this key, which belongs to that part of that table.
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is of a version that did not write what is needed.
     pub fn look(
         store: &PartStore,
-        key: &Path,
+        key: &str,
         (table, part): (TableId, PartId),
     ) -> Result<FoundPart, PartError> {
-        let path = store.root().join(key);
-        let file = store.host().disk.open_read(&path).map_err(PartError::disk("open", &path))?;
+        let path = store.storage().place(key);
+        let file = store.storage().open(key)?;
         let file = FileRanges::new(file, &path).map_err(PartError::disk("read", &path))?;
         let damaged = |e: ParquetError| PartError::damaged(part, e);
         let reader = ParquetMetaDataReader::new()
@@ -55,7 +53,7 @@ impl FoundPart {
             schema_version: 0,
             partition: PartitionValue::all(),
             bucket: 0,
-            location: PartLocation { store: 0, key: key.to_string_lossy().into(), owner_nodes: Vec::new() },
+            location: PartLocation { store: 0, key: key.into(), owner_nodes: Vec::new() },
             checksum: 0,
             tail: Some(FileTail { begin, checksum: xxh3_64(&tail) }),
             blocks: BlockRange::default(),

@@ -4,6 +4,8 @@
 //! Must not know: which parts are live, the log, SQL.
 
 pub mod error;
+pub mod storage;
+mod local_storage;
 pub mod array_size;
 pub mod compact;
 pub mod evolve;
@@ -28,6 +30,7 @@ pub use footer::{PartFooter, tail_range};
 pub use found::FoundPart;
 pub use health::PartHealth;
 pub use reader::{PartBatches, PartReader, open_part};
+pub use storage::{PartStorage, UnsealedFile};
 pub use store::{PartFile, PartStore};
 pub use unpacked::{Fill, PartPages, UnpackedPages, Wanted};
 pub use verify::{VerifiedPart, verify};

@@ -50,7 +50,7 @@ pub fn open_part(store: &PartStore, part: &PartDescriptor) -> Result<PartReader,
 
 fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, PartError> {
     let path = store.path(part);
-    let file = store.host().disk.open_read(&path).map_err(|e| PartError::unreadable(part.id, &path, e))?;
+    let file = store.open(part)?;
     let file = FileRanges::new(file, &path).map_err(PartError::disk("read", &path))?;
     let damaged = |e: ::parquet::errors::ParquetError| PartError::damaged(part.id, e);
     // Where pages are, not what is in them: reads here are by row number.

@@ -1,18 +1,19 @@
-//! Where the files of parts are: `<root>/data/<table uuid>/<part uuid>.parquet`.
+//! The parts of one storage: their keys, `data/<table uuid>/<part uuid>.parquet`, and what is known and kept of them.
 //!
-//! Invariant: a file under its final name is either complete and durable, or named by no transaction. Deleting is
-//! idempotent. Must not know: which parts are live.
+//! Invariant: a file is either complete and durable, or named by no transaction. Deleting is idempotent. Must not know:
+//! which parts are live, and what the storage is.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use host::{DiskFile, Host, create_dir_all_synced};
+use host::{DirEntry, DiskRead, Host};
 use model::{PartDescriptor, PartId, TableId};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::PartError;
 use crate::health::PartHealth;
+use crate::local_storage::LocalStorage;
+use crate::storage::{PartStorage, UnsealedFile};
 use crate::unpacked::UnpackedPages;
 
 /// Folder of all tables below the root.
@@ -23,11 +24,11 @@ const PART_SUFFIX: &str = ".parquet";
 /// Bytes summed up at once.
 const COMPARED_BYTES: usize = 1 << 20;
 
-/// The files of parts in one root folder. Cheap to clone.
+/// The parts of one storage. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PartStore {
     host: Host,
-    root: Arc<Path>,
+    storage: Arc<dyn PartStorage>,
     /// Pages of these parts in memory; what is deleted is forgotten there.
     unpacked: Option<Arc<UnpackedPages>>,
     health: Arc<PartHealth>,
@@ -39,13 +40,26 @@ pub struct PartFile {
     pub table: TableId,
     /// `None` if the name is not one of ours.
     pub part: Option<PartId>,
-    pub path: PathBuf,
+    pub key: String,
     pub bytes: u64,
 }
 
 impl PartStore {
+    /// The parts below a folder of this machine.
     pub fn local(host: Host, root: PathBuf) -> PartStore {
-        PartStore { host, root: root.into(), unpacked: None, health: Arc::default() }
+        let storage = Arc::new(LocalStorage::new(host.clone(), root));
+        PartStore::new(host, storage)
+    }
+
+    /// The parts of any storage.
+    pub fn new(host: Host, storage: Arc<dyn PartStorage>) -> PartStore {
+        PartStore { host, storage, unpacked: None, health: Arc::default() }
+    }
+
+    /// The same store for parts that no record ever names.
+    #[must_use]
+    pub fn scratch(&self) -> PartStore {
+        PartStore { storage: Arc::clone(&self.storage).scratch(), ..self.clone() }
     }
 
     /// The same store, whose readers keep pages there.
@@ -68,62 +82,72 @@ impl PartStore {
         &self.host
     }
 
-    pub fn root(&self) -> &Path {
-        &self.root
+    pub fn storage(&self) -> &dyn PartStorage {
+        self.storage.as_ref()
     }
 
-    /// The path of a part's file relative to the root, as a descriptor keeps it.
+    /// Where all of it is, for people: see [`PartStorage::place`].
+    pub fn root(&self) -> PathBuf {
+        self.storage.place("")
+    }
+
+    /// The key of a part's file, as a descriptor keeps it.
     pub fn key(table: TableId, part: PartId) -> String {
         format!("{DATA_DIR}/{table}/{part}{PART_SUFFIX}")
     }
 
-    pub fn path(&self, part: &PartDescriptor) -> PathBuf {
-        self.root.join(part.location.key.as_ref())
+    /// The folder of a table's parts.
+    pub fn table_folder(table: TableId) -> String {
+        format!("{DATA_DIR}/{table}")
     }
 
+    /// Where the file of a part is, for people.
+    pub fn path(&self, part: &PartDescriptor) -> PathBuf {
+        self.storage.place(&part.location.key)
+    }
+
+    /// Where the files of a table are, for people.
     pub fn table_dir(&self, table: TableId) -> PathBuf {
-        self.root.join(DATA_DIR).join(table.to_string())
+        self.storage.place(&Self::table_folder(table))
     }
 
     /// Bytes that may still be written.
     ///
     /// # Errors
-    /// The disk does not say.
+    /// The storage does not say.
     pub fn free_bytes(&self) -> Result<u64, PartError> {
-        self.host
-            .disk
-            .free_bytes(&self.root)
-            .map_err(PartError::disk("ask for the free space of", &self.root))
+        self.storage.free_bytes()
     }
 
+    /// The file of a part that somebody needs.
+    ///
+    /// # Errors
+    /// It is missing, which is damage, or cannot be read.
+    pub(crate) fn open(&self, part: &PartDescriptor) -> Result<Arc<dyn DiskRead>, PartError> {
+        self.storage.open(&part.location.key).map_err(|error| PartError::unopened(part.id, error))
+    }
+
+    /// Begins the file of a part; the path is for messages.
     pub(crate) fn create(
         &self,
         table: TableId,
         part: PartId,
-    ) -> Result<(PathBuf, Box<dyn DiskFile>), PartError> {
-        let dir = self.table_dir(table);
-        create_dir_all_synced(self.host.disk.as_ref(), &dir)
-            .map_err(PartError::disk("create folder", &dir))?;
-        let path = self.root.join(Self::key(table, part));
-        let file = self.host.disk.create(&path).map_err(PartError::disk("create", &path))?;
-        Ok((path, file))
-    }
-
-    pub(crate) fn sync_dir(&self, table: TableId) -> Result<(), PartError> {
-        let dir = self.table_dir(table);
-        self.host.disk.sync_dir(&dir).map_err(PartError::disk("sync folder", &dir))
+    ) -> Result<(PathBuf, Box<dyn UnsealedFile>), PartError> {
+        let key = Self::key(table, part);
+        let file = self.storage.create(&key)?;
+        Ok((self.storage.place(&key), file))
     }
 
     /// Deletes the file of a part; fine if it is gone already.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The storage refuses.
     pub fn delete(&self, part: &PartDescriptor) -> Result<(), PartError> {
         if let Some(unpacked) = &self.unpacked {
             unpacked.forget(&part.location.key);
         }
         self.health.forget(part);
-        self.delete_path(&self.path(part))
+        self.storage.delete(&part.location.key)
     }
 
     /// Deletes a file found by [`PartStore::list_files`].
@@ -131,7 +155,7 @@ impl PartStore {
     /// # Errors
     /// The disk refuses.
     pub fn delete_file(&self, file: &PartFile) -> Result<(), PartError> {
-        self.delete_path(&file.path)
+        self.storage.delete(&file.key)
     }
 
     /// Compares the length and the checksum of the whole file with what the descriptor says.
@@ -152,7 +176,7 @@ impl PartStore {
         mut rest: impl FnMut(u64) -> bool,
     ) -> Result<bool, PartError> {
         let path = self.path(part);
-        let file = self.host.disk.open_read(&path).map_err(|e| PartError::unreadable(part.id, &path, e))?;
+        let file = self.open(part)?;
         let bytes = file.len().map_err(PartError::disk("read", &path))?;
         if bytes != part.bytes {
             let message = format!("it has {bytes} bytes where {} were written", part.bytes);
@@ -186,13 +210,6 @@ impl PartStore {
         self.health.once(part, || self.compare_whole(part))
     }
 
-    pub(crate) fn delete_path(&self, path: &Path) -> Result<(), PartError> {
-        match self.host.disk.remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(PartError::disk("delete", path)(error)),
-            _ => Ok(()),
-        }
-    }
-
     /// Deletes the folder of a dropped table with everything in it; fine if it is gone already.
     ///
     /// # Errors
@@ -202,13 +219,7 @@ impl PartStore {
             unpacked.forget_below(&format!("{DATA_DIR}/{table}/"));
         }
         self.health.forget_table(table);
-        let dir = self.table_dir(table);
-        match self.host.disk.remove_dir_all(&dir) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(PartError::disk("delete folder", &dir)(error))
-            }
-            _ => Ok(()),
-        }
+        self.storage.delete_folder(&Self::table_folder(table))
     }
 
     /// Tables that have a folder, by id.
@@ -216,9 +227,7 @@ impl PartStore {
     /// # Errors
     /// The disk refuses to list.
     pub fn list_tables(&self) -> Result<Vec<TableId>, PartError> {
-        let dir = self.root.join(DATA_DIR);
-        let entries = self.host.disk.list(&dir).map_err(PartError::disk("list", &dir))?;
-        let folders = entries.into_iter().filter(|entry| entry.is_dir);
+        let folders = self.storage.list(DATA_DIR)?.into_iter().filter(|entry| entry.is_dir);
         Ok(folders.filter_map(|entry| TableId::parse(&entry.name)).collect())
     }
 
@@ -227,14 +236,21 @@ impl PartStore {
     /// # Errors
     /// The disk refuses to list.
     pub fn list_files(&self, table: TableId) -> Result<Vec<PartFile>, PartError> {
-        let dir = self.table_dir(table);
-        let entries = self.host.disk.list(&dir).map_err(PartError::disk("list", &dir))?;
-        let file = |entry: host::DirEntry| PartFile {
+        self.list_folder(table, &Self::table_folder(table))
+    }
+
+    /// Files in a folder to which files of a table were moved, by name.
+    ///
+    /// # Errors
+    /// The disk refuses to list.
+    pub fn list_folder(&self, table: TableId, folder: &str) -> Result<Vec<PartFile>, PartError> {
+        let file = |entry: DirEntry| PartFile {
             table,
             part: entry.name.strip_suffix(PART_SUFFIX).and_then(PartId::parse),
-            path: dir.join(&entry.name),
+            key: format!("{folder}/{}", entry.name),
             bytes: entry.bytes,
         };
+        let entries = self.storage.list(folder)?;
         Ok(entries.into_iter().filter(|entry| !entry.is_dir).map(file).collect())
     }
 }

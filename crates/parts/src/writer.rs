@@ -81,8 +81,7 @@ pub struct PartWriter {
 
 /// A part that is written and not yet durable; dropped, it leaves no file.
 pub struct UnsyncedPart {
-    store: PartStore,
-    file: Option<OpenFile>,
+    file: OpenFile,
     descriptor: PartDescriptor,
 }
 
@@ -92,30 +91,12 @@ impl UnsyncedPart {
     /// # Errors
     /// The disk refuses; then there is no part, and no file is left.
     pub fn seal(mut self) -> Result<SealedPart, PartError> {
-        let id = self.descriptor.id;
-        let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
-        let faults = &self.store.host().faults;
-        faults.hit("parts.seal.sync").map_err(PartError::disk("sync", &file.path))?;
-        if !faults.planted("parts.skip_sync") {
-            file.writer.inner_mut().sync().map_err(PartError::disk("sync", &file.path))?;
-        }
-        faults.hit("parts.seal.synced").map_err(PartError::disk("sync", &file.path))?;
-        self.store.sync_dir(self.descriptor.table)?;
-        faults.hit("parts.sealed").map_err(PartError::disk("sync", &file.path))?;
-        self.file = None;
-        Ok(SealedPart::attest_durable(self.descriptor.clone()))
+        self.file.writer.inner_mut().seal()?;
+        Ok(SealedPart::attest_durable(self.descriptor))
     }
 }
 
-impl Drop for UnsyncedPart {
-    fn drop(&mut self) {
-        if let Some(file) = self.file.take() {
-            // Failing that, the file is an orphan, which the next opening collects.
-            let _ = self.store.delete_path(&file.path);
-        }
-    }
-}
-
+/// A file of the storage, which deletes it when this is dropped unsealed.
 struct OpenFile {
     writer: SerializedFileWriter<ChecksummedFile>,
     factory: ArrowRowGroupWriterFactory,
@@ -125,6 +106,7 @@ struct OpenFile {
     summed: Arc<SummedPages>,
     /// The sums of the pages that are written, in order.
     sums: Vec<u32>,
+    /// For messages.
     path: PathBuf,
     group: Option<OpenRowGroup>,
     groups_done: usize,
@@ -268,8 +250,10 @@ impl PartWriter {
         self.end_row_group()?;
         self.open_file()?;
         let (id, key_values) = (self.id, self.key_values());
-        // Taken only when nothing can fail any more: until then dropping the writer deletes the file.
-        let Some(file) = self.file.as_mut() else { return Err(PartError::write(id, "the file is not open")) };
+        // Where something fails it is dropped, and so deleted.
+        let Some(mut file) = self.file.take() else {
+            return Err(PartError::write(id, "the file is not open"));
+        };
         let sums = page_sums::key_value(&file.sums);
         let pairs =
             key_values.into_iter().chain([(sums.key.clone(), sums.value.clone().unwrap_or_default())]);
@@ -283,8 +267,7 @@ impl PartWriter {
         file.writer.inner_mut().start_sync();
         let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
         let descriptor = PartDescriptor { tail, ..self.descriptor(bounds, bytes, checksum) };
-        let file = self.file.take();
-        Ok(UnsyncedPart { store: self.store.clone(), file, descriptor })
+        Ok(UnsyncedPart { file, descriptor })
     }
 
     fn descriptor(&self, bounds: Vec<ColumnBounds>, bytes: u64, checksum: u64) -> PartDescriptor {
@@ -358,16 +341,9 @@ impl PartWriter {
         let target = ChecksummedFile::new(file);
         let writer = ArrowWriter::try_new_with_options(target, Arc::clone(&self.schema), options)
             .and_then(ArrowWriter::into_serialized_writer);
-        match writer {
-            Ok((writer, factory)) => {
-                let (sums, group) = (Vec::new(), None);
-                Ok(OpenFile { writer, factory, texts, summed, sums, path, group, groups_done: 0 })
-            }
-            Err(error) => {
-                self.store.delete_path(&path)?;
-                Err(write(error))
-            }
-        }
+        let (writer, factory) = writer.map_err(write)?;
+        let (sums, group) = (Vec::new(), None);
+        Ok(OpenFile { writer, factory, texts, summed, sums, path, group, groups_done: 0 })
     }
 
     fn key_leaves(&self) -> Vec<usize> {
@@ -404,15 +380,6 @@ impl PartWriter {
         ];
         let own = pairs.into_iter().map(|(key, value)| (key.to_owned(), value));
         own.chain(self.spec.origin.iter().cloned()).collect()
-    }
-}
-
-impl Drop for PartWriter {
-    fn drop(&mut self) {
-        if let Some(file) = self.file.take() {
-            // Failing that, the file is an orphan, which the next opening collects.
-            let _ = self.store.delete_path(&file.path);
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use mergetree::lost::LOST_DIR;
 use mergetree::origin::Origin;
 use mergetree::survivors::{Candidate, Survivors, choose};
 use model::{DatabaseId, PartId, Seq, TableDef, TableId};
-use parts::{FoundPart, PartStore};
+use parts::{FoundPart, PartFile, PartStore};
 
 use crate::background::merging::rewriting_state;
 use crate::boundary::config::Config;
@@ -87,7 +87,7 @@ pub fn restore(host: &Host, request: &RestoreRequest, told: Told<'_>) -> Result<
     let store = PartStore::local(host.clone(), request.from.clone());
     let mut restored = Restored::default();
     let mut progress = RestoreProgress::default();
-    let files = files(host, request, &store)?;
+    let files = files(request, &store)?;
     let look = |(table, part, key, bytes): PartKey| {
         let path = request.from.join(&key);
         match look(&store, (table, part), &key) {
@@ -153,31 +153,25 @@ fn check_folders(host: &Host, request: &RestoreRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// Files that are named as parts are: table, part, path below the root, bytes.
-type PartKey = (TableId, PartId, PathBuf, u64);
+/// Files that are named as parts are: table, part, key, bytes.
+type PartKey = (TableId, PartId, String, u64);
 
-fn files(host: &Host, request: &RestoreRequest, store: &PartStore) -> Result<Vec<PartKey>, Error> {
-    let mut found: Vec<PartKey> = Vec::new();
+fn files(request: &RestoreRequest, store: &PartStore) -> Result<Vec<PartKey>, Error> {
+    let mut found: Vec<PartFile> = Vec::new();
     for table in store.list_tables()? {
-        let files = store.list_files(table)?.into_iter();
-        found.extend(files.filter_map(|file| {
-            let part = file.part?;
-            Some((table, part, PathBuf::from(PartStore::key(table, part)), file.bytes))
-        }));
+        found.extend(store.list_files(table)?);
     }
     if request.with_lost {
-        let lost = request.from.join(LOST_DIR);
-        for batch in host.disk.list(&lost)?.iter().filter(|entry| entry.is_dir) {
-            for table in host.disk.list(&lost.join(&batch.name))? {
+        for batch in store.storage().list(LOST_DIR)?.iter().filter(|entry| entry.is_dir) {
+            let batch = format!("{LOST_DIR}/{}", batch.name);
+            for table in store.storage().list(&batch)? {
                 let Some(id) = TableId::parse(&table.name) else { continue };
-                let folder = Path::new(LOST_DIR).join(&batch.name).join(&table.name);
-                for file in host.disk.list(&request.from.join(&folder))? {
-                    let part = file.name.strip_suffix(".parquet").and_then(PartId::parse);
-                    found.extend(part.map(|part| (id, part, folder.join(&file.name), file.bytes)));
-                }
+                found.extend(store.list_folder(id, &format!("{batch}/{}", table.name))?);
             }
         }
     }
+    let named = |file: PartFile| Some((file.table, file.part?, file.key, file.bytes));
+    let mut found: Vec<PartKey> = found.into_iter().filter_map(named).collect();
     // A part that is in both places is one part.
     found.sort_by(|a, b| (a.0, a.1, &a.2).cmp(&(b.0, b.1, &b.2)));
     found.dedup_by_key(|file| (file.0, file.1));
@@ -187,7 +181,7 @@ fn files(host: &Host, request: &RestoreRequest, store: &PartStore) -> Result<Vec
 fn look(
     store: &PartStore,
     (table, part): (TableId, PartId),
-    key: &Path,
+    key: &str,
 ) -> Result<(FoundPart, Origin), String> {
     let found = FoundPart::look(store, key, (table, part)).map_err(|e| e.to_string())?;
     let origin = Origin::of(&found)?;

@@ -185,11 +185,13 @@ fn found_parts(host: &Host, root: &Path) -> FolderCheck {
     for file in files {
         let Some(part) = file.part else { continue };
         check.checked += 1;
-        let key = PathBuf::from(PartStore::key(file.table, part));
-        let found = FoundPart::look(&store, &key, (file.table, part));
+        let found = FoundPart::look(&store, &file.key, (file.table, part));
         match found.and_then(|found| found.open(&store)?.check_pages(|_| {}).map(|()| found.rows())) {
             Ok(sound) => rows += sound,
-            Err(error) => check.damage.push(format!("{}: {error}", file.path.display())),
+            Err(error) => {
+                let place = store.storage().place(&file.key);
+                check.damage.push(format!("{}: {error}", place.display()));
+            }
         }
     }
     check.remark =

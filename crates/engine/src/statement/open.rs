@@ -76,6 +76,7 @@ impl Database {
         let runtime_env =
             RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
         let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
+        // Statements read parts through this, all others through `store`: the same keys below the same root.
         let files = LocalFileSystem::new_with_prefix(&root)
             .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));

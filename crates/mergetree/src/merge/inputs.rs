@@ -52,27 +52,28 @@ impl Inputs {
         cancelled: &AtomicBool,
     ) -> Result<Inputs, TableError> {
         let order = table.sort_order();
-        let mut temporary = TemporaryParts { store: table.store.clone(), parts: Vec::new() };
+        let scratch = table.store.scratch();
+        let mut temporary = TemporaryParts { store: scratch.clone(), parts: Vec::new() };
         let mut sorted = Vec::with_capacity(parts.len());
         for part in parts {
             if order == SortOrder::None || part.sort_order == order {
-                sorted.push(Arc::clone(part));
+                sorted.push((&table.store, Arc::clone(part)));
                 continue;
             }
-            let made = sort(table, part, memory, cancelled)?;
-            sorted.extend(made.iter().cloned());
+            let made = sort(table, &scratch, part, (memory, cancelled))?;
+            sorted.extend(made.iter().map(|part| (&scratch, Arc::clone(part))));
             temporary.parts.extend(made);
         }
-        sorted.retain(|part| part.rows > 0);
-        let readers = sorted.iter().map(|part| open_part(&table.store, part));
+        sorted.retain(|(_, part)| part.rows > 0);
+        let readers = sorted.iter().map(|(store, part)| open_part(store, part));
         Ok(Inputs {
             readers: readers.collect::<Result<Vec<_>, _>>()?,
-            row_bytes: sorted.iter().map(|part| part.bytes_uncompressed.div_ceil(part.rows)).collect(),
+            row_bytes: sorted.iter().map(|(_, part)| part.bytes_uncompressed.div_ceil(part.rows)).collect(),
             schema: table.def.arrow_schema(),
             evolution: Arc::clone(&table.keys.evolution),
-            rows_total: sorted.iter().map(|part| part.rows).sum(),
-            bytes_total: sorted.iter().map(|part| part.bytes_uncompressed).sum(),
-            encoded_total: sorted.iter().map(|part| part.bytes).sum(),
+            rows_total: sorted.iter().map(|(_, part)| part.rows).sum(),
+            bytes_total: sorted.iter().map(|(_, part)| part.bytes_uncompressed).sum(),
+            encoded_total: sorted.iter().map(|(_, part)| part.bytes).sum(),
             _temporary: temporary,
         })
     }
@@ -157,12 +158,12 @@ fn column_ids(schema: &SchemaRef) -> Vec<ColumnId> {
     schema.fields().iter().filter_map(|field| column_id_of(field)).collect()
 }
 
-/// Sorts a part block by block; equal keys stay in order, because blocks are in order.
+/// Sorts a part block by block into `scratch`; equal keys stay in order, because blocks are in order.
 fn sort(
     table: &Table,
+    scratch: &PartStore,
     part: &Arc<PartDescriptor>,
-    memory: &MemoryBudget,
-    cancelled: &AtomicBool,
+    (memory, cancelled): (&MemoryBudget, &AtomicBool),
 ) -> Result<Vec<Arc<PartDescriptor>>, TableError> {
     // All rows are of one partition, whatever the key says of them now.
     let keys = Arc::new(TableKeys {
@@ -170,7 +171,7 @@ fn sort(
         partition: Vec::new(),
         evolution: Arc::clone(&table.keys.evolution),
     });
-    let in_one = Table { keys, ..table.clone() };
+    let in_one = Table { keys, store: scratch.clone(), ..table.clone() };
     let mut sink =
         PartSink::replacing(in_one, SinkSettings::within(memory), WritePurpose::Flush, BlockRange::default());
     let reader = open_part(&table.store, part)?;

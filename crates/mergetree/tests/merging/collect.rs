@@ -195,7 +195,7 @@ fn a_log_that_is_gone_takes_no_file_along() {
         .list_files(store.list_tables().unwrap()[0])
         .unwrap()
         .into_iter()
-        .map(|file| file.path)
+        .map(|file| store.storage().place(&file.key))
         .collect();
     assert_eq!(after, before);
 }

@@ -97,8 +97,7 @@ fn values_that_do_not_convert_are_found_and_rows_that_come_meanwhile_refuse_the_
     let check_as = |id: u32, column_type: &str, passed: &mut BTreeSet<_>| {
         let mut def = def.clone();
         def.columns[id as usize - 1].column_type = model::type_name::parse(column_type).unwrap();
-        let root = PathBuf::from(old.store.root());
-        let next = tables::handle(&old.host, &root, old.catalog.clone(), def);
+        let next = tables::handle(&old.host, &old.store.root(), old.catalog.clone(), def);
         check_values(&next, &before, &[ColumnId(id)], passed, &AtomicBool::new(false))
     };
     let mut passed = BTreeSet::new();

@@ -156,8 +156,10 @@ impl Database {
 
     /// Live parts have files, and every file is one of a part that is or was.
     fn check_files(&self, state: &TableState) -> Result<(), String> {
-        let files = self.table.store.list_files(self.table.def.id).map_err(|error| error.to_string())?;
-        let files: BTreeSet<PathBuf> = files.into_iter().map(|file| file.path).collect();
+        let store = &self.table.store;
+        let files = store.list_files(self.table.def.id).map_err(|error| error.to_string())?;
+        let files: BTreeSet<PathBuf> =
+            files.into_iter().map(|file| store.storage().place(&file.key)).collect();
         let live: BTreeSet<PathBuf> = state.parts().map(|part| self.table.store.path(part)).collect();
         let removed = state.removed().map(|removed| self.table.store.path(&removed.descriptor));
         let named: BTreeSet<PathBuf> = live.iter().cloned().chain(removed).collect();

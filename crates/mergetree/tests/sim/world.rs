@@ -227,7 +227,7 @@ impl Simulation {
                 Trouble::Failure
             }
             13 => {
-                let free = host.disk.free_bytes(db.table.store.root()).unwrap_or(DISK_BYTES);
+                let free = host.disk.free_bytes(&db.table.store.root()).unwrap_or(DISK_BYTES);
                 self.world.set_disk_bytes_max(DISK_BYTES - free + dice.below(60_000));
                 Trouble::FullDisk
             }

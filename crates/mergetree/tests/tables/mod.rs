@@ -151,7 +151,7 @@ pub(crate) fn alter(table: &Table, change: impl FnOnce(&mut TableDef)) -> Table 
     def.schema_version += 1;
     change(&mut def);
     commit(&table.catalog, vec![Op::AlterTable(def.clone())]);
-    handle(&table.host, &PathBuf::from(table.store.root()), table.catalog.clone(), def)
+    handle(&table.host, &table.store.root(), table.catalog.clone(), def)
 }
 
 pub(crate) fn try_commit(catalog: &Catalog, ops: Vec<Op>) -> Option<Seq> {
@@ -232,7 +232,8 @@ pub(crate) fn read_all(table: &Table) -> RecordBatch {
 
 /// Paths of all files of the table.
 pub(crate) fn files(table: &Table) -> BTreeSet<PathBuf> {
-    table.store.list_files(table.def.id).unwrap().into_iter().map(|file| file.path).collect()
+    let files = table.store.list_files(table.def.id).unwrap();
+    files.iter().map(|file| table.store.storage().place(&file.key)).collect()
 }
 
 /// Paths of the files that the catalog names.

@@ -4,16 +4,18 @@
 
 use std::io::{self, Write};
 
-use host::DiskFile;
 use model::FileTail;
 use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::PartError;
+use crate::storage::UnsealedFile;
 
 /// Pages are larger and go straight to the disk; headers and footers are gathered.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// Writes a file once, front to back, and sums it up.
 pub(crate) struct ChecksummedFile {
-    file: Box<dyn DiskFile>,
+    file: Box<dyn UnsealedFile>,
     waiting: Vec<u8>,
     hash: Xxh3,
     /// Where the tail began, and its own sum.
@@ -22,7 +24,7 @@ pub(crate) struct ChecksummedFile {
 }
 
 impl ChecksummedFile {
-    pub(crate) fn new(file: Box<dyn DiskFile>) -> ChecksummedFile {
+    pub(crate) fn new(file: Box<dyn UnsealedFile>) -> ChecksummedFile {
         let waiting = Vec::with_capacity(BUFFER_BYTES);
         ChecksummedFile { file, waiting, hash: Xxh3::new(), tail: None, bytes: 0 }
     }
@@ -45,9 +47,9 @@ impl ChecksummedFile {
         self.file.start_sync();
     }
 
-    /// Makes everything that was flushed durable.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+    /// Makes everything that was flushed durable, and then the file's name.
+    pub(crate) fn seal(&mut self) -> Result<(), PartError> {
+        self.file.seal()
     }
 }
 

@@ -6,7 +6,6 @@
 //! statement ends with an error that names the place. Must not know: what is read, and what is kept of it.
 
 use std::any::Any;
-use std::io::ErrorKind;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -128,13 +127,12 @@ impl CheckedFile {
     /// A file that is shorter than it was is damaged, whatever the store says.
     fn explained(&self, error: ParquetError) -> ParquetError {
         let (store, part) = (&self.checks.store, &self.scanned.part);
-        let length = store.host().disk.open_read(&store.path(part)).and_then(|file| file.len());
-        match length {
-            Ok(bytes) if bytes < part.bytes => self.damage(PartError::Damaged {
+        match store.storage().find(&part.location.key) {
+            Ok(Some(bytes)) if bytes < part.bytes => self.damage(PartError::Damaged {
                 part: part.id,
                 message: format!("it has {bytes} bytes where {} were written", part.bytes),
             }),
-            Err(missing) if missing.kind() == ErrorKind::NotFound => {
+            Ok(None) => {
                 let message = "its file is missing".to_owned();
                 self.damage(PartError::Damaged { part: part.id, message })
             }
