@@ -12,3 +12,4 @@ mod round_trip;
 mod bytes;
 mod texts;
 mod unpacked;
+mod storage;
