@@ -20,7 +20,7 @@ use crate::error::PartError;
 
 /// Files of parts.
 pub trait PartStorage: Send + Sync + Debug {
-    /// Begins a file. What follows of its folder is made, durably, if it is not there.
+    /// Begins a file. Its folder is made, durably, where the storage has folders.
     ///
     /// The file can be opened and found from [`UnsealedFile::seal`] on; until then [`PartStorage::list`] may show it or not.
     /// After a crash it may be there in any state, even complete: a file is a part because a record says so, not
@@ -34,8 +34,8 @@ pub trait PartStorage: Send + Sync + Debug {
     /// be readable, or its reads fail with `NotFound`; they never give other bytes. `UnexpectedEof` is for a range that ends
     /// behind the file.
     ///
-    /// Statements do not read through this but through the object store that is registered for the same root
-    /// (`PART_STORE_URL`): they need many ranges at once, and must not block.
+    /// Statements read by other means, of the same keys: they need many ranges at once and must not block. Whoever opens a
+    /// database gives them an object store of the same root.
     ///
     /// # Errors
     /// `NotFound` if there is no such file.
@@ -82,9 +82,9 @@ pub trait PartStorage: Send + Sync + Debug {
     /// The storage does not say.
     fn free_bytes(&self) -> Result<u64, PartError>;
 
-    /// Where files go that only this process reads and no record ever names: what a merge sorts on its way. Keys in there
-    /// are taken from the same dice, so the two may be one place. The caller deletes its files; what a crash leaves is
-    /// deleted, or put aside, at the next opening.
+    /// Where files go that only this process reads and no record ever names: what a merge sorts on its way. It may be the
+    /// same storage, since no key is used twice. The caller deletes its files; what a crash leaves is collected at the next
+    /// opening. Sealing may be free of syncs here.
     fn scratch(self: Arc<Self>) -> Arc<dyn PartStorage>;
 
     /// Where that is, for people: an absolute path, or an address. The empty key is the root. Messages and

@@ -113,7 +113,7 @@ fn push_table(
         true => sql::show_create_temporary_table(def, &engine),
         false => sql::show_create_table(def, database, &engine),
     };
-    let folder = context.database.catalog.root().join("data").join(def.id.to_string());
+    let folder = context.database.store.table_dir(def.id);
     let paths = if is_merge_tree { vec![format!("{}/", folder.display())] } else { Vec::new() };
     rows.push_some([
         ("database", database.into()),
