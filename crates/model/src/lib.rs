@@ -1,4 +1,5 @@
-//! The nouns of the database: ids, types, table and part descriptions; and the arithmetic all crates share, as the calendar.
+//! The nouns of the database: ids, types, table and part descriptions, codes of errors; and the arithmetic all crates share, as
+//! the calendar.
 //!
 //! Invariant: plain data. No I/O, no async, no clock; of Arrow only schema types, arrays of keys and batches.
 //! Must not know: SQL text beyond type names, the log, files.
@@ -6,6 +7,7 @@
 pub mod calendar;
 pub mod mix64;
 pub mod saturating;
+pub mod error_code;
 pub mod ids;
 pub mod column_type;
 mod type_aliases;
@@ -25,6 +27,7 @@ pub mod table_def;
 pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, TupleElement};
+pub use error_code::ErrorCode;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
 pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation, SealedPart, SortOrder};
