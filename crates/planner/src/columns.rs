@@ -9,11 +9,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::UInt8Type;
 use functions::{Arg, ArgType, Call, SessionValues};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 use sql::dialect::{APPLY, COLUMNS, EXCEPT, REPLACE, name_of, plain_args};
 use sql::printer::label::label;
 use sql::reader::head::ident;
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, OneOrManyWithParens,
     Query, Select, SelectItem, SetExpr, Value, Visit, VisitMut, Visitor, VisitorMut, With,
@@ -138,7 +138,8 @@ impl VisitorMut for Filler<'_> {
             }
         }
         if items.is_empty() && self.outcome.is_ok() {
-            self.outcome = Err(SqlError::new(ErrorCode::EmptyListOfColumns, "COLUMNS matches no column"));
+            self.outcome =
+                Err(SqlError::new(ErrorCode::EMPTY_LIST_OF_COLUMNS_QUERIED, "COLUMNS matches no column"));
         }
         select.projection = items;
         ControlFlow::Break(())
@@ -164,7 +165,7 @@ impl Filler<'_> {
         }
         if let Some(alias) = alias {
             return Err(SqlError::new(
-                ErrorCode::SyntaxError,
+                ErrorCode::SYNTAX_ERROR,
                 format!("COLUMNS cannot have the alias {alias}"),
             ));
         }

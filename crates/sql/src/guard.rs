@@ -8,6 +8,7 @@ mod call;
 mod expression;
 mod source;
 
+use model::ErrorCode;
 use sqlparser::ast::{
     Distinct, Expr, Fetch, GroupByExpr, GroupByWithModifier, Interpolate, InterpolateExpr, LimitClause,
     NamedWindowExpr, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectFlavor,
@@ -15,7 +16,7 @@ use sqlparser::ast::{
     Values, WildcardAdditionalOptions, With, WithFill,
 };
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::guard::expression::{all, expression, some};
 
 /// Deepest nesting of expressions and subqueries; operator chains such as `a OR b OR c` count once. Tokens are counted
@@ -30,7 +31,7 @@ impl Depth {
     fn deeper(self) -> Result<Depth> {
         if self.0 >= DEPTH_MAX {
             let message = format!("query is nested deeper than {DEPTH_MAX} levels");
-            return Err(SqlError::new(ErrorCode::TooDeepRecursion, message));
+            return Err(SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message));
         }
         Ok(Depth(self.0 + 1))
     }

@@ -20,7 +20,7 @@ pub mod settings;
 pub mod guard;
 pub mod table_text;
 
-pub use error::{ErrorCode, Result, SqlError};
+pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use lexer::arriving::{Arrived, arrived};
 pub use lexer::depth::Measure;

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
+use model::ErrorCode;
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::grammar;
 use crate::lexer::depth::Measure;
 use crate::lexer::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
@@ -37,8 +38,8 @@ pub fn parse_one(text: &str) -> Result<ParsedStatement> {
     let mut statements = parse(text)?;
     match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
-        (None, _) => Err(SqlError::new(ErrorCode::SyntaxError, "empty query")),
-        (Some(_), false) => Err(SqlError::new(ErrorCode::SyntaxError, "multi-statements are not allowed")),
+        (None, _) => Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "empty query")),
+        (Some(_), false) => Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "multi-statements are not allowed")),
     }
 }
 
@@ -78,7 +79,7 @@ pub fn measured_query(text: &str) -> Result<(Query, Measure)> {
 fn parse_statement(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedStatement> {
     let first = |piece: &Piece| piece.kind != PieceKind::Symbol(b';');
     let Some(first) = Scanner::new(&text[..range.end], range.start).find(first) else {
-        return Err(SqlError::new(ErrorCode::SyntaxError, "empty query"));
+        return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "empty query"));
     };
     let range = first.start..range.end;
     let source = &text[range.clone()];
@@ -257,7 +258,7 @@ fn outfile(head: &mut Head<'_>) -> Result<Outfile> {
     let (append, truncate) = (head.word("APPEND"), head.word("TRUNCATE"));
     if truncate && (append || head.word("APPEND")) {
         let message = "INTO OUTFILE takes APPEND or TRUNCATE, not both";
-        return Err(SqlError::new(ErrorCode::BadArguments, message));
+        return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
     let and_stdout = head.words(&["AND", "STDOUT"]);
     let mut outfile = Outfile { path, truncate, append, and_stdout, compression: None, level: None };
@@ -281,7 +282,7 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
     let Some(body) = insert_body(source, "insert".len()) else {
         // Something in the head is left open; the tokenizer says what.
         tokenize(source)?;
-        return Err(SqlError::new(ErrorCode::SyntaxError, "syntax error: insert ends inside a quote"));
+        return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "syntax error: insert ends inside a quote"));
     };
     let head_end = match body {
         InsertBody::Values { head, .. } | InsertBody::Format { head, .. } | InsertBody::Select { head } => {

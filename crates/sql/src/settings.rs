@@ -14,7 +14,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::statement::{SettingChange, SettingText};
 
 pub use value::SettingValue;
@@ -72,6 +72,7 @@ macro_rules! settings {
         }),*];
     };
 }
+use model::ErrorCode;
 use settings;
 
 impl SettingKind {
@@ -189,7 +190,7 @@ impl SettingTable {
             }
             _ => String::new(),
         };
-        Err(SqlError::new(ErrorCode::UnknownSetting, format!("unknown {noun} \"{name}\"{hint}")))
+        Err(SqlError::new(ErrorCode::UNKNOWN_SETTING, format!("unknown {noun} \"{name}\"{hint}")))
     }
 }
 
@@ -257,7 +258,7 @@ impl Settings {
             if self.get(&change.name) != changed.get(&change.name) {
                 let message =
                     format!("{} \"{}\" cannot be changed: readonly is set", self.table.noun, change.name);
-                return Err(SqlError::new(ErrorCode::Readonly, message));
+                return Err(SqlError::new(ErrorCode::READONLY, message));
             }
         }
         *self = changed;

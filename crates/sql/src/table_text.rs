@@ -8,10 +8,12 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
-use model::{ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, KeptClause, TableDef, TableEngine};
+use model::{
+    ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
+};
 use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
 use crate::printer::printed::printed;
@@ -60,7 +62,7 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
     match stored.visit(&mut Renaming { rename: find }) {
         ControlFlow::Continue(()) => Ok(printed(&stored)),
         ControlFlow::Break(name) => Err(SqlError::new(
-            ErrorCode::UnknownIdentifier,
+            ErrorCode::UNKNOWN_IDENTIFIER,
             format!("missing column \"{name}\" in the expression"),
         )),
     }
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(stored, "toDate(`#2`)");
         assert_eq!(display_expression(&stored, &def), "toDate(`Creation Date`)");
         let unknown = parse_expression("nosuch + 1").unwrap();
-        assert_eq!(stored_expr(&unknown, &def.columns).unwrap_err().code, ErrorCode::UnknownIdentifier);
+        assert_eq!(stored_expr(&unknown, &def.columns).unwrap_err().code, ErrorCode::UNKNOWN_IDENTIFIER);
     }
 
     #[test]

@@ -257,14 +257,15 @@ impl From<functions::FunctionError> for Error {
 
 impl From<sql::SqlError> for Error {
     fn from(error: sql::SqlError) -> Error {
-        use sql::ErrorCode as Code;
+        use model::ErrorCode as Code;
         let kind = match error.code {
-            Code::SyntaxError => ErrorKind::Syntax,
-            Code::NotImplemented | Code::SupportIsDisabled => ErrorKind::Unsupported,
-            Code::Readonly => ErrorKind::Denied,
-            Code::UnknownFunction | Code::UnknownIdentifier | Code::UnknownSetting | Code::UnknownType => {
-                ErrorKind::UnknownObject
-            }
+            Code::SYNTAX_ERROR => ErrorKind::Syntax,
+            Code::NOT_IMPLEMENTED | Code::SUPPORT_IS_DISABLED => ErrorKind::Unsupported,
+            Code::READONLY => ErrorKind::Denied,
+            Code::UNKNOWN_FUNCTION
+            | Code::UNKNOWN_IDENTIFIER
+            | Code::UNKNOWN_SETTING
+            | Code::UNKNOWN_TYPE => ErrorKind::UnknownObject,
             _ => ErrorKind::BadInput,
         };
         let message = match error.at {

@@ -6,8 +6,8 @@
 
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
-use model::{ColumnDef, TableDef, TableEngine, TableId};
-use sql::{ErrorCode, Measure, Query, Replace, SqlError, TableName, WrittenCall};
+use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
+use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::statement::StatementContext;
@@ -105,7 +105,7 @@ impl Expansion<'_> {
     }
 
     fn fail(&mut self, error: Error) -> SqlError {
-        let shown = SqlError::new(ErrorCode::BadArguments, error.message.clone());
+        let shown = SqlError::new(ErrorCode::BAD_ARGUMENTS, error.message.clone());
         self.failed = Some(error);
         shown
     }

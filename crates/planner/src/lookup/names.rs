@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use model::ErrorCode;
+use sql::SqlError;
 use sql::settings::edit_distance;
-use sql::{ErrorCode, SqlError};
 
 use crate::lookup::documentation::documented_functions;
 
@@ -178,7 +179,7 @@ pub(crate) fn scalar(name: &str) -> Option<&'static str> {
 pub(crate) fn unknown(name: &str) -> SqlError {
     if functions::lambda_function(name).is_some() {
         let message = format!("function {name} needs a lambda as its first argument");
-        return SqlError::new(ErrorCode::ArgumentCount, message);
+        return SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message);
     }
     let plain = name.trim_end_matches("If").trim_end_matches("Distinct");
     let known_aggregate = |name: &str| find(name).is_some() || KNOWN_AGGREGATES.contains(&name);
@@ -201,7 +202,7 @@ pub(crate) fn unknown(name: &str) -> SqlError {
         }
         _ => String::new(),
     };
-    SqlError::new(ErrorCode::UnknownFunction, format!("unknown function {name}{hint}"))
+    SqlError::new(ErrorCode::UNKNOWN_FUNCTION, format!("unknown function {name}{hint}"))
 }
 
 #[cfg(test)]
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn unknown_names_say_what_is_nearest_or_not_done() {
-        assert_eq!(unknown("countMerge").code, ErrorCode::NotImplemented);
+        assert_eq!(unknown("countMerge").code, ErrorCode::NOT_IMPLEMENTED);
         assert_eq!(unknown("uniqUpTo").message, "aggregate function uniqUpTo is not supported");
         assert_eq!(unknown("argMx").message, "unknown function argMx: maybe you meant argMax");
         assert_eq!(unknown("foobarbazqux").message, "unknown function foobarbazqux");

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use model::ErrorCode;
 use sql::dialect::name_of;
 use sql::reader::tokens::WITH_EXPRESSION;
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
 };
@@ -84,7 +85,7 @@ impl Scope {
         match known {
             Some(known) if known.expr != *expr => {
                 let message = format!("different expressions with the same alias {name}");
-                Err(SqlError::new(ErrorCode::MultipleExpressionsForAlias, message))
+                Err(SqlError::new(ErrorCode::MULTIPLE_EXPRESSIONS_FOR_ALIAS, message))
             }
             _ => Ok(()),
         }

@@ -1,8 +1,9 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
+use model::ErrorCode;
 use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
 use sql::printer::label::label;
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
     Ident, NullTreatment, ObjectName, Value,
@@ -83,7 +84,7 @@ impl Rewriter {
             let error = names::unknown(name);
             // With one argument the array is what is missing.
             let takes_lambda = functions::lambda_function(name).is_some() && args.len() > 1;
-            let code = if takes_lambda { ErrorCode::IllegalTypeOfArgument } else { error.code };
+            let code = if takes_lambda { ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT } else { error.code };
             return Err(SqlError { code, ..error });
         };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
@@ -95,7 +96,7 @@ impl Rewriter {
             return Err(SqlError::bad_arguments("the second argument of CAST must be a constant type name"));
         };
         let parsed = model::type_name::parse(written);
-        let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UnknownType, e.to_string()))?;
+        let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))?;
         let operand = self.value(operand)?;
         Ok(call(CAST, vec![operand, text(column_type.to_string())]))
     }
@@ -112,7 +113,7 @@ impl Rewriter {
             [base, interval] => (base.clone(), interval.clone()),
             _ => {
                 return Err(SqlError::new(
-                    ErrorCode::ArgumentCount,
+                    ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                     "adding to a date takes two or three arguments",
                 ));
             }
@@ -129,7 +130,7 @@ impl Rewriter {
         if aggregate.filtered {
             let condition = args.pop().ok_or_else(|| {
                 SqlError::new(
-                    ErrorCode::ArgumentCount,
+                    ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                     format!("aggregate function {written} needs a condition"),
                 )
             })?;
@@ -154,7 +155,11 @@ impl Rewriter {
             let message = format!("aggregate function {written} needs an argument");
             let is_quantile =
                 ["quantile", "quantileExactHigh", "quantileTiming"].contains(&aggregate.name.as_str());
-            let code = if is_quantile { ErrorCode::TooFewArguments } else { ErrorCode::ArgumentCount };
+            let code = if is_quantile {
+                ErrorCode::TOO_FEW_ARGUMENTS_FOR_FUNCTION
+            } else {
+                ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH
+            };
             return Err(SqlError::new(code, message));
         }
         let over = function.over.map(|over| self.over(over)).transpose()?;
@@ -198,7 +203,7 @@ impl Rewriter {
             _ => return Ok(()),
         };
         let message = format!("aggregate function {written} is found {place}");
-        Err(SqlError::new(ErrorCode::IllegalAggregation, message))
+        Err(SqlError::new(ErrorCode::ILLEGAL_AGGREGATION, message))
     }
 }
 
@@ -229,7 +234,7 @@ fn limited_concat(aggregate: &Aggregate, function: &Function) -> Option<Expr> {
 fn unset_parameter(function: &Function) -> SqlError {
     let args = plain_args(function);
     let name = args.first().and_then(text_of).unwrap_or_default();
-    SqlError::new(ErrorCode::UnknownQueryParameter, format!("substitution \"{name}\" is not set"))
+    SqlError::new(ErrorCode::UNKNOWN_QUERY_PARAMETER, format!("substitution \"{name}\" is not set"))
 }
 
 /// Operators written as functions become operators again, so that filters on them are pushed down.
@@ -366,7 +371,7 @@ fn with_parameters(
     let bounds = match aggregate.combinator {
         Some("Resample") if parameters.len() < 3 => {
             let message = format!("aggregate function {written} needs three parameters: start, end, step");
-            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+            return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
         }
         Some("Resample") => parameters.split_off(parameters.len() - 3),
         _ => vec![],

@@ -3,10 +3,11 @@
 //! Invariant: inside INTERPOLATE a name is a column of the result, never what an alias stands for, because the values
 //! are those of the row before.
 
+use model::ErrorCode;
 use sql::dialect::{call, number};
 use sql::reader::clauses::{FILL, INTERPOLATE};
 use sql::reader::head::ident;
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, Interpolate, InterpolateExpr, OrderByExpr, OrderByOptions, Value, WithFill,
 };
@@ -58,7 +59,7 @@ impl Rewriter {
             None if any_star => name.as_str(),
             None => {
                 let message = format!("unknown identifier {name} in INTERPOLATE");
-                return Err(SqlError::new(ErrorCode::UnknownIdentifier, message));
+                return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
             }
         };
         let mut args = vec![Expr::Identifier(ident(planned))];

@@ -3,8 +3,9 @@
 //! Invariant: a parameter wins over aliases and columns of its name. Its new name says only how deep its lambda stands,
 //! so that the same expression written twice stays the same expression.
 
+use model::ErrorCode;
 use sql::dialect::{call, name_of, plain_args, text};
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Function, Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens,
 };
@@ -95,13 +96,13 @@ impl Rewriter {
     ) -> Result<Expr> {
         let Some(function) = functions::lambda_function(name).filter(|_| place == 0) else {
             let message = format!("function {name} can't have lambda-expressions as arguments");
-            return Err(SqlError::new(ErrorCode::IllegalTypeOfArgument, message));
+            return Err(SqlError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
         };
         let names = parameters(&lambda)?;
         let apart = function.takes_apart(names.len(), rest.len()).map_err(|error| {
             let code = match error.code {
-                42 => ErrorCode::ArgumentCount,
-                _ => ErrorCode::IllegalTypeOfArgument,
+                42 => ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                _ => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
             };
             SqlError::new(code, error.message)
         })?;
@@ -125,7 +126,7 @@ impl Rewriter {
         let names = parameters(lambda)?;
         if names.len() != args.len() {
             let message = format!("lambda {name} takes {} arguments, {} given", names.len(), args.len());
-            return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+            return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
         }
         let frame = names.into_iter().zip(self.values(args)?).collect();
         self.inside(frame, lambda.body.as_ref().clone())

@@ -3,10 +3,11 @@
 //! Operators, literals, conditions and CASE stay what they are: `coercion` gives them ClickHouse's types while
 //! DataFusion plans. Invariant: what comes out has no node that only ClickHouse's grammar knows.
 
+use model::ErrorCode;
 use sql::dialect::{call, name_of, number, plain_args, text};
 use sql::lexer::constants::list_of;
 use sql::printer::label::{extract_function, label, trim_function};
-use sql::{ErrorCode, Result, SqlError};
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr, TableFactor,
     UnaryOperator, Value,
@@ -162,7 +163,7 @@ impl Rewriter {
         if self.subqueries > SUBQUERIES_MAX {
             let message =
                 format!("scalar subqueries and EXISTS are nested deeper than {SUBQUERIES_MAX} levels");
-            return Err(SqlError::new(ErrorCode::TooDeepRecursion, message));
+            return Err(SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message));
         }
         let done = self.query(query, false)?;
         self.subqueries -= 1;

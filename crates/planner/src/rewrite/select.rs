@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use model::ErrorCode;
 use sql::dialect::{name_of, plain_args, text};
 use sql::printer::label::{label, unique};
 use sql::reader::head::ident;
-use sql::{ErrorCode, Result, SqlError, constant_column, constant_rows};
+use sql::{Result, SqlError, constant_column, constant_rows};
 use sqlparser::ast::{
     BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, OrderBy, Query,
     Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
@@ -349,7 +350,7 @@ fn check_width(items: usize) -> Result<()> {
     let message = format!(
         "SELECT has {items} columns, at most {ITEMS_MAX} can be written in one: take them with * or as arrays"
     );
-    Err(SqlError::new(ErrorCode::TooManyColumns, message))
+    Err(SqlError::new(ErrorCode::TOO_MANY_COLUMNS, message))
 }
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {
@@ -386,7 +387,7 @@ fn position_of<'a>(key: &Expr, columns: &'a [Option<Column>]) -> Result<Option<&
         Some(Some(column)) if columns[..position].iter().all(Option::is_some) => {
             if aggregates(&column.written) {
                 let message = format!("aggregate function {} is found in GROUP BY", label(&column.written));
-                return Err(SqlError::new(ErrorCode::IllegalAggregation, message));
+                return Err(SqlError::new(ErrorCode::ILLEGAL_AGGREGATION, message));
             }
             Ok(Some(column))
         }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the columns of the set get names that no query can write, so that what is compared means the row outside.
 
+use model::ErrorCode;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor};
@@ -48,7 +49,7 @@ fn name_columns(body: &mut SetExpr, width: usize) -> Result<()> {
                     "the tuple left of IN has {width} elements, the subquery {} columns",
                     select.projection.len()
                 );
-                return Err(SqlError::new(sql::ErrorCode::ColumnCount, message));
+                return Err(SqlError::new(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, message));
             }
             for (at, item) in select.projection.iter_mut().enumerate() {
                 let expr = match item {

@@ -1,7 +1,8 @@
 //! UNION, INTERSECT and EXCEPT: chains of them as shallow trees, and ORDER BY and LIMIT behind them, which to ClickHouse
 //! are the last SELECT's.
 
-use sql::{ErrorCode, Result, SqlError};
+use model::ErrorCode;
+use sql::{Result, SqlError};
 use sqlparser::ast::{LimitClause, OrderBy, Query, SetExpr, SetOperator, SetQuantifier};
 
 use crate::chains::grouped;
@@ -33,7 +34,7 @@ fn of_last(body: SetExpr, order: Option<OrderBy>, limit: Option<LimitClause>) ->
         _ => {
             let message = "syntax error: ORDER BY or LIMIT behind a SELECT in parentheses: to mean the whole UNION, \
                            put it in FROM (..)";
-            Err(SqlError::new(ErrorCode::SyntaxError, message))
+            Err(SqlError::new(ErrorCode::SYNTAX_ERROR, message))
         }
     }
 }
@@ -67,7 +68,7 @@ impl Rewriter {
             (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
                 let message =
                     "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
-                SqlError::new(ErrorCode::ExpectedAllOrDistinct, message)
+                SqlError::new(ErrorCode::EXPECTED_ALL_OR_DISTINCT, message)
             }),
             // As bags, unless they say DISTINCT.
             (SetOperator::Intersect | SetOperator::Except, SetQuantifier::None) => Ok(SetQuantifier::All),

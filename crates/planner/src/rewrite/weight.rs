@@ -3,7 +3,8 @@
 //! Invariant: it is counted while it is made, so nothing of more than [`COPIES_MAX`] elements or [`DEPTH_MAX`] levels
 //! ever exists.
 
-use sql::{ErrorCode, Result, SqlError};
+use model::ErrorCode;
+use sql::{Result, SqlError};
 
 /// Elements that copies add to what is written. Planning takes a tenth of a millisecond for each.
 const COPIES_MAX: usize = 20_000;
@@ -82,7 +83,7 @@ impl Weight {
                 "AST is too big: its aliases and WITH items stand for more than {most} elements. Use each less \
                  often, or put them into a subquery in FROM, where a column is computed once"
             );
-            return Err(SqlError::new(ErrorCode::TooBigAst, message));
+            return Err(SqlError::new(ErrorCode::TOO_BIG_AST, message));
         }
         Ok(())
     }
@@ -95,7 +96,7 @@ impl Weight {
                 "AST is too big: aliases stand for copies of long lists of constants of more than {LIST_BYTES_MAX} bytes. \
                  Put the list, or the condition, into a subquery in FROM, where it is computed once"
             );
-            return Err(SqlError::new(ErrorCode::TooBigAst, message));
+            return Err(SqlError::new(ErrorCode::TOO_BIG_AST, message));
         }
         Ok(())
     }
@@ -160,7 +161,7 @@ fn within_levels(levels: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("aliases or WITH items of the query stand for more than {DEPTH_MAX} nested levels");
-    Err(SqlError::new(ErrorCode::TooDeepRecursion, message))
+    Err(SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message))
 }
 
 /// Refuses what the planner looks at twice, of which each half is looked at twice.
@@ -172,7 +173,7 @@ fn within_doublings(levels: usize, what: &str) -> Result<()> {
     let message = format!(
         "{what} are nested deeper than {DOUBLINGS_MAX} levels in each other: write them beside each other"
     );
-    Err(SqlError::new(ErrorCode::TooDeepRecursion, message))
+    Err(SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message))
 }
 
 /// Runs one level of a recursion, on another stack when this one ends.

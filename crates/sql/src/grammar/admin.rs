@@ -1,8 +1,9 @@
 //! Everything that is neither SELECT, INSERT nor CREATE: DROP, SHOW, SET, SYSTEM, OPTIMIZE, KILL, ...
 
+use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::grammar::{collection, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
@@ -103,7 +104,7 @@ pub(crate) fn temporary_name(head: &mut Head<'_>) -> Result<String> {
     let name = head.name("a table name")?;
     if *head.token() == Token::Period {
         let message = format!("a temporary table is in no database: name it without \"{name}\"");
-        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+        return Err(SqlError::new(ErrorCode::BAD_DATABASE_FOR_TEMPORARY_TABLE, message));
     }
     Ok(name)
 }

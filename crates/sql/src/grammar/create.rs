@@ -1,10 +1,10 @@
 //! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
 
-use model::{EngineArguments, TableEngine};
+use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::{collection, query, view};
 use crate::reader::head::Head;
@@ -81,7 +81,7 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
     if temporary && name.database.is_some() {
         let message =
             format!("temporary table \"{name}\" belongs to the session: name it without a database");
-        return Err(SqlError::new(ErrorCode::BadDatabaseForTemporaryTable, message));
+        return Err(SqlError::new(ErrorCode::BAD_DATABASE_FOR_TEMPORARY_TABLE, message));
     }
     if head.word("UUID") {
         return Err(head.refuse("UUID of CREATE TABLE"));
@@ -205,7 +205,7 @@ fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
         }
         other => {
             let message = format!("unknown table engine \"{other}\": SHOW ENGINES lists those there are");
-            return Err(SqlError::new(ErrorCode::UnknownStorage, message));
+            return Err(SqlError::new(ErrorCode::UNKNOWN_STORAGE, message));
         }
     };
     if !engine.is_external() {
@@ -217,7 +217,7 @@ fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
     let (arguments, printed) = arguments_of_text(&name, text)?;
     if arguments.is_empty() {
         let message = format!("table engine {name} needs arguments that say where its rows are");
-        return Err(SqlError::new(ErrorCode::ArgumentCount, message));
+        return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
     }
     Ok((engine, EngineArguments::new(&printed)))
 }
@@ -303,7 +303,7 @@ fn finished(mut table: CreateTable) -> Result<CreateTable> {
             columns.iter().enumerate().find(|(i, c)| columns[..*i].iter().any(|b| b.name == c.name))
     {
         let message = format!("column \"{}\" is defined twice", twice.1.name);
-        return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
+        return Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message));
     }
     let engine = table.engine.unwrap_or(TableEngine::MergeTree);
     let keyed = table.order_by.is_some() || table.primary_key.is_some() || !table.partition_by.is_empty();

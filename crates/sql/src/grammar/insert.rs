@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use model::ErrorCode;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::lexer::scan::may_be_label;
 use crate::reader::head::Head;
 use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
@@ -111,7 +112,7 @@ fn columns(head: &mut Head<'_>) -> Result<Listed> {
     let names = head.names()?;
     if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         let message = format!("column \"{}\" is listed twice", twice.1);
-        return Err(SqlError::new(ErrorCode::DuplicateColumn, message));
+        return Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message));
     }
     if names.is_empty() { Err(head.expected("a column name")) } else { Ok(Listed::Names(names)) }
 }
@@ -146,7 +147,7 @@ fn finish(head: InsertHead, source: InsertSource) -> Statement {
 fn no_infile(head: &InsertHead, body: &str) -> Result<()> {
     match head.infile {
         Some(_) => {
-            Err(SqlError::new(ErrorCode::SyntaxError, format!("syntax error: {body} after FROM INFILE")))
+            Err(SqlError::new(ErrorCode::SYNTAX_ERROR, format!("syntax error: {body} after FROM INFILE")))
         }
         None => Ok(()),
     }
@@ -171,7 +172,7 @@ pub(crate) fn with_query(head: InsertHead, statement: Statement) -> Result<State
     no_infile(&head, "SELECT")?;
     match statement {
         Statement::Query(query) => Ok(finish(head, InsertSource::Select(query))),
-        _ => Err(SqlError::new(ErrorCode::SyntaxError, "syntax error: expected a SELECT in INSERT")),
+        _ => Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "syntax error: expected a SELECT in INSERT")),
     }
 }
 
@@ -182,7 +183,7 @@ pub(crate) fn without_body(mut head: InsertHead) -> Result<Statement> {
             Ok(finish(head, InsertSource::Infile { path, compression, format: None }))
         }
         None => Err(SqlError::new(
-            ErrorCode::SyntaxError,
+            ErrorCode::SYNTAX_ERROR,
             "syntax error: expected VALUES, FORMAT or SELECT at the end of INSERT",
         )),
     }

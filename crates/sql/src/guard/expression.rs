@@ -1,11 +1,12 @@
 //! Expressions: the nodes that `planner` knows, and the operators among them.
 
+use model::ErrorCode;
 use sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, Expr, LambdaFunction, Subscript,
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::guard::{Depth, call, query, refuse_if};
 use crate::lexer::constants::list_of;
 
@@ -169,7 +170,7 @@ fn literal(value: &Value) -> Result<()> {
         constants if list_of(constants).is_some() => Ok(()),
         Value::Placeholder(mark) => {
             let message = format!("parameter {mark} has no place in the dialect: write {{name:Type}}");
-            Err(SqlError::new(ErrorCode::SyntaxError, message))
+            Err(SqlError::new(ErrorCode::SYNTAX_ERROR, message))
         }
         other => Err(SqlError::not_implemented(format!("literal {other}"))),
     }

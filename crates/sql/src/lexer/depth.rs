@@ -6,9 +6,10 @@
 //! Chains of AND, OR and UNION have a limit of their own: the rewrite makes balanced trees of them.
 //! Invariant: what passes fits into [`Measure::room`] bytes of stack, from parsing to dropping. Must not know: the grammar.
 
+use model::ErrorCode;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 
 /// Links and brackets around the innermost value. Planning a chain takes the square of its length.
 const DEPTH_MAX: usize = 300;
@@ -151,7 +152,10 @@ pub(crate) fn measure(tokens: &[TokenWithSpan]) -> Result<Measure> {
         (most.elements, most.nodes) = (walk.elements, walk.nodes);
         // A bracket of constants may still turn out to be one node.
         if walk.nodes > NODES_MAX && walk.last().varies {
-            return Err(SqlError::new(ErrorCode::TooBigAst, format!("AST is too big. Maximum: {NODES_MAX}")));
+            return Err(SqlError::new(
+                ErrorCode::TOO_BIG_AST,
+                format!("AST is too big. Maximum: {NODES_MAX}"),
+            ));
         }
         if levels > DEPTH_MAX || terms > TERMS_MAX {
             return Err(too_deep(levels > DEPTH_MAX));
@@ -171,7 +175,7 @@ fn too_deep(is_level: bool) -> SqlError {
             TERMS_MAX / UNION_TERMS
         ),
     };
-    SqlError::new(ErrorCode::TooDeepRecursion, message)
+    SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message)
 }
 
 impl Walk {

@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 
+use model::ErrorCode;
 use sqlparser::ast::{Expr, Function, Ident, Query};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::dialect::DIALECT;
 use crate::dialect::types::TYPE_PROBLEM;
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::lexer::depth::{Measure, measure};
 use crate::reader::clauses::carried;
 use crate::reader::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize};
@@ -98,14 +99,14 @@ impl<'a> Head<'a> {
         let where_ = if start.line == 0 { String::new() } else { format!(" {}", place(start)) };
         let message =
             format!("syntax error: failed at position {} ({found}){where_}: expected {what}", at + 1);
-        SqlError::new(ErrorCode::SyntaxError, message).at(at)
+        SqlError::new(ErrorCode::SYNTAX_ERROR, message).at(at)
     }
 
     /// As [`Head::expected`], without the token that was found instead: where credentials stand it may be one.
     pub(crate) fn expected_silently(&self, what: &str) -> SqlError {
         let at = self.base + self.offset();
         let message = format!("syntax error: failed at position {}: expected {what}", at + 1);
-        SqlError::new(ErrorCode::SyntaxError, message).at(at)
+        SqlError::new(ErrorCode::SYNTAX_ERROR, message).at(at)
     }
 
     /// Refuses the next token's clause by its name.
@@ -117,11 +118,11 @@ impl<'a> Head<'a> {
     pub(crate) fn failed(&self, error: ParserError) -> SqlError {
         match error {
             ParserError::RecursionLimitExceeded => SqlError::new(
-                ErrorCode::TooDeepRecursion,
+                ErrorCode::TOO_DEEP_RECURSION,
                 format!("query is nested deeper than {NESTING_MAX} levels"),
             ),
             ParserError::TokenizerError(message) => {
-                SqlError::new(ErrorCode::SyntaxError, format!("syntax error: {message}"))
+                SqlError::new(ErrorCode::SYNTAX_ERROR, format!("syntax error: {message}"))
             }
             ParserError::ParserError(message) => self.failed_with(&message),
         }
@@ -129,7 +130,7 @@ impl<'a> Head<'a> {
 
     fn failed_with(&self, message: &str) -> SqlError {
         if let Some(problem) = message.strip_prefix(TYPE_PROBLEM) {
-            return SqlError::new(ErrorCode::UnknownType, problem).at(self.base + self.offset());
+            return SqlError::new(ErrorCode::UNKNOWN_TYPE, problem).at(self.base + self.offset());
         }
         let (what, line, column) = split_place(message);
         let location = Location::new(line, column);
@@ -147,7 +148,7 @@ impl<'a> Head<'a> {
             }
             None => format!("syntax error: {what}"),
         };
-        SqlError::new(ErrorCode::SyntaxError, message).at(at)
+        SqlError::new(ErrorCode::SYNTAX_ERROR, message).at(at)
     }
 
     /// Consumes the bare word, whatever its case.
@@ -239,7 +240,7 @@ impl<'a> Head<'a> {
 
     pub(crate) fn type_name(&mut self) -> Result<model::ColumnType> {
         let name = crate::dialect::types::read_type(&mut self.parser).map_err(|e| self.failed(e))?;
-        model::type_name::parse(&name).map_err(|e| SqlError::new(ErrorCode::UnknownType, e.to_string()))
+        model::type_name::parse(&name).map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))
     }
 
     /// A call such as `s3('..', 'CSV')`.
@@ -352,7 +353,7 @@ fn refusal(clause: &str) -> SqlError {
     match clause {
         "FINAL" => {
             let message = "no table engine here supports FINAL: rows of a MergeTree table are never replaced";
-            SqlError::new(ErrorCode::IllegalFinal, message)
+            SqlError::new(ErrorCode::ILLEGAL_FINAL, message)
         }
         "SAMPLE" => sampling(),
         other => SqlError::not_implemented(other),
@@ -362,7 +363,7 @@ fn refusal(clause: &str) -> SqlError {
 /// Why SAMPLE is refused.
 pub(crate) fn sampling() -> SqlError {
     let message = "no table here supports sampling: there is no SAMPLE BY";
-    SqlError::new(ErrorCode::SamplingNotSupported, message)
+    SqlError::new(ErrorCode::SAMPLING_NOT_SUPPORTED, message)
 }
 
 /// A clause we name when the grammar stumbles over its first word.

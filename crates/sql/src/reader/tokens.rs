@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 
+use model::ErrorCode;
 use model::saturating::usize_of;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::dialect::{DIALECT, INNER_ALIAS};
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::lexer::constants::{self, Cut};
 use crate::lexer::escape::unescape;
 use crate::lexer::scan::Scanner;
@@ -35,7 +36,7 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
         Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
             let at = offset_of(text, e.location);
             SqlError::new(
-                ErrorCode::SyntaxError,
+                ErrorCode::SYNTAX_ERROR,
                 format!("syntax error: {} {}", e.message, place(e.location)),
             )
             .at(at)
@@ -206,7 +207,7 @@ pub(crate) fn for_query(
             "AST is too big: its WITH lists have {items} items, at most {WITH_ITEMS_MAX} are read. Put constants into \
              arrays or tables"
         );
-        return Err(SqlError::new(ErrorCode::TooBigAst, message));
+        return Err(SqlError::new(ErrorCode::TOO_BIG_AST, message));
     }
     drop_global(&mut out);
     drop_trailing_commas(&mut out);

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use model::ErrorCode;
+
 use super::{SettingDef, SettingKind};
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{Result, SqlError};
 use crate::statement::SettingText;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -106,21 +108,21 @@ fn seconds_of(text: &str) -> Option<f64> {
 
 fn wrong(def: &SettingDef, text: &str) -> SqlError {
     let (code, wanted) = match def.kind {
-        SettingKind::Bool => (ErrorCode::CannotParseText, "0, 1, true or false".to_owned()),
-        SettingKind::UInt64 => (ErrorCode::CannotParseText, "a whole number".to_owned()),
-        SettingKind::Int64 => (ErrorCode::CannotParseText, "a whole number".to_owned()),
+        SettingKind::Bool => (ErrorCode::CANNOT_PARSE_TEXT, "0, 1, true or false".to_owned()),
+        SettingKind::UInt64 => (ErrorCode::CANNOT_PARSE_TEXT, "a whole number".to_owned()),
+        SettingKind::Int64 => (ErrorCode::CANNOT_PARSE_TEXT, "a whole number".to_owned()),
         SettingKind::Bytes => {
-            (ErrorCode::CannotParseText, "a count of bytes such as 1048576 or '1Mi'".to_owned())
+            (ErrorCode::CANNOT_PARSE_TEXT, "a count of bytes such as 1048576 or '1Mi'".to_owned())
         }
-        SettingKind::Threads => (ErrorCode::CannotParseText, "a count of threads or 'auto'".to_owned()),
-        SettingKind::Milliseconds => (ErrorCode::CannotParseText, "a count of milliseconds".to_owned()),
-        SettingKind::Seconds => (ErrorCode::CannotParseText, "a count of seconds".to_owned()),
-        SettingKind::Float => (ErrorCode::CannotParseText, "a number".to_owned()),
-        SettingKind::Text => (ErrorCode::BadArguments, "a text".to_owned()),
-        SettingKind::Char => (ErrorCode::BadArguments, "exactly one character".to_owned()),
+        SettingKind::Threads => (ErrorCode::CANNOT_PARSE_TEXT, "a count of threads or 'auto'".to_owned()),
+        SettingKind::Milliseconds => (ErrorCode::CANNOT_PARSE_TEXT, "a count of milliseconds".to_owned()),
+        SettingKind::Seconds => (ErrorCode::CANNOT_PARSE_TEXT, "a count of seconds".to_owned()),
+        SettingKind::Float => (ErrorCode::CANNOT_PARSE_TEXT, "a number".to_owned()),
+        SettingKind::Text => (ErrorCode::BAD_ARGUMENTS, "a text".to_owned()),
+        SettingKind::Char => (ErrorCode::BAD_ARGUMENTS, "exactly one character".to_owned()),
         SettingKind::Choice(words) => {
             let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-            (ErrorCode::BadArguments, quoted.join(" or "))
+            (ErrorCode::BAD_ARGUMENTS, quoted.join(" or "))
         }
     };
     SqlError::new(code, format!("setting \"{}\" takes {wanted}, not '{text}'", def.name))

@@ -8,7 +8,7 @@ fn of(text: &str) -> Measure {
 
 fn refused(text: &str) {
     let error = measure(&tokenize(text).unwrap()).expect_err(&format!("{text:.80}"));
-    assert_eq!(error.code, ErrorCode::TooDeepRecursion, "{text:.80}");
+    assert_eq!(error.code, ErrorCode::TOO_DEEP_RECURSION, "{text:.80}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn nodes_are_counted_as_clickhouse_does() {
     }
     assert!(of("SELECT f(a, 1, 2) + 1").nodes > of("SELECT (1, 2) + 1").nodes);
     let error = measure(&tokenize(&format!("SELECT {}", vec!["a"; 600_000].join(","))).unwrap()).unwrap_err();
-    assert_eq!(error.code, ErrorCode::TooBigAst);
+    assert_eq!(error.code, ErrorCode::TOO_BIG_AST);
 }
 
 #[test]
@@ -103,6 +103,6 @@ fn items_of_with_lists_are_counted_together() {
     let text = |items: usize| format!("WITH 1 AS a{} SELECT a", ", a AS b".repeat(items - 1));
     assert!(parse_one(&text(5000)).is_ok());
     let error = parse_one(&text(5001)).unwrap_err();
-    assert_eq!(error.code, ErrorCode::TooBigAst);
+    assert_eq!(error.code, ErrorCode::TOO_BIG_AST);
     assert!(error.message.contains("have 5001 items"), "{}", error.message);
 }
