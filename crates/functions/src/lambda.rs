@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, ArrayRef};
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use crate::columns::container::list_of;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, SessionValues};
 use crate::kernel::registry::{FunctionDoc, ScalarFunction};
 use crate::kernel::types::contained;
@@ -77,12 +77,12 @@ impl LambdaFunction {
             let message = format!(
                 "first argument of {name} must be a function with {wanted} arguments here, found one with {parameters}"
             );
-            Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+            Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
         };
         let few = |least: &str| {
             let message =
                 format!("function {name} takes a lambda and {least}, {arguments} arguments behind it given");
-            Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+            Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
         };
         match self.over {
             Over::Elements => match arguments.saturating_sub(self.plain) {
@@ -108,7 +108,7 @@ impl LambdaFunction {
         let wrong = |index: usize, what: &str, found: &ColumnType| {
             let message =
                 format!("argument {} of function {} must be {what}, found {found}", index + 2, self.name);
-            FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)
+            FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
         };
         let element = |index: usize| match types.get(index) {
             Some(ColumnType::Array(element)) => Ok((**element).clone()),
@@ -148,7 +148,7 @@ impl LambdaFunction {
                  the start",
                 self.name
             );
-            return Err(FunctionError::new(codes::TYPE_MISMATCH, message));
+            return Err(FunctionError::new(ErrorCode::TYPE_MISMATCH, message));
         }
         let mut all = vec![ArgType { column_type: results_type(body), constant: None }];
         if self.keeps == Keeps::Arguments {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, ListArray, StringViewArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
-use functions::error::codes;
 use functions::{Arg, ArgType, Call, FunctionError, SessionValues, lookup};
 use host::{Account, MemoryBudget};
-use model::ColumnType;
 use model::type_arrow::to_field;
 use model::type_name::parse;
+use model::{ColumnType, ErrorCode};
 
 const MIB: usize = 1 << 20;
 
@@ -51,7 +50,7 @@ impl Given {
 }
 
 /// The code of a function's error under an account of so many bytes.
-fn code(name: &str, given: &[Given], limit: usize) -> Option<u16> {
+fn code(name: &str, given: &[Given], limit: usize) -> Option<ErrorCode> {
     let account = Account::open(limit as u64, &MemoryBudget::new(1 << 50));
     let entered = host::meter::enter(Some(Arc::clone(&account)));
     let function = lookup(name).expect("a function");
@@ -109,7 +108,7 @@ fn what_makes_much_of_little_asks_first() {
         ("extractURLParameters", vec![Text("http://h/?a&b&", 200_000)]),
     ];
     for (name, given) in cases {
-        assert_eq!(code(name, &given, 32 * MIB), Some(codes::MEMORY_LIMIT_EXCEEDED), "{name}");
+        assert_eq!(code(name, &given, 32 * MIB), Some(ErrorCode::MEMORY_LIMIT_EXCEEDED), "{name}");
         assert_eq!(code(name, &given, 4096 * MIB), None, "{name}");
     }
 }
@@ -131,12 +130,12 @@ fn what_is_little_asks_for_nothing() {
 #[test]
 fn limits_of_clickhouse_come_before_memory() {
     for (name, given, expected) in [
-        ("repeat", vec![Text("x", 1), Number(1_000_001)], codes::TOO_LARGE_STRING_SIZE),
-        ("space", vec![Number(1_000_001)], codes::TOO_LARGE_STRING_SIZE),
-        ("leftPad", vec![Text("x", 1), Number(1_000_001)], codes::TOO_LARGE_STRING_SIZE),
-        ("range", vec![Number(500_000_001)], codes::ARGUMENT_OUT_OF_BOUND),
-        ("arrayResize", vec![List(1), Number((1 << 30) + 1)], codes::TOO_LARGE_ARRAY_SIZE),
-        ("arrayWithConstant", vec![Number(100_000_000), Text("abc", 1)], codes::TOO_LARGE_ARRAY_SIZE),
+        ("repeat", vec![Text("x", 1), Number(1_000_001)], ErrorCode::TOO_LARGE_STRING_SIZE),
+        ("space", vec![Number(1_000_001)], ErrorCode::TOO_LARGE_STRING_SIZE),
+        ("leftPad", vec![Text("x", 1), Number(1_000_001)], ErrorCode::TOO_LARGE_STRING_SIZE),
+        ("range", vec![Number(500_000_001)], ErrorCode::ARGUMENT_OUT_OF_BOUND),
+        ("arrayResize", vec![List(1), Number((1 << 30) + 1)], ErrorCode::TOO_LARGE_ARRAY_SIZE),
+        ("arrayWithConstant", vec![Number(100_000_000), Text("abc", 1)], ErrorCode::TOO_LARGE_ARRAY_SIZE),
     ] {
         assert_eq!(code(name, &given, 0), Some(expected), "{name}");
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, NullArray, StringViewArray, UInt64Array};
 use functions::{Arg, ArgType, Call, CastMode, FunctionError, SessionValues, cast_column, lookup};
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 /// A value of an expression: a column or a constant, and its type.
 #[derive(Clone)]
@@ -123,7 +123,10 @@ impl<'a> Evaluator<'a> {
                 Arc::new(arrow::array::Float64Array::from(vec![f64::INFINITY])),
                 ColumnType::Float64,
             ),
-            other => Err(FunctionError::new(62, format!("unknown word {other} in {}", self.text))),
+            other => Err(FunctionError::new(
+                ErrorCode::SYNTAX_ERROR,
+                format!("unknown word {other} in {}", self.text),
+            )),
         }
     }
 
@@ -146,7 +149,7 @@ impl<'a> Evaluator<'a> {
                 other => out.push(other),
             }
         }
-        Err(FunctionError::new(62, format!("unclosed string in {}", self.text)))
+        Err(FunctionError::new(ErrorCode::SYNTAX_ERROR, format!("unclosed string in {}", self.text)))
     }
 
     fn number(&mut self) -> Result<Evaluated> {
@@ -185,8 +188,9 @@ impl<'a> Evaluator<'a> {
     }
 
     fn call(&self, name: &str, arguments: Vec<Evaluated>) -> Result<Evaluated> {
-        let function =
-            lookup(name).ok_or_else(|| FunctionError::new(46, format!("unknown function {name}")))?;
+        let function = lookup(name).ok_or_else(|| {
+            FunctionError::new(ErrorCode::UNKNOWN_FUNCTION, format!("unknown function {name}"))
+        })?;
         if name == "materialize" || self.materialize {
             // The first argument as a column where types allow it; the others often must be constant.
             let all: Vec<Evaluated> = arguments
@@ -195,7 +199,7 @@ impl<'a> Evaluator<'a> {
                 .map(|(index, value)| if index == 0 { self.column(value) } else { value.clone() })
                 .collect();
             match self.apply(function, &all) {
-                Err(error) if error.code == 44 => {}
+                Err(error) if error.code == ErrorCode::ILLEGAL_COLUMN => {}
                 done => return done,
             }
         }

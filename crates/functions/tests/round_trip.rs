@@ -113,7 +113,7 @@ fn nulls_become_defaults_in_inserts_and_errors_in_casts() {
         cast_column(&array, &from, &ColumnType::UInt32, CastMode::Insert).expect("a value of the test");
     assert_eq!(&inserted, &(Arc::new(arrow::array::UInt32Array::from(vec![5, 0])) as ArrayRef));
     let error = cast_column(&array, &from, &ColumnType::UInt32, CastMode::Strict).unwrap_err();
-    assert_eq!((error.code, error.row), (349, 1));
+    assert_eq!((error.code.number(), error.row), (349, 1));
     let texts = cast_column(&array, &from, &named("Enum8('x' = 5, 'y' = 6)"), CastMode::Insert)
         .expect("a value of the test");
     assert_eq!(&texts, &(Arc::new(arrow::array::Int8Array::from(vec![5, 5])) as ArrayRef));
@@ -123,7 +123,7 @@ fn nulls_become_defaults_in_inserts_and_errors_in_casts() {
 fn the_first_bad_row_is_named() {
     let array: ArrayRef = Arc::new(StringViewArray::from(vec!["1", "x", "y"]));
     let error = cast_column(&array, &ColumnType::String, &ColumnType::UInt8, CastMode::Insert).unwrap_err();
-    assert_eq!((error.row, error.value.as_str(), error.code), (1, "x", 6));
+    assert_eq!((error.row, error.value.as_str(), error.code.number()), (1, "x", 6));
     assert_eq!(error.message, "cannot parse string 'x' as UInt8: syntax error at begin of string");
 }
 
@@ -173,7 +173,9 @@ fn every_pair_of_types_converts_or_says_why_not() {
                             "{from} to {to} {mode:?}"
                         );
                     }
-                    Err(error) => assert!(error.code > 0 && !error.message.is_empty(), "{from} to {to}"),
+                    Err(error) => {
+                        assert!(error.code.number() > 0 && !error.message.is_empty(), "{from} to {to}")
+                    }
                 }
             }
         }

@@ -251,7 +251,7 @@ impl From<stores::SourceError> for Error {
 
 impl From<functions::FunctionError> for Error {
     fn from(error: functions::FunctionError) -> Error {
-        Error::new(ErrorKind::BadInput, i32::from(error.code), error.message)
+        Error::new(ErrorKind::BadInput, i32::from(error.code.number()), error.message)
     }
 }
 

@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
 use arrow::row::{RowConverter, SortField};
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
 use crate::columns::container::{list_of, offsets_of, tuple_of};
@@ -91,7 +91,7 @@ fn places(parameters: Parameters<'_>) -> Result<usize, FunctionError> {
         return Ok(places);
     }
     let message = format!("{} takes 1 to {PLACES_MAX} places, {places} given", parameters.function);
-    Err(FunctionError::new(crate::error::codes::ARGUMENT_OUT_OF_BOUND, message))
+    Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
 }
 
 fn top(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::filter;
-use model::ColumnType;
 use model::saturating::u64_of;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::default_array;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, Call, SessionValues};
 use crate::kernel::registry::FunctionDoc;
 
@@ -42,7 +42,7 @@ impl Parameters<'_> {
     fn wrong(&self, index: usize, wanted: &str) -> FunctionError {
         let message =
             format!("parameter {} of aggregate function {} must be {wanted}", index + 1, self.function);
-        FunctionError::new(codes::BAD_ARGUMENTS, message)
+        FunctionError::new(ErrorCode::BAD_ARGUMENTS, message)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -158,7 +158,7 @@ impl AggregateFunction {
                 return Ok(());
             }
             let message = format!("aggregate function {} does not take {count} {what}", self.name);
-            Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+            Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
         };
         check(&self.arguments, types.len(), "arguments")?;
         check(&self.parameters, parameters.len(), "parameters")?;
@@ -267,7 +267,7 @@ pub(super) fn list_at(
 /// The wrong type of an argument.
 pub(super) fn illegal(column_type: &ColumnType, function: &str) -> FunctionError {
     let message = format!("illegal type {column_type} of argument for aggregate function {function}");
-    FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)
+    FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
 }
 
 /// An array of a type.

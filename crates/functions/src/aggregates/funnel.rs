@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, UInt8Array, UInt64Array};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, offsets_of};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::rows::truths;
 use crate::kernel::types::{is_date, is_time};
 
@@ -66,7 +66,7 @@ fn conditions(args: &[ColumnType], from: usize, function: &str) -> Result<(), Fu
         Some(other) => Err(illegal(other, function)),
         None if args.len() > CONDITIONS_MAX + from => {
             let message = format!("aggregate function {function} takes {CONDITIONS_MAX} conditions at most");
-            Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+            Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
         }
         None => Ok(()),
     }
@@ -101,7 +101,7 @@ fn modes(parameters: Parameters<'_>) -> Result<Modes, FunctionError> {
                 let message = format!(
                     "windowFunnel does not know mode '{other}': write strict_deduplication, strict_order or strict_increase"
                 );
-                return Err(FunctionError::new(codes::BAD_ARGUMENTS, message));
+                return Err(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message));
             }
         }
     }
@@ -214,7 +214,7 @@ fn matched(
     *steps += 1;
     if *steps > STEPS_MAX {
         let message = format!("pattern matching took more than {STEPS_MAX} steps: write a narrower pattern");
-        return Err(FunctionError::new(codes::TOO_SLOW, message));
+        return Err(FunctionError::new(ErrorCode::TOO_SLOW, message));
     }
     let Some((part, rest)) = parts.split_first() else { return Ok(Some(start)) };
     let next = events.get(start);

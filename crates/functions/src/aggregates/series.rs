@@ -7,15 +7,15 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::{SortOptions, concat, sort_to_indices, take};
 use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Float64Type};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, offsets_of, range};
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 
 /// Elements that an array may be asked to have.
 const ELEMENTS_MAX: usize = 1 << 24;
@@ -94,7 +94,7 @@ fn insert_at(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         let place = usize::try_from(places.get(row)).unwrap_or(usize::MAX);
         if place >= ELEMENTS_MAX {
             let message = format!("place {place} of groupArrayInsertAt is over {ELEMENTS_MAX}");
-            return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
+            return Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message));
         }
         if place >= taken.len() {
             if fixed {

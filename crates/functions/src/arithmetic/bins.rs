@@ -4,7 +4,7 @@
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{UInt8Type, UInt16Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::number::{Number, with_number};
 use crate::error::FunctionError;
@@ -88,7 +88,7 @@ fn bar(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let width = if call.args.len() > 3 { call.floats(3)?.get(0) } else { 80.0 };
     if !(1.0..=BAR_WIDTH_MAX).contains(&width) {
         let message = format!("the width of a bar is from 1 to {BAR_WIDTH_MAX}");
-        return Err(FunctionError::new(crate::error::codes::ARGUMENT_OUT_OF_BOUND, message));
+        return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
     }
     call.each_text(|row, out| {
         draw(values.get(row), low.get(row), high.get(row), width, out);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{Float32Type, Float64Type, UInt8Type, UInt16Type, UInt64Type, i256};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::numbers::{result_arg, zip_with};
 use crate::columns::number::{Number, with_number};
 use crate::columns::wide::{column, kind_of, numbers};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
@@ -73,7 +73,7 @@ fn places_of(by: i64, name: &str) -> Result<i64, FunctionError> {
         return Ok(by);
     }
     let message = format!("the number of places that {name} shifts by, {by}, is negative");
-    Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+    Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
 }
 
 fn shift_wide(call: &Call<'_>, name: &str, left: bool) -> Result<ArrayRef, FunctionError> {
@@ -277,7 +277,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
                 let by = u32::try_from(place).ok().filter(|by| *by < bits).ok_or_else(|| {
                     let message =
                         format!("bitTest has no bit {place} here: they are counted from 0 to {}", bits - 1);
-                    FunctionError::new(codes::PARAMETER_OUT_OF_BOUND, message)
+                    FunctionError::new(ErrorCode::PARAMETER_OUT_OF_BOUND, message)
                 })?;
                 Ok(u8::from(values.get(row) >> by & 1 == 1))
             })

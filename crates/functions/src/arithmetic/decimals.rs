@@ -5,11 +5,11 @@
 
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Decimal128Type, Decimal256Type, DecimalType};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::operator::{Operator, division_by_zero};
 use crate::cast::{Unscaled, fits, is_wide, rescale, typed};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::rows::Numbers;
 use crate::kernel::types::decimal_class;
@@ -39,17 +39,17 @@ pub(crate) fn result_type(
     let precision = decimal_class(p).max(decimal_class(q));
     if matches!(operator, Operator::Divide) && matches!(a, ColumnType::Decimal { .. }) && t > s {
         let message = "decimal result's scale is less than argument's one";
-        return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message));
+        return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
     }
     if scale > precision {
         let message = format!("scale {scale} of the result of {} is out of bound", operator.name());
-        return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message));
+        return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
     }
     Ok(ColumnType::Decimal { precision, scale })
 }
 
 fn overflow() -> FunctionError {
-    FunctionError::new(codes::DECIMAL_OVERFLOW, "decimal math overflow")
+    FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "decimal math overflow")
 }
 
 pub(crate) fn evaluate(operator: Operator, call: &Call<'_>) -> Result<ArrayRef, FunctionError> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::container::{list_of, offsets_of};
 use crate::columns::number::{Number, with_number, wrap};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{integer_of, integer_shape, next_size};
@@ -42,7 +42,7 @@ fn of_two(name: &'static str, compute: fn(i128, i128) -> i128) -> ScalarFunction
             call.each::<T>(|row| {
                 let (x, y) = (a.value(call.args[0].row(row)).int(), b.value(call.args[1].row(row)).int());
                 if x == 0 || y == 0 {
-                    return Err(FunctionError::new(codes::ILLEGAL_DIVISION, format!("division by zero in {name}")));
+                    return Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, format!("division by zero in {name}")));
                 }
                 Ok(Number::wrap_int(compute(x, y)))
             })

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, PrimitiveArray};
 use arrow::datatypes::{Date32Type, Int64Type};
 use chrono_tz::Tz;
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::rows::Numbers;
 use crate::kernel::types::{is_date, is_time};
@@ -199,7 +199,7 @@ pub(crate) fn add(
         let tick =
             add_to_tick(source.value(row_of(row)), amount.get(row).wrapping_mul(sign), unit, digits, &zone);
         let tick =
-            tick.ok_or_else(|| FunctionError::new(codes::DECIMAL_OVERFLOW, "decimal math overflow"))?;
+            tick.ok_or_else(|| FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "decimal math overflow"))?;
         moved.push(match wraps {
             true if unit.months().is_some() && tick < 0 => 0,
             true => wrap_seconds(tick),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Float64Type, Int8Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::numbers::result_arg;
 use crate::cast::typed;
 use crate::columns::number::{Number, with_number, wrap};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{Numbers, constant_int, expanded};
@@ -194,7 +194,7 @@ fn rounding(name: &'static str, way: Rounding) -> ScalarFunction {
         }
         if constant_int(args, 1).is_some_and(|digits| digits.abs() > 32_767) {
             return Err(FunctionError::new(
-                codes::ARGUMENT_OUT_OF_BOUND,
+                ErrorCode::ARGUMENT_OUT_OF_BOUND,
                 "scale argument for rounding is too large",
             ));
         }

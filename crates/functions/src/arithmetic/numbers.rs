@@ -7,14 +7,14 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
 use arrow::buffer::ScalarBuffer;
 use arrow::datatypes::{ArrowNativeTypeOp, Float64Type, Int64Type, UInt64Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::decimals;
 use crate::arithmetic::operator::{Operator, division_by_zero};
 use crate::arithmetic::times;
 use crate::arithmetic::wide_integers;
 use crate::columns::number::{Number, NumberType, with_number, wrap};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{any_integer_shape, integer_of, integer_shape, is_float, next_size};
@@ -44,7 +44,7 @@ impl Arithmetic {
         let refuses = mixes && matches!(self.0, Operator::Plus | Operator::Minus | Operator::Multiply);
         if !known(a) || !known(b) || refuses {
             let message = format!("illegal types {a} and {b} of arguments of function {}", self.0.name());
-            return Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message));
+            return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
         }
         Ok(self.number_type(a, b))
     }
@@ -149,7 +149,7 @@ impl Arithmetic {
             let quotient = if single { f64::from(wrap::<f64, f32>(x / y)) } else { x / y };
             if !quotient.is_finite() || quotient.abs() >= 9.3e18 {
                 let message = "cannot perform integer division on infinite or too large floating point numbers";
-                return Err(FunctionError::new(codes::ILLEGAL_DIVISION, message));
+                return Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message));
             }
             Ok(Number::wrap_float(quotient))
         }), else Err(FunctionError::illegal_type(result, self.0.name())))
@@ -194,7 +194,7 @@ impl Arithmetic {
             Operator::IntDivOrZero => Ok(0),
             _ => {
                 let message = "division of minimal signed number by minus one";
-                Err(FunctionError::new(codes::ILLEGAL_DIVISION, message))
+                Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message))
             }
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! Invariant: plain data; what they mean is decided by the modules of numbers, decimals and times.
 
-use crate::error::{FunctionError, codes};
+use model::ErrorCode;
+
+use crate::error::FunctionError;
 
 pub(crate) fn division_by_zero() -> FunctionError {
-    FunctionError::new(codes::ILLEGAL_DIVISION, "division by zero")
+    FunctionError::new(ErrorCode::ILLEGAL_DIVISION, "division by zero")
 }
 
 /// A binary operator.

@@ -4,11 +4,11 @@
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::i256;
-use model::{ColumnType, WideInteger};
+use model::{ColumnType, ErrorCode, WideInteger};
 
 use crate::arithmetic::operator::{Operator, division_by_zero};
 use crate::columns::wide::{column, kind_of, numbers};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 
 /// An integer argument.
@@ -73,7 +73,7 @@ fn divide(
                 Operator::IntDivOrZero if smallest => Ok(i256::ZERO),
                 _ if smallest => {
                     let message = "division of minimal signed number by minus one";
-                    Err(FunctionError::new(codes::ILLEGAL_DIVISION, message))
+                    Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message))
                 }
                 _ => Ok(magnitude(quotient, x_negative != y_negative)),
             }

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{ArrayRef, AsArray, Float64Array};
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use crate::columns::container::tuple_of;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 
@@ -29,7 +29,7 @@ static STEPS: LazyLock<HashMap<&'static str, ScalarFunction>> = LazyLock::new(||
 });
 
 fn step(name: &str) -> Result<&'static ScalarFunction, FunctionError> {
-    let missing = || FunctionError::new(codes::LOGICAL_ERROR, format!("there is no function {name}"));
+    let missing = || FunctionError::new(ErrorCode::LOGICAL_ERROR, format!("there is no function {name}"));
     STEPS.get(name).ok_or_else(missing)
 }
 
@@ -202,7 +202,7 @@ fn same_size(name: &str, args: &[ArgType]) -> Result<(Vec<ColumnType>, Vec<Colum
         "expected tuples of the same size as arguments of function {name}, got {} and {}",
         args[0].column_type, args[1].column_type
     );
-    Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+    Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
 }
 
 fn tuple_type(parts: Vec<ColumnType>) -> ColumnType {

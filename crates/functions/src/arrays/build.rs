@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
-use model::ColumnType;
 use model::saturating::{place_of, u64_of};
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{Lists, concat_lists};
 use crate::kernel::registry::ScalarFunction;
@@ -97,7 +97,7 @@ fn check_elements(
         "a call to function range would produce {all} array elements, which is greater than the allowed maximum of \
          {RANGE_ELEMENTS_MAX}"
     );
-    Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+    Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
 }
 
 /// `range(end)`, `range(start, end)`, `range(start, end, step)`.
@@ -126,7 +126,10 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             next = following;
         }
         if step == 0 && start != end {
-            return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "range needs a step that is not 0"));
+            return Err(FunctionError::new(
+                ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                "range needs a step that is not 0",
+            ));
         }
         lengths.push(numbers.len() - before);
     }
@@ -161,7 +164,7 @@ fn zip(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             if own.len() != length {
                 let message =
                     "the argument 1 and the other arguments of function arrayZip have different array sizes";
-                return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+                return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
             }
             indices.extend(own.map(u64_of));
         }

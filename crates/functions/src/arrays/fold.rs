@@ -11,14 +11,14 @@ use arrow::datatypes::{
     ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Decimal32Type, Decimal64Type, Decimal128Type,
     Decimal256Type, Float64Type, Int64Type, UInt64Type, i256,
 };
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::{CastMode, default_array, typed};
 use crate::columns::container::{list_of, offsets_of};
 use crate::columns::number::with_number;
 use crate::columns::wide;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::{element_order, nan_flags};
 use crate::kernel::registry::ScalarFunction;
@@ -303,7 +303,7 @@ fn float_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, F
         Err(error) => {
             // ClickHouse finds texts out when it computes.
             let is_text = element_type(args, name).is_ok_and(|element| element.is_string());
-            let code = if is_text { codes::ILLEGAL_COLUMN } else { error.code };
+            let code = if is_text { ErrorCode::ILLEGAL_COLUMN } else { error.code };
             Err(FunctionError { code, ..error })
         }
     }

@@ -9,12 +9,12 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, UInt64Arr
 use arrow::compute::{concat, take};
 use arrow::datatypes::{Float64Type, Int64Type, UInt8Type};
 use arrow::row::{RowConverter, Rows, SortField};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{map_of, offsets_of, range};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{ElementOrder, equality, take_entries};
 use crate::kernel::registry::ScalarFunction;
@@ -119,7 +119,7 @@ fn sum_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, Fun
         if floats % args.len() > 0 || signed % args.len() > 0 {
             let message =
                 format!("values of the maps of {name} should be all floats, all signed or all unsigned");
-            return Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message));
+            return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
         }
         let value = match (floats, signed) {
             (0, 0) => ColumnType::UInt64,
@@ -232,7 +232,8 @@ fn likeness(call: &Call<'_>, of_keys: bool) -> Result<Vec<bool>, FunctionError> 
         args.push(Arg { array, ..pattern.clone() });
     }
     let like = crate::strings::functions().into_iter().find(|function| function.name == "like");
-    let like = like.ok_or_else(|| FunctionError::new(codes::LOGICAL_ERROR, "there is no function like"))?;
+    let like =
+        like.ok_or_else(|| FunctionError::new(ErrorCode::LOGICAL_ERROR, "there is no function like"))?;
     let flags = like.evaluate(&Call::new(&args, texts.len(), &ColumnType::UInt8, call.session))?;
     Ok(flags.as_primitive::<UInt8Type>().values().iter().map(|flag| *flag != 0).collect())
 }
@@ -312,7 +313,7 @@ fn series(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             if i128::from(most) - i128::from(least) >= SERIES_MAX {
                 let message =
                     format!("mapPopulateSeries would make keys from {least} to {most}, which are too many");
-                return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
+                return Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message));
             }
             for next in least..=most {
                 made.push(next);

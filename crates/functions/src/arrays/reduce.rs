@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::{fold, reorder};
 use crate::cast::CastMode;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::gather;
 use crate::kernel::registry::ScalarFunction;
@@ -37,7 +37,7 @@ static FUNCTIONS: LazyLock<HashMap<&'static str, ScalarFunction>> = LazyLock::ne
 });
 
 fn function(name: &str) -> Result<&'static ScalarFunction, FunctionError> {
-    let missing = || FunctionError::new(codes::LOGICAL_ERROR, format!("there is no function {name}"));
+    let missing = || FunctionError::new(ErrorCode::LOGICAL_ERROR, format!("there is no function {name}"));
     FUNCTIONS.get(name).ok_or_else(missing)
 }
 
@@ -63,7 +63,7 @@ fn aggregate(name: Option<&str>) -> Result<(Aggregate, bool), FunctionError> {
                 "arrayReduce with {name} is not supported: it takes sum, min, max, avg, count, uniq, uniqExact, any, \
                  anyLast, groupArray, groupUniqArray, each also with -If"
             );
-            return Err(FunctionError::new(codes::NOT_IMPLEMENTED, message));
+            return Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message));
         }
     };
     Ok((found, filtered))
@@ -76,7 +76,7 @@ fn result_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             "arrayReduce takes a name and {} here",
             if filtered { "two arrays" } else { "one array" }
         );
-        return Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+        return Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
     }
     for array in &args[1..] {
         if !matches!(array.column_type, ColumnType::Array(_)) {
@@ -106,7 +106,7 @@ fn counted(call: &Call<'_>, filtered: bool) -> Result<Arg, FunctionError> {
         let conditions = flags.as_ref().map(|flags| flags.range(row));
         if conditions.as_ref().is_some_and(|conditions| conditions.len() != own.len()) {
             let message = "arrays passed to arrayReduce must have equal size";
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         let counts = |at: &usize| {
             let is_there = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::row::OwnedRow;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::container::{list_of, offsets_of};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{ElementOrder, element_order, equality, gather, reverse_lists};
 use crate::kernel::registry::ScalarFunction;
@@ -118,7 +118,7 @@ fn partial_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
                 "arrayPartialSort takes a number and an array, found {} and {}",
                 limit.column_type, array.column_type
             );
-            Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+            Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
         }
         _ => Err(FunctionError::bad_argument("arrayPartialSort takes a number and an array")),
     }

@@ -7,12 +7,12 @@ use std::ops::Range;
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
 use model::saturating::{u64_of, usize_of};
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, offsets_of, range, tuple_of, unnamed};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::{Lists, gather};
 use crate::kernel::registry::ScalarFunction;
@@ -117,7 +117,7 @@ fn check_size(size: usize, name: &str) -> Result<(), FunctionError> {
         return Ok(());
     }
     let message = format!("too large array size {size} in function {name}: at most {ELEMENTS_MAX} are made");
-    Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message))
 }
 
 /// Most bytes of an array of one element, as in ClickHouse, where a text has eight beside its own.
@@ -131,7 +131,7 @@ fn check_bytes(count: usize, one: &ArrayRef) -> Result<(), FunctionError> {
     let message = format!(
         "array size {count} with element size {bytes} bytes is too large: while executing function arrayWithConstant"
     );
-    Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message))
 }
 
 fn with_constant_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -150,7 +150,7 @@ fn with_constant(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let Ok(count) = usize::try_from(size) else {
             let message =
                 format!("array size {size} cannot be negative: while executing function arrayWithConstant");
-            return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
+            return Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message));
         };
         check_size(out.len().saturating_add(count), "arrayWithConstant")?;
         check_bytes(count, &values.slice(value.row(row), 1))?;

@@ -5,12 +5,12 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat;
 use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 use std::collections::{HashMap, HashSet};
 
 use crate::columns::container::range;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::{equality, gather};
 use crate::kernel::registry::ScalarFunction;
@@ -216,7 +216,7 @@ pub(super) fn keys_of(call: &Call<'_>) -> Result<(Vec<OwnedRow>, Vec<usize>), Fu
         let own: Vec<usize> = (0..call.rows).map(|row| range(list.value_offsets(), row).len()).collect();
         if lengths.as_ref().is_some_and(|known| *known != own) {
             let message = "lengths of all arrays passed to a function of several arrays must be equal";
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         lengths = Some(own);
         let (start, end) = match (list.value_offsets().first(), list.value_offsets().last()) {

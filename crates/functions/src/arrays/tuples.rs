@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt64Array};
 use arrow::compute::{concat, interleave, take};
 use model::saturating::u64_of;
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_int, constant_text, expanded, repeated};
@@ -32,7 +32,10 @@ fn place(elements: &[TupleElement], args: &[ArgType]) -> Result<usize, FunctionE
         return found.ok_or_else(|| FunctionError::bad_argument(message));
     }
     let number = constant_int(args, 1).ok_or_else(|| {
-        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, "tupleElement needs a constant name or number")
+        FunctionError::new(
+            ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+            "tupleElement needs a constant name or number",
+        )
     })?;
     let count = i64::try_from(elements.len()).unwrap_or(i64::MAX);
     let place = if number < 0 { count + number } else { number - 1 };
@@ -40,7 +43,7 @@ fn place(elements: &[TupleElement], args: &[ArgType]) -> Result<usize, FunctionE
     usize::try_from(place)
         .ok()
         .filter(|place| *place < elements.len())
-        .ok_or_else(|| FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+        .ok_or_else(|| FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
 }
 
 fn element_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -125,7 +128,7 @@ fn name_value_pairs(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn map_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if args.len() % 2 == 1 {
         let message = "map takes an even number of arguments: keys and values";
-        return Err(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+        return Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
     }
     let side = |odd: usize| {
         supertype(
@@ -169,7 +172,7 @@ fn from_arrays_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             ArgType { column_type: ColumnType::Array(key), .. },
             ArgType { column_type: ColumnType::Array(value), .. },
         ] => Ok(ColumnType::Map(key.clone(), value.clone())),
-        _ => Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, "mapFromArrays takes two arrays")),
+        _ => Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "mapFromArrays takes two arrays")),
     }
 }
 
@@ -180,7 +183,7 @@ fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let (own_keys, own_values) = (keys.range(row), values.range(row));
         if own_keys.len() != own_values.len() {
             let message = "mapFromArrays needs as many keys as values";
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         lengths.push(own_keys.len());
         key_places.extend(own_keys.map(u64_of));

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::resize::{Filled, element_of, integer, size_of};
 use crate::columns::container::{list_of, offsets_of, range};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::gather;
 use crate::kernel::registry::ScalarFunction;
@@ -133,7 +133,7 @@ fn transpose(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let width = inner.first().map_or(0, Range::len);
         if inner.iter().any(|own| own.len() != width) {
             let message = "arrayTranspose needs inner arrays of one length";
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         out.extend((0..width).map(|column| inner.iter().map(|own| u64_of(own.start + column)).collect()));
         Ok(())

@@ -5,13 +5,13 @@
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Float64Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::algebra::{Algebra, Norm, Types, Values, cosine, dot, minus, part_types, parts_of, tuple};
 use crate::cast::CastMode;
 use crate::columns::container::{range, unnamed};
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::Lists;
 use crate::kernel::registry::ScalarFunction;
@@ -105,7 +105,7 @@ fn same_sizes<T>(name: &str, parts: &[Vec<T>]) -> Result<(), FunctionError> {
         [a, b] if a.len() != b.len() => {
             let message =
                 format!("function {name} needs tuples of one size, got {} and {}", a.len(), b.len());
-            Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+            Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
         }
         _ => Ok(()),
     }
@@ -138,7 +138,7 @@ fn evaluate(name: &'static str, question: Question, call: &Call<'_>) -> Result<A
         let (a, b) = (vector(0), vector(1));
         if question.vectors() == 2 && a.len() != b.len() {
             let message = format!("array arguments for function {name} must have equal sizes");
-            return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         Ok(question.of_numbers(a, b, powers.as_ref().map_or(2.0, |powers| powers.get(row))))
     })?;
@@ -190,7 +190,7 @@ fn dot_product(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let (own, other) = (range(x.value_offsets(), a.row(row)), range(y.value_offsets(), b.row(row)));
             if own.len() != other.len() {
                 let message = "array arguments for function arrayDotProduct must have equal sizes";
-                return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+                return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
             }
             let products = own.zip(other).map(|(i, j)| left.value(i).mul_wrapping(right.value(j)));
             Ok(products.fold(Default::default(), |sum: <T as ArrowPrimitiveType>::Native, p| sum.add_wrapping(p)))

@@ -12,12 +12,11 @@ use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::compute::{cast, is_not_null, kernels::zip::zip};
 use arrow::datatypes::ArrowPrimitiveType;
 use chrono_tz::Tz;
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use super::default::default_array;
 use super::problem::{CastError, Problem};
-use crate::error::codes;
 use crate::time::calendar::{SECONDS_PER_DAY, date_of};
 
 /// What happens to values that do not convert, and to NULLs for a type without NULL.
@@ -93,12 +92,12 @@ impl Column<'_> {
     pub(crate) fn unsupported(&self) -> CastError {
         let message = format!("conversion from {} to {} is not supported", self.from, self.to);
         let (value, to) = (String::new(), self.to.clone());
-        CastError { code: codes::TYPE_MISMATCH, row: 0, value, to, message }
+        CastError { code: ErrorCode::TYPE_MISMATCH, row: 0, value, to, message }
     }
 
     /// As [`Self::unsupported`], with the code ClickHouse has for addresses.
     pub(crate) fn not_implemented(&self) -> CastError {
-        CastError { code: codes::NOT_IMPLEMENTED, ..self.unsupported() }
+        CastError { code: ErrorCode::NOT_IMPLEMENTED, ..self.unsupported() }
     }
 }
 
@@ -131,7 +130,7 @@ impl Caster {
                 let mut error = Problem::Null.into_error(row, "NULL", to);
                 // A written NULL is refused by its type, one among values as a value.
                 if *column.from != ColumnType::Nothing {
-                    error.code = codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN;
+                    error.code = ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN;
                 }
                 Err(error)
             }
@@ -270,7 +269,7 @@ fn is_not_zero<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> BooleanArray
 
 pub(super) fn broken(message: &str, to: &ColumnType) -> CastError {
     CastError {
-        code: codes::CANNOT_CONVERT_TYPE,
+        code: ErrorCode::CANNOT_CONVERT_TYPE,
         row: 0,
         value: String::new(),
         to: to.clone(),

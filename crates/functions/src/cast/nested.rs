@@ -8,13 +8,12 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::error::ArrowError;
 use model::saturating::place_of;
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::caster::{Caster, Column, broken};
 use super::default::default_array;
 use super::problem::CastError;
 use crate::columns::container::{list_of, map_of, nulls_of, tuple_of};
-use crate::error::codes;
 
 impl Caster {
     pub(super) fn nested(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
@@ -116,7 +115,7 @@ impl Caster {
 /// ClickHouse has another number for a NULL inside an array.
 fn null_element(error: CastError) -> CastError {
     match error.value.as_str() {
-        "NULL" => CastError { code: codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, ..error },
+        "NULL" => CastError { code: ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, ..error },
         _ => error,
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! Invariant: creating a `Problem` allocates nothing, so conversions to NULL of bad input stay fast.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 use thiserror::Error;
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 
 /// A value that could not be converted.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{message}")]
 pub struct CastError {
     /// ClickHouse's error number.
-    pub code: u16,
+    pub code: ErrorCode,
     /// Row of the column, from 0.
     pub row: usize,
     /// The value as text.
@@ -62,29 +62,29 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    pub(crate) fn code(self) -> u16 {
+    pub(crate) fn code(self) -> ErrorCode {
         match self {
-            Problem::Syntax(_) => codes::CANNOT_PARSE_TEXT,
-            Problem::Empty => codes::ATTEMPT_TO_READ_AFTER_EOF,
+            Problem::Syntax(_) => ErrorCode::CANNOT_PARSE_TEXT,
+            Problem::Empty => ErrorCode::ATTEMPT_TO_READ_AFTER_EOF,
             Problem::NoDigits | Problem::ManySigns | Problem::NegativeUnsigned | Problem::NotFloat => {
-                codes::CANNOT_PARSE_NUMBER
+                ErrorCode::CANNOT_PARSE_NUMBER
             }
-            Problem::OutOfRange => codes::VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
-            Problem::NotFinite | Problem::Null | Problem::NotMapped => codes::CANNOT_CONVERT_TYPE,
-            Problem::Date => codes::CANNOT_PARSE_DATE,
-            Problem::DateTime(_) => codes::CANNOT_PARSE_DATETIME,
-            Problem::Uuid => codes::CANNOT_PARSE_UUID,
-            Problem::Ipv4 => codes::CANNOT_PARSE_IPV4,
-            Problem::Ipv6 => codes::CANNOT_PARSE_IPV6,
-            Problem::Bool | Problem::BoolEmpty => codes::CANNOT_PARSE_BOOL,
-            Problem::EnumName | Problem::EnumNumber => codes::UNKNOWN_ELEMENT_OF_ENUM,
-            Problem::DecimalOverflow => codes::DECIMAL_OVERFLOW,
-            Problem::DecimalDigits => codes::ARGUMENT_OUT_OF_BOUND,
-            Problem::TooLong => codes::TOO_LARGE_STRING_SIZE,
-            Problem::Quote => codes::CANNOT_PARSE_QUOTED_STRING,
-            Problem::Closing(_) => codes::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-            Problem::Opening(_) => codes::CANNOT_READ_ARRAY_FROM_TEXT,
-            Problem::Elements => codes::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            Problem::OutOfRange => ErrorCode::VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
+            Problem::NotFinite | Problem::Null | Problem::NotMapped => ErrorCode::CANNOT_CONVERT_TYPE,
+            Problem::Date => ErrorCode::CANNOT_PARSE_DATE,
+            Problem::DateTime(_) => ErrorCode::CANNOT_PARSE_DATETIME,
+            Problem::Uuid => ErrorCode::CANNOT_PARSE_UUID,
+            Problem::Ipv4 => ErrorCode::CANNOT_PARSE_IPV4,
+            Problem::Ipv6 => ErrorCode::CANNOT_PARSE_IPV6,
+            Problem::Bool | Problem::BoolEmpty => ErrorCode::CANNOT_PARSE_BOOL,
+            Problem::EnumName | Problem::EnumNumber => ErrorCode::UNKNOWN_ELEMENT_OF_ENUM,
+            Problem::DecimalOverflow => ErrorCode::DECIMAL_OVERFLOW,
+            Problem::DecimalDigits => ErrorCode::ARGUMENT_OUT_OF_BOUND,
+            Problem::TooLong => ErrorCode::TOO_LARGE_STRING_SIZE,
+            Problem::Quote => ErrorCode::CANNOT_PARSE_QUOTED_STRING,
+            Problem::Closing(_) => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            Problem::Opening(_) => ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT,
+            Problem::Elements => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
         }
     }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{is_not_null, kernels::zip::zip};
 use chrono_tz::Tz;
-use model::{ColumnType, type_name};
+use model::{ColumnType, ErrorCode, type_name};
 
 use crate::cast::{CastMode, default_array};
 use crate::conversion::plain_time;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, SessionValues, parse_zone};
 use crate::kernel::registry::{ScalarFunction, keeps_dictionary};
 use crate::kernel::rows::{constant_int, constant_text, expanded};
@@ -46,7 +46,7 @@ fn needs_text(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
                  'OrNull' should take String argument",
                 arg.column_type
             );
-            Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+            Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
         }
         None => Ok(()),
     }
@@ -62,7 +62,7 @@ fn takes_source(args: &[ArgType], target: &ColumnType, name: &str) -> Result<(),
     let is_day = matches!(target, ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. });
     if is_day && matches!(source, ColumnType::Decimal { .. }) {
         let message = format!("function {name} does not take {source}");
-        return Err(FunctionError::new(codes::ILLEGAL_COLUMN, message));
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ fn decimal(args: &[ArgType], precision: u8) -> Result<ColumnType, FunctionError>
     match scale {
         Some(scale) => Ok(ColumnType::Decimal { precision, scale }),
         None => Err(FunctionError::new(
-            codes::ARGUMENT_OUT_OF_BOUND,
+            ErrorCode::ARGUMENT_OUT_OF_BOUND,
             "a decimal needs a constant scale in its range",
         )),
     }
@@ -218,7 +218,7 @@ pub(crate) fn zone_argument(args: &[ArgType], index: usize) -> Result<Option<Arc
         return Ok(None);
     }
     let name = constant_text(args, index).ok_or_else(|| {
-        FunctionError::new(codes::ILLEGAL_COLUMN, "the time zone must be a constant string")
+        FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "the time zone must be a constant string")
     })?;
     let _known: Tz = parse_zone(&name)?;
     Ok(Some(name.into()))
@@ -240,7 +240,7 @@ fn zone_or_own(args: &[ArgType]) -> Result<Option<Arc<str>>, FunctionError> {
 fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let precision = constant_int(args, 1).and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
     let precision = precision.ok_or_else(|| {
-        FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
+        FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
     })?;
     let time_zone = match args.len() {
         ..=2 => zone_or_own(&args[..args.len().min(1)])?,
@@ -251,8 +251,11 @@ fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let bytes = constant_int(args, 1).and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
-    let code =
-        if constant_int(args, 1).is_some() { codes::ARGUMENT_OUT_OF_BOUND } else { codes::ILLEGAL_COLUMN };
+    let code = if constant_int(args, 1).is_some() {
+        ErrorCode::ARGUMENT_OUT_OF_BOUND
+    } else {
+        ErrorCode::ILLEGAL_COLUMN
+    };
     bytes
         .map(ColumnType::FixedString)
         .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant positive length"))
@@ -299,9 +302,9 @@ fn time_families(out: &mut Vec<ScalarFunction>) {
 
 fn named_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let name = constant_text(args, 1).ok_or_else(|| {
-        FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, "CAST needs a constant type name")
+        FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "CAST needs a constant type name")
     })?;
-    type_name::parse(&name).map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+    type_name::parse(&name).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
 }
 
 fn casts() -> Vec<ScalarFunction> {

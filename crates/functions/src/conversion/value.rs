@@ -6,10 +6,10 @@ use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt8Type;
 use model::saturating::u64_of;
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use crate::cast::CastMode;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::equality;
 use crate::kernel::registry::ScalarFunction;
@@ -136,7 +136,7 @@ fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let fallback = args.get(3).unwrap_or(&args[0]);
     supertype([to, &fallback.column_type]).map_err(|error| {
         FunctionError::new(
-            codes::ILLEGAL_TYPE_OF_ARGUMENT,
+            ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
             format!("transform has no type: {}", error.message),
         )
     })

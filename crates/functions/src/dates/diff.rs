@@ -2,7 +2,7 @@
 //!
 //! Invariant: `dateDiff` counts the boundaries of the unit between two times, `age` the whole units.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use crate::arithmetic::interval::Unit;
@@ -53,7 +53,7 @@ fn whole_units(a: (&Locals, usize), b: (&Locals, usize), unit: Unit) -> i64 {
 fn rule(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let unit = constant_text(args, 0).ok_or_else(|| {
-            FunctionError::new(crate::error::codes::ILLEGAL_COLUMN, format!("{name} needs a constant unit"))
+            FunctionError::new(ErrorCode::ILLEGAL_COLUMN, format!("{name} needs a constant unit"))
         })?;
         Unit::parse(&unit).ok_or_else(|| {
             FunctionError::bad_argument(format!("function {name} does not support '{unit}' unit"))

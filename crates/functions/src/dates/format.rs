@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, iso_week};
@@ -79,7 +79,7 @@ fn specifier(letter: char, locals: &Locals, row: usize, out: &mut String) -> Res
         '%' => write!(out, "%"),
         later @ ('U' | 'v' | 'x' | 'X') => {
             let message = format!("'%{later}' in a format of times is not supported");
-            return Err(FunctionError::new(codes::NOT_IMPLEMENTED, message));
+            return Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message));
         }
         other => {
             return Err(FunctionError::bad_argument(format!("wrong syntax '%{other}' in a format of times")));

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringViewArray};
 use arrow::datatypes::Int32Type;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use super::make::{day_of, integers};
 use crate::conversion::convert::zone_argument;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::registry::ScalarFunction;
 use crate::time::calendar::date_of;
 use crate::time::temporal::{from_ticks, wrap_seconds};
@@ -34,7 +34,7 @@ fn julian(name: &'static str, or_null: bool) -> ScalarFunction {
         call.each::<Int32Type>(|row| {
             let message = || {
                 FunctionError::new(
-                    codes::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+                    ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
                     format!("cannot parse '{}' as a date", texts.get(row)),
                 )
             };

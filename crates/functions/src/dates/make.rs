@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, Int64Array};
 use arrow::datatypes::{Date32Type, UInt8Type, UInt32Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
@@ -270,7 +270,7 @@ fn of_parts() -> Vec<ScalarFunction> {
                     precision.and_then(|precision| u8::try_from(precision).ok()).filter(|p| *p <= 9);
                 let message = "makeDateTime64 needs a constant precision of 0 to 9";
                 let precision =
-                    precision.ok_or_else(|| FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))?;
+                    precision.ok_or_else(|| FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))?;
                 Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 8)? })
             },
             |call| make_time(call, 3),

@@ -3,10 +3,10 @@
 //! Invariant: all of the text is read, or it does not fit; a part that is not named is that of 1970-01-01 00:00:00.
 
 use arrow::array::{ArrayRef, Int64Array};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::conversion::convert::zone_argument;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::{ScalarFunction, with_nulls};
 use crate::kernel::types::takes_text;
@@ -248,13 +248,13 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
                 let message = format!("parseDateTime with %{letter} is not supported");
                 // Those that ClickHouse knows, and reads as little.
                 let is_known = matches!(letter, 'v' | 'x' | 'Q' | 'U' | 'X');
-                let code = if is_known { codes::NOT_IMPLEMENTED } else { codes::BAD_ARGUMENTS };
+                let code = if is_known { ErrorCode::NOT_IMPLEMENTED } else { ErrorCode::BAD_ARGUMENTS };
                 return Err(FunctionError::new(code, message));
             }
             _ if otherwise == Otherwise::Error => {
                 let message =
                     format!("cannot parse '{}' by the format '{}'", texts.get(row), templates.get(row));
-                return Err(FunctionError::new(codes::CANNOT_PARSE_DATETIME, message));
+                return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
             }
             _ => {
                 ticks.push(0);

@@ -4,13 +4,13 @@
 
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use crate::cast::CastMode;
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_int, expanded};
@@ -140,11 +140,12 @@ fn clocks() -> Vec<ScalarFunction> {
     let now64_type = |args: &[ArgType]| {
         let precision = match args.first() {
             None => 3,
-            Some(_) => {
-                constant_int(args, 0).and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9).ok_or_else(
-                    || FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "now64 needs a precision of 0 to 9"),
-                )?
-            }
+            Some(_) => constant_int(args, 0)
+                .and_then(|p| u8::try_from(p).ok())
+                .filter(|p| *p <= 9)
+                .ok_or_else(|| {
+                    FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, "now64 needs a precision of 0 to 9")
+                })?,
         };
         Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 1)? })
     };

@@ -5,13 +5,13 @@
 use arrow::array::{ArrayRef, Int64Array, PrimitiveArray};
 use arrow::buffer::ScalarBuffer;
 use arrow::datatypes::Date32Type;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 use std::sync::Arc;
 
 use super::local::{Locals, check, zone_name};
 use crate::arithmetic::interval::{Unit, constant_amount};
 use crate::conversion::convert::zone_argument;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_text;
@@ -134,7 +134,7 @@ fn interval_type(args: &[ArgType], time: usize, unit: Unit, wide: bool) -> Resul
     };
     if below_type {
         let message = format!("illegal interval kind {} for argument of type {source}", unit.name());
-        return Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message));
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
     }
     let wide = wide && matches!(source, ColumnType::Date32 | ColumnType::DateTime64 { .. });
     Ok(match unit {
@@ -157,7 +157,10 @@ fn start_of(
 ) -> Result<ArrayRef, FunctionError> {
     let locals = Locals::new(call, time, zone)?;
     if count <= 0 {
-        return Err(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, "value for interval must be positive"));
+        return Err(FunctionError::new(
+            ErrorCode::ARGUMENT_OUT_OF_BOUND,
+            "value for interval must be positive",
+        ));
     }
     let result = call.result_type.value_type();
     if is_date(result) {
@@ -194,13 +197,13 @@ fn to_start_of_interval(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let unit = Unit::of_interval(&interval.column_type)
         .ok_or_else(|| FunctionError::illegal_type(&interval.column_type, "toStartOfInterval"))?;
     let count = constant_amount(&interval.array.slice(0, 1))
-        .ok_or_else(|| FunctionError::new(codes::ILLEGAL_COLUMN, "the interval must be constant"))?;
+        .ok_or_else(|| FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "the interval must be constant"))?;
     start_of(call, 0, 2, count, unit)
 }
 
 fn truncated_unit(args: &[ArgType]) -> Result<Unit, FunctionError> {
     let name = constant_text(args, 0)
-        .ok_or_else(|| FunctionError::new(codes::ILLEGAL_COLUMN, "date_trunc needs a constant unit"))?;
+        .ok_or_else(|| FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "date_trunc needs a constant unit"))?;
     Unit::parse(&name).ok_or_else(|| FunctionError::bad_argument(format!("'{name}' is not a unit of time")))
 }
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Decimal256Type, ToByteSlice};
 use model::saturating::u64_of;
-use model::{ColumnType, WideInteger, raw_text};
+use model::{ColumnType, ErrorCode, WideInteger, raw_text};
 
 use crate::cast::{CastMode, Caster};
 use crate::columns::container::range;
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::rows::expanded;
 use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks};
@@ -136,7 +136,7 @@ fn refuse_nulls(array: &ArrayRef, column_type: &ColumnType) -> Result<(), Functi
         return Ok(());
     }
     let message = "a hash of NULL inside of an array, tuple or map is not supported: replace it with ifNull";
-    Err(FunctionError::new(codes::NOT_IMPLEMENTED, message))
+    Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
 }
 
 /// Numbers of up to 64 bits as words; `None` for all else.

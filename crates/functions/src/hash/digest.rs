@@ -5,12 +5,12 @@
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Int32Type, Int64Type, UInt32Type, UInt64Type};
 use md5::Md5;
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_256};
 
 use super::checksum::{crc32, crc32_ieee, crc64, hive, java};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -51,7 +51,7 @@ fn java_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         Some(unsigned @ (UInt8 | UInt16 | UInt32 | UInt64)) => {
             let message =
                 format!("javaHash of {unsigned} is not supported: Java has no unsigned numbers; convert it");
-            Err(FunctionError::new(codes::NOT_IMPLEMENTED, message))
+            Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
         }
         Some(other) => Err(FunctionError::illegal_type(other, "javaHash")),
         None => Err(FunctionError::bad_argument("a value is needed")),

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use columns::Family;
@@ -192,7 +192,7 @@ fn keyed(
             Ok(result.clone())
         }
         _ => Err(FunctionError::new(
-            codes::BAD_ARGUMENTS,
+            ErrorCode::BAD_ARGUMENTS,
             format!("the key of {name} is a tuple of two UInt64"),
         )),
     }

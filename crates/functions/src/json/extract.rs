@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::{Int8Type, UInt64Type};
 use model::saturating::u64_of;
-use model::{ColumnType, EnumValues, TupleElement, type_name};
+use model::{ColumnType, EnumValues, ErrorCode, TupleElement, type_name};
 
 use super::call_path::{Name, Path, check, documents, each, items};
 use super::document::{Item, Kind};
@@ -15,7 +15,7 @@ use super::values::Builder;
 use super::write;
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_text;
@@ -108,11 +108,11 @@ fn last_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> 
     check(args, last.max(1), name)?;
     let written = constant_text(args, last).ok_or_else(|| {
         FunctionError::new(
-            codes::ILLEGAL_COLUMN,
+            ErrorCode::ILLEGAL_COLUMN,
             format!("the last argument of {name} is the name of a type, as a constant text"),
         )
     })?;
-    type_name::parse(&written).map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+    type_name::parse(&written).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
 }
 
 fn extract(name: Name) -> ScalarFunction {

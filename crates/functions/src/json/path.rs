@@ -3,11 +3,11 @@
 //! Invariant: a path is `$`, `.name`, `["name"]`, `[*]` and lists of places and ranges, places from 0 and the end of a
 //! range left out, as in ClickHouse; anything else is an error.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::document::{Document, Item, Kind};
 use super::write;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_text;
@@ -95,7 +95,7 @@ fn rule(
         }
         let path = constant_text(args, 1).ok_or_else(|| {
             FunctionError::new(
-                codes::ILLEGAL_TYPE_OF_ARGUMENT,
+                ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                 format!("the path of {name} must be a constant text"),
             )
         })?;

@@ -10,14 +10,14 @@ use arrow::compute::take;
 use arrow::datatypes::{ArrowPrimitiveType, Int16Type};
 use model::saturating::u64_of;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, EnumValues, TupleElement};
+use model::{ColumnType, EnumValues, ErrorCode, TupleElement};
 
 use super::document::{Item, Kind};
 use super::write;
 use crate::cast::{CastMode, Caster, default_array};
 use crate::columns::container::{list_of, map_of, offsets_of, tuple_of};
 use crate::columns::number::{Number, NumberType, with_number};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 
 /// How values become columns.
 pub(super) struct Builder {
@@ -231,7 +231,7 @@ fn enums(items: Items<'_, '_>, names: &EnumValues, to: &ColumnType) -> Result<Ar
                 let name = item.and_then(Item::text).unwrap_or("");
                 let message = || {
                     FunctionError::new(
-                        codes::UNKNOWN_ELEMENT_OF_ENUM,
+                        ErrorCode::UNKNOWN_ELEMENT_OF_ENUM,
                         format!("unknown element '{name}' for type {to}"),
                     )
                 };

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use chrono_tz::Tz;
-use model::ColumnType;
 use model::mix64::{STEP, mix64};
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::memory::allowance::Allowance;
 
 /// The type of an argument, and its value where that is known before any row is.
@@ -133,7 +133,7 @@ impl SessionValues {
 /// A zone by its IANA name (`Europe/Paris`, `UTC`); the error is ClickHouse's.
 pub fn parse_zone(name: &str) -> Result<Tz, FunctionError> {
     name.parse::<Tz>()
-        .map_err(|_| FunctionError::new(codes::BAD_ARGUMENTS, format!("cannot load time zone {name}")))
+        .map_err(|_| FunctionError::new(ErrorCode::BAD_ARGUMENTS, format!("cannot load time zone {name}")))
 }
 
 /// Numbers that look random and follow from a seed, for any number of threads ([`model::mix64`]).

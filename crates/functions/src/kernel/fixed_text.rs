@@ -4,9 +4,9 @@
 //! is the one ClickHouse has for that function.
 
 use arrow::array::{Array, StringViewArray, StringViewBuilder};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::ArgType;
 
 /// Refused by the type of the argument.
@@ -100,10 +100,10 @@ pub(crate) fn check(name: &str, args: &[ArgType]) -> Result<(), FunctionError> {
     let Some(index) = args.iter().position(is_fixed) else { return Ok(()) };
     let code = match name {
         // Only a needle is refused by its type.
-        _ if BY_COLUMN.contains(&name) && index == usize::from(name == "locate") => codes::ILLEGAL_COLUMN,
-        _ if BY_COLUMN.contains(&name) || BY_TYPE.contains(&name) => codes::ILLEGAL_TYPE_OF_ARGUMENT,
-        "substringUTF8" => codes::ILLEGAL_TYPE_OF_ARGUMENT,
-        _ if BY_VALUE.contains(&name) => codes::BAD_ARGUMENTS,
+        _ if BY_COLUMN.contains(&name) && index == usize::from(name == "locate") => ErrorCode::ILLEGAL_COLUMN,
+        _ if BY_COLUMN.contains(&name) || BY_TYPE.contains(&name) => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+        "substringUTF8" => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+        _ if BY_VALUE.contains(&name) => ErrorCode::BAD_ARGUMENTS,
         _ => return Ok(()),
     };
     let message = format!("function {name} takes String, and argument {} is a FixedString", index + 1);

@@ -11,10 +11,10 @@ use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, Monotonicity};
+use model::{ColumnType, ErrorCode, Monotonicity};
 
 use crate::cast::default_array;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::fixed_text;
 use crate::memory::allowance::Allowance;
@@ -225,7 +225,7 @@ impl ScalarFunction {
         };
         if result.len() != call.rows {
             let message = format!("function {} made {} rows of {}", self.name, result.len(), call.rows);
-            return Err(FunctionError::new(codes::LOGICAL_ERROR, message));
+            return Err(FunctionError::new(ErrorCode::LOGICAL_ERROR, message));
         }
         match plain.nulls {
             Some(nulls) if call.result_type.is_nullable() => with_nulls(&result, &nulls),
@@ -255,7 +255,7 @@ impl ScalarFunction {
             (min, max) => format!("{min} to {max}"),
         };
         let message = format!("function {} takes {expected} arguments, {count} given", self.name);
-        FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
+        FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     }
 }
 

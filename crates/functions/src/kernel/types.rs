@@ -2,9 +2,9 @@
 //!
 //! Invariant: the same types as ClickHouse, where it has a common type in our list; no common type is error 386.
 
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::ArgType;
 
 /// Bytes and sign of an integer type of a machine, Bool counted as UInt8.
@@ -94,7 +94,7 @@ pub(crate) fn contained(column_type: ColumnType) -> ColumnType {
 }
 
 fn no_common(a: &ColumnType, b: &ColumnType) -> FunctionError {
-    FunctionError::new(codes::NO_COMMON_TYPE, format!("there is no supertype for types {a}, {b}"))
+    FunctionError::new(ErrorCode::NO_COMMON_TYPE, format!("there is no supertype for types {a}, {b}"))
 }
 
 /// The smallest type that holds values of all the types.

@@ -5,8 +5,8 @@
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::UInt32Type;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::{LambdaFunction, Over, scalar_form};
 use crate::cast::{CastMode, default_array};
@@ -27,7 +27,7 @@ pub(super) fn chosen_type(
             let plain = answer.value_type();
             if !plain.is_number() && !matches!(plain, ColumnType::Bool | ColumnType::Nothing) {
                 let message = format!("expression for function {name} must return a number, found {answer}");
-                return Err(FunctionError::new(crate::error::codes::ILLEGAL_TYPE_OF_ARGUMENT, message));
+                return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
             }
         }
         match args.get(1).map(|arg| &arg.column_type) {

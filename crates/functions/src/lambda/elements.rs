@@ -7,12 +7,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{interleave, take};
-use model::ColumnType;
 use model::saturating::{place_of, u64_of};
+use model::{ColumnType, ErrorCode};
 
 use super::{LambdaFunction, Over, entry};
 use crate::columns::container::{list_of, map_of, range};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Arg;
 use crate::memory::allowance::reserve;
 use crate::memory::row_bytes::row_bytes;
@@ -59,7 +59,7 @@ impl Elements {
                         function.name,
                         function.plain + index + 2
                     );
-                    return Err(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message));
+                    return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
                 }
             }
             sources.push(source);
@@ -160,7 +160,7 @@ fn source(arg: &Arg, rows: usize) -> Result<(OffsetBuffer<i32>, Source), Functio
     let own = range(&offsets, 0);
     if own.len().saturating_mul(rows) > ELEMENTS_MAX {
         let message = format!("{rows} rows of an array of {} elements are too many for a lambda", own.len());
-        return Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message));
+        return Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message));
     }
     // Places in a buffer that grows by doubling, and the elements.
     let each = columns.iter().map(|column| row_bytes(&column.slice(own.start, own.len()))).sum::<usize>();

@@ -7,10 +7,11 @@
 use std::cell::{Cell, RefCell};
 
 use host::{MemoryRefused, meter};
+use model::ErrorCode;
 
 pub use host::meter::Reserved;
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::memory::folding;
 
 /// A call takes so many bytes without asking, and asks for no fewer.
@@ -68,7 +69,7 @@ impl Allowance {
             "function {} would make a text of {bytes} bytes: at most {TEXT_BYTES_MAX} fit",
             self.function
         );
-        Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+        Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
     }
 
     /// Refuses arrays that no column holds.
@@ -80,7 +81,7 @@ impl Allowance {
             "function {} would make {elements} array elements in one block: at most {ELEMENTS_MAX} fit; lower max_block_size",
             self.function
         );
-        Err(FunctionError::new(codes::TOO_LARGE_ARRAY_SIZE, message))
+        Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message))
     }
 }
 
@@ -98,7 +99,7 @@ fn refused(refused: MemoryRefused) -> FunctionError {
     let message = format!(
         "memory limit ({scope}) exceeded: function {consumer} needs {asked} bytes more, {used} of {limit} bytes are in use"
     );
-    FunctionError::new(codes::MEMORY_LIMIT_EXCEEDED, message)
+    FunctionError::new(ErrorCode::MEMORY_LIMIT_EXCEEDED, message)
 }
 
 #[cfg(test)]
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(account.live_bytes(), 1 << 20);
         allowance.take(6 << 20).unwrap();
         let error = allowance.take(2 << 20).unwrap_err();
-        assert_eq!(error.code, codes::MEMORY_LIMIT_EXCEEDED);
+        assert_eq!(error.code, ErrorCode::MEMORY_LIMIT_EXCEEDED);
         assert!(error.message.contains("function repeat needs 2097152 bytes"), "{error}");
         drop(allowance);
         assert_eq!(account.live_bytes(), 0);

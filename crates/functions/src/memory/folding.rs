@@ -8,7 +8,9 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use crate::error::{FunctionError, codes};
+use model::ErrorCode;
+
+use crate::error::FunctionError;
 
 /// All constants of one statement.
 pub const ROOM_BYTES: usize = 32 << 20;
@@ -78,7 +80,7 @@ pub fn keep(bytes: usize) -> Result<(), FunctionError> {
 
 fn too_large(bytes: usize, room: usize) -> FunctionError {
     let message = format!("a constant of {bytes} bytes is not computed while planning, {room} are left");
-    FunctionError::new(codes::MEMORY_LIMIT_EXCEEDED, message)
+    FunctionError::new(ErrorCode::MEMORY_LIMIT_EXCEEDED, message)
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, FixedSizeBinaryArray, ListBuilder, StringViewBuilder};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use model::ColumnType;
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::number::wrap;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, SessionValues};
 use crate::kernel::registry::ScalarFunction;
 
@@ -55,8 +55,8 @@ fn of_setting(name: &'static str, arity: std::ops::RangeInclusive<usize>) -> Sca
     ScalarFunction::new(
         name,
         arity,
-        move |_| Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message())),
-        move |_| Err(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message())),
+        move |_| Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message())),
+        move |_| Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message())),
     )
     .of_statement()
 }

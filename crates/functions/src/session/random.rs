@@ -7,10 +7,10 @@ use std::f64::consts::PI;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Float64Type, UInt8Type, UInt64Type};
 use model::saturating::u64_of;
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use crate::columns::number::wrap;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
@@ -41,7 +41,7 @@ fn parameters(
         .find(|arg| !arg.column_type.is_number() || arg.constant.is_none())
     {
         Some(arg) if arg.column_type.is_number() => Err(FunctionError::new(
-            codes::ILLEGAL_COLUMN,
+            ErrorCode::ILLEGAL_COLUMN,
             format!("the parameters of {name} must be constant"),
         )),
         Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, name)),
@@ -96,7 +96,7 @@ fn lengths(
         let length = length.and_then(|length| u32::try_from(length).ok());
         length.map(ColumnType::FixedString).ok_or_else(|| {
             FunctionError::new(
-                codes::ILLEGAL_COLUMN,
+                ErrorCode::ILLEGAL_COLUMN,
                 format!("{name} needs a constant length of 1 to {LENGTH_MAX}"),
             )
         })
@@ -115,7 +115,7 @@ fn text(name: &'static str, fixed: bool, byte: fn(u64) -> u8) -> ScalarFunction 
                 if !(0..=LENGTH_MAX).contains(&length) {
                     let message =
                         format!("{name} makes texts of up to {LENGTH_MAX} bytes, {length} asked for");
-                    return Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message));
+                    return Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message));
                 }
                 let bytes: Vec<u8> =
                     (0..length).map(|_| byte(call.session.random.next_u64() >> 32)).collect();

@@ -7,11 +7,11 @@ use arrow::datatypes::ToByteSlice;
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::general_purpose};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use super::encode::of_single;
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -149,7 +149,7 @@ fn check(length: usize, bytes_max: usize, name: &str) -> Result<(), FunctionErro
         return Ok(());
     }
     let message = format!("{name} takes {bytes_max} bytes at most, {length} given");
-    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
 }
 
 fn decoded(
@@ -168,7 +168,7 @@ fn decoded(
                 None if quiet => {}
                 None => {
                     let message = format!("{name} cannot decode '{text}'");
-                    return Err(FunctionError::new(codes::INCORRECT_DATA, message));
+                    return Err(FunctionError::new(ErrorCode::INCORRECT_DATA, message));
                 }
             }
             Ok(())

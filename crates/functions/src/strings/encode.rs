@@ -9,11 +9,11 @@ use arrow::datatypes::ToByteSlice;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -142,7 +142,7 @@ fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
                 None if quiet => {}
                 None => {
                     let message = format!("cannot decode {} as base64", texts.get(row));
-                    return Err(FunctionError::new(codes::INCORRECT_DATA, message));
+                    return Err(FunctionError::new(ErrorCode::INCORRECT_DATA, message));
                 }
             }
             Ok(())

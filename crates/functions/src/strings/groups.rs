@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 use regex::Regex;
 
 use super::pattern::{Compiled, build};
 use crate::columns::container::{list_of, offsets_of};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -117,7 +117,7 @@ fn regexp_extract(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let group =
             usize::try_from(group).ok().filter(|group| *group < pattern.captures_len()).ok_or_else(|| {
                 let message = format!("regexp {} has no group {group}", pattern.as_str());
-                FunctionError::new(codes::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
+                FunctionError::new(ErrorCode::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
             })?;
         if let Some(found) = pattern.captures(subjects.get(row)) {
             out.push_str(found.get(group).map_or("", |part| part.as_str()));

@@ -3,9 +3,9 @@
 //! Invariant: nothing longer than a limit is made.
 
 use arrow::array::ArrayRef;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{supertype, takes_text};
@@ -18,7 +18,7 @@ pub(super) fn check_padded(length: usize) -> Result<(), FunctionError> {
         return Ok(());
     }
     let message = format!("new padded length ({length}) is too big: at most {PADDED_MAX}");
-    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
 }
 
 /// Most repetitions of a text, as in ClickHouse.
@@ -29,7 +29,7 @@ fn check_repetitions(count: usize) -> Result<(), FunctionError> {
         return Ok(());
     }
     let message = format!("too many times to repeat ({count}): at most {REPETITIONS_MAX}");
-    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
 }
 
 /// The type of `concat`: arrays join as arrays, all else as text.

@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use arrow::array::{ArrayRef, AsArray, StringViewArray, UInt32Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
 use model::address::{V6, V6_BYTES, parse_v6};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -51,11 +51,11 @@ pub(super) fn addresses_v6(
 }
 
 fn bad_v4(text: &str) -> FunctionError {
-    FunctionError::new(codes::CANNOT_PARSE_IPV4, format!("invalid IPv4 value '{text}'"))
+    FunctionError::new(ErrorCode::CANNOT_PARSE_IPV4, format!("invalid IPv4 value '{text}'"))
 }
 
 fn bad_v6(text: &str) -> FunctionError {
-    FunctionError::new(codes::CANNOT_PARSE_IPV6, format!("invalid IPv6 value '{text}'"))
+    FunctionError::new(ErrorCode::CANNOT_PARSE_IPV6, format!("invalid IPv6 value '{text}'"))
 }
 
 fn address_v4(call: &Call<'_>, write: fn([u8; 4], &mut String)) -> Result<ArrayRef, FunctionError> {
@@ -97,11 +97,11 @@ fn or_null() -> ScalarFunction {
 /// Whether an address is in a network of `address/length`.
 fn in_range(address: &str, network: &str) -> Result<bool, FunctionError> {
     let bad = |what: &str| {
-        FunctionError::new(codes::CANNOT_PARSE_TEXT, format!("neither IPv4 nor IPv6 address: '{what}'"))
+        FunctionError::new(ErrorCode::CANNOT_PARSE_TEXT, format!("neither IPv4 nor IPv6 address: '{what}'"))
     };
     let address: IpAddr = address.parse().map_err(|_| bad(address))?;
     let (base, length) = network.split_once('/').ok_or_else(|| {
-        FunctionError::new(codes::CANNOT_PARSE_TEXT, format!("the network '{network}' has no /length"))
+        FunctionError::new(ErrorCode::CANNOT_PARSE_TEXT, format!("the network '{network}' has no /length"))
     })?;
     let base: IpAddr = base.parse().map_err(|_| bad(base))?;
     let length: u32 = length.parse().map_err(|_| bad(network))?;
@@ -112,7 +112,7 @@ fn in_range(address: &str, network: &str) -> Result<bool, FunctionError> {
     let ((a, width), (b, other)) = (bits(address), bits(base));
     if length > other {
         return Err(FunctionError::new(
-            codes::CANNOT_PARSE_TEXT,
+            ErrorCode::CANNOT_PARSE_TEXT,
             format!("the network '{network}' has a wrong length"),
         ));
     }

@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 
 use model::saturating::usize_of;
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use super::join::check_padded;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::ArgType;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -80,7 +80,7 @@ fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
         // ClickHouse notices it only where it runs over a column.
         if !utf8 && !call.arg(0)?.is_constant && call.arg(1)?.is_constant && offsets.get(0) == 0 {
             let message = format!("the offset of {name} is counted from 1, or from the end from -1");
-            return Err(FunctionError::new(codes::ZERO_ARRAY_OR_TUPLE_INDEX, message));
+            return Err(FunctionError::new(ErrorCode::ZERO_ARRAY_OR_TUPLE_INDEX, message));
         }
         let lengths = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
         call.each_text(|row, out| {
@@ -162,7 +162,7 @@ fn pad(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
             let text = texts.get(row);
             let width = usize::try_from(widths.get(row)).map_err(|_| {
                 let message = format!("the width that {name} is asked for, {}, is negative", widths.get(row));
-                FunctionError::new(codes::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
+                FunctionError::new(ErrorCode::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE, message)
             })?;
             check_padded(width)?;
             let fill =

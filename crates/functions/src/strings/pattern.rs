@@ -6,9 +6,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use model::ErrorCode;
 use regex::{Regex, RegexBuilder};
 
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 
 /// Patterns kept per call; a column with more is compiled row by row.
 const PATTERNS_MAX: usize = 64;
@@ -27,7 +28,7 @@ impl Like {
         let open_escape = pattern.len() - pattern.trim_end_matches('\\').len();
         if open_escape % 2 == 1 {
             let message = format!("the LIKE pattern '{pattern}' ends with an escape of nothing");
-            return Err(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message));
+            return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message));
         }
         let plain = |text: &str| !text.contains(['%', '_', '\\']);
         let inner = pattern.trim_matches('%');
@@ -158,7 +159,7 @@ pub(super) fn build(
         .build()
         .map_err(|_| {
             let message = format!("cannot compile the regular expression {expression}");
-            FunctionError::new(codes::CANNOT_COMPILE_REGEXP, message)
+            FunctionError::new(ErrorCode::CANNOT_COMPILE_REGEXP, message)
         })
 }
 

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Float64Type, UInt16Type, UInt64Type};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use crate::columns::number::wrap;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
@@ -216,7 +216,7 @@ fn sizes() -> Vec<ScalarFunction> {
                 Some(bytes) => Ok(bytes),
                 None if strict => {
                     let message = format!("cannot read '{}' as a size like 1.5 MiB", texts.get(row));
-                    Err(FunctionError::new(codes::CANNOT_PARSE_NUMBER, message))
+                    Err(FunctionError::new(ErrorCode::CANNOT_PARSE_NUMBER, message))
                 }
                 None => Ok(0),
             })

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use arrow::datatypes::{Float32Type, Float64Type, UInt64Type};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::number::wrap;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
 
@@ -27,7 +27,7 @@ fn check(a: &str, b: &str) -> Result<(), FunctionError> {
         return Ok(());
     }
     let message = format!("the distance of texts of more than {LENGTH_MAX} bytes is not computed");
-    Err(FunctionError::new(codes::TOO_LARGE_STRING_SIZE, message))
+    Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
 }
 
 /// Least insertions, removals and exchanges.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Float64Type, UInt8Type};
-use model::{ColumnType, type_name};
+use model::{ColumnType, ErrorCode, type_name};
 
 use crate::cast::{CastMode, default_array};
 use crate::columns::number::with_number;
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_text, expanded, truths};
@@ -24,16 +24,16 @@ fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             Some(_) => call.texts(1)?.get(0).to_owned(),
             None => "value passed to throwIf is not zero".to_owned(),
         };
-        return Err(FunctionError::new(codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, message));
+        return Err(FunctionError::new(ErrorCode::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, message));
     }
     call.each::<UInt8Type>(|_| Ok(0))
 }
 
 fn type_of_name(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let name = constant_text(args, 0).ok_or_else(|| {
-        FunctionError::new(codes::ILLEGAL_COLUMN, "defaultValueOfTypeName needs a constant type name")
+        FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "defaultValueOfTypeName needs a constant type name")
     })?;
-    type_name::parse(&name).map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+    type_name::parse(&name).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
 }
 
 /// Whether each value is 0 or NULL.
@@ -160,12 +160,12 @@ fn defaults() -> Vec<ScalarFunction> {
             |args| {
                 let name = constant_text(args, 1).ok_or_else(|| {
                     FunctionError::new(
-                        codes::ILLEGAL_TYPE_OF_ARGUMENT,
+                        ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                         "accurateCast needs a constant type name",
                     )
                 })?;
                 type_name::parse(&name)
-                    .map_err(|error| FunctionError::new(codes::UNKNOWN_TYPE, error.to_string()))
+                    .map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
             },
             |call| {
                 let arg = call.arg(0)?;
@@ -174,7 +174,7 @@ fn defaults() -> Vec<ScalarFunction> {
                     caster.column(&arg.array, &arg.column_type, &call.result_type.clone().nullable())?;
                 if made.logical_null_count() > arg.array.logical_null_count() {
                     let message = format!("a value is not in the range of {}", call.result_type);
-                    return Err(FunctionError::new(codes::CANNOT_CONVERT_TYPE, message));
+                    return Err(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message));
                 }
                 expanded(&crate::kernel::call::Arg { array: Arc::clone(&made), ..arg.clone() }, call.rows)
             },

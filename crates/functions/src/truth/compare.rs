@@ -13,14 +13,14 @@ use arrow::compute::{SortOptions, cast};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Decimal256Type, Int8Type, Int16Type, UInt8Type, UInt32Type,
 };
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::wide_integers;
 use crate::cast::is_wide;
 use crate::columns::number::{Number, with_number};
 use crate::columns::wide::{kind_of, numbers};
-use crate::error::{FunctionError, codes};
+use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::repeated;
@@ -215,7 +215,7 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
 
 fn illegal_types(a: &ColumnType, b: &ColumnType) -> FunctionError {
     let message = format!("illegal types {a} and {b} of arguments of a comparison");
-    FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)
+    FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
 }
 
 fn evaluate(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionError> {
@@ -255,7 +255,7 @@ fn in_type(call: &Call<'_>, index: usize, common: &ColumnType) -> Result<ArrayRe
     }
     let array = call.converted(index, common).map_err(|error| {
         let message = format!("cannot convert {} to type {common}: {}", arg.column_type, error.message);
-        let code = if arg.column_type.is_string() { codes::TYPE_MISMATCH } else { error.code };
+        let code = if arg.column_type.is_string() { ErrorCode::TYPE_MISMATCH } else { error.code };
         FunctionError::new(code, message)
     })?;
     Ok(cast(&array, &to_data_type(common))?)

@@ -8,8 +8,8 @@ use arrow::array::{Array, ArrayRef, BooleanArray, Scalar, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{is_not_null, is_null};
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use crate::cast::{CastMode, default_array};
 use crate::error::FunctionError;
@@ -23,7 +23,7 @@ use crate::truth::compare::{Comparison, Sides, compare, equal_flags};
 fn branches_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if args.len().is_multiple_of(2) {
         return Err(FunctionError::new(
-            crate::error::codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "multiIf takes pairs of a condition and a value, and a value for all other rows",
         ));
     }
@@ -270,7 +270,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
                 ColumnType::Nothing => {
                     let message =
                         "assumeNotNull of a NULL without a type: there is no value that it could be";
-                    Err(FunctionError::new(crate::error::codes::ILLEGAL_COLUMN, message))
+                    Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message))
                 }
                 given => Ok(without_null(&given)),
             },

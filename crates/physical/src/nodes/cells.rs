@@ -10,9 +10,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use datafusion::common::{DataFusionError, Result};
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 /// One value, in the units of its column: days, ticks, hundredths of a Decimal(_, 2).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,7 +23,7 @@ pub(crate) enum Cell {
 }
 
 pub(crate) fn invalid(message: impl Into<String>) -> DataFusionError {
-    DataFusionError::External(Box::new(FunctionError::new(codes::INVALID_WITH_FILL_EXPRESSION, message)))
+    DataFusionError::External(Box::new(FunctionError::new(ErrorCode::INVALID_WITH_FILL_EXPRESSION, message)))
 }
 
 pub(crate) fn incompatible(column_type: &ColumnType) -> DataFusionError {

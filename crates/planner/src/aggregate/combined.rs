@@ -18,10 +18,9 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
 use model::saturating::place_of;
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 
 use self::best::Best;
 use self::positions::{Positions, Spread};
@@ -117,11 +116,11 @@ fn resample(start: &str, end: &str, step: &str) -> Result<Combinator> {
 }
 
 fn out_of_bound(message: &str) -> datafusion::common::DataFusionError {
-    external(FunctionError::new(codes::ARGUMENT_OUT_OF_BOUND, message))
+    external(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
 }
 
 fn bad_arguments(message: &str) -> datafusion::common::DataFusionError {
-    external(FunctionError::new(codes::BAD_ARGUMENTS, message))
+    external(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message))
 }
 
 impl PartialEq for Combined {
@@ -203,7 +202,7 @@ impl Combined {
             (false, Some(_)) => Ok((data, None)),
             (_, None) => {
                 let message = format!("aggregate function {} needs an argument", self.name);
-                Err(external(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)))
+                Err(external(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)))
             }
         }
     }
@@ -223,7 +222,7 @@ impl Combined {
                         "illegal type {other} of argument for aggregate function {}: an array is needed",
                         self.name
                     );
-                    return Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)));
+                    return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
                 }
                 _ => Arc::clone(field),
             });
@@ -295,7 +294,7 @@ impl AggregateUDFImpl for Combined {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct {
             let message = format!("DISTINCT in aggregate function {} is not supported", self.name);
-            return Err(external(FunctionError::new(codes::NOT_IMPLEMENTED, message)));
+            return Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)));
         }
         let (_, combinator) = self.inner()?;
         let constants: Vec<Option<&Literal>> =
@@ -358,7 +357,7 @@ fn elements(columns: &[ArrayRef], parameters: usize) -> Result<(Vec<ArrayRef>, V
         let count = length(first, row);
         if lists.iter().any(|list| length(list, row) != count) {
             let message = "arrays of one call of an aggregate have different sizes";
-            return Err(external(FunctionError::new(codes::SIZES_OF_ARRAYS_DONT_MATCH, message)));
+            return Err(external(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message)));
         }
         rows.extend(std::iter::repeat_n(row, count));
         places.extend(0..count);

@@ -6,8 +6,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::AggregateUDF;
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::types::typing::external;
 
@@ -113,7 +112,7 @@ impl Definition {
 
     fn illegal_type(&self, shown: &ColumnType) -> datafusion::common::DataFusionError {
         let message = format!("illegal type {shown} of argument for aggregate function {}", self.name);
-        external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+        external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
     }
 
     /// Whether the accumulator computes with its arguments: such a function refuses days.
@@ -141,7 +140,7 @@ impl Definition {
         }
         let message =
             format!("aggregate function {} takes {} arguments, {count} given", self.name, self.arity);
-        Err(external(FunctionError::new(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)))
+        Err(external(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)))
     }
 }
 

@@ -17,9 +17,8 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr
 use functions::FunctionError;
 use functions::aggregates::{AggregateFunction, Parameter};
 use functions::allowance::reserve;
-use functions::error::codes;
-use model::ColumnType;
 use model::type_arrow::{from_field, to_data_type, to_field};
+use model::{ColumnType, ErrorCode};
 
 use crate::types::typing::{external, literal_of, scalar_at, type_of_field};
 
@@ -137,7 +136,7 @@ impl AggregateUDFImpl for Own {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct {
             let message = format!("DISTINCT in aggregate function {} is not supported", self.function.name);
-            return Err(external(FunctionError::new(codes::NOT_IMPLEMENTED, message)));
+            return Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)));
         }
         Ok(Box::new(Rows {
             function: self.function,

@@ -14,11 +14,10 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 use datafusion::physical_expr::expressions::Literal;
-use functions::error::codes;
 use functions::{FunctionError, RandomStream, default_array};
-use model::ColumnType;
 use model::saturating::usize_of;
 use model::type_arrow::{from_field, to_data_type, to_field};
+use model::{ColumnType, ErrorCode};
 
 use crate::types::typing::{external, scalar_at, type_of_field};
 
@@ -104,17 +103,17 @@ impl Quantile {
     fn levels(&self, args: &AccumulatorArgs<'_>) -> Result<Vec<f64>> {
         let mut levels = Vec::new();
         for expr in args.exprs.iter().skip(1) {
-            let refused = |code: u16| {
+            let refused = |code: ErrorCode| {
                 let message = format!("aggregate function {} takes constant levels from 0 to 1", self.name);
                 external(FunctionError::new(code, message))
             };
             let Some(literal) = expr.downcast_ref::<Literal>() else {
-                return Err(refused(codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH));
+                return Err(refused(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH));
             };
             match literal.value().cast_to(&DataType::Float64) {
                 Ok(ScalarValue::Float64(Some(level))) if (0.0..=1.0).contains(&level) => levels.push(level),
-                Ok(_) => return Err(refused(codes::PARAMETER_OUT_OF_BOUND)),
-                Err(_) => return Err(refused(codes::CANNOT_CONVERT_TYPE)),
+                Ok(_) => return Err(refused(ErrorCode::PARAMETER_OUT_OF_BOUND)),
+                Err(_) => return Err(refused(ErrorCode::CANNOT_CONVERT_TYPE)),
             }
         }
         if levels.is_empty() {
@@ -172,7 +171,7 @@ impl AggregateUDFImpl for Quantile {
             || !argument.is_number() && !is_temporal(argument.value_type()) && argument != ColumnType::Nothing
         {
             let message = format!("illegal type {argument} of argument for aggregate function {}", self.name);
-            return Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)));
+            return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
         }
         let element = self.element(&argument);
         let result = if self.several { ColumnType::Array(Box::new(element)) } else { element };

@@ -12,9 +12,8 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use functions::FunctionError;
-use functions::error::codes;
-use model::WideInteger;
 use model::type_arrow::from_field;
+use model::{ErrorCode, WideInteger};
 
 use crate::types::typing::external;
 
@@ -26,7 +25,7 @@ fn kind_of(function: &str, args: &AccumulatorArgs<'_>) -> Result<Option<WideInte
     let kind = WideInteger::of(&from_field(&args.return_field)).filter(|_| function == "sum");
     if kind.is_some() && args.is_distinct {
         let message = "sum(DISTINCT x) of wide integers beside other aggregates is not supported";
-        return Err(external(FunctionError::new(codes::NOT_IMPLEMENTED, message)));
+        return Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)));
     }
     Ok(kind)
 }

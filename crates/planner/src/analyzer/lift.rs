@@ -11,7 +11,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
 use functions::FunctionError;
-use functions::error::codes;
+use model::ErrorCode;
 use model::saturating::usize_of;
 
 use super::marked::marked;
@@ -68,11 +68,11 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if let Some(mark) = of(WITH_TIES) {
         if of(FILL).is_some() {
             let message = "LIMIT WITH TIES together with WITH FILL is not supported";
-            return Err(external(FunctionError::new(codes::NOT_IMPLEMENTED, message)));
+            return Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)));
         }
         if order.is_empty() {
             let message = "LIMIT WITH TIES needs ORDER BY: without an order nothing is tied";
-            return Err(external(FunctionError::new(codes::BAD_ARGUMENTS, message)));
+            return Err(external(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message)));
         }
         input = cut(CutKind::Ties, order, bounds(mark)?.0, input);
     }
@@ -156,7 +156,7 @@ fn interpolated(
 }
 
 fn invalid_fill(message: &str) -> datafusion::common::DataFusionError {
-    external(FunctionError::new(codes::INVALID_WITH_FILL_EXPRESSION, message))
+    external(FunctionError::new(ErrorCode::INVALID_WITH_FILL_EXPRESSION, message))
 }
 
 fn mark_of(expr: &Expr) -> Option<&ScalarFunction> {
@@ -189,5 +189,5 @@ fn count(expr: &Expr) -> Result<u64> {
 
 fn not_a_count(what: &str) -> datafusion::common::DataFusionError {
     let message = format!("the value of LIMIT must be a non-negative whole number, not {what}");
-    external(FunctionError::new(codes::INVALID_LIMIT_EXPRESSION, message))
+    external(FunctionError::new(ErrorCode::INVALID_LIMIT_EXPRESSION, message))
 }

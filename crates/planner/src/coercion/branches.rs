@@ -5,10 +5,9 @@
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Case;
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
-use functions::error::codes;
 use functions::{ArgType, FunctionError, SessionValues};
 use model::type_arrow::to_data_type;
-use model::{ColumnType, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::comparison::{as_predicate, cast_to, compare};
 use super::nesting;
@@ -84,6 +83,6 @@ pub(crate) fn common_type(types: &[ColumnType]) -> Result<ColumnType> {
     }
     let multi_if = functions::lookup("multiIf");
     let multi_if = multi_if
-        .ok_or_else(|| external(FunctionError::new(codes::UNKNOWN_FUNCTION, "no function multiIf")))?;
+        .ok_or_else(|| external(FunctionError::new(ErrorCode::UNKNOWN_FUNCTION, "no function multiIf")))?;
     multi_if.result_type(&args).map_err(external)
 }

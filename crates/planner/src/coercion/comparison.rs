@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::{InList, Like};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
-use model::{ColumnType, WideInteger};
+use model::{ColumnType, ErrorCode, WideInteger};
 
 use crate::chains::grouped as balanced;
 use crate::scalar::adapter::{CAST, call};
@@ -17,7 +17,6 @@ use crate::scalar::truth::check;
 use crate::types::literals::{Purpose, literal_as};
 use crate::types::typing::{external, is_predicate, literal_of, type_of};
 use functions::FunctionError;
-use functions::error::codes;
 
 /// The function that compares as this operator does, for types Arrow does not compare.
 fn function_of(op: Operator) -> Option<&'static str> {
@@ -351,12 +350,12 @@ fn no_common_type(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFus
         "there is no supertype for types {a}, {b} because some of them are String/FixedString/Enum and some of them \
          are not"
     );
-    external(FunctionError::new(codes::NO_COMMON_TYPE, message))
+    external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message))
 }
 
 fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
     let message = format!("illegal types of arguments ({a}, {b}) of a comparison");
-    external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message))
+    external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
 }
 
 /// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
@@ -453,7 +452,7 @@ pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
     let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
     if escapes % 2 == 1 {
         let message = "the LIKE pattern ends with an escape of nothing";
-        return Err(external(FunctionError::new(codes::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
+        return Err(external(FunctionError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
     }
     // DataFusion's LIKE does not see the zero bytes at its end.
     if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
@@ -474,7 +473,7 @@ pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
             return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
         }
         let message = format!("illegal type {column_type} of argument of function like");
-        Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
+        Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)))
     };
     Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
 }

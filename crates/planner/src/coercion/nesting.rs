@@ -8,7 +8,7 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Case;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
 use functions::FunctionError;
-use functions::error::codes;
+use model::ErrorCode;
 
 use crate::types::typing::external;
 
@@ -42,7 +42,7 @@ pub(crate) fn check_copies(operand: &Expr, comparisons: usize) -> Result<()> {
     let message = format!(
         "CASE within the operand of CASE stands for more than {COPIED_NODES_MAX} elements: compute it in a subquery in FROM"
     );
-    Err(external(FunctionError::new(codes::TOO_BIG_AST, message)))
+    Err(external(FunctionError::new(ErrorCode::TOO_BIG_AST, message)))
 }
 
 /// Refuses CASE in a condition of CASE in a condition of CASE.
@@ -54,7 +54,7 @@ pub(crate) fn check_conditions(case: &Expr) -> Result<()> {
         "CASE, if and multiIf are nested deeper than {CONDITION_LEVELS_MAX} levels in conditions of each other: compute \
          the inner ones in a subquery in FROM"
     );
-    Err(external(FunctionError::new(codes::TOO_DEEP_RECURSION, message)))
+    Err(external(FunctionError::new(ErrorCode::TOO_DEEP_RECURSION, message)))
 }
 
 fn holds_case(expr: &Expr) -> Result<bool> {

@@ -11,10 +11,9 @@ use arrow::datatypes::Field;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
 use model::TupleElement;
 use model::type_arrow::{from_field, to_field};
+use model::{ColumnType, ErrorCode};
 
 use super::needed;
 
@@ -72,7 +71,7 @@ pub fn element_field(array: &Field) -> Result<Field> {
         _ => {
             let name = array.name();
             let message = format!("ARRAY JOIN requires array argument: {name} is a {column_type}");
-            let error = FunctionError::new(codes::TYPE_MISMATCH, message);
+            let error = FunctionError::new(ErrorCode::TYPE_MISMATCH, message);
             Err(datafusion::common::DataFusionError::External(Box::new(error)))
         }
     }

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
     BinaryExpr, Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, lit,
 };
 use functions::FunctionError;
-use functions::error::codes;
+use model::ErrorCode;
 use sql::reader::clauses::{ASOF, Side, Strictness};
 use sqlparser::ast::JoinConstraint;
 
@@ -107,7 +107,7 @@ fn nearest(
         _ => {
             let message =
                 "ASOF JOIN needs one inequality (<, <=, > or >=) between its sides beside the equalities";
-            return Err(external(codes::INVALID_JOIN_ON_EXPRESSION, message));
+            return Err(external(ErrorCode::INVALID_JOIN_ON_EXPRESSION, message));
         }
     };
     let equalities = condition.left_keys.len() - usize::from(condition.using.is_some());
@@ -245,9 +245,9 @@ fn column_of(schema: &DFSchema, name: &str) -> Result<Expr> {
 }
 
 fn refused(what: &str) -> DataFusionError {
-    external(codes::NOT_IMPLEMENTED, &format!("{what} is not supported"))
+    external(ErrorCode::NOT_IMPLEMENTED, &format!("{what} is not supported"))
 }
 
-fn external(code: u16, message: &str) -> DataFusionError {
+fn external(code: ErrorCode, message: &str) -> DataFusionError {
     DataFusionError::External(Box::new(FunctionError::new(code, message)))
 }

@@ -101,7 +101,7 @@ impl Rewriter {
         let names = parameters(&lambda)?;
         let apart = function.takes_apart(names.len(), rest.len()).map_err(|error| {
             let code = match error.code {
-                42 => ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                count @ ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH => count,
                 _ => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
             };
             SqlError::new(code, error.message)

@@ -15,11 +15,10 @@ use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use functions::error::codes;
 use functions::{Call, FunctionError, ScalarFunction, folding, row_bytes};
 use model::type_arrow::{from_field, to_field};
 use model::type_name::NESTING_MAX;
-use model::{ColumnType, Monotonicity};
+use model::{ColumnType, ErrorCode, Monotonicity};
 
 use super::call_name::{Digest, call_name, digest_of_large, short_name};
 use super::preimage::preimage;
@@ -84,7 +83,7 @@ fn check_nesting(result: &ColumnType) -> Result<()> {
         return Ok(());
     }
     let message = format!("types are nested {nesting} deep in each other, at most {NESTING_MAX} can be");
-    Err(external(FunctionError::new(codes::TOO_DEEP_RECURSION, message)))
+    Err(external(FunctionError::new(ErrorCode::TOO_DEEP_RECURSION, message)))
 }
 
 impl PartialEq for Adapter {

@@ -10,9 +10,8 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use super::call_name::call_name;
 use crate::types::typing::{argument, external, type_of_field};
@@ -42,7 +41,7 @@ pub(crate) fn check(column_type: &ColumnType) -> Result<()> {
     let message = format!(
         "illegal type {column_type} of a condition: it must be a number of at most 64 bits or a Bool"
     );
-    Err(external(FunctionError::new(codes::ILLEGAL_TYPE_OF_ARGUMENT, message)))
+    Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)))
 }
 
 impl ScalarUDFImpl for Truth {

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringViewArray};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Expr;
-use functions::error::codes;
 use functions::{CastMode, FunctionError, SessionValues};
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::typing::{convert, external, literal, literal_array, scalar_at};
 
@@ -101,8 +100,8 @@ fn text_as(
                 };
                 let is_plain = to.is_number() && !matches!(to, ColumnType::Float32 | ColumnType::Float64);
                 // Nor what is left behind a value that was read.
-                let says = |code: &u16| !is_plain && *code != codes::CANNOT_PARSE_TEXT;
-                let code = own.filter(says).unwrap_or(codes::TYPE_MISMATCH);
+                let says = |code: &ErrorCode| !is_plain && *code != ErrorCode::CANNOT_PARSE_TEXT;
+                let code = own.filter(says).unwrap_or(ErrorCode::TYPE_MISMATCH);
                 Err(external(FunctionError::new(code, message)))
             }
         },

@@ -10,9 +10,8 @@ use arrow::row::{RowConverter, SortField};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use functions::FunctionError;
-use functions::error::codes;
-use model::ColumnType;
 use model::type_arrow::from_field;
+use model::{ColumnType, ErrorCode};
 
 use super::{Nearest, Side};
 use crate::nodes::cells::{Cell, cells_of};
@@ -56,7 +55,7 @@ impl Keys {
         let values = array(&self.side.value)?;
         let cells = cells_of(&values, &self.value_type).map_err(|_| {
             let message = format!("ASOF JOIN by values of type {} is not supported", self.value_type);
-            DataFusionError::External(Box::new(FunctionError::new(codes::BAD_TYPE_OF_FIELD, message)))
+            DataFusionError::External(Box::new(FunctionError::new(ErrorCode::BAD_TYPE_OF_FIELD, message)))
         })?;
         let one = |(row, cell): (usize, Cell)| {
             let value = match cell {
