@@ -5,50 +5,20 @@
 
 use std::fmt;
 
-/// ClickHouse's error codes used here.
-pub mod code {
-    pub const CANNOT_PARSE_TEXT: u32 = 6;
-    pub const TYPE_MISMATCH: u32 = 53;
-    pub const CANNOT_PARSE_ESCAPE_SEQUENCE: u32 = 25;
-    pub const CANNOT_PARSE_QUOTED_STRING: u32 = 26;
-    pub const CANNOT_PARSE_INPUT_ASSERTION_FAILED: u32 = 27;
-    pub const CANNOT_PARSE_DATE: u32 = 38;
-    pub const CANNOT_PARSE_DATETIME: u32 = 41;
-    pub const ATTEMPT_TO_READ_AFTER_EOF: u32 = 32;
-    pub const TOO_DEEP_RECURSION: u32 = 306;
-    pub const CANNOT_READ_ALL_DATA: u32 = 33;
-    pub const BAD_ARGUMENTS: u32 = 36;
-    pub const LOGICAL_ERROR: u32 = 49;
-    pub const ARGUMENT_OUT_OF_BOUND: u32 = 69;
-    pub const CANNOT_PARSE_NUMBER: u32 = 72;
-    pub const UNKNOWN_FORMAT: u32 = 73;
-    pub const CANNOT_WRITE: u32 = 75;
-    pub const FORMAT_IS_NOT_SUITABLE_FOR_INPUT: u32 = 126;
-    pub const FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT: u32 = 399;
-    pub const INCORRECT_DATA: u32 = 117;
-    pub const TOO_LARGE_ARRAY_SIZE: u32 = 128;
-    pub const UNKNOWN_TYPE: u32 = 50;
-    pub const CANNOT_READ_ARRAY_FROM_TEXT: u32 = 130;
-    pub const TOO_LARGE_STRING_SIZE: u32 = 131;
-    pub const CANNOT_PARSE_UUID: u32 = 376;
-    pub const CANNOT_PARSE_IPV4: u32 = 675;
-    pub const CANNOT_PARSE_IPV6: u32 = 676;
-    pub const VALUE_IS_OUT_OF_RANGE: u32 = 321;
-    pub const CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN: u32 = 349;
-    pub const CANNOT_PARSE_BOOL: u32 = 467;
-    pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u32 = 636;
-    pub const UNKNOWN_ELEMENT_OF_ENUM: u32 = 691;
-}
+use model::ErrorCode;
+
+/// A format that is only written. ClickHouse has 85 for it; we answer 126, and clients may know that.
+pub(crate) const NOT_FOR_INPUT: ErrorCode = ErrorCode::of(126);
 
 /// A value that could not be read, without its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueError {
-    pub code: u32,
+    pub code: ErrorCode,
     pub message: String,
 }
 
 impl ValueError {
-    pub fn new(code: u32, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
@@ -64,8 +34,7 @@ impl std::error::Error for ValueError {}
 /// A failure of reading or writing a format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormatError {
-    /// ClickHouse's number.
-    pub code: u32,
+    pub code: ErrorCode,
     /// Row of the input, from 1, header rows not counted.
     pub row: Option<u64>,
     pub column: Option<String>,
@@ -75,7 +44,7 @@ pub struct FormatError {
 }
 
 impl FormatError {
-    pub fn new(code: u32, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, row: None, column: None, position: None, message: message.into() }
     }
 
@@ -145,8 +114,9 @@ mod tests {
 
     #[test]
     fn errors_name_their_place() {
-        let error = FormatError::new(27, "cannot read \"x\"").at_row(3).in_column("a").at_position(17);
+        let wrong = |message| FormatError::new(ErrorCode::INCORRECT_DATA, message);
+        let error = wrong("cannot read \"x\"").at_row(3).in_column("a").at_position(17);
         assert_eq!(error.to_string(), "cannot read \"x\" (at row 3, column \"a\", byte 17)");
-        assert_eq!(FormatError::new(27, "cut").to_string(), "cut");
+        assert_eq!(wrong("cut").to_string(), "cut");
     }
 }

@@ -11,8 +11,8 @@ mod rows;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::binary::arrow_stream::ArrowReader;
 use crate::binary::native::NativeReader;
@@ -21,7 +21,7 @@ use crate::binary::whole::WholeReader;
 use crate::column_names::HeaderReading;
 use crate::columns::builder::BuilderOptions;
 use crate::columns::fit::{Wanted, types_of};
-use crate::error::{FormatError, code};
+use crate::error::{FormatError, NOT_FOR_INPUT};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::block::Block;
 use crate::rows::reject::{RejectedRow, Tolerance};
@@ -136,7 +136,7 @@ fn binary_reader(
     };
     if *start != ReaderStart::File && kind != F::Native {
         let message = format!("format {} is read from the start of a file only", kind.name());
-        return Err(FormatError::new(code::LOGICAL_ERROR, message));
+        return Err(FormatError::new(ErrorCode::LOGICAL_ERROR, message));
     }
     let wanted = Wanted::new(kind, file_schema, projection, settings)?;
     Ok(match kind {
@@ -148,7 +148,7 @@ fn binary_reader(
         F::One | F::RawBlob => Box::new(WholeReader::new(wanted)?),
         other => {
             let message = format!("format {} is not read row by row", other.name());
-            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
+            return Err(FormatError::new(NOT_FOR_INPUT, message));
         }
     })
 }
@@ -264,7 +264,7 @@ impl<S: SplitRows> Reader<S> {
                 self.row_bytes_max
             );
             let row = self.block.rows_total() + 1;
-            return Err(FormatError::new(code::TOO_LARGE_STRING_SIZE, message)
+            return Err(FormatError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message)
                 .at_row(row)
                 .at_position(self.position));
         }

@@ -34,11 +34,11 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use model::ColumnType;
 use model::type_arrow::from_field;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::text::ColumnText;
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::settings::FormatSettings;
 
@@ -146,7 +146,7 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::Null => Box::new(NullWriter),
         F::One | F::RowBinaryWithDefaults | F::JsonAsString => {
             let message = format!("format {} is for input only", kind.name());
-            return Err(FormatError::new(code::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
+            return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
         }
     })
 }
@@ -221,7 +221,7 @@ impl Columns {
         }
         let message =
             format!("batch has {} columns, {} were announced", batch.num_columns(), self.types.len());
-        Err(FormatError::new(code::LOGICAL_ERROR, message))
+        Err(FormatError::new(ErrorCode::LOGICAL_ERROR, message))
     }
 
     /// Whether tables align the column to the right: numbers, dates and times.

@@ -187,7 +187,7 @@ fn files_say_their_types() {
         assert_eq!(format!("{} {}", found[0].0, found[0].1), column);
     }
     let error = infer(FormatKind::RowBinary, b"\x01", true, &FormatSettings::default()).unwrap_err();
-    assert_eq!(error.code, 36, "{error}");
+    assert_eq!(error.code.number(), 36, "{error}");
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn types_and_columns_change_on_the_way() {
         assert_eq!(shown(&read(*kind, &wanted, &bytes).unwrap()), expected, "{}", kind.name());
         let strict = FormatSettings { skip_unknown_fields: false, ..settings.clone() };
         let error = read_pieces(*kind, &schema("e String"), &bytes, 100_000, &strict).unwrap_err();
-        assert!(error.code == 117 && error.to_string().contains("\"n\""), "{error}");
+        assert!(error.code.number() == 117 && error.to_string().contains("\"n\""), "{error}");
         let strict = FormatSettings { null_as_default: false, ..settings.clone() };
         let error = read_pieces(*kind, &schema("n Int32"), &bytes, 100_000, &strict).unwrap_err();
-        assert_eq!((error.code, error.column.as_deref()), (349, Some("n")), "{error}");
+        assert_eq!((error.code.number(), error.column.as_deref()), (349, Some("n")), "{error}");
         let error = read(*kind, &schema("x Enum8('q' = 1)"), &bytes).unwrap_err();
         assert!(error.to_string().contains("column \"x\""), "{error}");
     }
@@ -239,7 +239,7 @@ fn one_and_raw_blob_are_one_row() {
     assert_eq!(shown(&read(FormatKind::One, &schema("dummy UInt8"), b"whatever").unwrap()), "[0]\n");
     let bytes = read(FormatKind::RawBlob, &schema("t String"), &[0xff, b'a']).unwrap();
     assert_eq!(write(FormatKind::RawBlob, &bytes), [0xff, b'a']);
-    assert_eq!(read(FormatKind::RawBlob, &schema("a String, b String"), b"").unwrap_err().code, 36);
+    assert_eq!(read(FormatKind::RawBlob, &schema("a String, b String"), b"").unwrap_err().code.number(), 36);
 }
 
 #[test]
@@ -333,22 +333,25 @@ fn damaged_bytes_never_panic() {
 #[test]
 fn declared_sizes_cost_nothing() {
     let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
-    let text = |bytes: &[u8]| read(FormatKind::RowBinary, &schema("s String"), bytes).unwrap_err().code;
+    let text =
+        |bytes: &[u8]| read(FormatKind::RowBinary, &schema("s String"), bytes).unwrap_err().code.number();
     assert_eq!(text(&huge), 131);
     assert_eq!(text(&[0xff, 0xff, 3, b'a']), 33);
-    let list = |bytes: &[u8]| read(FormatKind::RowBinary, &schema("s Array(UInt8)"), bytes).unwrap_err().code;
+    let list = |bytes: &[u8]| {
+        read(FormatKind::RowBinary, &schema("s Array(UInt8)"), bytes).unwrap_err().code.number()
+    };
     assert_eq!((list(&huge), list(&[0xff, 0xff, 3, b'a'])), (128, 33));
     let native = |block: &[u8]| read(FormatKind::Native, &schema("a UInt8"), block).unwrap_err();
     // A column of many rows; rows without columns; a name longer than any; too many columns.
-    assert_eq!(native(b"\x01\xff\xff\xff\x7f\x01a\x05UInt8xx").code, 33);
-    assert_eq!(native(b"\x00\x05").code, 117);
-    assert_eq!(native(b"\x01\x01\xff\xff\xff\xff\x7f").code, 117);
-    assert_eq!(native(b"\xff\xff\xff\xff\x7f\x01").code, 128);
+    assert_eq!(native(b"\x01\xff\xff\xff\x7f\x01a\x05UInt8xx").code.number(), 33);
+    assert_eq!(native(b"\x00\x05").code.number(), 117);
+    assert_eq!(native(b"\x01\x01\xff\xff\xff\xff\x7f").code.number(), 117);
+    assert_eq!(native(b"\xff\xff\xff\xff\x7f\x01").code.number(), 128);
     let deep = format!("{}UInt8{}", "Array(".repeat(100), ")".repeat(100));
     let mut block = vec![1, 1, 1, b'a'];
     block.extend([0x80 | u8::try_from(deep.len() % 128).unwrap(), u8::try_from(deep.len() / 128).unwrap()]);
     block.extend(deep.bytes());
-    assert_eq!(native(&block).code, 117);
+    assert_eq!(native(&block).code.number(), 117);
 }
 
 /// Ends of blocks, found with the bytes coming in steps, the first of another length; and whether they were found to
@@ -518,7 +521,7 @@ fn parquet_follows_the_settings() {
         parquet: ParquetOutput { compression: "lzo".to_owned(), ..ParquetOutput::default() },
         ..FormatSettings::default()
     };
-    assert_eq!(new_writer(FormatKind::Parquet, &unknown).map(|_| ()).unwrap_err().code, 36);
+    assert_eq!(new_writer(FormatKind::Parquet, &unknown).map(|_| ()).unwrap_err().code.number(), 36);
 }
 
 #[test]

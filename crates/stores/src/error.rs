@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use host::guarded;
+use model::ErrorCode;
 use tokio::task::JoinError;
 
 /// What the caller can do about it.
@@ -43,51 +44,21 @@ pub enum SourceErrorKind {
 
 impl SourceErrorKind {
     /// ClickHouse's error code when nothing more exact is known.
-    fn default_code(self) -> u16 {
+    fn default_code(self) -> ErrorCode {
         match self {
-            SourceErrorKind::BadArguments | SourceErrorKind::Exists => code::BAD_ARGUMENTS,
+            SourceErrorKind::BadArguments | SourceErrorKind::Exists => ErrorCode::BAD_ARGUMENTS,
             SourceErrorKind::NotFound | SourceErrorKind::Denied | SourceErrorKind::Unavailable => {
-                code::S3_ERROR
+                ErrorCode::S3_ERROR
             }
-            SourceErrorKind::Changed => code::S3_ERROR,
-            SourceErrorKind::Corrupt => code::INCORRECT_DATA,
-            SourceErrorKind::NoStructure => code::CANNOT_EXTRACT_TABLE_STRUCTURE,
-            SourceErrorKind::BadValue => code::CANNOT_PARSE_TEXT,
-            SourceErrorKind::Unsupported => code::NOT_IMPLEMENTED,
-            SourceErrorKind::Memory => code::MEMORY_LIMIT_EXCEEDED,
-            SourceErrorKind::Broken => code::LOGICAL_ERROR,
+            SourceErrorKind::Changed => ErrorCode::S3_ERROR,
+            SourceErrorKind::Corrupt => ErrorCode::INCORRECT_DATA,
+            SourceErrorKind::NoStructure => ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE,
+            SourceErrorKind::BadValue => ErrorCode::CANNOT_PARSE_TEXT,
+            SourceErrorKind::Unsupported => ErrorCode::NOT_IMPLEMENTED,
+            SourceErrorKind::Memory => ErrorCode::MEMORY_LIMIT_EXCEEDED,
+            SourceErrorKind::Broken => ErrorCode::LOGICAL_ERROR,
         }
     }
-}
-
-/// ClickHouse's error codes used here.
-pub mod code {
-    pub const CANNOT_PARSE_TEXT: u16 = 6;
-    pub const THERE_IS_NO_COLUMN: u16 = 8;
-    pub const BAD_ARGUMENTS: u16 = 36;
-    pub const NUMBER_OF_ARGUMENTS_DOESNT_MATCH: u16 = 42;
-    pub const UNKNOWN_FUNCTION: u16 = 46;
-    pub const NOT_IMPLEMENTED: u16 = 48;
-    pub const LOGICAL_ERROR: u16 = 49;
-    pub const TYPE_MISMATCH: u16 = 53;
-    pub const UNKNOWN_FORMAT: u16 = 73;
-    pub const CANNOT_WRITE_FILE: u16 = 75;
-    pub const RECEIVED_ERROR_FROM_REMOTE_IO_SERVER: u16 = 86;
-    pub const FILE_DOESNT_EXIST: u16 = 107;
-    pub const INCORRECT_DATA: u16 = 117;
-    pub const MEMORY_LIMIT_EXCEEDED: u16 = 241;
-    pub const TOO_MANY_PARTS: u16 = 252;
-    pub const CANNOT_COMPRESS: u16 = 270;
-    pub const CANNOT_DECOMPRESS: u16 = 271;
-    pub const DATABASE_ACCESS_DENIED: u16 = 291;
-    pub const ILLEGAL_CODEC_PARAMETER: u16 = 433;
-    pub const UNACCEPTABLE_URL: u16 = 491;
-    pub const S3_ERROR: u16 = 499;
-    pub const CANNOT_EXTRACT_TABLE_STRUCTURE: u16 = 636;
-    pub const CANNOT_APPEND_TO_FILE: u16 = 641;
-    pub const NAMED_COLLECTION_DOESNT_EXIST: u16 = 669;
-    pub const CLUSTER_DOESNT_EXIST: u16 = 701;
-    pub const CANNOT_DETECT_FORMAT: u16 = 715;
 }
 
 /// An error of this crate; see the module.
@@ -97,7 +68,7 @@ pub struct SourceError(Box<Detail>);
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Detail {
     kind: SourceErrorKind,
-    code: u16,
+    code: ErrorCode,
     message: String,
     file: Option<String>,
     byte_range: Option<Range<u64>>,
@@ -156,8 +127,8 @@ impl SourceError {
         Self::new(SourceErrorKind::Corrupt, message).with_file(file)
     }
 
-    /// One of [`code`], where the kind's own is too coarse.
-    pub fn with_code(mut self, code: u16) -> Self {
+    /// Where the kind's own is too coarse.
+    pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.0.code = code;
         self
     }
@@ -217,7 +188,7 @@ impl SourceError {
     }
 
     /// ClickHouse's error code.
-    pub fn code(&self) -> u16 {
+    pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
@@ -266,11 +237,6 @@ impl SourceError {
         }
         None
     }
-}
-
-/// A code of `formats`, which has ClickHouse's numbers too.
-pub fn format_code(code: u32) -> u16 {
-    u16::try_from(code).unwrap_or(code::CANNOT_PARSE_TEXT)
 }
 
 /// What could be read from a store's error answer.
@@ -344,7 +310,7 @@ mod tests {
             error.to_string(),
             "key \"b/k\" does not exist (bytes 0-9, HTTP 404, S3 code NoSuchKey, request id r1)"
         );
-        assert_eq!(error.code(), code::S3_ERROR);
+        assert_eq!(error.code(), ErrorCode::S3_ERROR);
     }
 
     #[test]

@@ -245,7 +245,7 @@ impl From<stores::SourceError> for Error {
             Kind::Memory => ErrorKind::Limit,
             Kind::Broken => ErrorKind::Internal,
         };
-        Error::new(kind, i32::from(error.code()), error.to_string())
+        Error::new(kind, i32::from(error.code().number()), error.to_string())
     }
 }
 

@@ -186,7 +186,7 @@ impl From<CastError> for Error {
 
 impl From<formats::FormatError> for Error {
     fn from(error: formats::FormatError) -> Error {
-        Error::new(ErrorKind::BadInput, i32::try_from(error.code).unwrap_or(1002), error.to_string())
+        Error::new(ErrorKind::BadInput, i32::from(error.code.number()), error.to_string())
     }
 }
 

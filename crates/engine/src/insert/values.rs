@@ -14,7 +14,7 @@ use functions::cast::default_array;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use model::type_arrow::from_field;
-use model::{ColumnDef, ColumnType};
+use model::{ColumnDef, ColumnType, ErrorCode};
 use sql::Statement;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -30,8 +30,6 @@ use crate::tables::insert_shape::InsertShape;
 
 pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
-/// ClickHouse's code of a number that does not fit its type.
-const ARGUMENT_OUT_OF_BOUND: u32 = 69;
 /// ClickHouse's code of a NULL among VALUES that its column cannot hold.
 const TYPE_MISMATCH: i32 = 53;
 /// Part of no format.
@@ -303,7 +301,7 @@ impl Reading {
                 }
                 _ => Constant::No,
             },
-            Err(error) if is_unfit && error.code == ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
+            Err(error) if is_unfit && error.code == ErrorCode::ARGUMENT_OUT_OF_BOUND => Constant::Unfit,
             Err(_) => Constant::No,
         })
     }

@@ -19,13 +19,13 @@ use arrow::error::ArrowError;
 use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{CompressionType, Message, RecordBatch as BatchDescription, root_as_message};
-use model::ColumnType;
 use model::saturating::u64_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::fit::{Fit, Wanted};
 use crate::columns::members::{field_of, member_named, member_of};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::FormatKind;
 use crate::rows::split::RowReader;
 
@@ -92,7 +92,7 @@ impl Messages {
 
     fn error(&self, message: impl std::fmt::Display) -> FormatError {
         let message = format!("{} cannot be read: {message}", self.kind.name());
-        FormatError::new(code::INCORRECT_DATA, message)
+        FormatError::new(ErrorCode::INCORRECT_DATA, message)
     }
 
     /// Takes the next message of `bytes`: the bytes used, and a batch if it was one. `Err(Ok(needed))` asks for more.
@@ -265,7 +265,7 @@ pub(crate) fn columns(schema: &SchemaRef) -> Result<Vec<(String, ColumnType)>, F
 fn column_type(field: &Field) -> Result<ColumnType, FormatError> {
     if let Some(layout) = unsupported(field.data_type()) {
         let message = format!("the Arrow layout {layout} is not supported: leave the column out of the file");
-        return Err(FormatError::new(code::UNKNOWN_TYPE, message).in_column(field.name()));
+        return Err(FormatError::new(ErrorCode::UNKNOWN_TYPE, message).in_column(field.name()));
     }
     let is_uuid = field.metadata().get(EXTENSION_NAME_KEY).is_some_and(|name| name == UUID_EXTENSION);
     Ok(match (is_uuid && *field.data_type() == DataType::FixedSizeBinary(16), field.is_nullable()) {
@@ -405,7 +405,8 @@ impl RowReader for ArrowReader {
                 Err(Halt::More(_)) if end => {
                     let message =
                         format!("{} data is cut: it ends inside a message", self.wanted.kind.name());
-                    let error = FormatError::new(code::CANNOT_READ_ALL_DATA, message).at_row(self.rows + 1);
+                    let error =
+                        FormatError::new(ErrorCode::CANNOT_READ_ALL_DATA, message).at_row(self.rows + 1);
                     return Err(error.at_position(self.position + u64_of(bytes.len())));
                 }
                 Err(Halt::More(needed)) => {
@@ -421,7 +422,8 @@ impl RowReader for ArrowReader {
         self.position += u64_of(used);
         // A file says itself where it ends; a stream may just end between messages.
         if end && self.wanted.kind == FormatKind::Arrow && self.position > 0 && !self.messages.ended {
-            let error = FormatError::new(code::CANNOT_READ_ALL_DATA, "Arrow data is cut: its end is missing");
+            let error =
+                FormatError::new(ErrorCode::CANNOT_READ_ALL_DATA, "Arrow data is cut: its end is missing");
             return Err(error.at_row(self.rows + 1).at_position(self.position));
         }
         Ok(used)

@@ -10,13 +10,13 @@
 //! Invariant: a column's version words stand ahead of its first value, however deep it lies. Nothing is allocated for
 //! a declared count before its bytes are there.
 
-use model::ColumnType;
 use model::saturating::{u64_of, usize_of};
+use model::{ColumnType, ErrorCode};
 
 use super::column::{Column, Values, offset};
 use super::views::Views;
 use super::wire::{Cursor, Limits, Stop, put_number, too_long};
-use crate::error::{ValueError, code};
+use crate::error::ValueError;
 
 /// Version of dictionaries whose keys come with the block.
 const DICTIONARY_VERSION: u64 = 1;
@@ -47,7 +47,7 @@ pub(crate) fn read_prefix(column_type: &ColumnType, cursor: &mut Cursor<'_>) -> 
             DICTIONARY_VERSION => Ok(()),
             other => {
                 let message = format!("dictionary version {other} of {column_type} is not known, 1 is");
-                Err(ValueError::new(code::INCORRECT_DATA, message).into())
+                Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into())
             }
         },
         ColumnType::Nullable(inner) | ColumnType::Array(inner) => read_prefix(inner, cursor),
@@ -92,7 +92,7 @@ pub(crate) fn read(
         let flags = cursor.take(rows)?;
         if let Some(other) = flags.iter().find(|flag| **flag > 1) {
             let message = format!("a mark of NULL is {other} where 0 or 1 is expected");
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         }
         nulls.extend_from_slice(flags);
     }
@@ -192,7 +192,7 @@ fn read_ends(
         let end = u64::from_le_bytes(*word);
         if end < last {
             let message = format!("an array ends at item {end}, before it begins at {last}");
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         }
         if end > limits.array_items {
             return Err(too_long(end, limits.array_items, "array", "format_binary_max_array_size").into());
@@ -207,7 +207,7 @@ fn read_ends(
 
 /// Bytes of an index of a dictionary with these flags.
 pub(crate) fn index_width(flags: u64) -> Result<usize, ValueError> {
-    let bad = |message: String| ValueError::new(code::INCORRECT_DATA, message);
+    let bad = |message: String| ValueError::new(ErrorCode::INCORRECT_DATA, message);
     if flags & GLOBAL_KEYS != 0 || flags & OWN_KEYS == 0 {
         return Err(bad(format!(
             "dictionary flags {flags:#x}: only keys that come with their block are read"
@@ -227,7 +227,7 @@ fn read_dictionary(
     cursor: &mut Cursor<'_>,
     limits: Limits,
 ) -> Result<(), Stop> {
-    let bad = |message: String| Stop::Bad(ValueError::new(code::INCORRECT_DATA, message));
+    let bad = |message: String| Stop::Bad(ValueError::new(ErrorCode::INCORRECT_DATA, message));
     let width = index_width(cursor.u64()?)?;
     let first_key = u64_of(keys.len());
     let count = usize_of(cursor.u64()?);

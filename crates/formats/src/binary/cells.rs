@@ -9,13 +9,13 @@
 //! Invariant: a value that could not be read leaves the column to be truncated by the caller. An item takes at least a
 //! byte, so that no declared number of items runs ahead of the bytes.
 
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::bulk::{without_padding, write_text};
 use super::column::{Column, Values};
 use super::wire::{Cursor, Limits, Stop, put_number, too_long};
-use crate::error::{ValueError, code};
+use crate::error::ValueError;
 
 /// Appends one value.
 pub(crate) fn read(
@@ -87,7 +87,7 @@ fn read_items(
         }
         if cursor.at() == start {
             let message = format!("items of {value_type} take no bytes, so their number cannot be believed");
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         }
     }
     Ok(())

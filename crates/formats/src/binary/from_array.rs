@@ -15,11 +15,11 @@ use arrow::datatypes::{
 };
 use model::saturating::place_of;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, WideInteger, raw_text};
+use model::{ColumnType, ErrorCode, WideInteger, raw_text};
 
 use super::column::{Column, Layout, Values};
 use super::to_array::ticks_per_tick;
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 
 /// The values of `array`, which are of `column_type`.
 pub(crate) fn from_array(
@@ -33,7 +33,7 @@ pub(crate) fn from_array(
     } else {
         cast(array, &wanted).map_err(|error| {
             let message = format!("{} cannot be written as {column_type}: {error}", array.data_type());
-            FormatError::new(code::CANNOT_WRITE, message)
+            FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, message)
         })?
     };
     if let (ColumnType::LowCardinality(_), Layout::Columns) = (column_type, layout) {
@@ -101,7 +101,7 @@ fn fill(
 }
 
 fn no_layout(column_type: &ColumnType) -> FormatError {
-    FormatError::new(code::LOGICAL_ERROR, format!("{column_type} has no place in a binary format"))
+    FormatError::new(ErrorCode::LOGICAL_ERROR, format!("{column_type} has no place in a binary format"))
 }
 
 fn tuple(array: &ArrayRef, types: &[&ColumnType], layout: Layout) -> Result<Column, FormatError> {

@@ -9,8 +9,8 @@
 //! for every chunk; a batch is given out when its block is complete. Must not know: files.
 
 use arrow::array::{ArrayRef, RecordBatch};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::binary::bulk;
 use crate::binary::column::{Column, Layout};
@@ -18,7 +18,7 @@ use crate::binary::row_binary::read_type;
 use crate::binary::to_array::to_array;
 use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::columns::fit::Wanted;
-use crate::error::{FormatError, ValueError, code};
+use crate::error::{FormatError, ValueError};
 use crate::rows::split::{Header, RowReader};
 
 /// Columns a block may declare.
@@ -32,7 +32,7 @@ pub(crate) fn read_counts(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Sto
     let rows = cursor.length(ROWS_MAX, "array", "the number of rows of a block")?;
     if columns == 0 && rows > 0 {
         let message = format!("a block has {rows} rows without columns");
-        return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+        return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
     }
     Ok((columns, rows))
 }
@@ -169,7 +169,7 @@ impl RowReader for NativeReader {
                 Err(Stop::More(_)) if end => {
                     let message = "the data ends inside a block";
                     let error =
-                        FormatError::new(code::CANNOT_READ_ALL_DATA, message).in_column(self.column());
+                        FormatError::new(ErrorCode::CANNOT_READ_ALL_DATA, message).in_column(self.column());
                     return Err(self.error(error, bytes.len()));
                 }
                 Err(Stop::More(needed)) => {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch};
 use model::saturating::u64_of;
-use model::{ColumnType, type_name};
+use model::{ColumnType, ErrorCode, type_name};
 
 use crate::binary::cells;
 use crate::binary::column::{Column, Layout};
@@ -21,7 +21,7 @@ use crate::binary::to_array::to_array;
 use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::column_names::ColumnNames;
 use crate::columns::fit::{Fit, Wanted, types_of};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::split::RowReader;
 
@@ -75,7 +75,7 @@ pub(crate) fn read_header(kind: FormatKind, cursor: &mut Cursor<'_>) -> Result<H
 pub(crate) fn read_type(cursor: &mut Cursor<'_>) -> Result<ColumnType, Stop> {
     let name = cursor.name()?;
     type_name::parse(name)
-        .map_err(|error| crate::error::ValueError::new(code::INCORRECT_DATA, error.to_string()).into())
+        .map_err(|error| crate::error::ValueError::new(ErrorCode::INCORRECT_DATA, error.to_string()).into())
 }
 
 impl RowBinaryReader {
@@ -121,7 +121,7 @@ impl RowBinaryReader {
 
     fn cut(&self, offset: usize) -> FormatError {
         let what = if self.fit.is_none() { "in the header" } else { "inside a row" };
-        let error = FormatError::new(code::CANNOT_READ_ALL_DATA, format!("the data ends {what}"));
+        let error = FormatError::new(ErrorCode::CANNOT_READ_ALL_DATA, format!("the data ends {what}"));
         self.error(error.at_row(self.row()), offset)
     }
 
@@ -169,7 +169,7 @@ impl RowBinaryReader {
                  add it to the structure",
                 unknown.map(String::as_str).unwrap_or_default()
             );
-            return Err(self.error(FormatError::new(code::INCORRECT_DATA, message), 0));
+            return Err(self.error(FormatError::new(ErrorCode::INCORRECT_DATA, message), 0));
         };
         wanted.by_name(&header.names, types)
     }
@@ -183,7 +183,7 @@ impl RowBinaryReader {
             Ok(found) => Ok(found.and_then(|at| fields.get(at)).map_or(name, |field| field.name().clone())),
             Err(ambiguous) => {
                 let message = ambiguous.message(name.as_bytes());
-                Err(self.error(FormatError::new(code::INCORRECT_DATA, message), 0))
+                Err(self.error(FormatError::new(ErrorCode::INCORRECT_DATA, message), 0))
             }
         };
         names.into_iter().map(meant).collect()
@@ -271,7 +271,7 @@ impl RowReader for RowBinaryReader {
             match self.read_row(&mut cursor) {
                 Ok(()) if cursor.at() == at => {
                     let message = "bytes follow where a row has no columns";
-                    return Err(self.error(FormatError::new(code::INCORRECT_DATA, message), at));
+                    return Err(self.error(FormatError::new(ErrorCode::INCORRECT_DATA, message), at));
                 }
                 Ok(()) => {
                     self.rows += 1;

@@ -17,10 +17,10 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use model::type_arrow::{to_data_type, to_field};
-use model::{ColumnType, WideInteger, raw_text};
+use model::{ColumnType, ErrorCode, WideInteger, raw_text};
 
 use super::column::{Column, Values, offset, width};
-use crate::error::{ValueError, code};
+use crate::error::ValueError;
 use crate::values::calendar::DATE32_DAYS;
 
 /// A value that is not of its type.
@@ -33,12 +33,12 @@ pub(crate) struct Unfit {
 
 impl From<ArrowError> for Unfit {
     fn from(error: ArrowError) -> Self {
-        Self { row: None, error: ValueError::new(code::INCORRECT_DATA, error.to_string()) }
+        Self { row: None, error: ValueError::new(ErrorCode::INCORRECT_DATA, error.to_string()) }
     }
 }
 
-fn unfit(row: usize, number: u32, message: impl Into<String>) -> Unfit {
-    Unfit { row: Some(row), error: ValueError::new(number, message) }
+fn unfit(row: usize, code: ErrorCode, message: impl Into<String>) -> Unfit {
+    Unfit { row: Some(row), error: ValueError::new(code, message) }
 }
 
 /// The column's values as an array.
@@ -66,7 +66,10 @@ pub(crate) fn to_array(column: Column, column_type: &ColumnType) -> Result<Array
 }
 
 fn no_layout(column_type: &ColumnType) -> Unfit {
-    Unfit { row: None, error: ValueError::new(code::LOGICAL_ERROR, format!("{column_type} has no layout")) }
+    Unfit {
+        row: None,
+        error: ValueError::new(ErrorCode::LOGICAL_ERROR, format!("{column_type} has no layout")),
+    }
 }
 
 fn elements(value_type: &ColumnType) -> Vec<ColumnType> {
@@ -153,9 +156,11 @@ fn known_names(
 ) -> Result<(), Unfit> {
     match numbers.position(|number| number.is_some_and(|number| !is_known(number))) {
         None => Ok(()),
-        Some(row) => {
-            Err(unfit(row, code::UNKNOWN_ELEMENT_OF_ENUM, format!("a number has no name in {column_type}")))
-        }
+        Some(row) => Err(unfit(
+            row,
+            ErrorCode::UNKNOWN_ELEMENT_OF_ENUM,
+            format!("a number has no name in {column_type}"),
+        )),
     }
 }
 
@@ -174,7 +179,7 @@ fn ticks(
     let Some(scaled) = scaled else {
         let row = given.values().iter().position(|ticks| ticks.checked_mul(factor).is_none());
         let message = format!("a time is out of the range of {value_type}");
-        return Err(unfit(row.unwrap_or(0), code::ARGUMENT_OUT_OF_BOUND, message));
+        return Err(unfit(row.unwrap_or(0), ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
     };
     let values = ScalarBuffer::from(scaled);
     Ok(match unit {
@@ -213,7 +218,7 @@ fn decimals(
     let scale = i8::try_from(scale).unwrap_or(0);
     let wide = |error: ArrowError| {
         let message = format!("a number does not fit Decimal({precision}, {scale}): {error}");
-        Unfit { row: None, error: ValueError::new(code::ARGUMENT_OUT_OF_BOUND, message) }
+        Unfit { row: None, error: ValueError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message) }
     };
     if precision > 38 {
         let values: Vec<i256> =
@@ -287,7 +292,7 @@ fn dictionary(keys: Column, indexes: Vec<u32>, column_type: &ColumnType) -> Resu
     let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     if let Some(row) = indexes.iter().position(|index| *index >= count) {
         let message = format!("index {} is beyond the {count} keys of the dictionary", indexes[row]);
-        return Err(unfit(row, code::INCORRECT_DATA, message));
+        return Err(unfit(row, ErrorCode::INCORRECT_DATA, message));
     }
     let keys = to_array(keys, column_type.value_type()).map_err(|unfit| Unfit { row: None, ..unfit })?;
     let nulls =

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt8Array};
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::fit::Wanted;
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::FormatKind;
 use crate::rows::split::RowReader;
 
@@ -31,7 +31,7 @@ impl WholeReader {
         if wanted.kind == FormatKind::RawBlob && wanted.file_schema.fields().len() != 1 {
             let columns = wanted.file_schema.fields().len();
             let message = format!("RawBLOB is one column, {columns} are asked for");
-            return Err(FormatError::new(code::BAD_ARGUMENTS, message));
+            return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
         }
         Ok(Self { wanted, done: false })
     }
@@ -48,7 +48,7 @@ impl RowReader for WholeReader {
                     "a RawBLOB of {} bytes is longer than format_binary_max_string_size allows, {limit}",
                     bytes.len()
                 );
-                return Err(FormatError::new(code::TOO_LARGE_STRING_SIZE, message));
+                return Err(FormatError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message));
             }
             let (array, column_type): (ArrayRef, _) = match is_one {
                 true => (Arc::new(UInt8Array::from(vec![0])), ColumnType::UInt8),

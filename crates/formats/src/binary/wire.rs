@@ -3,9 +3,10 @@
 //! Invariant: nothing is allocated for a declared length; what is not there yet is [`Stop::More`], which says how many
 //! bytes are needed at least. Must not know: column types.
 
+use model::ErrorCode;
 use model::saturating::u64_of;
 
-use crate::error::{ValueError, code};
+use crate::error::ValueError;
 
 /// Why reading stopped.
 #[derive(Debug)]
@@ -89,7 +90,7 @@ impl<'a> Cursor<'a> {
             1 => Ok(true),
             other => {
                 let message = format!("{what} is {other} where 0 or 1 is expected");
-                Err(ValueError::new(code::INCORRECT_DATA, message).into())
+                Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into())
             }
         }
     }
@@ -113,7 +114,7 @@ impl<'a> Cursor<'a> {
         match self.byte()? {
             last @ (0 | 1) => Ok(number | u64::from(last) << 63),
             _ => Err(ValueError::new(
-                code::INCORRECT_DATA,
+                ErrorCode::INCORRECT_DATA,
                 "a number of variable length has more than 64 bits",
             )
             .into()),
@@ -157,20 +158,21 @@ impl<'a> Cursor<'a> {
         let Some(length) = fits else {
             let message =
                 format!("a name of {length} bytes is declared, {NAME_BYTES_MAX} are the most there can be");
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         };
         let bytes = self.take(length)?;
         std::str::from_utf8(bytes)
-            .map_err(|_| ValueError::new(code::INCORRECT_DATA, "a name is not UTF-8").into())
+            .map_err(|_| ValueError::new(ErrorCode::INCORRECT_DATA, "a name is not UTF-8").into())
     }
 }
 
 pub(crate) fn too_long(length: u64, length_max: u64, what: &str, limit: &str) -> ValueError {
-    let number = if what == "text" { code::TOO_LARGE_STRING_SIZE } else { code::TOO_LARGE_ARRAY_SIZE };
+    let code =
+        if what == "text" { ErrorCode::TOO_LARGE_STRING_SIZE } else { ErrorCode::TOO_LARGE_ARRAY_SIZE };
     let message = format!(
         "{what} of length {length} is declared, {limit} allows {length_max}: raise it if the file is sound"
     );
-    ValueError::new(number, message)
+    ValueError::new(code, message)
 }
 
 /// Appends a number in groups of seven bits.
@@ -211,8 +213,10 @@ mod tests {
     #[test]
     fn declared_lengths_are_not_believed() {
         let limits = Limits { text_bytes: 100, array_items: 10 };
-        assert!(matches!(Cursor::new(&[101], 0).text(limits), Err(Stop::Bad(error)) if error.code == 131));
-        assert!(matches!(Cursor::new(&[11], 0).items(limits), Err(Stop::Bad(error)) if error.code == 128));
+        let text = Cursor::new(&[101], 0).text(limits);
+        assert!(matches!(text, Err(Stop::Bad(error)) if error.code == ErrorCode::TOO_LARGE_STRING_SIZE));
+        let items = Cursor::new(&[11], 0).items(limits);
+        assert!(matches!(items, Err(Stop::Bad(error)) if error.code == ErrorCode::TOO_LARGE_ARRAY_SIZE));
         assert!(matches!(Cursor::new(&[99, 1], 0).text(limits), Err(Stop::More(100))));
     }
 }

@@ -16,9 +16,9 @@ mod parse;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, NullBufferBuilder};
-use model::{ColumnType, Value};
+use model::{ColumnType, ErrorCode, Value};
 
-use crate::error::{FormatError, ValueError, code, excerpt};
+use crate::error::{FormatError, ValueError, excerpt};
 use crate::settings::{DateTimeInput, FormatSettings, JsonReading};
 use crate::values::calendar::Zone;
 use crate::values::cell::{Cell, TextForm};
@@ -135,7 +135,7 @@ impl TypedColumnBuilder {
         }
         if !self.store.push_value(value) {
             let message = format!("value {value:?} does not fit type {}", self.column_type);
-            return Err(ValueError::new(code::TYPE_MISMATCH, message));
+            return Err(ValueError::new(ErrorCode::TYPE_MISMATCH, message));
         }
         if let Some(nulls) = &mut self.nulls {
             nulls.append(true);
@@ -160,7 +160,9 @@ impl TypedColumnBuilder {
     pub fn finish(&mut self) -> Result<ArrayRef, FormatError> {
         self.rows_expected = self.len();
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
-        self.store.finish(nulls).map_err(|error| FormatError::new(code::LOGICAL_ERROR, error.to_string()))
+        self.store
+            .finish(nulls)
+            .map_err(|error| FormatError::new(ErrorCode::LOGICAL_ERROR, error.to_string()))
     }
 
     /// Children of a tuple, which CSV holds in cells of their own; `None` for other types.
@@ -202,23 +204,23 @@ impl TypedColumnBuilder {
 
 /// The error of a value that is not of its type.
 pub(crate) fn unreadable(column_type: &ColumnType, text: &[u8]) -> ValueError {
-    let (number, what) = match column_type.value_type() {
-        ColumnType::Bool => (code::CANNOT_PARSE_BOOL, "cannot read"),
-        ColumnType::Uuid => (code::CANNOT_PARSE_UUID, "cannot read"),
-        ColumnType::Ipv4 => (code::CANNOT_PARSE_IPV4, "cannot read"),
-        ColumnType::Ipv6 => (code::CANNOT_PARSE_IPV6, "cannot read"),
-        ColumnType::Date | ColumnType::Date32 => (code::CANNOT_PARSE_DATE, "cannot read"),
+    let (code, what) = match column_type.value_type() {
+        ColumnType::Bool => (ErrorCode::CANNOT_PARSE_BOOL, "cannot read"),
+        ColumnType::Uuid => (ErrorCode::CANNOT_PARSE_UUID, "cannot read"),
+        ColumnType::Ipv4 => (ErrorCode::CANNOT_PARSE_IPV4, "cannot read"),
+        ColumnType::Ipv6 => (ErrorCode::CANNOT_PARSE_IPV6, "cannot read"),
+        ColumnType::Date | ColumnType::Date32 => (ErrorCode::CANNOT_PARSE_DATE, "cannot read"),
         ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. } => {
-            (code::CANNOT_PARSE_DATETIME, "cannot read")
+            (ErrorCode::CANNOT_PARSE_DATETIME, "cannot read")
         }
         ColumnType::Enum8(_) | ColumnType::Enum16(_) => {
-            (code::UNKNOWN_ELEMENT_OF_ENUM, "unknown enum element")
+            (ErrorCode::UNKNOWN_ELEMENT_OF_ENUM, "unknown enum element")
         }
-        ColumnType::Float32 | ColumnType::Float64 => (code::CANNOT_PARSE_NUMBER, "cannot read"),
-        ColumnType::Array(_) => (code::CANNOT_READ_ARRAY_FROM_TEXT, "cannot read"),
-        _ => (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, "cannot read"),
+        ColumnType::Float32 | ColumnType::Float64 => (ErrorCode::CANNOT_PARSE_NUMBER, "cannot read"),
+        ColumnType::Array(_) => (ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT, "cannot read"),
+        _ => (ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, "cannot read"),
     };
-    ValueError::new(number, format!("{what} \"{}\" as {column_type}", excerpt(text)))
+    ValueError::new(code, format!("{what} \"{}\" as {column_type}", excerpt(text)))
 }
 
 /// Reads one value of any type: `text` as it stands in a TSV or CSV cell, or as a literal, by `form`. One row.
@@ -237,7 +239,7 @@ pub fn parse_value(
 fn zone_of(own: Option<&Arc<str>>, options: &BuilderOptions) -> Result<Zone, FormatError> {
     let name = own.unwrap_or(&options.time_zone);
     Zone::named(name)
-        .ok_or_else(|| FormatError::new(code::TYPE_MISMATCH, format!("unknown time zone \"{name}\"")))
+        .ok_or_else(|| FormatError::new(ErrorCode::TYPE_MISMATCH, format!("unknown time zone \"{name}\"")))
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ use arrow::datatypes::{
 };
 use arrow::util::display::FormatOptions;
 use model::type_arrow::from_field;
-use model::{ColumnType, WideInteger, raw_text};
+use model::{ColumnType, ErrorCode, WideInteger, raw_text};
 
 use crate::columns::builder::TypedColumnBuilder;
 use crate::columns::text::{ColumnText, Style};
-use crate::error::{ValueError, code};
+use crate::error::ValueError;
 use crate::settings::FormatSettings;
 use crate::values::calendar::DATE_TIME_SECONDS_MAX;
 use crate::values::cell::TextForm;
@@ -33,7 +33,7 @@ const DATE_DAYS_MAX: i32 = 65_535;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 fn problem(text: impl Into<String>) -> ValueError {
-    ValueError::new(code::CANNOT_PARSE_TEXT, text)
+    ValueError::new(ErrorCode::CANNOT_PARSE_TEXT, text)
 }
 
 fn broken(error: impl std::fmt::Display) -> ValueError {
@@ -260,7 +260,7 @@ fn within_seconds(array: ArrayRef, in_days: bool, field: &Field) -> Result<Array
     if in_days && let Some(value) = seconds.iter().flatten().find(out_of_range) {
         let day = value.div_euclid(SECONDS_PER_DAY);
         let message = format!("has the day {day} since 1970, which is out of the range of DateTime");
-        return Err(ValueError::new(code::VALUE_IS_OUT_OF_RANGE, message));
+        return Err(ValueError::new(ErrorCode::VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, message));
     }
     let inside = seconds.unary::<_, TimestampSecondType>(|value| value.clamp(0, DATE_TIME_SECONDS_MAX));
     Ok(Arc::new(inside.with_data_type(array.data_type().clone())))
@@ -279,8 +279,9 @@ fn without_padding(padded: &[u8]) -> &[u8] {
 /// Text read as values, by the rules of the text formats: names of enums, dates, UUIDs.
 fn parsed(text: &StringViewArray, field: &Field) -> Result<ArrayRef, ValueError> {
     let column_type = from_field(field).nullable();
-    let failed =
-        |error: String, code: u32| ValueError::new(code, format!("cannot be read as {column_type}: {error}"));
+    let failed = |error: String, code: ErrorCode| {
+        ValueError::new(code, format!("cannot be read as {column_type}: {error}"))
+    };
     let mut builder =
         TypedColumnBuilder::new(&column_type).map_err(|error| failed(error.to_string(), error.code))?;
     for value in text {
@@ -316,7 +317,7 @@ fn check_values(array: &ArrayRef, column_type: &ColumnType) -> Result<(), ValueE
         Some(value) if *column_type.value_type() == ColumnType::Date => {
             let message =
                 format!("has the day {value} since 1970, which is out of the range of {column_type}");
-            Err(ValueError::new(code::VALUE_IS_OUT_OF_RANGE, message))
+            Err(ValueError::new(ErrorCode::VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, message))
         }
         Some(value) => Err(problem(format!("has the value {value}, which is none of {column_type}"))),
         None => Ok(()),
@@ -341,8 +342,9 @@ fn carried_text(bytes: &BinaryViewArray) -> ArrayRef {
 
 fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {
     let options = CastOptions { safe: false, format_options: FormatOptions::default() };
-    cast_with_options(array, to, &options)
-        .map_err(|error| ValueError::new(code::TYPE_MISMATCH, format!("cannot be read as {to}: {error}")))
+    cast_with_options(array, to, &options).map_err(|error| {
+        ValueError::new(ErrorCode::TYPE_MISMATCH, format!("cannot be read as {to}: {error}"))
+    })
 }
 
 /// A NULL list is an empty one: our arrays know no NULL. The reader gives NULL lists no items, so only the validity
@@ -392,7 +394,7 @@ fn elements(
         let Some(from) = source(at, field) else { return missing(field, array.len()) };
         let Some((own, column)) = array.fields().get(from).zip(array.columns().get(from)) else {
             let text = format!("has {} elements, {} are expected", array.num_columns(), fields.len());
-            return Err(ValueError::new(code::TYPE_MISMATCH, text));
+            return Err(ValueError::new(ErrorCode::TYPE_MISMATCH, text));
         };
         // Children carry the parent's NULLs after `logical` masking, so that they turn into defaults too.
         let masked = match array.nulls() {

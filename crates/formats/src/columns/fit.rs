@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
-use model::ColumnType;
 use model::type_arrow::{from_field, to_data_type, to_field};
+use model::{ColumnType, ErrorCode};
 
 use crate::columns::conform::{conform_from, missing, written};
 use crate::columns::omitted::{Omissions, asked_in, without_omissions};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
 
@@ -86,7 +86,7 @@ impl Wanted {
     }
 
     fn error(&self, message: &str) -> FormatError {
-        FormatError::new(code::INCORRECT_DATA, format!("{} {message}", self.kind.name()))
+        FormatError::new(ErrorCode::INCORRECT_DATA, format!("{} {message}", self.kind.name()))
     }
 
     /// Whether a column of the file has a place in the batches.
@@ -209,7 +209,8 @@ impl Fit {
                     {
                         let message = "has NULL, which its type does not know: set input_format_null_as_default = 1 \
                                        to read the default";
-                        let error = FormatError::new(code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message);
+                        let error =
+                            FormatError::new(ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message);
                         return Err(error.in_column(field.name()));
                     }
                     let array = self.readable(array, column_type, &from_field(field))?;
@@ -261,5 +262,5 @@ impl Fit {
 }
 
 fn failed(error: &ArrowError) -> FormatError {
-    FormatError::new(code::LOGICAL_ERROR, error.to_string())
+    FormatError::new(ErrorCode::LOGICAL_ERROR, error.to_string())
 }

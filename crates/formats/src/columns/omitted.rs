@@ -11,10 +11,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use model::ColumnType;
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::settings::JsonReading;
 use crate::values::cell::{Cell, TextForm};
 
@@ -73,7 +73,10 @@ impl Omissions {
             return Ok(Omissions { width, columns: Vec::new() });
         }
         let wrong = |field: &FieldRef| {
-            FormatError::new(code::LOGICAL_ERROR, format!("\"{}\" stands in a wrong place", field.name()))
+            FormatError::new(
+                ErrorCode::LOGICAL_ERROR,
+                format!("\"{}\" stands in a wrong place", field.name()),
+            )
         };
         if let Some(field) = fields[..width].iter().find(|field| column_of(field).is_some()) {
             return Err(wrong(field));

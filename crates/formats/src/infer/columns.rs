@@ -6,11 +6,11 @@
 mod described;
 mod guess;
 
-use model::ColumnType;
 use model::saturating::u64_of;
 use model::type_name;
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::json::document::declared;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
@@ -71,8 +71,8 @@ pub fn infer_details(
         None => tally.run(sample, at_end),
     };
     inferred.map_err(|mut error| {
-        if error.code != code::BAD_ARGUMENTS {
-            error.code = code::CANNOT_EXTRACT_TABLE_STRUCTURE;
+        if error.code != ErrorCode::BAD_ARGUMENTS {
+            error.code = ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE;
         }
         error.message =
             format!("the table structure cannot be extracted from a {} file: {}", kind.name(), error.message);
@@ -176,7 +176,7 @@ impl Tally<'_> {
         let trailing = self.source() == Source::Csv && cells.len() == first.len() + 1;
         if cells.len() != first.len() && !trailing {
             let message = format!("row has {} columns, the first has {}", cells.len(), first.len());
-            return Err(FormatError::new(code::INCORRECT_DATA, message).at_row(self.rows + 1));
+            return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message).at_row(self.rows + 1));
         }
         let guesses = self.guesses(&cells[..first.len()]);
         if self.columns.is_empty() {
@@ -193,7 +193,7 @@ impl Tally<'_> {
 
     fn finish_listed(mut self, early: &[Vec<Cell<'_>>]) -> Result<Inferred, FormatError> {
         let Some(first) = early.first() else {
-            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
+            return Err(FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
         };
         let (header, source) = (self.kind.header_rows(), self.source());
         if header == HeaderRows::NamesAndTypes
@@ -252,7 +252,7 @@ impl Tally<'_> {
     fn declared(self, names: &[Cell<'_>], types: &[Cell<'_>]) -> Result<Inferred, FormatError> {
         let typed = |(name, text): (String, String)| {
             let column_type = type_name::parse(&text).map_err(|error| {
-                FormatError::new(code::INCORRECT_DATA, error.to_string()).in_column(name.clone())
+                FormatError::new(ErrorCode::INCORRECT_DATA, error.to_string()).in_column(name.clone())
             })?;
             Ok((name, column_type))
         };
@@ -290,7 +290,7 @@ impl Tally<'_> {
                 match self.columns.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
                     Some((_, known)) => known.join_json(guess, self.settings.json).map_err(|message| {
-                        FormatError::new(code::TYPE_MISMATCH, message).at_row(row).in_column(name)
+                        FormatError::new(ErrorCode::TYPE_MISMATCH, message).at_row(row).in_column(name)
                     })?,
                     None => self.columns.push((name, guess)),
                 }
@@ -298,7 +298,10 @@ impl Tally<'_> {
             self.rows += 1;
         }
         if self.columns.is_empty() {
-            return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file holds no rows"));
+            return Err(FormatError::new(
+                ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE,
+                "the file holds no rows",
+            ));
         }
         self.finish()
     }
@@ -316,7 +319,9 @@ impl Tally<'_> {
                      most likely this column contains only nulls or empty arrays",
                     self.rows
                 );
-                return Err(FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, message).in_column(name));
+                return Err(
+                    FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message).in_column(name)
+                );
             };
             columns.push((name, column_type));
         }

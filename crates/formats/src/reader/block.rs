@@ -12,13 +12,13 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use crate::column_names::{ColumnNames, NameMatching};
 use crate::columns::builder::{BuilderOptions, TypedColumnBuilder};
 use crate::columns::omitted::{Asked, Omissions, without_omissions};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::values::cell::Cell;
 pub(crate) use sift::BadCell;
 
@@ -64,7 +64,7 @@ impl Block {
         options: &BuilderOptions,
         flatten: bool,
     ) -> Result<Self, FormatError> {
-        let failed = |error: ArrowError| FormatError::new(code::LOGICAL_ERROR, error.to_string());
+        let failed = |error: ArrowError| FormatError::new(ErrorCode::LOGICAL_ERROR, error.to_string());
         let schema = match projection {
             Some(columns) => Arc::new(file_schema.project(columns).map_err(failed)?),
             None => Arc::clone(&file_schema),
@@ -163,7 +163,7 @@ impl Block {
         let cells = ColumnNames::new(known.iter().map(|slot| slot.name.as_str()), matching);
         let columns =
             ColumnNames::new(self.file_schema.fields().iter().map(|field| field.name().as_str()), matching);
-        let wrong = |message: String| FormatError::new(code::INCORRECT_DATA, message);
+        let wrong = |message: String| FormatError::new(ErrorCode::INCORRECT_DATA, message);
         let mut named: HashSet<&str> = HashSet::with_capacity(names.len());
         for name in names {
             let find = |among: &ColumnNames| {
@@ -196,7 +196,7 @@ impl Block {
             Some(slot) => {
                 let message =
                     format!("the header has only a part of tuple column: \"{}\" is missing", slot.name);
-                Err(FormatError::new(code::INCORRECT_DATA, message))
+                Err(FormatError::new(ErrorCode::INCORRECT_DATA, message))
             }
         }
     }
@@ -213,7 +213,7 @@ impl Block {
                      input_format_with_types_use_header = 0 passes over the header's types",
                     self.file_schema.field(column).name()
                 );
-                return Err(FormatError::new(code::INCORRECT_DATA, message));
+                return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message));
             }
         }
         Ok(())
@@ -278,7 +278,7 @@ impl Block {
         if self.rows == 0 {
             return Ok(None);
         }
-        let failed = |error: ArrowError| FormatError::new(code::LOGICAL_ERROR, error.to_string());
+        let failed = |error: ArrowError| FormatError::new(ErrorCode::LOGICAL_ERROR, error.to_string());
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.builders.len());
         for (builder, field) in self.builders.iter_mut().zip(self.schema.fields()) {
             let array = builder.finish()?;

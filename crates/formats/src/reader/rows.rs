@@ -3,12 +3,13 @@
 //! Invariant: rows come in the order of the input, whichever way they are split; the first bad one is the one reported.
 
 use arrow::array::RecordBatch;
+use model::ErrorCode;
 use model::raw_text;
 use model::saturating::u64_of;
 
 use super::pace::Pace;
 use super::{BLOCK_BYTES_MAX, Reader, offset_in};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::rows::split::{Room, RowEnd, SplitError, SplitRows, Taken};
 use crate::values::cell::Cell;
 
@@ -46,12 +47,12 @@ impl<S: SplitRows> Reader<S> {
         }
         let (code, message) = if count < width {
             let message = format!("row has {count} columns, {width} expected: the next column is missing");
-            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
+            (ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
         } else {
             let code = if self.trailing_delimiter {
-                code::INCORRECT_DATA
+                ErrorCode::INCORRECT_DATA
             } else {
-                code::CANNOT_PARSE_INPUT_ASSERTION_FAILED
+                ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED
             };
             (code, format!("expected end of line: row has {count} columns, {width} expected"))
         };

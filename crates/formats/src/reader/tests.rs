@@ -228,7 +228,7 @@ fn a_row_has_a_longest() {
     assert_eq!(reader.read(b"x\n\"123456789", false, &mut out), Ok(2));
     let error = reader.read(b"\"1234567890123", false, &mut out).unwrap_err();
     assert!(error.to_string().contains("input_format_max_row_bytes"), "{error}");
-    assert_eq!((error.code, error.row, error.position), (131, Some(2), Some(2)));
+    assert_eq!((error.code.number(), error.row, error.position), (131, Some(2), Some(2)));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn documents_are_read_row_by_row() {
     ] {
         assert_eq!(
             read(FormatKind::Json, ab, cut.as_bytes()).unwrap_err().code,
-            code::INCORRECT_DATA,
+            ErrorCode::INCORRECT_DATA,
             "{cut}"
         );
     }

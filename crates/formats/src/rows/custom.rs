@@ -3,7 +3,9 @@
 //! Invariant: a field ends at the first delimiter its rule does not protect, however the delimiters are cut into pieces;
 //! where both the field's and the row's delimiter match, the longer one counts. Must not know: types, headers.
 
-use crate::error::{FormatError, code, excerpt};
+use model::ErrorCode;
+
+use crate::error::{FormatError, excerpt};
 use crate::rows::delimited::CsvRows;
 use crate::rows::split::{RowEnd, SplitError, SplitRows};
 use crate::scan::find::{ItemEnd, find_any};
@@ -35,7 +37,7 @@ enum Stop {
     Wrong(SplitError),
 }
 
-fn wrong(code: u32, message: String, at: usize, cell: usize) -> Stop {
+fn wrong(code: ErrorCode, message: String, at: usize, cell: usize) -> Stop {
     Stop::Wrong(SplitError { code, message, at, cell })
 }
 
@@ -50,7 +52,7 @@ fn expect(bytes: &[u8], at: usize, wanted: &str, last: bool, cell: usize) -> Res
     }
     let found = if rest.is_empty() { "the end of the text".to_owned() } else { excerpt(rest) };
     let message = format!("cannot parse input: expected \"{}\" before: {found}", wanted.escape_default());
-    Err(wrong(code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell))
+    Err(wrong(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell))
 }
 
 impl CustomRows {
@@ -58,7 +60,7 @@ impl CustomRows {
         if settings.custom.field_delimiter.is_empty() {
             let message =
                 "format_custom_field_delimiter is empty: fields of CustomSeparated cannot be told apart";
-            return Err(FormatError::new(code::BAD_ARGUMENTS, message));
+            return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
         }
         Ok(Self {
             text: settings.custom.clone(),
@@ -163,7 +165,7 @@ impl CustomRows {
                     ItemEnd::Open if !last => return Err(Stop::NeedsMore),
                     ItemEnd::Open => {
                         let message = format!("value is not closed: {}", excerpt(&bytes[at..]));
-                        return Err(wrong(code::CANNOT_PARSE_QUOTED_STRING, message, at, cell));
+                        return Err(wrong(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message, at, cell));
                     }
                 }
             }
@@ -171,7 +173,7 @@ impl CustomRows {
         };
         if end == at {
             let message = format!("a value is missing before: {}", excerpt(&bytes[at..]));
-            return Err(wrong(code::INCORRECT_DATA, message, at, cell));
+            return Err(wrong(ErrorCode::INCORRECT_DATA, message, at, cell));
         }
         Ok((syntax.cell(&bytes[at..end]), end))
     }
@@ -193,7 +195,7 @@ impl CustomRows {
                     "the text ends without \"{}\", which format_custom_result_after_delimiter expects",
                     self.text.result_after.escape_default()
                 );
-                Err(wrong(code::ATTEMPT_TO_READ_AFTER_EOF, message, at, 0))
+                Err(wrong(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF, message, at, 0))
             }
             _ => Ok(None),
         }

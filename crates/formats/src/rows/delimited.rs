@@ -7,7 +7,9 @@ mod csv;
 mod quick_tests;
 mod tabs;
 
-use crate::error::{code, excerpt};
+use model::ErrorCode;
+
+use crate::error::excerpt;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
 use crate::scan::find::{ends_escaped, find_any, number_length};
@@ -163,7 +165,7 @@ impl CsvRows {
                     let message = "carriage return (\\r) is not followed by a line feed (\\n); \
                                    input_format_csv_allow_cr_end_of_line = 1 takes it for the end of a row"
                         .to_owned();
-                    Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
+                    Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell })
                 }
             },
             None if last => row(at),
@@ -172,14 +174,14 @@ impl CsvRows {
                 let delimiter = char::from(delimiter).escape_default();
                 let message =
                     format!("cannot parse input: expected '{delimiter}' before: {}", excerpt(&bytes[at..]));
-                Err(SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell })
+                Err(SplitError { code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell })
             }
         }
     }
 
     pub(crate) fn not_closed(bytes: &[u8], at: usize, cell: usize) -> SplitError {
         let message = format!("quoted cell is not closed: {}", excerpt(&bytes[at..]));
-        SplitError { code: code::CANNOT_PARSE_QUOTED_STRING, message, at, cell }
+        SplitError { code: ErrorCode::CANNOT_PARSE_QUOTED_STRING, message, at, cell }
     }
 }
 
@@ -304,7 +306,7 @@ impl TsvRows {
         let message = "row ends with a carriage return: the file has Windows line ends, \
                        set input_format_tsv_crlf_end_of_line = 1 to read it"
             .to_owned();
-        Err(SplitError { code: code::INCORRECT_DATA, message, at, cell })
+        Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell })
     }
 }
 

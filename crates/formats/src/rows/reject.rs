@@ -4,9 +4,10 @@
 //! more than `input_format_allow_errors_num` and their share is above `input_format_allow_errors_ratio`. What is kept
 //! of them is bounded. Must not know: formats, files.
 
+use model::ErrorCode;
 use model::saturating::u64_of;
 
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::settings::FormatSettings;
 
 /// Bad rows kept until somebody takes them; the counts go on.
@@ -24,8 +25,7 @@ pub struct RejectedRow {
     /// Byte of the input at which the row, or its bad value, stands.
     pub position: u64,
     pub column: Option<String>,
-    /// ClickHouse's number.
-    pub code: u32,
+    pub code: ErrorCode,
     pub message: String,
     /// The row's beginning.
     pub text: String,
@@ -76,7 +76,7 @@ impl Tolerance {
         let share = u128::from(self.errors) * BILLION;
         let above = share > u128::from(self.ratio_billionths_max) * u128::from(self.rows);
         // A state that must not be is no bad row.
-        if error.code == code::LOGICAL_ERROR || self.errors > self.errors_max && above {
+        if error.code == ErrorCode::LOGICAL_ERROR || self.errors > self.errors_max && above {
             let mut error = error;
             error.message = format!(
                 "{}; it is bad row {} of {} so far, more than input_format_allow_errors_num and \
@@ -104,6 +104,10 @@ impl Tolerance {
 mod tests {
     use super::*;
 
+    fn wrong() -> FormatError {
+        FormatError::new(ErrorCode::INCORRECT_DATA, "x")
+    }
+
     #[test]
     fn both_limits_must_be_passed() {
         // (number, ratio, good and bad rows) -> the bad row that is one too many
@@ -121,7 +125,7 @@ mod tests {
             for row in rows.chars() {
                 match row {
                     'g' => tolerance.good(1),
-                    _ if tolerance.bad(FormatError::new(27, "x"), b"").is_err() => {
+                    _ if tolerance.bad(wrong(), b"").is_err() => {
                         failed = Some(tolerance.errors());
                         break;
                     }
@@ -136,7 +140,7 @@ mod tests {
     fn what_is_kept_is_bounded() {
         let mut tolerance = Tolerance { errors_max: 9999, ..Tolerance::default() };
         for row in 1..=1500 {
-            tolerance.bad(FormatError::new(27, "x").at_row(row), &[b'a'; 2000]).unwrap();
+            tolerance.bad(wrong().at_row(row), &[b'a'; 2000]).unwrap();
         }
         let kept = tolerance.take();
         assert_eq!((kept.len(), kept[999].row, kept[0].text.len()), (1000, 1000, 512));

@@ -3,6 +3,8 @@
 //! Invariant: splitting never copies; a row that the bytes do not hold in full is `Incomplete` unless they are the last.
 //! Must not know: column types, builders.
 
+use model::ErrorCode;
+
 use crate::error::FormatError;
 use crate::rows::reject::RejectedRow;
 use crate::scan::find::find_any;
@@ -22,7 +24,7 @@ pub(crate) enum RowEnd {
 /// A row that is not of the format. Row number and file position are added by the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SplitError {
-    pub(crate) code: u32,
+    pub(crate) code: ErrorCode,
     pub(crate) message: String,
     /// Offset in the bytes given.
     pub(crate) at: usize,

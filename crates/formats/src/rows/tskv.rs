@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use crate::error::{code, excerpt};
+use model::ErrorCode;
+
+use crate::error::excerpt;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::scan::find::find_any;
 use crate::settings::FormatSettings;
@@ -92,7 +94,7 @@ impl NamedRows for TskvRows {
             } else if name.text != MARK {
                 let message = format!("field {} has no value: '=' is missing", excerpt(name.text));
                 let cell = members.len();
-                return Err(SplitError { code: code::INCORRECT_DATA, message, at, cell });
+                return Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell });
             }
             if bytes.get(end) != Some(&b'\t') {
                 return Ok(RowEnd::Row((end + 1).min(bytes.len())));
@@ -118,7 +120,8 @@ impl SplitRows for TskvRows {
         let first = cells.len();
         cells.resize(first + self.by_name.len(), Cell::DEFAULT);
         for (name, value) in members {
-            let wrong = |message: String, cell| SplitError { code: code::INCORRECT_DATA, message, at, cell };
+            let wrong =
+                |message: String, cell| SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell };
             let text = name.content(&mut self.scratch).map_err(|error| wrong(error.message, 0))?;
             match self.by_name.get(text).copied() {
                 Some(column) if cells[first + column].form == TextForm::Default => {

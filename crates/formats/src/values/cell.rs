@@ -3,9 +3,9 @@
 //! Invariant: a cell borrows the input; `content` gives the value's own text, using a scratch buffer only when escapes
 //! have to be undone. Must not know: column types.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{ValueError, code, excerpt};
+use crate::error::{ValueError, excerpt};
 use crate::scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
 use crate::settings::JsonReading;
 
@@ -88,7 +88,7 @@ impl<'a> Cell<'a> {
                     Ok(scratch)
                 }
                 [b'\'', ..] => Err(ValueError::new(
-                    code::CANNOT_PARSE_QUOTED_STRING,
+                    ErrorCode::CANNOT_PARSE_QUOTED_STRING,
                     format!("string is not closed: {}", excerpt(self.text)),
                 )),
                 bare => Ok(bare),
@@ -181,7 +181,7 @@ fn hex4(text: &[u8], at: usize) -> Option<u32> {
 pub(crate) fn unescape_json(text: &[u8], out: &mut Vec<u8>) -> Result<(), ValueError> {
     let bad = || {
         let message = format!("wrong escape sequence in JSON string {}", excerpt(text));
-        ValueError::new(code::CANNOT_PARSE_ESCAPE_SEQUENCE, message)
+        ValueError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message)
     };
     let mut at = 0;
     while let Some(offset) = find_any(&text[at..], [b'\\']) {
@@ -231,7 +231,7 @@ pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
             return Ok(());
         }
         [b'0'..=b'9' | b'.' | b'-' | b'+', ..] => (
-            code::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
             format!("cannot parse input: expected ',' behind the number in: {}", excerpt(text)),
         ),
         [first @ (b't' | b'f' | b'n'), ..] => {
@@ -241,9 +241,9 @@ pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
                 _ => "null",
             };
             let message = format!("cannot parse input: expected {word} before: {}", excerpt(text));
-            (code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
+            (ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
         }
-        _ => (code::INCORRECT_DATA, format!("cannot read a JSON field here: {}", excerpt(text))),
+        _ => (ErrorCode::INCORRECT_DATA, format!("cannot read a JSON field here: {}", excerpt(text))),
     };
     Err(ValueError::new(code, message))
 }

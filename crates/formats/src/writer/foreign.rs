@@ -17,10 +17,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Int16Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_data_type, to_field};
-use model::{ColumnType, EnumValues, WideInteger};
+use model::{ColumnType, EnumValues, ErrorCode, WideInteger};
 
 use crate::binary::arrow_stream::UUID_EXTENSION;
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 
 /// What values become.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ pub(super) fn batch(
 }
 
 fn failed(error: &ArrowError) -> FormatError {
-    FormatError::new(code::CANNOT_WRITE, error.to_string())
+    FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, error.to_string())
 }
 
 fn field(name: &str, column_type: &ColumnType, wanted: Layout) -> Field {

@@ -7,10 +7,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use model::ErrorCode;
 
 use super::foreign::{self, Layout};
 use super::{Columns, OutputStats, RowWriter};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
 
@@ -30,11 +31,11 @@ pub(super) struct ArrowWriter {
 }
 
 fn failed(error: &ArrowError) -> FormatError {
-    FormatError::new(code::CANNOT_WRITE, error.to_string())
+    FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, error.to_string())
 }
 
 fn not_started() -> FormatError {
-    FormatError::new(code::LOGICAL_ERROR, "rows come before the columns")
+    FormatError::new(ErrorCode::LOGICAL_ERROR, "rows come before the columns")
 }
 
 impl ArrowWriter {
@@ -47,7 +48,7 @@ impl ArrowWriter {
                 let message = format!(
                     "output_format_arrow_compression_method is \"{other}\": none, lz4_frame and zstd are known"
                 );
-                return Err(FormatError::new(code::BAD_ARGUMENTS, message));
+                return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
             }
         };
         let layout = Layout {

@@ -8,11 +8,12 @@ use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use model::ErrorCode;
 
 use super::foreign::{self, Layout};
 use super::parquet_schema::described;
 use super::{Columns, OutputStats, RowWriter};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::settings::FormatSettings;
 
 pub(super) struct ParquetWriter {
@@ -59,17 +60,17 @@ fn compression(name: &str) -> Result<Compression, FormatError> {
                 "output_format_parquet_compression_method is \"{other}\": none, snappy, lz4, lz4_raw, zstd, gzip and \
                  brotli are known"
             );
-            return Err(FormatError::new(code::BAD_ARGUMENTS, message));
+            return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
         }
     })
 }
 
 fn failed(error: impl std::fmt::Display) -> FormatError {
-    FormatError::new(code::CANNOT_WRITE, error.to_string())
+    FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, error.to_string())
 }
 
 fn not_started() -> FormatError {
-    FormatError::new(code::LOGICAL_ERROR, "rows come before the columns")
+    FormatError::new(ErrorCode::LOGICAL_ERROR, "rows come before the columns")
 }
 
 impl RowWriter for ParquetWriter {

@@ -270,7 +270,7 @@ impl Answer {
     }
 
     fn unwritable(&self, error: &FormatError) -> Error {
-        let code = i32::try_from(error.code).unwrap_or(1002);
+        let code = i32::from(error.code.number());
         self.ours(Error::new(ErrorKind::BadInput, code, error.to_string()))
     }
 

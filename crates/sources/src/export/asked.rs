@@ -3,10 +3,11 @@
 //! Invariant: what cannot be done is refused by name. Must not know: stores, keys.
 
 use formats::FormatKind;
+use model::ErrorCode;
 use stores::calls::arguments::ObjectArguments;
 use stores::calls::signatures::Family;
 use stores::codecs::compression::Compression;
-use stores::error::{Result, SourceError, code};
+use stores::error::{Result, SourceError};
 
 /// The path or URL whose suffix counts.
 pub(super) fn name_of(arguments: &ObjectArguments) -> &str {
@@ -35,7 +36,7 @@ pub(super) fn refuse_storage_class(arguments: &ObjectArguments) -> Result<()> {
 }
 
 pub(super) fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
-    let unknown = |message: String| SourceError::bad_arguments(message).with_code(code::UNKNOWN_FORMAT);
+    let unknown = |message: String| SourceError::bad_arguments(message).with_code(ErrorCode::UNKNOWN_FORMAT);
     let format = match &arguments.format {
         Some(name) => FormatKind::parse(name).ok_or_else(|| unknown(format!("unknown format \"{name}\"")))?,
         None => {
@@ -43,7 +44,7 @@ pub(super) fn format_of(arguments: &ObjectArguments) -> Result<FormatKind> {
             FormatKind::of_file_name(plain).ok_or_else(|| {
                 let message = format!("the name \"{}\" tells no format to write", name_of(arguments));
                 SourceError::bad_arguments(message)
-                    .with_code(code::CANNOT_DETECT_FORMAT)
+                    .with_code(ErrorCode::CANNOT_DETECT_FORMAT)
                     .with_hint("give the format as an argument")
             })?
         }

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use formats::FormatKind;
 use host::Disk;
 use http::Method;
-use model::ColumnType;
 use model::export::{ExportCredentials, ExportStore};
+use model::{ColumnType, ErrorCode};
 use stores::calls::arguments::{ObjectArguments, SourceCall};
 use stores::calls::signatures::{Family, function};
 use stores::clients::cache::RetryPolicy;
 use stores::clients::store::Store;
 use stores::codecs::compression::Compression;
 use stores::credentials::{Credentials, GivenCredentials, S3Environment};
-use stores::error::{Result, SourceError, SourceErrorKind, code};
+use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::locations::azure::ContainerLocation;
 use stores::locations::location::{BucketLocation, Location};
 use stores::network::connector::header_map;
@@ -284,7 +284,7 @@ impl Destination {
         );
         Err(SourceError::new(SourceErrorKind::Exists, message)
             .with_file(path)
-            .with_code(code::CANNOT_APPEND_TO_FILE)
+            .with_code(ErrorCode::CANNOT_APPEND_TO_FILE)
             .with_hint(
                 "set engine_file_truncate_on_insert = 1 to replace it, or engine_file_allow_create_multiple_files = 1 to write a numbered file beside it",
             ))
@@ -467,7 +467,7 @@ pub(super) fn file_error(path: &Path, done: &str, error: &std::io::Error) -> Sou
     let shown = path.display().to_string();
     SourceError::new(SourceErrorKind::Unavailable, format!("file \"{shown}\" could not be {done}: {error}"))
         .with_file(&shown)
-        .with_code(code::CANNOT_WRITE_FILE)
+        .with_code(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR)
 }
 
 #[cfg(test)]

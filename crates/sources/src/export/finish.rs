@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use host::Disk;
+use model::ErrorCode;
 use model::export::{ExportCredentials, ExportObject, ExportStore};
 use stores::clients::cache::{RetryPolicy, StoreCache};
 use stores::clients::store::Store;
 use stores::credentials::{Credentials, S3Environment};
-use stores::error::{Result, SourceError, SourceErrorKind, code};
+use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::statement::settings::SourceSettings;
 
 use crate::export::destination::{bucket_of, file_error};
@@ -125,7 +126,7 @@ fn gone(object: &ExportObject, there: Option<u64>) -> SourceError {
     );
     SourceError::new(SourceErrorKind::NotFound, message)
         .with_file(&object.key)
-        .with_code(code::FILE_DOESNT_EXIST)
+        .with_code(ErrorCode::FILE_DOESNT_EXIST)
         .with_hint("write the file again if it was not removed or replaced on purpose")
 }
 

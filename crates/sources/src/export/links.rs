@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use stores::error::{Result, SourceError, code};
+use model::ErrorCode;
+use stores::error::{Result, SourceError};
 use stores::locations::location::{UserFiles, plain_path};
 
 /// Refuses to write where links lead out of the folder, as reading refuses to follow them. A link in place of the file
@@ -16,7 +17,7 @@ pub(super) fn refuse_links(path: &Path, files: &UserFiles) -> Result<()> {
     let root = plain_path(&files.root);
     let refused = |problem: &str| {
         let message = format!("file \"{}\" {problem} \"{}\"", path.display(), root.display());
-        SourceError::bad_arguments(message).with_code(code::DATABASE_ACCESS_DENIED)
+        SourceError::bad_arguments(message).with_code(ErrorCode::DATABASE_ACCESS_DENIED)
     };
     if !plain_path(path).starts_with(&root) {
         return Err(refused("is not inside"));
@@ -65,7 +66,7 @@ mod tests {
             ("in/../../x.csv", false),
         ] {
             let found = refuse_links(&root.join(path), &files).map_err(|error| error.code());
-            assert_eq!(found, if fits { Ok(()) } else { Err(code::DATABASE_ACCESS_DENIED) }, "{path}");
+            assert_eq!(found, if fits { Ok(()) } else { Err(ErrorCode::DATABASE_ACCESS_DENIED) }, "{path}");
         }
         let anywhere = UserFiles { anywhere: true, ..files };
         assert!(refuse_links(&root.join("out/x.csv"), &anywhere).is_ok());

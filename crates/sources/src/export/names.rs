@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use formats::FormatKind;
+use model::ErrorCode;
 use stores::codecs::compression::Compression;
-use stores::error::{Result, SourceError, code};
+use stores::error::{Result, SourceError};
 
 /// Stands for the partition's value in a path or bucket.
 pub const PARTITION_WILDCARD: &str = "{_partition_id}";
@@ -58,7 +59,7 @@ pub fn refuse_globs(path: &str) -> Result<()> {
         return Err(SourceError::bad_arguments(format!(
             "path \"{path}\" contains globs, so it is read-only"
         ))
-        .with_code(code::DATABASE_ACCESS_DENIED)
+        .with_code(ErrorCode::DATABASE_ACCESS_DENIED)
         .with_hint("write to a path without *, ? and {"));
     }
     Ok(())
@@ -174,7 +175,7 @@ mod tests {
     fn values_that_would_move_a_key_are_refused() {
         for bad in ["", "a/b", "a?b", "*", "{x}", "a\nb", "\u{0}", "..", ".", "a%2Fb", "a\\b"] {
             let error = check_value(bad).unwrap_err();
-            assert_eq!(error.code(), code::BAD_ARGUMENTS, "{bad:?}");
+            assert_eq!(error.code(), ErrorCode::BAD_ARGUMENTS, "{bad:?}");
             assert!(with_value("x_{_partition_id}", bad).is_err());
         }
         for good in ["a", "2024-01-01", "(1,'x')", "a b", "ü", "a=b"] {
@@ -221,15 +222,15 @@ mod tests {
         assert_eq!(of(None, "a/{_partition_id}.csv"), Ok(Wildcard));
         assert_eq!(of(None, "a"), Ok(Hive));
         assert_eq!(of(Some("HIVE"), "a"), Ok(Hive));
-        assert_eq!(of(Some("hive"), "a/{_partition_id}.csv"), Err(code::BAD_ARGUMENTS));
-        assert_eq!(of(Some("wildcard"), "a"), Err(code::BAD_ARGUMENTS));
-        assert_eq!(of(Some("auto"), "a"), Err(code::BAD_ARGUMENTS));
+        assert_eq!(of(Some("hive"), "a/{_partition_id}.csv"), Err(ErrorCode::BAD_ARGUMENTS));
+        assert_eq!(of(Some("wildcard"), "a"), Err(ErrorCode::BAD_ARGUMENTS));
+        assert_eq!(of(Some("auto"), "a"), Err(ErrorCode::BAD_ARGUMENTS));
     }
 
     #[test]
     fn patterns_are_read_only() {
         for path in ["a/*.csv", "a/?.csv", "http://h/{a,b}"] {
-            assert_eq!(refuse_globs(path).unwrap_err().code(), code::DATABASE_ACCESS_DENIED, "{path}");
+            assert_eq!(refuse_globs(path).unwrap_err().code(), ErrorCode::DATABASE_ACCESS_DENIED, "{path}");
         }
         assert!(refuse_globs("http://h/x.csv?a=*").is_ok());
         assert!(refuse_globs("a/{_partition_id}.csv").unwrap_err().to_string().contains("PARTITION BY"));

@@ -12,9 +12,10 @@ use bytes::Bytes;
 use formats::FormatKind;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
+use model::ErrorCode;
 use stores::clients::cache::Poster;
 use stores::codecs::compression::Compression;
-use stores::error::{Result, SourceError, SourceErrorKind, StoreAnswer, code};
+use stores::error::{Result, SourceError, SourceErrorKind, StoreAnswer};
 use stores::web::location::WebPage;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -175,7 +176,7 @@ fn body(
 
 fn failed(page: &WebPage, problem: &str) -> SourceError {
     SourceError::new(SourceErrorKind::Unavailable, format!("writing \"{}\" failed: {problem}", page.shown))
-        .with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
+        .with_code(ErrorCode::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
 }
 
 fn unsent(page: &WebPage, error: reqwest::Error) -> SourceError {
@@ -201,7 +202,9 @@ fn refused(page: &WebPage, status: http::StatusCode, complaint: &str) -> SourceE
     let complaint: String = complaint.chars().take(COMPLAINT_BYTES).flat_map(char::escape_default).collect();
     let message = format!("writing \"{}\" failed: the server answered {status}: {complaint}", page.shown);
     let answer = StoreAnswer { http_status: Some(status.as_u16()), ..Default::default() };
-    SourceError::new(kind, message).with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER).with_answer(answer)
+    SourceError::new(kind, message)
+        .with_code(ErrorCode::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
+        .with_answer(answer)
 }
 
 #[cfg(test)]

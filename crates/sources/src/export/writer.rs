@@ -11,10 +11,11 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use formats::{OutputStats, RowWriter, new_writer};
 use futures::{StreamExt, TryStreamExt};
+use model::ErrorCode;
 use model::export::{ExportObject, ExportStore};
 use model::saturating::u64_of;
 use stores::codecs::encode::Encoder;
-use stores::error::{Result, SourceError, SourceErrorKind, code, format_code};
+use stores::error::{Result, SourceError, SourceErrorKind};
 
 use crate::export::destination::{Destination, PartitionKey, Spot};
 use crate::export::finish::{self, Reachable};
@@ -166,7 +167,7 @@ impl Export {
         if max > 0 && u64_of(at) >= max {
             let message =
                 format!("the INSERT into \"{}\" has more than {max} partitions", self.destination.shown());
-            return Err(SourceError::bad_arguments(message).with_code(code::TOO_MANY_PARTS).with_hint(
+            return Err(SourceError::bad_arguments(message).with_code(ErrorCode::TOO_MANY_PARTS).with_hint(
                 "raise max_partitions_per_insert_block (0 means any number), or write fewer at once",
             ));
         }
@@ -348,5 +349,5 @@ impl Export {
 }
 
 fn format_error(error: &formats::FormatError) -> SourceError {
-    SourceError::new(SourceErrorKind::BadValue, error.to_string()).with_code(format_code(error.code))
+    SourceError::new(SourceErrorKind::BadValue, error.to_string()).with_code(error.code)
 }

@@ -191,8 +191,7 @@ impl Inference<'_> {
                 }
                 Err(_) if !whole && bytes < bytes_max => bytes = bytes.saturating_mul(8).min(bytes_max),
                 Err(error) => {
-                    return Err(unreadable(file, &error.to_string())
-                        .with_code(stores::error::format_code(error.code)));
+                    return Err(unreadable(file, &error.to_string()).with_code(error.code));
                 }
             }
         }
@@ -239,9 +238,8 @@ pub fn columns_of_text(
     inference: &InferenceSettings,
 ) -> Result<Vec<(String, ColumnType)>> {
     let hints = Hints::parse(&inference.hints)?;
-    let found = formats::infer_details(format, text, true, settings).map_err(|error| {
-        no_structure(&error.to_string()).with_code(stores::error::format_code(error.code))
-    })?;
+    let found = formats::infer_details(format, text, true, settings)
+        .map_err(|error| no_structure(&error.to_string()).with_code(error.code))?;
     let mut columns = named(found, format, inference).map_err(|why| no_structure(&why))?;
     hints.apply(&mut columns);
     Ok(columns)

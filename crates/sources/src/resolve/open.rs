@@ -7,12 +7,13 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
+use model::ErrorCode;
 use model::saturating::u64_of;
 use stores::calls::arguments::ObjectArguments;
 use stores::clients::cache::RetryPolicy;
 use stores::clients::store::Store;
 use stores::credentials::{Credentials, S3Environment};
-use stores::error::{Result, SourceError, SourceErrorKind, code};
+use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::files::listing::{Listing, SourceFile, list};
 use stores::keys::glob::{Glob, NESTING_MAX, nesting};
 use stores::locations::location::{BucketLocation, Location, UserFiles, location};
@@ -154,7 +155,7 @@ async fn stay_inside(store: &Arc<Store>, listing: &Listing, files: &UserFiles) -
             "file \"{path}\" is a link to somewhere outside of \"{}\"",
             files.root.display()
         ))
-        .with_code(code::DATABASE_ACCESS_DENIED)
+        .with_code(ErrorCode::DATABASE_ACCESS_DENIED)
         .with_hint("copy the file into the folder")),
     }
 }
@@ -313,7 +314,7 @@ async fn look_at(store: &Arc<Store>, first: usize, page: WebPage, env: &SourceEn
                 });
             }
             // Which hosts may be asked is not for a choice to find out.
-            Err(error) if error.code() == code::UNACCEPTABLE_URL => return Err(error),
+            Err(error) if error.code() == ErrorCode::UNACCEPTABLE_URL => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }
     }

@@ -6,7 +6,8 @@
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
 use formats::ValueError;
-use stores::error::{Result, SourceError, SourceErrorKind, code, format_code};
+use model::ErrorCode;
+use stores::error::{Result, SourceError, SourceErrorKind};
 
 /// Names used in errors.
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +20,15 @@ impl Place<'_> {
     /// NULL stands where the type knows none, and shall be no default.
     pub(crate) fn null(self) -> SourceError {
         let problem = "has NULL, which its type does not know: set input_format_null_as_default = 1 to read the default";
-        self.error(&ValueError::new(formats::error::code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, problem))
+        self.error(&ValueError::new(ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, problem))
     }
 
     fn error(self, problem: &ValueError) -> SourceError {
         let message = format!("column \"{}\" of \"{}\" {problem}", self.column, self.file);
-        let error = SourceError::new(SourceErrorKind::BadValue, message)
-            .with_file(self.file)
-            .with_code(format_code(problem.code));
+        let error =
+            SourceError::new(SourceErrorKind::BadValue, message).with_file(self.file).with_code(problem.code);
         match error.code() {
-            code::INCORRECT_DATA => {
+            ErrorCode::INCORRECT_DATA => {
                 error.with_hint("strings are UTF-8 here; other bytes are not supported yet")
             }
             _ => error,

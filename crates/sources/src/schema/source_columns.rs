@@ -3,8 +3,8 @@
 //! Pure. Invariant: a partition's value comes from the path even where the file has a column of that name; every file
 //! has a column of its own. Must not know: how columns were found.
 
-use model::ColumnType;
-use stores::error::{Result, SourceError, SourceErrorKind, code};
+use model::{ColumnType, ErrorCode};
+use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::keys::hive::HiveColumn;
 
 /// Name and type of columns, in order.
@@ -59,7 +59,7 @@ fn checked(columns: SourceColumns) -> Result<SourceColumns> {
     }
     let message = "files whose columns are all partitions of their paths cannot be read";
     Err(SourceError::new(SourceErrorKind::NoStructure, message)
-        .with_code(code::INCORRECT_DATA)
+        .with_code(ErrorCode::INCORRECT_DATA)
         .with_hint("use_hive_partitioning = 0 reads paths as plain names"))
 }
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_file_has_a_column_of_its_own() {
         let error = SourceColumns::inferred(columns("a Int8"), hive("a Int64")).unwrap_err();
-        assert_eq!(error.code(), code::INCORRECT_DATA);
+        assert_eq!(error.code(), ErrorCode::INCORRECT_DATA);
         assert!(SourceColumns::given(columns("a Int8"), hive("a Int64")).is_err());
         assert!(SourceColumns::inferred(columns("a Int8"), Vec::new()).is_ok());
     }

@@ -24,7 +24,7 @@ use host::{MemoryBudget, MemoryGrant, Runtimes};
 use model::saturating::u64_of;
 use parking_lot::Mutex;
 use stores::codecs::compression::ByteStream;
-use stores::error::{Result, SourceError, SourceErrorKind, format_code};
+use stores::error::{Result, SourceError, SourceErrorKind};
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -254,7 +254,7 @@ impl Drop for EndOnDrop {
 /// A row that cannot be read, with its file.
 pub(crate) fn bad_row(path: &str, error: &FormatError) -> SourceError {
     let message = format!("\"{path}\" cannot be parsed: {error}");
-    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(format_code(error.code))
+    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(error.code)
 }
 
 /// [`bad_row`] of a piece: how many rows stand in front of it nobody knows.
@@ -263,7 +263,7 @@ fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -> SourceErr
     let Some(row) = error.row.take() else { return bad_row(path, &error) };
     let message =
         format!("\"{path}\" cannot be parsed, row {row} of the part from byte {position} on: {error}");
-    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(format_code(error.code))
+    SourceError::new(SourceErrorKind::BadValue, message).with_file(path).with_code(error.code)
 }
 
 async fn cut(plan: CutPlan, queue: &Queue) -> Result<()> {

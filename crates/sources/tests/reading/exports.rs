@@ -146,7 +146,10 @@ fn a_small_object_is_one_conditional_put() {
     // Somebody else is faster.
     fixture.server.put("b", "new.csv", "theirs");
     let error = writing.commit(sealed).unwrap_err();
-    assert_eq!((error.code(), fixture.server.content("b", "new.csv").as_ref()), (36, b"theirs".as_slice()));
+    assert_eq!(
+        (error.code().number(), fixture.server.content("b", "new.csv").as_ref()),
+        (36, b"theirs".as_slice())
+    );
     let (_, sealed) = writing.sealed("b/other.csv", &[rows(2)]).unwrap();
     writing.commit(sealed).unwrap();
     assert_eq!(fixture.server.content("b", "other.csv").as_ref(), b"0,\"text 0\"\n1,\"text 1\"\n");
@@ -159,7 +162,7 @@ fn a_key_that_is_taken_is_an_error_a_replacement_or_a_number() {
     let mut writing = Writing::new(&fixture);
     let error = writing.sealed("b/there.csv", &[rows(1)]).map(drop).unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.code(), 36);
+    assert_eq!(error.code().number(), 36);
     assert!(
         text.contains("s3_truncate_on_insert") && text.contains("s3_create_new_file_on_insert"),
         "{text}"
@@ -224,7 +227,7 @@ fn objects_of_one_statement_are_seen_together() {
     assert!(fixture.server.open_uploads().is_empty());
     writing.settings.partitions_max = 2;
     let mut export = writing.begin("s3", "b/r_{_partition_id}.csv").unwrap();
-    assert_eq!(write(&mut export, &["1", "2", "3"]).map(drop).unwrap_err().code(), 252);
+    assert_eq!(write(&mut export, &["1", "2", "3"]).map(drop).unwrap_err().code().number(), 252);
 }
 
 #[test]
@@ -363,7 +366,7 @@ fn a_temporary_file_that_is_gone_is_in_place_only_if_its_bytes_are() {
     let error = fixture.run(complete(&disk, objects.clone())).unwrap_err();
     assert!(error.to_string().contains("the file that is there has 5 bytes"), "{error}");
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(fixture.run(complete_left(&disk, objects)).unwrap()[0].code(), 107);
+    assert_eq!(fixture.run(complete_left(&disk, objects)).unwrap()[0].code().number(), 107);
 }
 
 #[test]
@@ -396,7 +399,7 @@ fn memory_that_is_refused_is_an_error_that_says_what_to_lower() {
     fixture.env.memory = MemoryBudget::new(4 << 20);
     let writing = Writing::new(&fixture);
     let error = writing.sealed("b/big.csv", &[wide(6)]).map(drop).unwrap_err();
-    assert_eq!(error.code(), 241);
+    assert_eq!(error.code().number(), 241);
     assert!(error.to_string().contains("s3_min_upload_part_size"), "{error}");
 }
 
@@ -458,7 +461,7 @@ fn local_files_are_renamed_appended_to_and_numbered() {
     assert_eq!(std::fs::read_to_string(path("new/a.csv")).unwrap(), "0,\"text 0\"\n");
     writing.settings.file_truncate = false;
     writing.commit(write(&writing, "b.parquet").unwrap()).unwrap();
-    assert_eq!(write(&writing, "b.parquet").map(drop).unwrap_err().code(), 641);
+    assert_eq!(write(&writing, "b.parquet").map(drop).unwrap_err().code().number(), 641);
     writing.settings.file_create_new = true;
     writing.commit(write(&writing, "b.parquet").unwrap()).unwrap();
     assert_eq!(names(folder.path()), ["b.1.parquet", "b.parquet", "new"]);
@@ -475,7 +478,7 @@ fn patterns_and_foreign_functions_are_refused_by_name() {
         ("url", "b/{a,b}.csv", 291, "read-only"),
     ] {
         let error = writing.begin(function, path).map(drop).unwrap_err();
-        assert_eq!(error.code(), code, "{error}");
+        assert_eq!(error.code().number(), code, "{error}");
         assert!(error.to_string().contains(words), "{error}");
     }
 }

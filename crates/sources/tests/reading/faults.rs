@@ -26,7 +26,7 @@ fn names_that_do_not_exist() {
     ] {
         let error = fixture.s3(path, &[]).unwrap_err();
         assert_eq!(
-            (error.kind(), error.code(), error.s3_code()),
+            (error.kind(), error.code().number(), error.s3_code()),
             (SourceErrorKind::NotFound, 499, Some(s3_code))
         );
         assert!(error.to_string().contains(words), "{error}");
@@ -108,7 +108,7 @@ fn cut_files_and_wrong_magic() {
     fixture.server.put("bad", "empty.parquet", "");
     let error = fixture.s3("bad/cut.parquet", &[]).unwrap_err();
     assert_eq!(
-        (error.kind(), error.code(), error.file()),
+        (error.kind(), error.code().number(), error.file()),
         (SourceErrorKind::Corrupt, 117, Some("bad/cut.parquet"))
     );
     assert!(error.to_string().contains("is cut"), "{error}");
@@ -125,11 +125,11 @@ fn formats_and_suffixes_we_do_not_read() {
     let fixture = fixture();
     fixture.server.put("odd", "x.dat", "?");
     fixture.server.put("odd", "x.orc", "ORC");
-    assert_eq!(fixture.s3("odd/x.dat", &[]).unwrap_err().code(), 715);
-    assert_eq!(fixture.s3("odd/x.orc", &[]).unwrap_err().code(), 48);
-    assert_eq!(fixture.s3("odd/x.dat", &["Foo"]).unwrap_err().code(), 73);
-    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Int8", "rar"]).unwrap_err().code(), 48);
-    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Foo"]).unwrap_err().code(), 36);
+    assert_eq!(fixture.s3("odd/x.dat", &[]).unwrap_err().code().number(), 715);
+    assert_eq!(fixture.s3("odd/x.orc", &[]).unwrap_err().code().number(), 48);
+    assert_eq!(fixture.s3("odd/x.dat", &["Foo"]).unwrap_err().code().number(), 73);
+    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Int8", "rar"]).unwrap_err().code().number(), 48);
+    assert_eq!(fixture.s3("odd/x.dat", &["CSV", "a Foo"]).unwrap_err().code().number(), 36);
 }
 
 #[test]

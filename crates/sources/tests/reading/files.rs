@@ -202,9 +202,9 @@ fn files_on_disk_with_globs() {
     assert_eq!(read("**.csv").len(), 3);
     assert_eq!(read("a/{2,deep/3}.csv"), ["2|two|2.csv", "3|three|3.csv"]);
     let error = fixture.resolve("file", &["a/9.csv", structure[0], structure[1]]).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NotFound, 107));
+    assert_eq!((error.kind(), error.code().number()), (SourceErrorKind::NotFound, 107));
     let error = fixture.resolve("file", &["/etc/*", structure[0], structure[1]]).unwrap_err();
-    assert_eq!(error.code(), 291);
+    assert_eq!(error.code().number(), 291);
 }
 
 #[test]

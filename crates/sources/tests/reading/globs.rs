@@ -45,7 +45,7 @@ fn an_exact_key_that_is_missing_is_an_error_unless_ignored() {
     let mut fixture = fixture();
     let error = fixture.keys("b/a/{1,3}.csv").unwrap_err();
     assert_eq!(
-        (error.kind(), error.code(), error.http_status()),
+        (error.kind(), error.code().number(), error.http_status()),
         (SourceErrorKind::NotFound, 499, Some(404))
     );
     assert!(error.to_string().contains("\"b/a/3.csv\" does not exist"), "{error}");
@@ -73,7 +73,7 @@ fn empty_files_and_no_files() {
     fixture.server.put("b", "e/full.csv", "x\n");
     assert_eq!(fixture.keys("b/e/*").unwrap(), ["e/full.csv"]);
     let error = fixture.s3("b/none/*.csv", &[]).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (SourceErrorKind::NoStructure, 636));
+    assert_eq!((error.kind(), error.code().number()), (SourceErrorKind::NoStructure, 636));
     fixture.settings(|settings| settings.throw_on_zero_files = true);
     assert_eq!(fixture.keys("b/none/*").unwrap_err().kind(), SourceErrorKind::NotFound);
 }

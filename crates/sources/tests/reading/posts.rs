@@ -186,7 +186,7 @@ fn what_a_server_refuses_is_an_error_and_not_tried_again() {
         let error = finish(&fixture, export).unwrap_err();
         assert!(!error.to_string().contains("s3cr3t"), "{error}");
         if !status.starts_with('3') {
-            assert_eq!(error.code(), 86, "{error}");
+            assert_eq!(error.code().number(), 86, "{error}");
             assert!(error.to_string().contains(status) && error.to_string().contains("why"), "{error}");
         }
         assert_eq!(taker.arrived(&fixture, 1).len(), 1, "{status}: asked again");

@@ -229,7 +229,7 @@ fn nothing_outside_the_folder_of_user_files_is_read() {
         ("", 36),
     ] {
         let found = read(&fixture, "file", &[path, STRUCTURE[0], STRUCTURE[1]]);
-        let told = found.as_ref().map_or_else(SourceError::code, |_| 0);
+        let told = found.as_ref().map_or_else(|error| error.code().number(), |_| 0);
         assert_eq!(told, code, "{path:?}: {found:?}");
         let leaks =
             found.is_ok_and(|rows| rows.iter().any(|row| row.contains("secret") || row.contains("indeed")));

@@ -228,7 +228,7 @@ fn braces_are_pages_and_missing_ones_are_passed_over() {
     assert!(read(&fixture, &server.url("/{1..3}.csv")).is_err());
     server.arrived();
     let error = fixture.resolve("url", &[&server.url("/{0..10000}{0..10000}.csv")]).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (SourceErrorKind::BadArguments, 36));
+    assert_eq!((error.kind(), error.code().number()), (SourceErrorKind::BadArguments, 36));
     assert!(server.arrived().is_empty(), "counted before anything is asked");
 }
 
@@ -345,10 +345,10 @@ fn with_users_in_front_a_page_of_this_machine_is_not_asked_for() {
     for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"] {
         let error =
             fixture.resolve("url", &[&format!("http://{host}:{port}/a.csv"), "CSV", "n Int64, s String"]);
-        assert_eq!(error.unwrap_err().code(), 491, "{host}");
+        assert_eq!(error.unwrap_err().code().number(), 491, "{host}");
         let error =
             fixture.resolve("s3", &[&format!("http://{host}:{port}/b/a.csv"), "CSV", "n Int64, s String"]);
-        assert_eq!(error.unwrap_err().code(), 491, "{host}");
+        assert_eq!(error.unwrap_err().code().number(), 491, "{host}");
     }
     assert!(server.arrived().is_empty());
     with(&mut fixture, Some(std::slice::from_ref(&server.address)));

@@ -3,9 +3,10 @@
 //! Invariant: a format that is only recognised, not read, is refused by name. Must not know: how a format is decoded.
 
 use formats::{FormatKind, FormatSettings};
+use model::ErrorCode;
 
 use crate::codecs::compression::{Compression, Magic, magic};
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 
 /// Whether a positional argument can only be a format.
 pub fn is_name_or_auto(text: &str) -> bool {
@@ -15,9 +16,8 @@ pub fn is_name_or_auto(text: &str) -> bool {
 /// A format named in a call.
 pub fn by_name(name: &str) -> Result<FormatKind> {
     let Some(format) = FormatKind::parse(name) else {
-        return Err(
-            SourceError::bad_arguments(format!("unknown format \"{name}\"")).with_code(code::UNKNOWN_FORMAT)
-        );
+        return Err(SourceError::bad_arguments(format!("unknown format \"{name}\""))
+            .with_code(ErrorCode::UNKNOWN_FORMAT));
     };
     if !format.is_input() {
         let message = format!("format \"{}\" cannot be read", format.name());
@@ -71,7 +71,7 @@ pub fn by_content(
         let message = format!("the format of \"{file_name}\" cannot be detected: {why}");
         SourceError::new(SourceErrorKind::NoStructure, message)
             .with_file(file_name)
-            .with_code(code::CANNOT_DETECT_FORMAT)
+            .with_code(ErrorCode::CANNOT_DETECT_FORMAT)
             .with_hint("give the format as an argument")
     })
 }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(name("a.dat"), None);
         assert_eq!(name("a"), None);
         assert!(may_be_document("a.json.gz") && !may_be_document("a.jsonl") && !may_be_document("json"));
-        assert_eq!(by_suffix("a.orc").unwrap_err().code(), code::NOT_IMPLEMENTED);
+        assert_eq!(by_suffix("a.orc").unwrap_err().code(), ErrorCode::NOT_IMPLEMENTED);
     }
 
     #[test]
@@ -107,16 +107,16 @@ mod tests {
         assert_eq!(of(b" \n{\"a\":1}").unwrap().name(), "JSONEachRow");
         assert_eq!(of(b"a,b\n1,2\n").unwrap().name(), "CSV");
         for foreign in [&b"ORC..."[..], b"Obj\x01", b"\x93NUMPY\x01"] {
-            assert_eq!(of(foreign).unwrap_err().code(), code::NOT_IMPLEMENTED);
+            assert_eq!(of(foreign).unwrap_err().code(), ErrorCode::NOT_IMPLEMENTED);
         }
         let error = of(b"??").unwrap_err();
-        assert_eq!((error.code(), error.file()), (code::CANNOT_DETECT_FORMAT, Some("b/f")));
+        assert_eq!((error.code(), error.file()), (ErrorCode::CANNOT_DETECT_FORMAT, Some("b/f")));
         assert!(error.to_string().contains("give the format"), "{error}");
     }
 
     #[test]
     fn names_in_calls() {
         assert!(is_name_or_auto("auto") && is_name_or_auto("CSV") && !is_name_or_auto("a Int8"));
-        assert_eq!(by_name("Foo").unwrap_err().code(), code::UNKNOWN_FORMAT);
+        assert_eq!(by_name("Foo").unwrap_err().code(), ErrorCode::UNKNOWN_FORMAT);
     }
 }

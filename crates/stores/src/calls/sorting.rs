@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use model::ErrorCode;
+
 use crate::calls::arguments::{Argument, ArgumentValue, ObjectArguments, SourceCall};
 use crate::calls::collections::NamedCollections;
 use crate::calls::signatures::{Family, Function, Slot, function};
 use crate::credentials::{AccessKey, GivenCredentials, Secret};
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 
 /// Storage classes an object can be read from at once.
 const STORAGE_CLASSES: &[&str] = &[
@@ -62,7 +64,7 @@ impl SourceCall {
                     "leave {given} out, or ALTER NAMED COLLECTION {collection} SET {key} = .. OVERRIDABLE"
                 );
                 return Err(SourceError::new(SourceErrorKind::Denied, message)
-                    .with_code(code::BAD_ARGUMENTS)
+                    .with_code(ErrorCode::BAD_ARGUMENTS)
                     .with_hint(hint));
             }
         }
@@ -76,7 +78,7 @@ fn unknown_function(name: &str) -> SourceError {
             "table function \"{name}\" is not supported yet; s3, gcs, azureBlobStorage, url and file are"
         )),
         _ => SourceError::bad_arguments(format!("unknown table function \"{name}\""))
-            .with_code(code::UNKNOWN_FUNCTION),
+            .with_code(ErrorCode::UNKNOWN_FUNCTION),
     }
 }
 
@@ -88,13 +90,13 @@ fn without_cluster<'a>(name: &str, family: Family, arguments: &'a [Argument]) ->
             "cluster \"{}\" does not exist; the only one is \"default\"",
             other.unwrap_or("?")
         ))
-        .with_code(code::CLUSTER_DOESNT_EXIST)),
+        .with_code(ErrorCode::CLUSTER_DOESNT_EXIST)),
     }
 }
 
 fn wrong_count(name: &str, family: Family, count: usize) -> SourceError {
     SourceError::bad_arguments(format!("table function \"{name}\" cannot be called with {count} arguments"))
-        .with_code(code::NUMBER_OF_ARGUMENTS_DOESNT_MATCH)
+        .with_code(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH)
         .with_hint(format!("{name} takes one of {}", family.signatures()))
 }
 
@@ -178,7 +180,7 @@ impl<'a> Sorting<'a> {
     ) -> Result<&'c BTreeMap<String, String>> {
         let found = collections.get(word).ok_or_else(|| {
             self.wrong(format!("named collection \"{word}\" does not exist"))
-                .with_code(code::NAMED_COLLECTION_DOESNT_EXIST)
+                .with_code(ErrorCode::NAMED_COLLECTION_DOESNT_EXIST)
                 .with_hint("a URL or a path is written in quotes; CREATE NAMED COLLECTION makes a collection")
         })?;
         self.sorted.reading = format!("(named collection {word})");

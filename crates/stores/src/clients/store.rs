@@ -12,6 +12,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
 use host::Runtimes;
+use model::ErrorCode;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
@@ -20,7 +21,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::clients::local::bytes_of;
 use crate::clients::tags::TagReader;
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::keys::odd::{OddKeys, split, unmarked};
 use crate::requests::attempts::{Attempts, Failure};
 use crate::requests::download::{Arrived, Download};
@@ -179,7 +180,7 @@ impl Store {
             object_store::Error::NotFound { .. } => {
                 SourceError::new(SourceErrorKind::NotFound, format!("file \"{shown}\" does not exist"))
                     .with_file(&shown)
-                    .with_code(code::FILE_DOESNT_EXIST)
+                    .with_code(ErrorCode::FILE_DOESNT_EXIST)
             }
             other => read_error(other, &shown, None),
         }

@@ -13,6 +13,7 @@ use async_compression::zstd::DParameter;
 use bytes::{Bytes, BytesMut};
 use futures::stream::StreamExt;
 use host::{MemoryBudget, MemoryGrant, Runtimes};
+use model::ErrorCode;
 use model::saturating::u64_of;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
@@ -23,7 +24,7 @@ use crate::codecs::frames::Framing;
 pub use crate::codecs::side_by_side::ByteStream;
 use crate::codecs::side_by_side::{Decode, Workers, side_by_side};
 use crate::codecs::snappy;
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 
 /// Bytes of one decompressed chunk.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -79,7 +80,7 @@ impl Compression {
             "deflate" => Compression::Deflate,
             _ => {
                 return Err(SourceError::bad_arguments(format!("unknown compression method \"{name}\""))
-                    .with_code(code::NOT_IMPLEMENTED)
+                    .with_code(ErrorCode::NOT_IMPLEMENTED)
                     .with_hint("auto, none, gzip, zstd, lz4, xz, bz2, br, snappy and deflate are known"));
             }
         })
@@ -242,7 +243,7 @@ fn decompressed(
         );
         return Err(SourceError::new(SourceErrorKind::Corrupt, message)
             .with_file(path)
-            .with_code(code::CANNOT_DECOMPRESS)
+            .with_code(ErrorCode::CANNOT_DECOMPRESS)
             .with_hint("compress the file without --large_window"));
     }
     let xz_bytes_max =
@@ -471,7 +472,7 @@ fn decode_error(error: &io::Error, compression: Compression, limits: Limits, pat
         let message = format!("\"{path}\" cannot be decompressed as {name}: {limit}");
         return SourceError::new(SourceErrorKind::Memory, message)
             .with_file(path)
-            .with_code(code::CANNOT_DECOMPRESS)
+            .with_code(ErrorCode::CANNOT_DECOMPRESS)
             .with_hint(hint);
     }
     // The zlib decoder's word for input that ends too early.
@@ -481,7 +482,9 @@ fn decode_error(error: &io::Error, compression: Compression, limits: Limits, pat
         true => format!("\"{path}\" is cut: it ends inside a {name} stream"),
         false => format!("\"{path}\" cannot be decompressed as {name}: {said}"),
     };
-    SourceError::new(SourceErrorKind::Corrupt, message).with_file(path).with_code(code::CANNOT_DECOMPRESS)
+    SourceError::new(SourceErrorKind::Corrupt, message)
+        .with_file(path)
+        .with_code(ErrorCode::CANNOT_DECOMPRESS)
 }
 
 #[cfg(test)]

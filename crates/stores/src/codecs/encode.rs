@@ -11,11 +11,12 @@ use async_compression::tokio::write::{
 };
 use async_compression::zstd::CParameter;
 use futures::FutureExt;
+use model::ErrorCode;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::codecs::compression::Compression;
 use crate::codecs::snappy;
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 
 /// Levels a method knows, and the one taken when none is said: ClickHouse's `output_format_compression_level` 3.
 const LEVEL_DEFAULT: i32 = 3;
@@ -157,7 +158,7 @@ fn zstd(level: Level, window_log: u32) -> Result<ZstdEncoder<Vec<u8>>> {
     if !WINDOW_LOGS.contains(&window_log) {
         let message = format!("zstd has no window of 2^{window_log} bytes");
         return Err(SourceError::bad_arguments(message)
-            .with_code(code::ILLEGAL_CODEC_PARAMETER)
+            .with_code(ErrorCode::ILLEGAL_CODEC_PARAMETER)
             .with_hint("output_format_compression_zstd_window_log is 0, for the level's own, or 10 to 31"));
     }
     let parameters = [CParameter::window_log(window_log), CParameter::enable_long_distance_matching(true)];
@@ -190,5 +191,5 @@ fn end(encoder: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
 
 fn failed(compression: Compression, error: &io::Error) -> SourceError {
     let message = format!("output cannot be compressed as {}: {error}", compression.name());
-    SourceError::new(SourceErrorKind::Unavailable, message).with_code(code::CANNOT_COMPRESS)
+    SourceError::new(SourceErrorKind::Unavailable, message).with_code(ErrorCode::CANNOT_COMPRESS)
 }

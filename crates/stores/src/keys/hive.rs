@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 use percent_encoding::percent_decode_str;
 
-use crate::error::{Result, SourceError, code};
+use crate::error::{Result, SourceError};
 
 /// What Hive and Spark write for NULL.
 const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -40,7 +40,7 @@ pub(crate) fn pairs(path: &str) -> Result<BTreeMap<&str, Option<String>>> {
             let message =
                 format!("path \"{path}\" holds the partition key \"{name}\" twice, with different values");
             return Err(SourceError::corrupt(path, message)
-                .with_code(code::INCORRECT_DATA)
+                .with_code(ErrorCode::INCORRECT_DATA)
                 .with_hint("use_hive_partitioning = 0 reads paths as plain names"));
         }
     }
@@ -76,7 +76,7 @@ pub fn columns(paths: &[&str]) -> Result<Vec<HiveColumn>> {
 fn no_partition(path: &str, name: &str) -> SourceError {
     let message = format!("path \"{path}\" has no partition \"{name}=\", which the first file has");
     SourceError::corrupt(path, message)
-        .with_code(code::INCORRECT_DATA)
+        .with_code(ErrorCode::INCORRECT_DATA)
         .with_hint("narrow the pattern, or set use_hive_partitioning = 0 to read paths as plain names")
 }
 
@@ -176,7 +176,7 @@ mod tests {
             (&["b/x=1/f", "b/f"], "\"b/f\""),
         ] {
             let error = columns(paths).unwrap_err();
-            assert_eq!(error.code(), code::INCORRECT_DATA, "{paths:?}");
+            assert_eq!(error.code(), ErrorCode::INCORRECT_DATA, "{paths:?}");
             assert!(error.to_string().contains(words), "{error}");
         }
         assert_eq!(shown(&["b/d=1/d=1/f"]), "d Int64");

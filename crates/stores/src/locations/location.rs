@@ -6,10 +6,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use model::ErrorCode;
+
 use crate::calls::arguments::ObjectArguments;
 use crate::calls::signatures::Family;
 use crate::credentials::{GivenCredentials, S3Environment};
-use crate::error::{Result, SourceError, code};
+use crate::error::{Result, SourceError};
 pub use crate::locations::azure::ContainerLocation;
 use crate::locations::azure::{Account, azure_account};
 pub use crate::locations::bucket::BucketLocation;
@@ -149,7 +151,7 @@ fn file_location(path: &str, files: &UserFiles) -> Result<Location> {
             "file \"{path}\" is not inside \"{}\"",
             root.display()
         ))
-        .with_code(code::DATABASE_ACCESS_DENIED));
+        .with_code(ErrorCode::DATABASE_ACCESS_DENIED));
     }
     let text = absolute.to_str().unwrap_or(path);
     Ok(Location::Local { pattern: text.trim_start_matches('/').to_owned() })

@@ -6,9 +6,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use model::ErrorCode;
 use url::{Host, Url};
 
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::keys::glob::Glob;
 
 /// Names that mean this machine or a cloud's metadata service, whatever they resolve to.
@@ -149,7 +150,7 @@ fn plain_name(host: &str) -> String {
 }
 
 fn refused(what: &str, why: &str) -> SourceError {
-    SourceError::new(SourceErrorKind::Denied, format!("{what} {why}")).with_code(code::UNACCEPTABLE_URL)
+    SourceError::new(SourceErrorKind::Denied, format!("{what} {why}")).with_code(ErrorCode::UNACCEPTABLE_URL)
 }
 
 fn own_machine(host: &str) -> SourceError {

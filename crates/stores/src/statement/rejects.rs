@@ -50,6 +50,8 @@ impl Rejects {
 
 #[cfg(test)]
 mod tests {
+    use model::ErrorCode;
+
     use super::*;
 
     #[test]
@@ -59,7 +61,7 @@ mod tests {
             row,
             position: 0,
             column: None,
-            code: 27,
+            code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
             message: String::new(),
             text: String::new(),
         };

@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 use futures::stream::{self, BoxStream, StreamExt};
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, ETAG, LAST_MODIFIED, RANGE};
 use http::{HeaderMap, StatusCode};
+use model::ErrorCode;
 use model::saturating::usize_of;
 use object_store::path::Path;
 use object_store::{
@@ -24,7 +25,7 @@ use object_store::{
 use parking_lot::Mutex;
 
 use crate::codecs::compression::{Compression, opened};
-use crate::error::{Result, SourceError, SourceErrorKind, code};
+use crate::error::{Result, SourceError, SourceErrorKind};
 use crate::network::hosts::HostFilter;
 use crate::requests::errors::no_connection;
 use crate::requests::facts::{Pairs, of_head};
@@ -310,7 +311,7 @@ fn content_range_total(headers: &HeaderMap) -> Option<u64> {
 
 fn unavailable(page: &WebPage, problem: &str) -> SourceError {
     SourceError::new(SourceErrorKind::Unavailable, format!("reading \"{}\" failed: {problem}", page.shown))
-        .with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
+        .with_code(ErrorCode::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
 }
 
 fn broken(shown: &str, error: &reqwest::Error) -> SourceError {
@@ -323,7 +324,7 @@ fn broken(shown: &str, error: &reqwest::Error) -> SourceError {
     let host = shown.split_once("://").map_or(shown, |(_, rest)| rest.split('/').next().unwrap_or(rest));
     let text = no_connection(&text, host).unwrap_or(text);
     SourceError::new(SourceErrorKind::Unavailable, format!("reading \"{shown}\" failed: {text}"))
-        .with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
+        .with_code(ErrorCode::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
 }
 
 fn status_error(page: &WebPage, status: StatusCode) -> SourceError {
@@ -333,7 +334,9 @@ fn status_error(page: &WebPage, status: StatusCode) -> SourceError {
         _ => (SourceErrorKind::Unavailable, format!("reading \"{}\" failed: {status}", page.shown)),
     };
     let answer = crate::error::StoreAnswer { http_status: Some(status.as_u16()), ..Default::default() };
-    SourceError::new(kind, message).with_code(code::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER).with_answer(answer)
+    SourceError::new(kind, message)
+        .with_code(ErrorCode::RECEIVED_ERROR_FROM_REMOTE_IO_SERVER)
+        .with_answer(answer)
 }
 
 fn read_only() -> Error {

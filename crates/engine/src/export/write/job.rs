@@ -240,7 +240,7 @@ impl ExportJob {
         let count = objects.len();
         finish::complete(&database.host.disk, objects).await.map_err(|error| {
             let message = format!("the INSERT is committed, and not all of its {count} object(s) could be completed yet: {error}");
-            Error::new(ErrorKind::Unavailable, i32::from(error.code()), message)
+            Error::new(ErrorKind::Unavailable, i32::from(error.code().number()), message)
                 .with_hint("the next start of the database, or the next INSERT with credentials for the bucket, completes them; system.exports shows what is left")
         })?;
         if count > 0 {

@@ -2,11 +2,11 @@
 //!
 //! Invariant: each element is read by its own builder; bytes of nested values are never copied on the way.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::store::{Store, length};
 use super::{TypedColumnBuilder, unreadable};
-use crate::error::{ValueError, code, excerpt};
+use crate::error::{ValueError, excerpt};
 use crate::settings::JsonReading;
 use crate::values::cell::{Cell, Items, NotAList, Syntax, TextForm};
 
@@ -76,8 +76,8 @@ fn list(text: &[u8], syntax: Syntax, item: &mut TypedColumnBuilder) -> Result<()
     let mut items = Items::new(text, b'[', b']', syntax)?;
     while let Some(text) = items.next()? {
         element(item, syntax, text).map_err(|error| match error.code {
-            code::CANNOT_PARSE_INPUT_ASSERTION_FAILED => {
-                ValueError { code: code::CANNOT_READ_ARRAY_FROM_TEXT, ..error }
+            ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED => {
+                ValueError { code: ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT, ..error }
             }
             _ => error,
         })?;
@@ -135,7 +135,7 @@ fn tuple_object(
     while let Some((key, value)) = items.next_pair()? {
         if key.first() != Some(&b'"') {
             let message = format!("expected a key in double quotes, got {}", excerpt(key));
-            return Err(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message).into());
+            return Err(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message).into());
         }
         let name = Cell { text: key, form: TextForm::Json }.content(&mut scratch)?;
         let found = names.iter().position(|n| n.as_ref().is_some_and(|n| n.as_bytes() == name));
@@ -144,13 +144,13 @@ fn tuple_object(
                 "the tuple has no element {}; input_format_json_ignore_unknown_keys_in_named_tuple = 1 skips it",
                 excerpt(key)
             );
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         }
         if let Some(child) = found.and_then(|at| children.get_mut(at)) {
             // The first child may already hold this row: its length is only the row count before the loop.
             if child.len() != rows {
                 let message = format!("JSON object contains duplicate key {}", excerpt(key));
-                return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+                return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
             }
             element(child, Syntax::Json, value)?;
         }
@@ -162,7 +162,7 @@ fn tuple_object(
                 "the JSON object has no element \"{name}\" of the tuple; \
                  input_format_json_defaults_for_missing_elements_in_named_tuple = 1 takes its default"
             );
-            return Err(ValueError::new(code::INCORRECT_DATA, message).into());
+            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
         }
         child.append_default();
     }

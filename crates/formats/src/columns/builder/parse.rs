@@ -8,12 +8,12 @@ use std::cell::Cell as Flag;
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
 use arrow::datatypes::{TimeUnit, i256};
 use model::address::{parse_v4, parse_v6};
-use model::{ColumnType, raw_text};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use super::store::{Store, TimeColumn};
 use super::truth::{may_be_truth, truth};
 use super::{BuilderOptions, CellError, bare, nested, unreadable};
-use crate::error::{ValueError, code, excerpt};
+use crate::error::{ValueError, excerpt};
 use crate::scan::number::{self, NumberError};
 use crate::settings::JsonReading;
 use crate::values::calendar::DATE_TIME_SECONDS_MAX;
@@ -54,7 +54,7 @@ impl Column<'_> {
                 Some(nulls) => nulls.append(false),
                 None if form == TextForm::Null && !self.options.null_as_default => {
                     let message = format!("NULL does not fit type {}", self.column_type);
-                    return Err(ValueError::new(code::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message));
+                    return Err(ValueError::new(ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message));
                 }
                 None => {}
             },
@@ -84,7 +84,7 @@ impl Column<'_> {
             return Ok(());
         }
         let message = format!("{} stands without quotes, for type {}", excerpt(cell.text), self.column_type);
-        Err(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message))
+        Err(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message))
     }
 
     fn error(&self, why: NumberError, text: &[u8]) -> ValueError {
@@ -92,7 +92,7 @@ impl Column<'_> {
             NumberError::NotANumber => unreadable(self.column_type, text),
             NumberError::OutOfRange => {
                 let message = format!("value {} does not fit type {}", excerpt(text), self.column_type);
-                ValueError::new(code::ARGUMENT_OUT_OF_BOUND, message)
+                ValueError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
             }
         }
     }
@@ -303,7 +303,7 @@ fn escaped_scalar<T>(
     truth.map_err(|why| match why {
         NumberError::OutOfRange => {
             let message = format!("value {} is out of range", excerpt(text));
-            Some(ValueError::new(code::ARGUMENT_OUT_OF_BOUND, message))
+            Some(ValueError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
         }
         NumberError::NotANumber => None,
     })
@@ -342,7 +342,7 @@ fn texts<'a>(
                             excerpt(cell.text),
                             column.column_type
                         );
-                        return Err(at(ValueError::new(code::CANNOT_PARSE_QUOTED_STRING, message)));
+                        return Err(at(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message)));
                     }
                 }
                 column.check_quotes(cell).map_err(at)?;
@@ -390,7 +390,7 @@ fn checked_text<'t>(
         && bytes.len() > limit
     {
         let message = format!("text of {} bytes does not fit type {column_type}", bytes.len());
-        return Err(ValueError::new(code::TOO_LARGE_STRING_SIZE, message));
+        return Err(ValueError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message));
     }
     let text = raw_text::carry(bytes);
     match (fixed, text) {
@@ -429,7 +429,7 @@ fn text_of_json(value: &[u8], json: JsonReading) -> Result<(), ValueError> {
         "{what} is given for a String: {}; input_format_json_read_{setting}_as_strings = 1 reads it as text",
         excerpt(value)
     );
-    Err(ValueError::new(code::INCORRECT_DATA, message))
+    Err(ValueError::new(ErrorCode::INCORRECT_DATA, message))
 }
 
 fn uuid(text: &[u8]) -> Option<u128> {

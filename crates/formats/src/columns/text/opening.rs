@@ -18,10 +18,10 @@ use arrow::datatypes::{
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use model::type_arrow::to_data_type;
-use model::{ColumnType, EnumValues, WideInteger};
+use model::{ColumnType, EnumValues, ErrorCode, WideInteger};
 
 use super::{ColumnText, TextOptions};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::values::calendar::Zone;
 
 /// The values of a column in the layout they are written from.
@@ -86,7 +86,9 @@ pub(super) fn open(
 }
 
 fn shown(array: &ArrayRef) -> Result<Vec<String>, FormatError> {
-    let failed = |error: arrow::error::ArrowError| FormatError::new(code::CANNOT_WRITE, error.to_string());
+    let failed = |error: arrow::error::ArrowError| {
+        FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, error.to_string())
+    };
     let format = FormatOptions::new();
     let formatter = ArrayFormatter::try_new(array, &format).map_err(failed)?;
     (0..array.len()).map(|row| formatter.value(row).try_to_string().map_err(failed)).collect()
@@ -176,7 +178,7 @@ fn values_of(
 }
 
 fn time(array: &ArrayRef, precision: u8, zone: &str) -> Result<Values, FormatError> {
-    let unknown = || FormatError::new(code::TYPE_MISMATCH, format!("unknown time zone \"{zone}\""));
+    let unknown = || FormatError::new(ErrorCode::TYPE_MISMATCH, format!("unknown time zone \"{zone}\""));
     let zone = Box::new(Zone::named(zone).ok_or_else(unknown)?);
     let (ticks, unit_digits) = match array.data_type() {
         DataType::Timestamp(TimeUnit::Millisecond, _) => {

@@ -3,7 +3,7 @@
 //! Invariant: what is found is what the reader of the format will find; a sample that ends too early is an error, after
 //! which a longer one may be tried. Must not know: files.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::Inferred;
 use crate::binary::arrow_stream::{Halt, Messages, columns};
@@ -11,7 +11,7 @@ use crate::binary::native;
 use crate::binary::row_binary::read_header;
 use crate::binary::whole;
 use crate::binary::wire::{Cursor, Limits, Stop};
-use crate::error::{FormatError, code};
+use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::settings::FormatSettings;
 
@@ -37,7 +37,10 @@ pub(super) fn infer(
 type Columns = Result<Vec<(String, ColumnType)>, FormatError>;
 
 fn short() -> FormatError {
-    FormatError::new(code::CANNOT_EXTRACT_TABLE_STRUCTURE, "the columns are not all in the bytes looked at")
+    FormatError::new(
+        ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE,
+        "the columns are not all in the bytes looked at",
+    )
 }
 
 fn stopped(stop: Stop) -> FormatError {
@@ -50,7 +53,7 @@ fn stopped(stop: Stop) -> FormatError {
 fn row_binary_columns(kind: FormatKind, sample: &[u8]) -> Columns {
     if kind.header_rows() != HeaderRows::NamesAndTypes {
         let message = "the format does not say the types: give the structure as an argument";
-        return Err(FormatError::new(code::BAD_ARGUMENTS, message));
+        return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
     let header = read_header(kind, &mut Cursor::new(sample, 0)).map_err(stopped)?;
     Ok(header.names.into_iter().zip(header.types.unwrap_or_default()).collect())

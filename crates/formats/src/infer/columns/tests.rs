@@ -55,5 +55,5 @@ fn only_nulls_can_be_an_error() {
     let mut settings = FormatSettings::default();
     settings.guessing.incomplete_as_string = false;
     let error = infer(FormatKind::JsonEachRow, b"{\"a\":null}", true, &settings).unwrap_err();
-    assert_eq!((error.code, error.column.as_deref()), (code::CANNOT_EXTRACT_TABLE_STRUCTURE, Some("a")));
+    assert_eq!((error.code, error.column.as_deref()), (ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, Some("a")));
 }

@@ -3,9 +3,11 @@
 //! Invariant: afterwards every builder holds the good rows only. A run without a bad row costs nothing more; a run with
 //! one is read up to three times.
 
+use model::ErrorCode;
+
 use super::{Block, builder_at};
 use crate::columns::builder::TypedColumnBuilder;
-use crate::error::{FormatError, ValueError, code};
+use crate::error::{FormatError, ValueError};
 use crate::values::cell::Cell;
 
 /// The first bad cell of a row.
@@ -38,7 +40,7 @@ impl Block {
             None => Ok(bad),
             Some(cell) => {
                 let message = format!("a row was read once and not again: {}", cell.error);
-                Err(FormatError::new(code::LOGICAL_ERROR, message))
+                Err(FormatError::new(ErrorCode::LOGICAL_ERROR, message))
             }
         }
     }

@@ -8,8 +8,10 @@
 //!
 //! Invariant: nothing is split before all of the text is there; every column has as many values. Must not know: types.
 
+use model::ErrorCode;
+
 use crate::column_names::ColumnNames;
-use crate::error::{code, excerpt};
+use crate::error::excerpt;
 use crate::kind::FormatKind;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use crate::scan::find::{ItemEnd, skip_space};
@@ -41,7 +43,7 @@ fn wrong(bytes: &[u8], at: usize, wanted: &str) -> SplitError {
         "cannot parse JSON columns: expected {wanted} before: {}",
         excerpt(&bytes[at.min(bytes.len())..])
     );
-    SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 }
+    SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 }
 }
 
 /// The place of a byte that must come next.
@@ -133,7 +135,7 @@ impl JsonColumns {
         let mut taken = vec![false; self.width];
         for (place, column) in columns.iter_mut().enumerate() {
             let fail = |message: String| SplitError {
-                code: code::INCORRECT_DATA,
+                code: ErrorCode::INCORRECT_DATA,
                 message,
                 at: column.key.start,
                 cell: 0,
@@ -175,7 +177,7 @@ fn row<'a>(
     }
     if let Some(short) = columns.iter().find(|column| at_end(column)) {
         let message = "the columns have different numbers of values".to_owned();
-        return Err(SplitError { code: code::INCORRECT_DATA, message, at: short.next, cell: 0 });
+        return Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at: short.next, cell: 0 });
     }
     let mut reached = 0;
     for column in columns {

@@ -7,10 +7,10 @@
 //! Invariant: what stands before the rows is read once and may be of any length; rows stream; what follows them is
 //! skipped. Text that is no such document is rows alone, as ClickHouse reads it. Must not know: how a row is split.
 
-use model::ColumnType;
 use model::type_name;
+use model::{ColumnType, ErrorCode};
 
-use crate::error::{FormatError, code, excerpt};
+use crate::error::{FormatError, excerpt};
 use crate::kind::FormatKind;
 use crate::rows::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::scan::find::{ItemEnd, skip_space};
@@ -47,7 +47,7 @@ enum Opening<'a> {
 
 fn expected(bytes: &[u8], at: usize, wanted: &str) -> SplitError {
     let message = format!("cannot parse JSON document: expected {wanted} before: {}", excerpt(&bytes[at..]));
-    SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 }
+    SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 }
 }
 
 /// Reads members up to what is named `data`, a list or an object.
@@ -102,7 +102,7 @@ pub(crate) fn declared(
     kind: FormatKind,
     sample: &[u8],
 ) -> Result<Option<Vec<(String, ColumnType)>>, FormatError> {
-    let wrong = |message: String| FormatError::new(code::INCORRECT_DATA, message);
+    let wrong = |message: String| FormatError::new(ErrorCode::INCORRECT_DATA, message);
     let data = if kind == FormatKind::JsonColumnsWithMetadata { b'{' } else { b'[' };
     let meta = match opening(sample, 0, data).map_err(|error| wrong(error.message))? {
         Opening::Document { meta, .. } => meta,

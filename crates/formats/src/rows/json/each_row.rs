@@ -8,7 +8,7 @@ mod members;
 
 use crate::column_names::{Ambiguous, ColumnNames};
 use crate::columns::text::NULL_SIGN;
-use crate::error::{code, excerpt};
+use crate::error::excerpt;
 use crate::rows::json::keys::Keys;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
@@ -16,6 +16,7 @@ use crate::scan::find::{ItemEnd, contains, depth_of, skip_space};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Syntax, TextForm, bare_value};
 use members::Searched;
+use model::ErrorCode;
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -30,12 +31,12 @@ pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {
 
 pub(crate) fn unexpected(bytes: &[u8], at: usize, wanted: char, cell: usize) -> SplitError {
     let message = format!("cannot parse input: expected '{wanted}' before: {}", excerpt(&bytes[at..]));
-    SplitError { code: code::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell }
+    SplitError { code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell }
 }
 
 fn cut(bytes: &[u8], at: usize, cell: usize) -> SplitError {
     let message = format!("JSON ends inside a row: {}", excerpt(&bytes[at..]));
-    SplitError { code: code::INCORRECT_DATA, message, at, cell }
+    SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell }
 }
 
 fn json_cell(text: &[u8]) -> Cell<'_> {
@@ -106,7 +107,7 @@ fn next_member(bytes: &[u8], at: usize, count: usize) -> Result<usize, Stop> {
                         "cannot parse JSON string: expected an opening quote before: {}",
                         excerpt(&bytes[at..])
                     );
-                    let code = code::CANNOT_PARSE_QUOTED_STRING;
+                    let code = ErrorCode::CANNOT_PARSE_QUOTED_STRING;
                     Err(Stop::Wrong(SplitError { code, message, at, cell: count }))
                 }
                 _ => Ok(at),
@@ -128,7 +129,7 @@ fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<()
         "the value of field {} is nested deeper than {depth_max}, which input_format_json_max_depth allows",
         excerpt(key)
     );
-    Err(SplitError { code: code::TOO_DEEP_RECURSION, message, at, cell: 0 })
+    Err(SplitError { code: ErrorCode::TOO_DEEP_RECURSION, message, at, cell: 0 })
 }
 
 /// Splitter of JSONEachRow.
@@ -187,7 +188,7 @@ impl JsonObjects {
             Some(ambiguous) => ambiguous.message(name),
             None => format!("duplicate field \"{}\" in a JSON row", excerpt(name)),
         };
-        SplitError { code: code::INCORRECT_DATA, message, at, cell }
+        SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell }
     }
 
     /// A value that no column has.
@@ -202,7 +203,7 @@ impl JsonObjects {
             return skippable(key, value, self.depth_max, at);
         }
         let message = format!("unknown field {} in JSON row", excerpt(key));
-        Err(SplitError { code: code::INCORRECT_DATA, message, at, cell: 0 })
+        Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 })
     }
 
     /// Walks the members of the object at `at`, calling `member` with key and value, and gives its end.

@@ -7,7 +7,8 @@
 //!
 //! Invariant: rows are found as those of JSONEachRow are. Must not know: column types.
 
-use crate::error::code;
+use model::ErrorCode;
+
 use crate::rows::json::each_row::{JsonObjects, Stop, key_at, settle, skip_between, unexpected, value_at};
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::scan::find::skip_space;
@@ -30,7 +31,7 @@ impl NamedObjects {
     fn value_start(&self, bytes: &[u8], at: usize, last: bool) -> Result<Result<usize, RowEnd>, SplitError> {
         let wait = |at: usize| match last {
             true => Err(SplitError {
-                code: code::INCORRECT_DATA,
+                code: ErrorCode::INCORRECT_DATA,
                 message: "JSON ends inside the object of all rows".to_owned(),
                 at,
                 cell: 0,

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use arrow::datatypes::SchemaRef;
 use formats::members::member_named;
-use stores::error::{Result, SourceError, SourceErrorKind, code};
+use model::ErrorCode;
+use stores::error::{Result, SourceError, SourceErrorKind};
 
 use super::ParquetRead;
 use crate::parquet::layout;
@@ -81,6 +82,6 @@ pub(super) fn origins(
 fn no_column(path: &str, column: &str) -> SourceError {
     SourceError::new(SourceErrorKind::BadValue, format!("\"{path}\" has no column \"{column}\""))
         .with_file(path)
-        .with_code(code::THERE_IS_NO_COLUMN)
+        .with_code(ErrorCode::THERE_IS_NO_COLUMN)
         .with_hint("input_format_parquet_allow_missing_columns = 1 reads it as its default")
 }

@@ -45,7 +45,7 @@ fn read(file: &[u8], said: Option<Compression>, path: &str) -> Result<Vec<u8>> {
 fn names_and_suffixes() {
     assert_eq!(Compression::by_name("GZ").unwrap(), Compression::Gzip);
     assert_eq!(Compression::by_name("lzma").unwrap(), Compression::Xz);
-    assert_eq!(Compression::by_name("rar").unwrap_err().code(), code::NOT_IMPLEMENTED);
+    assert_eq!(Compression::by_name("rar").unwrap_err().code(), ErrorCode::NOT_IMPLEMENTED);
     for compression in ALL.into_iter().chain([Compression::None]) {
         assert_eq!(Compression::by_name(compression.name()).unwrap(), compression);
     }
@@ -119,7 +119,7 @@ fn a_cut_stream_says_so() {
         for length in [file.len() - 1, file.len() / 2, file.len() / 3] {
             let error = read(&file[..length], Some(compression), "b/f.csv").unwrap_err();
             assert!(error.to_string().contains("\"b/f.csv\" is cut"), "{compression:?}, {length}: {error}");
-            assert_eq!(error.code(), code::CANNOT_DECOMPRESS);
+            assert_eq!(error.code(), ErrorCode::CANNOT_DECOMPRESS);
         }
     }
 }
@@ -129,7 +129,7 @@ fn garbage_behind_a_stream_is_an_error() {
     for compression in ALL {
         let file = [encoded(compression, None, &text()), b"garbage behind the stream".to_vec()].concat();
         let error = read(&file, Some(compression), "f").unwrap_err();
-        assert_eq!(error.code(), code::CANNOT_DECOMPRESS, "{compression:?}: {error}");
+        assert_eq!(error.code(), ErrorCode::CANNOT_DECOMPRESS, "{compression:?}: {error}");
     }
 }
 
@@ -138,12 +138,12 @@ fn levels_have_names_and_limits() {
     for (compression, level) in [(Compression::Gzip, 10), (Compression::Zstd, 23), (Compression::Brotli, 12)]
     {
         let error = Encoder::new(compression, Effort::of_level(level)).err().unwrap();
-        assert_eq!(error.code(), code::BAD_ARGUMENTS);
+        assert_eq!(error.code(), ErrorCode::BAD_ARGUMENTS);
         assert!(error.to_string().contains(&format!("level {level}")), "{error}");
     }
     for zstd_window_log in [9, 32] {
         let error = Encoder::new(Compression::Zstd, Effort { level: None, zstd_window_log }).err().unwrap();
-        assert_eq!(error.code(), code::ILLEGAL_CODEC_PARAMETER);
+        assert_eq!(error.code(), ErrorCode::ILLEGAL_CODEC_PARAMETER);
         // Of other methods it says nothing.
         assert!(Encoder::new(Compression::Gzip, Effort { level: None, zstd_window_log }).is_ok());
     }
