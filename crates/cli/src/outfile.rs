@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind, Existing, Outfile, OutputEncoder};
+use engine::{Error, ErrorCode, ErrorKind, Existing, Outfile, OutputEncoder};
 use host::{Disk, DiskFile};
 use model::saturating::usize_of;
 
@@ -52,7 +52,8 @@ impl OpenOutfile {
         match &metadata {
             Some(found) if found.is_dir() => {
                 let message = format!("file \"{shown}\" cannot be written: it is a folder");
-                return Err(Error::new(ErrorKind::BadInput, 76, message).with_hint("name a file in it"));
+                return Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_OPEN_FILE, message)
+                    .with_hint("name a file in it"));
             }
             Some(found) if !found.is_file() => {
                 let device = OpenOptions::new().write(true).open(&path);
@@ -169,15 +170,15 @@ fn temporary_of(path: &Path, id: u64) -> PathBuf {
 /// In ClickHouse's words.
 fn exists(shown: &str) -> Error {
     let message = format!("file \"{shown}\" exists, consider using APPEND or TRUNCATE");
-    Error::new(ErrorKind::AlreadyExists, 504, message)
+    Error::new(ErrorKind::AlreadyExists, ErrorCode::FILE_ALREADY_EXISTS, message)
 }
 
 fn unusable(shown: &str, done: &str, error: &io::Error) -> Error {
     let (kind, code) = match error.kind() {
-        io::ErrorKind::NotFound => (ErrorKind::UnknownObject, 107),
-        io::ErrorKind::StorageFull => (ErrorKind::Limit, 243),
-        io::ErrorKind::PermissionDenied => (ErrorKind::Denied, 76),
-        _ => (ErrorKind::Unavailable, 75),
+        io::ErrorKind::NotFound => (ErrorKind::UnknownObject, ErrorCode::FILE_DOESNT_EXIST),
+        io::ErrorKind::StorageFull => (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE),
+        io::ErrorKind::PermissionDenied => (ErrorKind::Denied, ErrorCode::CANNOT_OPEN_FILE),
+        _ => (ErrorKind::Unavailable, ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR),
     };
     let failed = Error::new(kind, code, format!("file \"{shown}\" could not be {done}: {error}"));
     match kind {

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use engine::{
-    BodyStream, Database, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session, Telling,
+    BodyStream, Database, Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session,
+    Telling,
 };
 use formats::{FormatSettings, new_writer};
 use futures::StreamExt;
@@ -215,7 +216,8 @@ fn left_alone(progress: &QueryProgress) -> Error {
         return Error::cancelled();
     }
     let message = "it is not known whether the statement was committed: nobody waited for its end";
-    Error::new(ErrorKind::OutcomeUnknown, 1002, message).with_hint("look whether its rows are there")
+    Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, message)
+        .with_hint("look whether its rows are there")
 }
 
 /// Whether nobody asked for another format than the ones answers have by themselves.

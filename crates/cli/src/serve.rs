@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         ..defaults
     })?;
     for notice in database.notices() {
-        tracing::warn!(code = notice.code, "{}", notice.text);
+        tracing::warn!(code = notice.code.map(|code| code.number()), "{}", notice.text);
     }
     // Before anybody may ask it to stop.
     let mut asked = runtimes.block_on(async { Asked::new() })?;

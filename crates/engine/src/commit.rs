@@ -5,7 +5,7 @@
 
 use catalog::{Catalog, CommitOutcome, CommitReport, Op, Precondition, Transaction};
 use host::Host;
-use model::{SealedPart, Seq, TxnId};
+use model::{ErrorCode, SealedPart, Seq, TxnId};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
@@ -54,7 +54,7 @@ fn committed(report: &CommitReport, profile: Option<&StatementProfile>) -> Resul
         CommitOutcome::Refused(why) => Err(why.clone().into()),
         CommitOutcome::Unknown(why) => {
             let message = format!("it is not known whether the statement was committed: {why}");
-            Err(Error::new(ErrorKind::OutcomeUnknown, 1002, message)
+            Err(Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, message)
                 .with_hint("open the database again and look; what was committed is complete"))
         }
     }

@@ -51,6 +51,7 @@ pub use catalog::{Collection, CollectionValue};
 pub use context::database::Database;
 pub use context::figures::Figures;
 pub use formats::FormatKind;
+pub use model::ErrorCode;
 pub use repair::restore::{RestoreProgress, RestoreRequest, Restored, RestoredTable, restore};
 pub use repair::verify::{FolderCheck, verify_folder};
 pub use secrets::text::masked;

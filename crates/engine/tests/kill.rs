@@ -56,7 +56,7 @@ async fn killed_soon(database: &Arc<Database>, sql: &str, running: &str) {
     assert_eq!(rows, [["finished", "victim", "ann", sql]]);
     assert!(asked.elapsed() < SOON, "{sql} took {:?}", asked.elapsed());
     let error = tokio::time::timeout(PATIENCE, victim).await.unwrap().unwrap().unwrap_err();
-    assert_eq!(error.code, 394, "{sql}: {error}");
+    assert_eq!(error.code.number(), 394, "{sql}: {error}");
     until(&session, "SELECT toString(count()) FROM system.processes WHERE query_id = 'victim'", "0").await;
     let logged = "SELECT toString(exception_code), user FROM system.query_log WHERE query_id = 'victim'";
     assert_eq!(cells(&session, logged).await.last().unwrap(), &["394", "ann"]);
@@ -112,7 +112,7 @@ fn a_door_kills_by_id_and_a_slow_reader_does_not_keep_the_statement() {
         until(&session, IS_RUNNING, "1").await;
         assert!(database.kill("victim") && !database.kill("nosuch"));
         until(&session, IS_RUNNING, "0").await;
-        assert_eq!(outcome.collect().await.unwrap_err().code, 394);
+        assert_eq!(outcome.collect().await.unwrap_err().code.number(), 394);
     });
 }
 
@@ -130,13 +130,13 @@ fn test_and_async_say_what_they_do_and_readonly_spares_others() {
             user: "bob".into(),
             ..Request::new("KILL QUERY WHERE query_id = 'victim'")
         };
-        assert_eq!(answer(&session, readonly).await.unwrap_err().code, 497);
+        assert_eq!(answer(&session, readonly).await.unwrap_err().code.number(), 497);
         // Itself it never means.
         let itself =
             Request { query_id: Some("me".into()), ..Request::new("KILL QUERY WHERE query_id = 'me'") };
         assert!(answer(&session, itself).await.unwrap().is_empty());
         assert_eq!(cells(&session, "KILL QUERY WHERE user = 'ann'").await[0][0], "waiting");
-        assert_eq!(victim.await.unwrap().unwrap_err().code, 394);
+        assert_eq!(victim.await.unwrap().unwrap_err().code.number(), 394);
     });
 }
 
@@ -150,7 +150,7 @@ fn an_id_is_taken_while_its_statement_runs() {
         };
         let first = session.execute(named()).await.unwrap();
         let error = session.execute(named()).await.unwrap_err();
-        assert_eq!((error.code, error.name()), (216, "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING"));
+        assert_eq!((error.code.number(), error.name()), (216, "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING"));
         drop(first);
         until(&session, "SELECT toString(count()) FROM system.processes WHERE query_id = 'same'", "0").await;
         assert!(session.execute(named()).await.is_ok());
@@ -192,8 +192,8 @@ fn settings_of_a_request_obey_a_session_that_only_reads() {
             settings: vec![(name.into(), value.into())],
             ..Request::new("SELECT 1")
         };
-        assert_eq!(answer(&session, with("readonly", "0")).await.unwrap_err().code, 164);
-        assert_eq!(answer(&session, with("max_threads", "7")).await.unwrap_err().code, 164);
+        assert_eq!(answer(&session, with("readonly", "0")).await.unwrap_err().code.number(), 164);
+        assert_eq!(answer(&session, with("max_threads", "7")).await.unwrap_err().code.number(), 164);
         assert!(answer(&session, with("readonly", "1")).await.is_ok());
         let locked = "SELECT toString(min(readonly)) FROM system.settings";
         assert_eq!(cells(&session, locked).await, [["1"]]);
@@ -207,7 +207,7 @@ fn temporary_tables_are_of_one_session() {
         done(&one, "CREATE TEMPORARY TABLE t (a String)").await;
         done(&one, "INSERT INTO t VALUES ('mine')").await;
         let unseen = answer(&other, Request::new("SELECT a FROM t")).await.unwrap_err();
-        assert_eq!((unseen.code, unseen.message.contains("default.t")), (60, true));
+        assert_eq!((unseen.code.number(), unseen.message.contains("default.t")), (60, true));
         done(&other, "CREATE TEMPORARY TABLE t (a String)").await;
         assert_eq!(cells(&one, "SELECT a FROM t").await, [["mine"]]);
         assert!(cells(&other, "SELECT a FROM t").await.is_empty());

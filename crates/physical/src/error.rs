@@ -1,7 +1,7 @@
 //! Why a node of a plan cannot go on.
 //!
 //! It crosses DataFusion boxed; `engine` finds it inside and tells the caller what to do about it. Invariant: a `code` is
-//! ClickHouse's number, and errors of the crates below are carried whole. Must not know: how an error is shown.
+//! ClickHouse's, and errors of the crates below are carried whole. Must not know: how an error is shown.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use datafusion::common::DataFusionError;
 use functions::FunctionError;
 use host::MemoryRefused;
 use mergetree::TableError;
-use model::PartDescriptor;
+use model::{ErrorCode, PartDescriptor};
 use parts::PartError;
 use stores::SourceError;
 use thiserror::Error;
@@ -19,13 +19,13 @@ use thiserror::Error;
 pub enum PhysicalError {
     /// The statement or its data is wrong: fix it.
     #[error("{message}")]
-    BadInput { code: i32, message: String },
+    BadInput { code: ErrorCode, message: String },
     /// Understood, and not done by this version.
     #[error("{0} is not supported")]
     Unsupported(String),
     /// A limit was reached; the hint says how to raise it.
     #[error("{message}")]
-    Limit { code: i32, message: String, hint: &'static str },
+    Limit { code: ErrorCode, message: String, hint: &'static str },
     /// A defect of ours.
     #[error("{0}")]
     Internal(String),
@@ -44,7 +44,7 @@ pub enum PhysicalError {
 }
 
 impl PhysicalError {
-    pub(crate) fn bad_input(code: i32, message: impl Into<String>) -> PhysicalError {
+    pub(crate) fn bad_input(code: ErrorCode, message: impl Into<String>) -> PhysicalError {
         PhysicalError::BadInput { code, message: message.into() }
     }
 
@@ -52,7 +52,7 @@ impl PhysicalError {
         PhysicalError::Unsupported(what.into())
     }
 
-    pub(crate) fn limit(code: i32, message: impl Into<String>, hint: &'static str) -> PhysicalError {
+    pub(crate) fn limit(code: ErrorCode, message: impl Into<String>, hint: &'static str) -> PhysicalError {
         PhysicalError::Limit { code, message: message.into(), hint }
     }
 

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Database, Error, ErrorKind};
+use engine::{Database, Error, ErrorCode, ErrorKind};
 use host::{Host, Runtimes};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -143,7 +143,11 @@ fn connections_max(wanted: usize, files: Option<u64>) -> usize {
 
 fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     let said = |error: io::Error| {
-        Error::new(ErrorKind::Unavailable, 210, format!("address {address} cannot be listened on: {error}"))
+        Error::new(
+            ErrorKind::Unavailable,
+            ErrorCode::NETWORK_ERROR,
+            format!("address {address} cannot be listened on: {error}"),
+        )
     };
     let bound = || {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;

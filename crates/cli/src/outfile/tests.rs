@@ -47,7 +47,7 @@ fn a_file_is_only_touched_when_asked() {
     let new = clauses.read(&path, "");
     written(&new, b"1\n").unwrap();
     let error = written(&new, b"2\n").unwrap_err();
-    assert_eq!((error.code, error.kind), (504, ErrorKind::AlreadyExists));
+    assert_eq!((error.code.number(), error.kind), (504, ErrorKind::AlreadyExists));
     assert!(error.message.contains("APPEND or TRUNCATE"), "{error}");
     assert_eq!(read_to_string(&path).unwrap(), "1\n");
     written(&clauses.read(&path, "APPEND"), b"2\n").unwrap();
@@ -88,7 +88,7 @@ fn whoever_was_faster_keeps_the_name() {
     let mut slow = OpenOutfile::open(&new, &disk(), 1).unwrap();
     slow.write(b"slow\n").unwrap();
     written(&new, b"fast\n").unwrap();
-    assert_eq!(slow.finish().unwrap_err().code, 504);
+    assert_eq!(slow.finish().unwrap_err().code.number(), 504);
     assert_eq!(read_to_string(&path).unwrap(), "fast\n");
     assert_eq!(names(folder.path()), ["x.csv"]);
 }
@@ -105,9 +105,9 @@ fn links_devices_and_folders() {
     // A device is written, never replaced.
     written(&clauses.read(Path::new("/dev/null"), "TRUNCATE"), b"3\n").unwrap();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
-    assert_eq!(written(&clauses.read(folder.path(), "TRUNCATE"), b"4\n").unwrap_err().code, 76);
+    assert_eq!(written(&clauses.read(folder.path(), "TRUNCATE"), b"4\n").unwrap_err().code.number(), 76);
     let nowhere = folder.path().join("none").join("x.csv");
-    assert_eq!(written(&clauses.read(&nowhere, ""), b"5\n").unwrap_err().code, 107);
+    assert_eq!(written(&clauses.read(&nowhere, ""), b"5\n").unwrap_err().code.number(), 107);
 }
 
 #[test]

@@ -7,17 +7,16 @@
 
 use std::error::Error as _;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use reqwest::StatusCode;
 
-const CANCELLED: i32 = 394;
 /// Bytes shown of an answer that is none of ours.
 const SHOWN_BYTES_MAX: usize = 300;
 
 /// The error a text is, if it is one.
 pub(super) fn parse(text: &str) -> Option<Error> {
     let (code, message) = text.trim().strip_prefix("Code: ")?.split_once(". ")?;
-    let code: i32 = code.parse().ok()?;
+    let code = ErrorCode::of(code.parse().ok()?);
     let message = message.strip_prefix("DB::Exception: ").unwrap_or(message);
     let message = message.rfind(" (version ").map_or(message, |at| &message[..at]);
     // The name is printed from the code again.
@@ -25,7 +24,8 @@ pub(super) fn parse(text: &str) -> Option<Error> {
         Some((before, name)) if is_name(name) => before,
         _ => message,
     };
-    let kind = if code == CANCELLED { ErrorKind::Cancelled } else { ErrorKind::BadInput };
+    let kind =
+        if code == ErrorCode::QUERY_WAS_CANCELLED { ErrorKind::Cancelled } else { ErrorKind::BadInput };
     Some(Error::new(kind, code, message.strip_suffix('.').unwrap_or(message)))
 }
 
@@ -38,8 +38,12 @@ fn is_name(text: &str) -> bool {
 /// An answer that says nothing of a statement: somebody else listens there, or stands between.
 pub(super) fn of_status(server: &str, status: StatusCode, text: &str) -> Error {
     let shown: String = text.trim().chars().take(SHOWN_BYTES_MAX).collect();
-    Error::new(ErrorKind::Unavailable, 210, format!("{server} answered {status}: {shown}"))
-        .with_hint("look whether it is a database that listens there")
+    Error::new(
+        ErrorKind::Unavailable,
+        ErrorCode::NETWORK_ERROR,
+        format!("{server} answered {status}: {shown}"),
+    )
+    .with_hint("look whether it is a database that listens there")
 }
 
 /// The connection could not be made, or broke.
@@ -53,7 +57,8 @@ pub(super) fn of_network(server: &str, problem: &reqwest::Error) -> Error {
         Some(_) => cause.to_string(),
         None => "the answer could not be read".to_owned(),
     };
-    let failed = Error::new(ErrorKind::Unavailable, 210, format!("{server}: {innermost}"));
+    let failed =
+        Error::new(ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR, format!("{server}: {innermost}"));
     if problem.is_connect() {
         failed.with_hint("look whether it runs, with --host and --port")
     } else {
@@ -80,7 +85,7 @@ mod tests {
             ),
         ] {
             let error = parse(said).unwrap();
-            assert_eq!((error.code, error.to_string().as_str()), (code, shown));
+            assert_eq!((error.code.number(), error.to_string().as_str()), (code, shown));
         }
         assert_eq!(
             parse("Code: 394. DB::Exception: x. (QUERY_WAS_CANCELLED)").unwrap().kind,

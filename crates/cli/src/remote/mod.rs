@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{BodyStream, Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request};
 use formats::FormatSettings;
 use futures::{StreamExt, TryStreamExt};
 use host::random::Random;
@@ -82,7 +82,11 @@ impl Remote {
             false => address.host.clone(),
         };
         let url = Url::parse(&format!("{scheme}://{host}:{}/", address.port)).map_err(|problem| {
-            Error::new(ErrorKind::BadInput, 36, format!("host \"{}\" is not one: {problem}", address.host))
+            Error::new(
+                ErrorKind::BadInput,
+                ErrorCode::BAD_ARGUMENTS,
+                format!("host \"{}\" is not one: {problem}", address.host),
+            )
         })?;
         let mut headers = HeaderMap::new();
         headers.insert(USER, header("the user's name", &address.user)?);
@@ -314,7 +318,11 @@ fn id(random: &Arc<dyn Random>) -> String {
 
 fn header(what: &str, value: &str) -> Result<HeaderValue, Error> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-        Error::new(ErrorKind::BadInput, 36, format!("{what} has a character that no header can carry"))
+        Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::BAD_ARGUMENTS,
+            format!("{what} has a character that no header can carry"),
+        )
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
-use engine::{BodyStream, Error, ErrorKind, FormatKind};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind, FormatKind};
 use formats::{FormatError, FormatSettings, RowReader, infer, new_reader};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -86,7 +86,11 @@ impl Decoder {
 }
 
 fn unreadable(error: &FormatError) -> Error {
-    Error::new(ErrorKind::Unavailable, 210, format!("the answer cannot be read: {}", error.message))
+    Error::new(
+        ErrorKind::Unavailable,
+        ErrorCode::NETWORK_ERROR,
+        format!("the answer cannot be read: {}", error.message),
+    )
 }
 
 #[cfg(test)]
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn a_body_that_ends_too_early_is_an_error() {
         for length in [1, 5, BODY.len() - 1] {
-            assert_eq!(collect(&BODY[..length], 100).unwrap_err().code, 210, "{length}");
+            assert_eq!(collect(&BODY[..length], 100).unwrap_err().code.number(), 210, "{length}");
         }
     }
 }

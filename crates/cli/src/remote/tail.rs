@@ -6,7 +6,7 @@
 //! Invariant: no byte of the frame is given out as a row. Must not know: formats.
 
 use bytes::Bytes;
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 
 use super::fault;
 
@@ -55,7 +55,13 @@ impl Tail {
         // The line with the length is the last but one.
         let message = framed.rsplitn(3, "\r\n").last().unwrap_or_default();
         let message = message.rsplit_once('\n').map_or(message, |(message, _)| message);
-        let broken = || Error::new(ErrorKind::Unavailable, 210, format!("the answer broke off: {message}"));
+        let broken = || {
+            Error::new(
+                ErrorKind::Unavailable,
+                ErrorCode::NETWORK_ERROR,
+                format!("the answer broke off: {message}"),
+            )
+        };
         Err(fault::parse(message).unwrap_or_else(broken))
     }
 }
@@ -84,7 +90,7 @@ mod tests {
             let (rows, ended) = read(body.as_bytes(), step);
             assert_eq!(rows, b"some rows\r\n__exception__\r\nof these words", "{step}");
             let error = ended.unwrap_err();
-            assert_eq!((error.code, error.message.as_str()), (153, "division by zero"), "{step}");
+            assert_eq!((error.code.number(), error.message.as_str()), (153, "division by zero"), "{step}");
         }
     }
 

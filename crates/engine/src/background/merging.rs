@@ -14,7 +14,7 @@ use host::MemoryBudget;
 use mergetree::TableError;
 use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
-use model::{PartDescriptor, TableId};
+use model::{ErrorCode, PartDescriptor, TableId};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::database::Database;
@@ -69,7 +69,7 @@ pub(crate) fn rewriting_state(database: &Database) -> SessionState {
 
 fn no_space(state: &TableState) -> Error {
     let message = format!("not enough free disk space to merge parts of table \"{}\"", state.def.name);
-    Error::new(ErrorKind::Limit, 243, message)
+    Error::new(ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE, message)
         .with_hint("a merge needs room for its result beside its inputs")
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use catalog::TableState;
 use mergetree::merge::{MergePlan, plan_all_but};
+use model::ErrorCode;
 use sql::{Optimize, Partition};
 
 use crate::background::merging::{flush_table, run_merge};
@@ -18,7 +19,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
     let state = context.table(&optimize.table)?;
     if state.def.engine != model::TableEngine::MergeTree {
         let message = format!("table \"{}\" has no parts to optimize", optimize.table);
-        return Err(Error::new(ErrorKind::Unsupported, 48, message));
+        return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
     }
     let partition = match &optimize.partition {
         None => None,
@@ -27,7 +28,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
     };
     let (database, table) = (Arc::clone(&context.database), state.def.id);
     if !database.merges.may_run(table) {
-        return Err(Error::new(ErrorKind::Conflict, 388, "merges are stopped")
+        return Err(Error::new(ErrorKind::Conflict, ErrorCode::CANNOT_ASSIGN_OPTIMIZE, "merges are stopped")
             .with_hint("SYSTEM START MERGES lets them run again"));
     }
     let (is_final, cancelled) = (optimize.is_final, Arc::clone(&context.progress));
@@ -68,7 +69,11 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
                 database.host.clock.sleep(std::time::Duration::from_millis(20));
             }
             if !database.merges.may_run(table) {
-                return Err(Error::new(ErrorKind::Conflict, 388, "merges were stopped meanwhile"));
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    ErrorCode::CANNOT_ASSIGN_OPTIMIZE,
+                    "merges were stopped meanwhile",
+                ));
             }
         }
     };
@@ -81,7 +86,8 @@ fn damage(database: &Database, state: &TableState, partition: Option<&str>) -> O
     let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
     wanted.find_map(|part| {
         let damage = database.store.health().of(part).1?;
-        let error = Error::new(ErrorKind::Corruption, 246, damage.as_ref()).of_part(&state.def.name, part);
+        let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref())
+            .of_part(&state.def.name, part);
         Some(error.with_hint(
             "the part is left as it is, and the others were merged; put its file back from a copy",
         ))
@@ -90,7 +96,11 @@ fn damage(database: &Database, state: &TableState, partition: Option<&str>) -> O
 
 /// What `optimize_throw_if_noop` asks for; FINAL has reached its goal then.
 fn nothing_to_merge() -> Error {
-    Error::new(ErrorKind::Conflict, 388, "there are no parts to merge, and optimize_throw_if_noop is set")
+    Error::new(
+        ErrorKind::Conflict,
+        ErrorCode::CANNOT_ASSIGN_OPTIMIZE,
+        "there are no parts to merge, and optimize_throw_if_noop is set",
+    )
 }
 
 /// The partition id of the values of a partition key as written: `202008`, `'2020-08-01'`, `(1, 'a')`, `tuple()`.

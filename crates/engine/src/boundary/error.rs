@@ -1,17 +1,16 @@
 //! The one error of the API boundary.
 //!
-//! Invariant: `kind` says what the caller can do, `code` is ClickHouse's number, the message names the object, and no
+//! Invariant: `kind` says what the caller can do, `code` is ClickHouse's, the message names the object, and no
 //! secret is in it. Errors of our crates cross DataFusion boxed; `From<DataFusionError>` finds them again inside.
 
 use std::fmt;
 
 use datafusion::common::{DataFusionError, SchemaError};
 use host::guarded;
+use model::ErrorCode;
 use physical::PhysicalError;
 use thiserror::Error as ThisError;
 use tokio::task::JoinError;
-
-use crate::boundary::error_code::name_of;
 
 /// What the caller can do about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,20 +47,19 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, ThisError)]
 pub struct Error {
     pub kind: ErrorKind,
-    /// ClickHouse's error number.
-    pub code: i32,
+    pub code: ErrorCode,
     pub message: String,
     /// What to do next, when there is something better to say than the message.
     pub hint: Option<String>,
 }
 
 impl Error {
-    pub fn new(kind: ErrorKind, code: i32, message: impl Into<String>) -> Error {
+    pub fn new(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> Error {
         Error { kind, code, message: message.into(), hint: None }
     }
 
     pub fn internal(message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Internal, 49, message)
+        Error::new(ErrorKind::Internal, ErrorCode::LOGICAL_ERROR, message)
     }
 
     /// A panic of a library or of ours, caught where it ends one statement.
@@ -74,24 +72,32 @@ impl Error {
     pub(crate) fn ended_early(task: JoinError) -> Error {
         match guarded::panic_of(task) {
             Some(panic) => Error::panicked(panic),
-            None => Error::new(ErrorKind::Unavailable, 236, "the database is shutting down"),
+            None => Error::new(ErrorKind::Unavailable, ErrorCode::ABORTED, "the database is shutting down"),
         }
     }
 
     pub fn cancelled() -> Error {
-        Error::new(ErrorKind::Cancelled, 394, "the statement was cancelled")
+        Error::new(ErrorKind::Cancelled, ErrorCode::QUERY_WAS_CANCELLED, "the statement was cancelled")
     }
 
     pub fn unsupported(what: impl fmt::Display) -> Error {
-        Error::new(ErrorKind::Unsupported, 48, format!("{what} is not supported"))
+        Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, format!("{what} is not supported"))
     }
 
     pub fn unknown_table(database: &str, table: &str) -> Error {
-        Error::new(ErrorKind::UnknownObject, 60, format!("table \"{database}.{table}\" does not exist"))
+        Error::new(
+            ErrorKind::UnknownObject,
+            ErrorCode::UNKNOWN_TABLE,
+            format!("table \"{database}.{table}\" does not exist"),
+        )
     }
 
     pub fn unknown_database(database: &str) -> Error {
-        Error::new(ErrorKind::UnknownObject, 81, format!("database \"{database}\" does not exist"))
+        Error::new(
+            ErrorKind::UnknownObject,
+            ErrorCode::UNKNOWN_DATABASE,
+            format!("database \"{database}\" does not exist"),
+        )
     }
 
     #[must_use]
@@ -109,7 +115,7 @@ impl Error {
 
     /// ClickHouse's name of the code.
     pub fn name(&self) -> &'static str {
-        name_of(self.code)
+        self.code.name()
     }
 }
 
@@ -136,21 +142,29 @@ impl From<DataFusionError> for Error {
         match error.find_root() {
             DataFusionError::SchemaError(schema, _) => from_schema_error(schema),
             DataFusionError::ResourcesExhausted(message) => {
-                Error::new(ErrorKind::Limit, 241, message.clone())
+                Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, message.clone())
                     .with_hint("raise max_memory_usage, or ask for less at once")
             }
             DataFusionError::NotImplemented(message) => {
-                Error::new(ErrorKind::Unsupported, 48, message.clone())
+                Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message.clone())
             }
-            DataFusionError::SQL(parser, _) => Error::new(ErrorKind::Syntax, 62, parser.to_string()),
+            DataFusionError::SQL(parser, _) => {
+                Error::new(ErrorKind::Syntax, ErrorCode::SYNTAX_ERROR, parser.to_string())
+            }
             DataFusionError::Plan(message) => from_plan_message(message),
-            DataFusionError::ArrowError(arrow, _) => Error::new(ErrorKind::BadInput, 36, arrow.to_string()),
+            DataFusionError::ArrowError(arrow, _) => {
+                Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, arrow.to_string())
+            }
             DataFusionError::Execution(message) => from_plan_message(message),
             DataFusionError::ParquetError(parquet) => {
-                Error::new(ErrorKind::Corruption, 117, parquet.to_string())
+                Error::new(ErrorKind::Corruption, ErrorCode::INCORRECT_DATA, parquet.to_string())
             }
-            DataFusionError::ObjectStore(store) => Error::new(ErrorKind::Unavailable, 499, store.to_string()),
-            DataFusionError::IoError(io) => Error::new(ErrorKind::Unavailable, 1002, io.to_string()),
+            DataFusionError::ObjectStore(store) => {
+                Error::new(ErrorKind::Unavailable, ErrorCode::S3_ERROR, store.to_string())
+            }
+            DataFusionError::IoError(io) => {
+                Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, io.to_string())
+            }
             other => Error::internal(other.to_string()),
         }
     }
@@ -185,20 +199,24 @@ fn from_schema_error(error: &SchemaError) -> Error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let known: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).take(20).collect();
             let message = format!("unknown identifier {}", field.name);
-            let unknown = Error::new(ErrorKind::UnknownObject, 47, message);
+            let unknown = Error::new(ErrorKind::UnknownObject, ErrorCode::UNKNOWN_IDENTIFIER, message);
             if known.is_empty() {
                 unknown
             } else {
                 unknown.with_hint(format!("known columns: {}", known.join(", ")))
             }
         }
-        SchemaError::AmbiguousReference { field } => {
-            Error::new(ErrorKind::BadInput, 352, format!("column {} is ambiguous", field.name))
-        }
+        SchemaError::AmbiguousReference { field } => Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::AMBIGUOUS_COLUMN_NAME,
+            format!("column {} is ambiguous", field.name),
+        ),
         SchemaError::DuplicateQualifiedField { name, .. }
-        | SchemaError::DuplicateUnqualifiedField { name } => {
-            Error::new(ErrorKind::BadInput, 15, format!("column {name} appears more than once"))
-        }
+        | SchemaError::DuplicateUnqualifiedField { name } => Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::DUPLICATE_COLUMN,
+            format!("column {name} appears more than once"),
+        ),
     }
 }
 
@@ -207,29 +225,33 @@ fn from_plan_message(message: &str) -> Error {
     if message.contains("Invalid function") {
         return Error::new(
             ErrorKind::UnknownObject,
-            46,
+            ErrorCode::UNKNOWN_FUNCTION,
             message.replace("Invalid function", "unknown function"),
         );
     }
     if message.contains("must be in GROUP BY") || message.contains("must appear in the GROUP BY") {
-        return Error::new(ErrorKind::BadInput, 215, message);
+        return Error::new(ErrorKind::BadInput, ErrorCode::NOT_AN_AGGREGATE, message);
     }
     if let Some(table) = message.strip_prefix("table '").and_then(|rest| rest.split('\'').next()) {
         let name = table.strip_prefix("gristmill.").unwrap_or(table);
-        return Error::new(ErrorKind::UnknownObject, 60, format!("table \"{name}\" does not exist"));
+        return Error::new(
+            ErrorKind::UnknownObject,
+            ErrorCode::UNKNOWN_TABLE,
+            format!("table \"{name}\" does not exist"),
+        );
     }
     let known = PLAN_CODES.iter().find(|(part, _)| message.contains(part));
-    Error::new(ErrorKind::BadInput, known.map_or(36, |(_, code)| *code), message)
+    Error::new(ErrorKind::BadInput, known.map_or(ErrorCode::BAD_ARGUMENTS, |(_, code)| *code), message)
 }
 
 /// Parts of DataFusion's messages that say what ClickHouse has a code for.
-const PLAN_CODES: &[(&str, i32)] = &[
-    ("Expected LIMIT to be an integer", 440),
-    ("Expected OFFSET to be an integer", 440),
-    ("LIMIT must be >= 0", 440),
-    ("subquery should only return one column", 20),
-    ("queries have different number of columns", 258),
-    ("Scalar subquery returned more than one row", 125),
+const PLAN_CODES: &[(&str, ErrorCode)] = &[
+    ("Expected LIMIT to be an integer", ErrorCode::INVALID_LIMIT_EXPRESSION),
+    ("Expected OFFSET to be an integer", ErrorCode::INVALID_LIMIT_EXPRESSION),
+    ("LIMIT must be >= 0", ErrorCode::INVALID_LIMIT_EXPRESSION),
+    ("subquery should only return one column", ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH),
+    ("queries have different number of columns", ErrorCode::UNION_ALL_RESULT_STRUCTURES_MISMATCH),
+    ("Scalar subquery returned more than one row", ErrorCode::INCORRECT_RESULT_OF_SCALAR_SUBQUERY),
 ];
 
 impl From<stores::SourceError> for Error {
@@ -245,48 +267,49 @@ impl From<stores::SourceError> for Error {
             Kind::Memory => ErrorKind::Limit,
             Kind::Broken => ErrorKind::Internal,
         };
-        Error::new(kind, i32::from(error.code().number()), error.to_string())
+        Error::new(kind, error.code(), error.to_string())
     }
 }
 
 impl From<functions::FunctionError> for Error {
     fn from(error: functions::FunctionError) -> Error {
-        Error::new(ErrorKind::BadInput, i32::from(error.code.number()), error.message)
+        Error::new(ErrorKind::BadInput, error.code, error.message)
     }
 }
 
 impl From<sql::SqlError> for Error {
     fn from(error: sql::SqlError) -> Error {
-        use model::ErrorCode as Code;
         let kind = match error.code {
-            Code::SYNTAX_ERROR => ErrorKind::Syntax,
-            Code::NOT_IMPLEMENTED | Code::SUPPORT_IS_DISABLED => ErrorKind::Unsupported,
-            Code::READONLY => ErrorKind::Denied,
-            Code::UNKNOWN_FUNCTION
-            | Code::UNKNOWN_IDENTIFIER
-            | Code::UNKNOWN_SETTING
-            | Code::UNKNOWN_TYPE => ErrorKind::UnknownObject,
+            ErrorCode::SYNTAX_ERROR => ErrorKind::Syntax,
+            ErrorCode::NOT_IMPLEMENTED | ErrorCode::SUPPORT_IS_DISABLED => ErrorKind::Unsupported,
+            ErrorCode::READONLY => ErrorKind::Denied,
+            ErrorCode::UNKNOWN_FUNCTION
+            | ErrorCode::UNKNOWN_IDENTIFIER
+            | ErrorCode::UNKNOWN_SETTING
+            | ErrorCode::UNKNOWN_TYPE => ErrorKind::UnknownObject,
             _ => ErrorKind::BadInput,
         };
         let message = match error.at {
             Some(at) => format!("{} (at byte {at})", error.message),
             None => error.message,
         };
-        Error::new(kind, i32::from(error.code.number()), message)
+        Error::new(kind, error.code, message)
     }
 }
 
 impl From<model::RowExprError> for Error {
     fn from(error: model::RowExprError) -> Error {
-        Error::new(ErrorKind::BadInput, 36, error.to_string())
+        Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, error.to_string())
     }
 }
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         match error.kind() {
-            std::io::ErrorKind::StorageFull => Error::new(ErrorKind::Limit, 243, error.to_string()),
-            _ => Error::new(ErrorKind::Unavailable, 1002, error.to_string()),
+            std::io::ErrorKind::StorageFull => {
+                Error::new(ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE, error.to_string())
+            }
+            _ => Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, error.to_string()),
         }
     }
 }

@@ -6,13 +6,13 @@ use catalog::{Catalog, Finding};
 use commitlog::LogFinding;
 use mergetree::collect::FoundAtOpen;
 use mergetree::lost::LOST_DIR;
-use model::ByteSize;
+use model::{ByteSize, ErrorCode};
 
 /// One thing to tell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenNotice {
     /// Of `system.errors`; `None` if nothing is wrong.
-    pub code: Option<i32>,
+    pub code: Option<ErrorCode>,
     pub text: String,
 }
 
@@ -22,8 +22,10 @@ const MISSING_SHOWN: usize = 5;
 pub(crate) fn notices(catalog: &Catalog, found: &FoundAtOpen) -> Vec<OpenNotice> {
     let wrong = |code, text| OpenNotice { code: Some(code), text };
     let of_log = |finding: &Finding| match finding {
-        Finding::Log(LogFinding::TornEnd { .. }) => wrong(33, finding.to_string()),
-        Finding::Log(_) | Finding::Checkpoint { .. } => wrong(246, finding.to_string()),
+        Finding::Log(LogFinding::TornEnd { .. }) => {
+            wrong(ErrorCode::CANNOT_READ_ALL_DATA, finding.to_string())
+        }
+        Finding::Log(_) | Finding::Checkpoint { .. } => wrong(ErrorCode::CORRUPTED_DATA, finding.to_string()),
     };
     let mut notices: Vec<OpenNotice> = catalog.findings().iter().map(of_log).collect();
     if !found.missing.is_empty() {
@@ -33,11 +35,11 @@ pub(crate) fn notices(catalog: &Catalog, found: &FoundAtOpen) -> Vec<OpenNotice>
             "{all} files of parts are missing or have another length, and their tables cannot be read: {}",
             names.join(", ")
         );
-        notices.push(wrong(107, text));
+        notices.push(wrong(ErrorCode::FILE_DOESNT_EXIST, text));
     }
     if found.brought_back > 0 {
         let text = format!("{} files of parts were brought back from {LOST_DIR}/", found.brought_back);
-        notices.push(wrong(107, text));
+        notices.push(wrong(ErrorCode::FILE_DOESNT_EXIST, text));
     }
     if found.held_until_ms > 0 {
         let text = format!(

@@ -2,7 +2,6 @@
 //!
 //! Invariant: plain data, and how one kind of it becomes another. Must not know: who runs a statement, or how.
 
-pub(crate) mod error_code;
 pub mod error;
 pub(crate) mod storage_errors;
 pub(crate) mod found_at_open;

@@ -4,6 +4,7 @@
 //! to understand. Must not know: files; they are on the machine of whoever asks.
 
 use formats::FormatKind;
+use model::ErrorCode;
 use sources::export::can_append;
 use sql::{Settings, Statement};
 use stores::codecs::compression::Compression;
@@ -49,7 +50,7 @@ impl Outfile {
     ) -> Result<Outfile, Error> {
         if !answers(statement) {
             let message = "INTO OUTFILE belongs to a statement that answers with rows";
-            return Err(Error::new(ErrorKind::Syntax, 62, message)
+            return Err(Error::new(ErrorKind::Syntax, ErrorCode::SYNTAX_ERROR, message)
                 .with_hint("INSERT INTO FUNCTION file('path') writes a file"));
         }
         let path = clause.path.clone();
@@ -156,13 +157,14 @@ fn check_append(path: &str, format: FormatKind, compression: Compression) -> Res
     if compression != Compression::None {
         let message =
             format!("cannot append to file \"{path}\": it is compressed with {}", compression.name());
-        return Err(Error::new(ErrorKind::BadInput, 36, message)
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("leave COMPRESSION or APPEND out, or write another file"));
     }
     if !can_append(format) {
         let message =
             format!("cannot append to file \"{path}\": a file of format {} ends once", format.name());
-        return Err(Error::new(ErrorKind::BadInput, 641, message).with_hint("write TRUNCATE or another file"));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_APPEND_TO_FILE, message)
+            .with_hint("write TRUNCATE or another file"));
     }
     Ok(())
 }
@@ -180,9 +182,17 @@ pub(crate) fn effort(settings: &Settings) -> Effort {
 pub(crate) fn output_format(name: &str) -> Result<FormatKind, Error> {
     match FormatKind::parse(name) {
         Some(kind) if kind.is_output() => Ok(kind),
-        Some(_) => Err(Error::new(ErrorKind::BadInput, 73, format!("format {name} cannot be written"))),
-        None => Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {name}"))
-            .with_hint("system.formats lists the formats")),
+        Some(_) => Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::UNKNOWN_FORMAT,
+            format!("format {name} cannot be written"),
+        )),
+        None => Err(Error::new(
+            ErrorKind::UnknownObject,
+            ErrorCode::UNKNOWN_FORMAT,
+            format!("unknown format {name}"),
+        )
+        .with_hint("system.formats lists the formats")),
     }
 }
 
@@ -243,7 +253,7 @@ mod tests {
             ("SELECT 1 INTO OUTFILE 'a.gz' SETTINGS output_format_compression_level = 11", 36, "level 11"),
         ] {
             let error = read(text).unwrap_err();
-            assert_eq!(error.code, code, "{text}: {error}");
+            assert_eq!(error.code.number(), code, "{text}: {error}");
             assert!(
                 error.to_string().contains(named) || format!("{error:?}").contains(named),
                 "{text}: {error}"

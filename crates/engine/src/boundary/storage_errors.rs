@@ -7,7 +7,7 @@ use commitlog::{AppendRefused, LogError};
 use functions::cast::CastError;
 use host::MemoryRefused;
 use mergetree::TableError;
-use model::PartDescriptor;
+use model::{ErrorCode, PartDescriptor};
 use parts::PartError;
 use physical::PhysicalError;
 
@@ -33,24 +33,26 @@ impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {
         use RefusedWhy as Why;
         let (kind, code) = match &why {
-            Why::UnknownTable(_) => (ErrorKind::UnknownObject, 60),
-            Why::UnknownDatabase(_) => (ErrorKind::UnknownObject, 81),
-            Why::TableExists(_) => (ErrorKind::AlreadyExists, 57),
-            Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, 82),
-            Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, 497),
+            Why::UnknownTable(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_TABLE),
+            Why::UnknownDatabase(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_DATABASE),
+            Why::TableExists(_) => (ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS),
+            Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS),
+            Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, ErrorCode::ACCESS_DENIED),
             Why::LabelExists { .. } | Why::TokenExists { .. } | Why::LoadOpen { .. } => {
-                (ErrorKind::AlreadyExists, 36)
+                (ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS)
             }
-            Why::UnknownCollection(_) => (ErrorKind::UnknownObject, 669),
-            Why::CollectionExists(_) => (ErrorKind::AlreadyExists, 670),
-            Why::UnknownLoad(_) => (ErrorKind::Conflict, 1002),
-            Why::Invalid(_) => (ErrorKind::BadInput, 36),
+            Why::UnknownCollection(_) => (ErrorKind::UnknownObject, ErrorCode::NAMED_COLLECTION_DOESNT_EXIST),
+            Why::CollectionExists(_) => {
+                (ErrorKind::AlreadyExists, ErrorCode::NAMED_COLLECTION_ALREADY_EXISTS)
+            }
+            Why::UnknownLoad(_) => (ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION),
+            Why::Invalid(_) => (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS),
             Why::SchemaChanged { .. }
             | Why::RowsAdded(_)
             | Why::PartNotLive { .. }
             | Why::PartExists { .. }
             | Why::PartBetween { .. }
-            | Why::FlushOutdated { .. } => (ErrorKind::Conflict, 1002),
+            | Why::FlushOutdated { .. } => (ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION),
         };
         let error = Error::new(kind, code, why.to_string());
         match &why {
@@ -71,13 +73,19 @@ impl From<CatalogError> for Error {
 impl From<&CatalogError> for Error {
     fn from(error: &CatalogError) -> Error {
         let (kind, code) = match error {
-            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => (ErrorKind::Corruption, 1002),
-            CatalogError::Log(LogError::Lacking { .. } | LogError::Corruption { .. }) => {
-                (ErrorKind::Corruption, 246)
+            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => {
+                (ErrorKind::Corruption, ErrorCode::UNKNOWN_EXCEPTION)
             }
-            CatalogError::NotLogged(AppendRefused::Space(_)) => (ErrorKind::Limit, 243),
-            CatalogError::NotLogged(_) => (ErrorKind::Limit, 1002),
-            CatalogError::Log(_) | CatalogError::Poisoned(_) => (ErrorKind::Unavailable, 1002),
+            CatalogError::Log(LogError::Lacking { .. } | LogError::Corruption { .. }) => {
+                (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA)
+            }
+            CatalogError::NotLogged(AppendRefused::Space(_)) => {
+                (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
+            }
+            CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
+            CatalogError::Log(_) | CatalogError::Poisoned(_) => {
+                (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
+            }
         };
         let hint = match error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
@@ -103,23 +111,33 @@ impl From<&TableError> for Error {
         let text = error.to_string();
         match error {
             TableError::Part(part) => part.into(),
-            TableError::Key(_) => Error::new(ErrorKind::BadInput, 36, text),
-            TableError::TooManyPartitions { .. } => Error::new(ErrorKind::Limit, 252, text)
-                .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once"),
+            TableError::Key(_) => Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, text),
+            TableError::TooManyPartitions { .. } => {
+                Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_PARTS, text)
+                    .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once")
+            }
             TableError::TooManyParts { .. } | TableError::TooManyPartsInTotal { .. } => {
-                Error::new(ErrorKind::Limit, 252, text)
+                Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_PARTS, text)
                     .with_hint("insert more rows at once, or OPTIMIZE the table, and try again")
             }
-            TableError::InlineFull { .. } => Error::new(ErrorKind::Limit, 241, text)
-                .with_hint("wait for the next flush and try again, or insert more rows at once"),
-            TableError::Rows { .. } => Error::new(ErrorKind::BadInput, 36, text),
-            TableError::InlineDamaged { .. } => Error::new(ErrorKind::Corruption, 33, text),
-            TableError::Memory(_) => Error::new(ErrorKind::Limit, 241, text)
+            TableError::InlineFull { .. } => {
+                Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, text)
+                    .with_hint("wait for the next flush and try again, or insert more rows at once")
+            }
+            TableError::Rows { .. } => Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, text),
+            TableError::InlineDamaged { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CANNOT_READ_ALL_DATA, text)
+            }
+            TableError::Memory(_) => Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, text)
                 .with_hint("raise max_memory_usage, or ask for less at once"),
             TableError::Catalog(catalog) => catalog.into(),
             TableError::Refused(why) => why.clone().into(),
-            TableError::OutcomeUnknown(_) => Error::new(ErrorKind::OutcomeUnknown, 1002, text),
-            TableError::LogMissing { .. } => Error::new(ErrorKind::Corruption, 246, text).with_hint(PUT_BACK),
+            TableError::OutcomeUnknown(_) => {
+                Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, text)
+            }
+            TableError::LogMissing { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, text).with_hint(PUT_BACK)
+            }
             TableError::Gather(_) => Error::internal(text),
             TableError::Cancelled => Error::cancelled(),
         }
@@ -128,7 +146,7 @@ impl From<&TableError> for Error {
 
 impl From<MemoryRefused> for Error {
     fn from(refused: MemoryRefused) -> Error {
-        Error::new(ErrorKind::Limit, 241, refused.to_string())
+        Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, refused.to_string())
             .with_hint("raise max_memory_usage, or ask for less at once")
     }
 }
@@ -144,12 +162,19 @@ impl From<&PartError> for Error {
         let text = error.to_string();
         match error {
             PartError::Disk { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-                Error::new(ErrorKind::Limit, 243, text).with_hint("free space on the disk and try again")
+                Error::new(ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE, text)
+                    .with_hint("free space on the disk and try again")
             }
-            PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, 1002, text),
-            PartError::Damaged { .. } => Error::new(ErrorKind::Corruption, 246, text).with_hint(DAMAGED),
-            PartError::Checksum { .. } => Error::new(ErrorKind::Corruption, 40, text).with_hint(DAMAGED),
-            PartError::UnknownFormat { .. } => Error::new(ErrorKind::Unsupported, 48, text),
+            PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, text),
+            PartError::Damaged { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, text).with_hint(DAMAGED)
+            }
+            PartError::Checksum { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CHECKSUM_DOESNT_MATCH, text).with_hint(DAMAGED)
+            }
+            PartError::UnknownFormat { .. } => {
+                Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, text)
+            }
             PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => {
                 Error::internal(text)
             }
@@ -186,7 +211,7 @@ impl From<CastError> for Error {
 
 impl From<formats::FormatError> for Error {
     fn from(error: formats::FormatError) -> Error {
-        Error::new(ErrorKind::BadInput, i32::from(error.code.number()), error.to_string())
+        Error::new(ErrorKind::BadInput, error.code, error.to_string())
     }
 }
 

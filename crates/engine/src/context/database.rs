@@ -11,6 +11,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, MemoryBudget, Runtimes};
 use mergetree::memtable::MemtableCache;
+use model::ErrorCode;
 use parking_lot::Mutex;
 use parts::PartStore;
 use tokio::task::JoinHandle;
@@ -87,7 +88,7 @@ impl Database {
     }
 
     /// Counts an error in `system.errors` that ends no statement: of background work, of opening, of a file that was put aside.
-    pub fn note(&self, code: i32, message: impl Into<String>) {
+    pub fn note(&self, code: ErrorCode, message: impl Into<String>) {
         let error = Error::new(ErrorKind::Internal, code, message);
         self.processes.errors.note(self.host.clock.now_ms(), &error, &Whose::default());
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use model::ErrorCode;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -48,7 +49,7 @@ pub(crate) fn check_readonly(context: &StatementContext, statement: &Statement) 
     }
     Err(Error::new(
         ErrorKind::Denied,
-        164,
+        ErrorCode::READONLY,
         "cannot execute the statement in readonly mode: it changes something",
     ))
 }
@@ -60,15 +61,23 @@ pub(crate) fn check_tree(settings: &Settings, measure: Measure) -> Result<(), Er
         (most > 0 && u64::try_from(found).is_ok_and(|found| found > most)).then_some(most)
     };
     if let Some(most) = is_over("max_ast_depth", measure.levels) {
-        return Err(Error::new(ErrorKind::Limit, 167, format!("AST is too deep. Maximum: {most}"))
-            .with_hint("the setting max_ast_depth says how deep it may be"));
+        return Err(Error::new(
+            ErrorKind::Limit,
+            ErrorCode::TOO_DEEP_AST,
+            format!("AST is too deep. Maximum: {most}"),
+        )
+        .with_hint("the setting max_ast_depth says how deep it may be"));
     }
     match is_over("max_ast_elements", measure.nodes) {
         None => Ok(()),
-        Some(most) => Err(Error::new(ErrorKind::Limit, 168, format!("AST is too big. Maximum: {most}"))
-            .with_hint(
-                "the setting max_ast_elements says how large it may be; lists of constants are one element",
-            )),
+        Some(most) => Err(Error::new(
+            ErrorKind::Limit,
+            ErrorCode::TOO_BIG_AST,
+            format!("AST is too big. Maximum: {most}"),
+        )
+        .with_hint(
+            "the setting max_ast_elements says how large it may be; lists of constants are one element",
+        )),
     }
 }
 
@@ -103,7 +112,7 @@ pub(crate) fn stopped(context: &StatementContext) -> Error {
 
 fn timeout(seconds: f64) -> Error {
     let message = format!("timeout exceeded: max_execution_time is {seconds} s");
-    Error::new(ErrorKind::Limit, 159, message)
+    Error::new(ErrorKind::Limit, ErrorCode::TIMEOUT_EXCEEDED, message)
 }
 
 /// `max_execution_time`, counted from where this is made.
@@ -180,5 +189,5 @@ pub(crate) fn limit_result(settings: &Settings, rows: Rows) -> Rows {
 
 fn too_many(rows: u64, rows_max: u64) -> Error {
     let message = format!("the result has {rows} rows or more, max_result_rows is {rows_max}");
-    Error::new(ErrorKind::Limit, 396, message)
+    Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_ROWS_OR_BYTES, message)
 }

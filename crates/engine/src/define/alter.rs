@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use catalog::{Op, Precondition, TableState};
 use mergetree::TableError;
 use mergetree::scan::check_values;
-use model::{ColumnId, PartId, TableDef};
+use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
 use sql::Alter;
 
@@ -63,7 +63,7 @@ async fn values_convert(
         Err(TableError::Part(PartError::Evolve { message, .. })) => {
             let message =
                 format!("a value of table \"{}\" does not convert to the new type: {message}", next.name);
-            Err(Error::new(ErrorKind::BadInput, 341, message)
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::UNFINISHED, message)
                 .with_hint("nothing has changed; add a column of the new type, or correct the values first"))
         }
         Err(error) => Err(error.into()),

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use model::table_def::stored_column_name;
-use model::{ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, KeptClause, TableDef, TableEngine};
+use model::{
+    ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
+};
 use sql::{
     Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
 };
@@ -69,7 +71,7 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
         "Alter of type '{what}' is not supported by storage {engine}, which table \"{}\" has",
         def.name
     );
-    Err(Error::new(ErrorKind::Unsupported, 48, message))
+    Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message))
 }
 
 fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
@@ -83,7 +85,7 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
                 return if *if_not_exists {
                     Ok(())
                 } else {
-                    Err(Error::new(ErrorKind::AlreadyExists, 15, message))
+                    Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DUPLICATE_COLUMN, message))
                 };
             }
             add(def, column, place.as_ref())
@@ -136,7 +138,11 @@ fn add_constraint(def: &mut TableDef, spec: &ConstraintSpec, if_not_exists: bool
             "cannot add constraint {}: table \"{}\" has a constraint of this name",
             spec.name, def.name
         );
-        return if if_not_exists { Ok(()) } else { Err(Error::new(ErrorKind::AlreadyExists, 44, message)) };
+        return if if_not_exists {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::ILLEGAL_COLUMN, message))
+        };
     }
     def.constraints.push(stored_constraint(def, spec)?);
     Ok(())
@@ -154,7 +160,7 @@ fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<()
         false if if_exists => Ok(()),
         false => {
             let message = format!("table \"{}\" has no constraint {name} to drop", def.name);
-            Err(Error::new(ErrorKind::UnknownObject, 36, message))
+            Err(Error::new(ErrorKind::UnknownObject, ErrorCode::BAD_ARGUMENTS, message))
         }
     }
 }
@@ -164,7 +170,7 @@ fn find(def: &TableDef, name: &str, doing: &str, if_exists: bool) -> Result<Opti
     let at = def.columns.iter().position(|column| column.name.as_ref() == name);
     if at.is_none() && !if_exists {
         let message = format!("table \"{}\" has no column {name} to {doing}", def.name);
-        return Err(Error::new(ErrorKind::UnknownObject, 10, message));
+        return Err(Error::new(ErrorKind::UnknownObject, ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK, message));
     }
     Ok(at)
 }
@@ -207,7 +213,7 @@ fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>
             let at = def.columns.iter().position(|column| column.name.as_ref() == name);
             at.map(|at| Some(at + 1)).ok_or_else(|| {
                 let message = format!("table \"{}\" has no column {name} to insert after", def.name);
-                Error::new(ErrorKind::UnknownObject, 16, message)
+                Error::new(ErrorKind::UnknownObject, ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
             })
         }
     }
@@ -220,13 +226,13 @@ fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
     {
         let message =
             format!("cannot drop column {}, because column {} depends on it", column.name, user.name);
-        return Err(Error::new(ErrorKind::BadInput, 44, message)
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::ILLEGAL_COLUMN, message)
             .with_hint(format!("change the default of column {} first", user.name)));
     }
     let checks = |constraint: &&ConstraintDef| uses(std::slice::from_ref(&constraint.expression), column.id);
     if let Some(constraint) = def.constraints.iter().find(checks) {
         let message = format!("cannot drop column {}: constraint {} needs it", column.name, constraint.name);
-        return Err(Error::new(ErrorKind::BadInput, 47, message)
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_IDENTIFIER, message)
             .with_hint(format!("drop constraint {} first", constraint.name)));
     }
     refuse_key(def, column, "drop")?;
@@ -234,7 +240,7 @@ fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
     let stays_stored = |other: &&ColumnDef| other.id != column.id;
     if def.stored_columns().filter(stays_stored).count() == 0 {
         let message = format!("cannot drop all columns of table \"{}\"", def.name);
-        return Err(Error::new(ErrorKind::BadInput, 36, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     }
     def.columns.remove(at);
     Ok(())
@@ -243,7 +249,7 @@ fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
 fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<(), Error> {
     if def.column(to).is_some() {
         let message = format!("cannot rename to {to}: table \"{}\" has a column of this name", def.name);
-        return Err(Error::new(ErrorKind::AlreadyExists, 15, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DUPLICATE_COLUMN, message));
     }
     refuse_kept(def, &def.columns[at].name, "rename")?;
     def.columns[at].name = to.into();
@@ -292,11 +298,11 @@ fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()
             "cannot change the type of column {} from {then} to {now}: it is part of the table's key",
             column.name
         );
-        return Err(Error::new(ErrorKind::BadInput, 524, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message));
     }
     if then.is_nullable() && !now.is_nullable() {
         let message = format!("cannot convert column {} from the nullable type {then} to {now}", column.name);
-        return Err(Error::new(ErrorKind::BadInput, 36, message)
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("add a column of that type with DEFAULT ifNull(..), and drop the old one"));
     }
     Ok(())
@@ -316,7 +322,7 @@ fn only_adds_names(then: &ColumnType, now: &ColumnType) -> bool {
 fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<(), Error> {
     let missing = |word: &str| {
         let message = format!("column {} has no {word} to remove", column.name);
-        Err(Error::new(ErrorKind::BadInput, 36, message))
+        Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
     };
     match what {
         ColumnProperty::Default(kind) => match &column.default {
@@ -366,7 +372,7 @@ fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<(), Err
         return Ok(());
     }
     let message = format!("cannot {doing} column {}: it is part of the table's key", column.name);
-    Err(Error::new(ErrorKind::BadInput, 524, message))
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message))
 }
 
 /// A column of a key has to be stored.
@@ -383,7 +389,7 @@ fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<(), Error> {
     let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
     let Some(clause) = def.kept.iter().find(|clause| says(&clause.text)) else { return Ok(()) };
     let message = format!("cannot {doing} column {name}: {} {} names it", clause.keyword, clause.text);
-    Err(Error::new(ErrorKind::BadInput, 47, message))
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_IDENTIFIER, message))
 }
 
 fn default_uses(column: &ColumnDef, id: ColumnId) -> bool {

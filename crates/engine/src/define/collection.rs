@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use catalog::{Collection, CollectionValue, Op};
+use model::ErrorCode;
 use sql::{CollectionChange, CollectionEntry};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -29,16 +30,25 @@ pub(crate) async fn run(context: &StatementContext, change: &CollectionChange) -
     match (found, creates) {
         (Some(_), true) => {
             let message = format!("named collection \"{name}\" already exists");
-            return Err(Error::new(ErrorKind::AlreadyExists, 670, message));
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                ErrorCode::NAMED_COLLECTION_ALREADY_EXISTS,
+                message,
+            ));
         }
         (None, false) => {
             let message = format!("named collection \"{name}\" does not exist");
-            return Err(Error::new(ErrorKind::UnknownObject, 669, message)
-                .with_hint("system.named_collections lists them"));
+            return Err(Error::new(
+                ErrorKind::UnknownObject,
+                ErrorCode::NAMED_COLLECTION_DOESNT_EXIST,
+                message,
+            )
+            .with_hint("system.named_collections lists them"));
         }
         (Some(Origin::Configuration), false) => {
             let message = format!("named collection \"{name}\" stands in the configuration file");
-            return Err(Error::new(ErrorKind::Denied, 671, message).with_hint("change it there"));
+            return Err(Error::new(ErrorKind::Denied, ErrorCode::NAMED_COLLECTION_IS_IMMUTABLE, message)
+                .with_hint("change it there"));
         }
         _ => {}
     }
@@ -80,6 +90,6 @@ fn refuse_if_used(context: &StatementContext, name: &str) -> Result<(), Error> {
     }
     users.sort();
     let message = format!("named collection \"{name}\" is used by tables: {}", users.join(", "));
-    Err(Error::new(ErrorKind::Conflict, 769, message)
+    Err(Error::new(ErrorKind::Conflict, ErrorCode::NAMED_COLLECTION_IS_USED, message)
         .with_hint("drop them first, or set check_named_collection_dependencies = 0"))
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use model::{ColumnDef, ColumnId, ColumnType};
+use model::{ColumnDef, ColumnId, ColumnType, ErrorCode};
 use sql::ColumnSpec;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -17,12 +17,12 @@ pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Re
     for (index, spec) in specs.iter().enumerate() {
         if columns.iter().any(|column| column.name.as_ref() == spec.name) {
             let message = format!("column {} is given more than once", spec.name);
-            return Err(Error::new(ErrorKind::BadInput, 44, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::ILLEGAL_COLUMN, message));
         }
         let column_type = match (&spec.column_type, &spec.default) {
             (Some(ColumnType::Nothing), _) | (None, None) => {
                 let message = format!("column {} needs a type", spec.name);
-                return Err(Error::new(ErrorKind::BadInput, 36, message));
+                return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
             }
             (Some(column_type), _) => column_type.clone(),
             // Its default says it, below.
@@ -41,7 +41,11 @@ pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Re
         });
     }
     if columns.is_empty() {
-        return Err(Error::new(ErrorKind::BadInput, 36, "a table needs at least one column"));
+        return Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::BAD_ARGUMENTS,
+            "a table needs at least one column",
+        ));
     }
     // Defaults may name any column, so they are stored once all ids are known.
     for index in 0..specs.len() {
@@ -55,7 +59,7 @@ pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Re
     }
     if !columns.iter().any(ColumnDef::is_stored) {
         let message = "a table needs a column that is stored: ALIAS and EPHEMERAL ones are not";
-        return Err(Error::new(ErrorKind::BadInput, 90, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::EMPTY_LIST_OF_COLUMNS_PASSED, message));
     }
     Ok(columns)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{Op, Precondition};
-use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId};
+use model::{ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -48,7 +48,7 @@ pub(crate) async fn create_database(
             return Ok(());
         }
         let message = format!("database \"{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, 82, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS, message));
     }
     let id = DatabaseId::from_random_bytes(random_bytes(context));
     commit_ops(context, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
@@ -105,7 +105,7 @@ pub(crate) async fn truncate(
             let message = format!(
                 "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
             );
-            return Err(Error::new(ErrorKind::Unsupported, 48, message)
+            return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
                 .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
         }
         Ok(table) if is_temporary(&table.def) => {
@@ -133,7 +133,7 @@ pub(crate) async fn truncate_database(
 ) -> Result<(), Error> {
     if is_derived(name) {
         let message = format!("the tables of database \"{name}\" stay as they are");
-        return Err(Error::new(ErrorKind::Denied, 497, message));
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let Some(database) = context.snapshot.database(name) else {
         return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
@@ -192,7 +192,7 @@ fn check_may_move(context: &StatementContext, table: TableId, database: Database
     let (label, table) = (open.label.as_str(), newest.state().table_name(table));
     let message =
         format!("table \"{table}\" has the open load \"{label}\" and stays in its database until it is over");
-    Err(Error::new(ErrorKind::Conflict, 36, message)
+    Err(Error::new(ErrorKind::Conflict, ErrorCode::BAD_ARGUMENTS, message)
         .with_hint(format!("finish it with RESUME LOAD '{label}', or give it up with CANCEL LOAD '{label}'")))
 }
 
@@ -204,7 +204,7 @@ pub(crate) async fn create_table(
     let (database_name, name) = context.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no tables");
-        return Err(Error::new(ErrorKind::Denied, 497, message));
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let database =
         context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
@@ -214,7 +214,7 @@ pub(crate) async fn create_table(
     }
     if existing.is_some() && !create.or_replace {
         let message = format!("table \"{database_name}.{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
     let def = Arc::new(definition(context, create, database).await?);
     if def.engine.is_external() {
@@ -263,7 +263,7 @@ pub(crate) async fn definition(
         (None, None) if engine == TableEngine::MergeTree => {
             return Err(Error::new(
                 ErrorKind::BadInput,
-                36,
+                ErrorCode::BAD_ARGUMENTS,
                 "a MergeTree table needs ORDER BY or PRIMARY KEY",
             )
             .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
@@ -304,11 +304,13 @@ fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef,
 fn default_engine(context: &StatementContext, create: &CreateTable) -> Result<TableEngine, Error> {
     let keyed = create.order_by.is_some() || create.primary_key.is_some() || !create.partition_by.is_empty();
     match context.settings.get_text("default_table_engine").as_str() {
-        "None" => Err(Error::new(ErrorKind::BadInput, 119, "CREATE TABLE names no engine")
-            .with_hint("write ENGINE = MergeTree, or set default_table_engine")),
+        "None" => {
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::ENGINE_REQUIRED, "CREATE TABLE names no engine")
+                .with_hint("write ENGINE = MergeTree, or set default_table_engine"))
+        }
         "Memory" if keyed => Err(Error::new(
             ErrorKind::BadInput,
-            36,
+            ErrorCode::BAD_ARGUMENTS,
             "table engine Memory, the default_table_engine, takes no PARTITION BY, ORDER BY or PRIMARY KEY",
         )),
         "Memory" => Ok(TableEngine::Memory),
@@ -388,7 +390,7 @@ fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Re
     if order_by.starts_with(primary) {
         return Ok(u32::try_from(primary.len()).unwrap_or(u32::MAX));
     }
-    Err(Error::new(ErrorKind::BadInput, 36, "PRIMARY KEY must be a prefix of ORDER BY"))
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, "PRIMARY KEY must be a prefix of ORDER BY"))
 }
 
 fn has_no_columns(create: &CreateTable) -> bool {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use catalog::Op;
 use model::type_arrow::from_field;
 use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId,
+    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef,
+    TableEngine, TableId,
 };
 use sql::{CreateView, Query, TableName};
 
@@ -22,7 +23,7 @@ pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView)
     let (database_name, name) = context.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no views");
-        return Err(Error::new(ErrorKind::Denied, 497, message));
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let database =
         context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
@@ -32,7 +33,7 @@ pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView)
     }
     if existing.is_some() && !create.or_replace {
         let message = format!("table \"{database_name}.{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
     let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &context.current_database)));
     if let Some(existing) = &existing {
@@ -68,7 +69,7 @@ fn definition(
         columns.iter().enumerate().find(|(at, column)| columns[..*at].iter().any(|c| c.0 == column.0))
     {
         let message = format!("view \"{}\" would have two columns {}", create.name, twice.1.0);
-        return Err(Error::new(ErrorKind::BadInput, 179, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::MULTIPLE_EXPRESSIONS_FOR_ALIAS, message));
     }
     let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
         id: ColumnId(id),
@@ -120,7 +121,7 @@ fn declared_columns(
         let of_select = found.iter().find(|(name, _)| *name == spec.name);
         let Some((_, column_type)) = of_select else {
             let message = format!("column {} of view \"{}\" is none of its SELECT", spec.name, create.name);
-            return Err(Error::new(ErrorKind::BadInput, 8, message)
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message)
                 .with_hint("give the column its name with AS in the SELECT"));
         };
         if spec.default.is_some() || spec.codec.is_some() {
@@ -144,7 +145,8 @@ pub(crate) async fn drop_views(
             && table.def.engine != TableEngine::View
         {
             let message = format!("table \"{name}\" is not a View");
-            return Err(Error::new(ErrorKind::BadInput, 80, message).with_hint("DROP TABLE drops it"));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
+                .with_hint("DROP TABLE drops it"));
         }
     }
     drop_tables(context, &names, if_exists).await

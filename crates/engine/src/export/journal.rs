@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, ExportState, Op};
 use host::Host;
-use model::{ExportId, ExportStore};
+use model::{ErrorCode, ExportId, ExportStore};
 use sources::export::finish::{abort, complete_left, store_without_statement};
 use sources::export::{Destination, Reachable};
 use stores::clients::store::Store;
@@ -84,7 +84,7 @@ pub(crate) fn unfinished(export: &ExportState, why: &str) -> Error {
         export.query_id,
         export.objects.len()
     );
-    Error::new(ErrorKind::Unavailable, 499, message).with_hint(
+    Error::new(ErrorKind::Unavailable, ErrorCode::S3_ERROR, message).with_hint(
         "repeat the statement when the place can be written with its credentials; system.exports shows what is left",
     )
 }
@@ -137,7 +137,7 @@ fn to_finish(catalog: &Catalog, export: ExportId) -> Option<Arc<ExportState>> {
 
 fn no_credentials(place: &ExportStore) -> Error {
     let message = format!("it waits for credentials of bucket \"{}\"", place.bucket);
-    Error::new(ErrorKind::Unavailable, 499, message)
+    Error::new(ErrorKind::Unavailable, ErrorCode::S3_ERROR, message)
 }
 
 /// The record that an export is over. Blocks.

@@ -13,7 +13,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use formats::Omissions;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnDef, ColumnId, ColumnType, ExportId, Label, TableDef, TableEngine, TableId};
+use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, ExportId, Label, TableDef, TableEngine, TableId};
 use sources::Destination;
 use sources::export::ExportNames;
 use sql::{Insert, InsertSource, TableFunctionCall};
@@ -194,7 +194,8 @@ fn known_structure(destination: &Destination) -> Result<&[(String, ColumnType)],
 
 fn columns_unknown(destination: &Destination) -> Error {
     let message = format!("the columns of \"{}\" are not known", destination.shown());
-    Error::new(ErrorKind::BadInput, 36, message).with_hint("give the structure as an argument")
+    Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+        .with_hint("give the structure as an argument")
 }
 
 /// The columns of an output as a table, for all that knows rows only as rows of one.

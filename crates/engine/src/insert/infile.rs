@@ -4,7 +4,7 @@
 //! omission columns of columns with a default, which say which fields a file leaves out. Must not know: files.
 
 use formats::{FormatKind, omissions_name};
-use model::{ColumnDef, ColumnType, TableDef};
+use model::{ColumnDef, ColumnType, ErrorCode, TableDef};
 use sql::escape::{quote_name, quote_text};
 use sql::{Insert, InsertSource, Statement};
 use stores::codecs::compression::Compression;
@@ -39,7 +39,11 @@ pub(crate) fn as_select_of(insert: &Insert, columns: &[(String, ColumnType)]) ->
         Some(names) => {
             let find = |name: &String| columns.iter().find(|(column, _)| column == name).map(listed);
             let missing = |name: &str| {
-                Error::new(ErrorKind::UnknownObject, 16, format!("no such column {name} in the structure"))
+                Error::new(
+                    ErrorKind::UnknownObject,
+                    ErrorCode::NO_SUCH_COLUMN_IN_TABLE,
+                    format!("no such column {name} in the structure"),
+                )
             };
             names.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect::<Result<_, _>>()?
         }
@@ -98,8 +102,12 @@ fn format_of(path: &str) -> Result<String, Error> {
     let plain = Compression::by_suffix(path).1;
     let found = FormatKind::of_file_name(plain).filter(|format| format.is_input());
     found.map(|format| format.name().to_owned()).ok_or_else(|| {
-        Error::new(ErrorKind::BadInput, 36, format!("the name of file \"{path}\" tells no format"))
-            .with_hint("add FORMAT and the format's name")
+        Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::BAD_ARGUMENTS,
+            format!("the name of file \"{path}\" tells no format"),
+        )
+        .with_hint("add FORMAT and the format's name")
     })
 }
 
@@ -145,7 +153,7 @@ mod tests {
     #[test]
     fn a_name_that_tells_no_format_is_an_error() {
         let error = read("INSERT INTO t FROM INFILE 'noext'", &columns()).unwrap_err();
-        assert_eq!(error.code, 36);
+        assert_eq!(error.code.number(), 36);
         assert!(error.message.contains("noext"));
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use formats::{FormatKind, RecordBoundaries};
 use futures::StreamExt;
-use model::TableDef;
 use model::saturating::usize_of;
+use model::{ErrorCode, TableDef};
 use sources::SentParquet;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -40,9 +40,19 @@ impl SentRows {
         let kind = match FormatKind::parse(format) {
             Some(kind) if kind.is_input() => kind,
             Some(_) => {
-                return Err(Error::new(ErrorKind::BadInput, 73, format!("format {format} cannot be read")));
+                return Err(Error::new(
+                    ErrorKind::BadInput,
+                    ErrorCode::UNKNOWN_FORMAT,
+                    format!("format {format} cannot be read"),
+                ));
             }
-            None => return Err(Error::new(ErrorKind::UnknownObject, 73, format!("unknown format {format}"))),
+            None => {
+                return Err(Error::new(
+                    ErrorKind::UnknownObject,
+                    ErrorCode::UNKNOWN_FORMAT,
+                    format!("unknown format {format}"),
+                ));
+            }
         };
         // The line end behind the statement is no data; binary formats would read it as such.
         let is_blank = !kind.is_text() && inline_data.trim().is_empty();
@@ -66,7 +76,7 @@ impl SentRows {
             return Ok(());
         }
         let message = format!("the Parquet data have none of the columns of table \"{}\"", def.name);
-        Err(Error::new(ErrorKind::BadInput, 8, message)
+        Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message)
             .with_hint("columns are found by their names; a SELECT from file() may give them others"))
     }
 

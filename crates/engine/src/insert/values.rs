@@ -30,8 +30,6 @@ use crate::tables::insert_shape::InsertShape;
 
 pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
-/// ClickHouse's code of a NULL among VALUES that its column cannot hold.
-const TYPE_MISMATCH: i32 = 53;
 /// Part of no format.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Expressions planned as one query: planning has a price of its own, which they share.
@@ -263,7 +261,7 @@ impl Reading {
         if texts.len() != self.shape.width() {
             let message =
                 format!("{written} has {} value(s) for {} column(s)", texts.len(), self.shape.width());
-            return Err(Error::new(ErrorKind::Syntax, 62, message));
+            return Err(Error::new(ErrorKind::Syntax, ErrorCode::SYNTAX_ERROR, message));
         }
         let (mut known, mut planned) = (Vec::with_capacity(texts.len()), Vec::new());
         for (column, text) in texts.into_iter().enumerate() {
@@ -341,7 +339,7 @@ impl Reading {
             [row] if row.num_rows() == 1 && row.num_columns() == together.len() => row,
             _ => {
                 let message = format!("{} is not one value", texts.join(", "));
-                return Err(Error::new(ErrorKind::Syntax, 62, message));
+                return Err(Error::new(ErrorKind::Syntax, ErrorCode::SYNTAX_ERROR, message));
             }
         };
         let cast = |(at, value): (usize, &Planned<'_>)| {
@@ -392,7 +390,7 @@ fn null_unfit(text: &str, column: &ColumnDef) -> Error {
         "cannot insert NULL into column {} of type {}: its value is {text}",
         column.name, column.column_type
     );
-    Error::new(ErrorKind::BadInput, TYPE_MISMATCH, message)
+    Error::new(ErrorKind::BadInput, ErrorCode::TYPE_MISMATCH, message)
         .with_hint("input_format_null_as_default = 1 makes it the default")
 }
 

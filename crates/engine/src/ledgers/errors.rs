@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use model::ErrorCode;
 use parking_lot::Mutex;
 
 use crate::boundary::error::Error;
@@ -36,7 +37,7 @@ pub(crate) struct Whose<'a> {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorLedger {
-    by_code: Mutex<BTreeMap<i32, Noted>>,
+    by_code: Mutex<BTreeMap<ErrorCode, Noted>>,
 }
 
 impl ErrorLedger {
@@ -51,7 +52,7 @@ impl ErrorLedger {
     }
 
     /// Every code that happened, by its number.
-    pub(crate) fn all(&self) -> Vec<(i32, Noted)> {
+    pub(crate) fn all(&self) -> Vec<(ErrorCode, Noted)> {
         self.by_code.lock().iter().map(|(code, noted)| (*code, noted.clone())).collect()
     }
 }
@@ -68,7 +69,10 @@ mod tests {
         ledger.note(2, &Error::internal("x".repeat(1_000_000)), &Whose::default());
         ledger.note(3, &Error::unknown_table("default", "b"), &whose);
         let all = ledger.all();
-        let [(49, internal), (60, unknown)] = all.as_slice() else { panic!("{all:?}") };
+        let [(ErrorCode::LOGICAL_ERROR, internal), (ErrorCode::UNKNOWN_TABLE, unknown)] = all.as_slice()
+        else {
+            panic!("{all:?}")
+        };
         assert_eq!(internal.last_message.len(), MESSAGE_CHARACTERS_MAX);
         assert_eq!((internal.count, unknown.count, unknown.last_ms), (1, 2, 3));
         assert_eq!(unknown.last_message, "table \"default.b\" does not exist");

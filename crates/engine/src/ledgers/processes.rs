@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::ErrorCode;
 use model::saturating::{micros_of, millis_of};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -169,7 +170,12 @@ impl Processes {
         if running.values().any(|other| other.query_id == process.query_id) {
             let message = format!("query with id \"{}\" is already running", process.query_id);
             let hint = "choose another query_id, or end that one with KILL QUERY WHERE query_id = '..'";
-            return Err(Error::new(ErrorKind::Conflict, 216, message).with_hint(hint));
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                ErrorCode::QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING,
+                message,
+            )
+            .with_hint(hint));
         }
         running.insert(number, process);
         Ok(number)

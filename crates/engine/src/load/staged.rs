@@ -18,7 +18,7 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use load::{LoadPlan, Unit};
 use mergetree::write::SinkSettings;
-use model::{Label, LoadId};
+use model::{ErrorCode, Label, LoadId};
 use physical::nodes::unit_ends::UnitEnds;
 use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
@@ -77,7 +77,8 @@ pub(crate) async fn run(
     if found.is_some() && open.is_none() {
         history.forget(id);
         let message = format!("load \"{label}\" ended in this moment", label = label.as_str());
-        let error = Error::new(ErrorKind::Conflict, 1002, message).with_hint("run the statement again");
+        let error = Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
+            .with_hint("run the statement again");
         return refused(context, &insert.once, error);
     }
     if let Some(open) = &open {
@@ -158,7 +159,7 @@ fn with_kept_token(once: Once, open: &StagedLoad) -> Result<Once, Error> {
             let message = format!(
                 "load \"{label}\" was opened with insert_deduplication_token \"{kept}\", not \"{given}\""
             );
-            Err(Error::new(ErrorKind::AlreadyExists, 36, message)
+            Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS, message)
                 .with_hint(format!("give the same token, or none; CANCEL LOAD '{label}' gives the load up")))
         }
         _ => Ok(Once { token: Some(of_token(kept)), token_text: Some(kept.to_owned()), ..once }),
@@ -176,7 +177,7 @@ fn check_same(open: &StagedLoad, once: &Once, text: &str) -> Result<(), Error> {
         open.statement.trim(),
         masked(text).trim()
     );
-    Err(Error::new(ErrorKind::AlreadyExists, 36, message).with_hint(format!(
+    Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS, message).with_hint(format!(
         "finish it with RESUME LOAD '{label}', give it up with CANCEL LOAD '{label}', or choose another label"
     )))
 }

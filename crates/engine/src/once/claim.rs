@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::StreamExt;
-use model::{DatabaseId, Label, TableDef, TableEngine, TableId};
+use model::{DatabaseId, ErrorCode, Label, TableDef, TableEngine, TableId};
 use parking_lot::Mutex;
 use sql::{Insert, InsertSource, Settings};
 
@@ -59,7 +59,7 @@ impl Claim {
         if named && !keeps {
             let engine = sql::engine_name(def.engine);
             let message = format!("table \"{}\": engine {engine} keeps no labels and no tokens", def.name);
-            return Err(Error::new(ErrorKind::BadInput, 36, message)
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
                 .with_hint("insert without one, or into a table of engine MergeTree"));
         }
         let by_rows = !named && keeps && compares && window > 0;
@@ -120,7 +120,7 @@ impl Claim {
 
 /// WITH LABEL, or `insert_label`.
 fn label_of(settings: &Settings, insert: &Insert) -> Result<Option<Label>, Error> {
-    let bad = |message: String| Error::new(ErrorKind::BadInput, 36, message);
+    let bad = |message: String| Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message);
     let set = Some(settings.get_text("insert_label")).filter(|label| !label.is_empty());
     let text = match (&insert.label, set) {
         (Some(clause), Some(set)) if *clause != set => {

@@ -5,7 +5,7 @@
 //! Must not know: how a fingerprint is made.
 
 use catalog::{Catalog, LabelState, Op, Snapshot};
-use model::{DatabaseId, Label, Seq, TableId};
+use model::{DatabaseId, ErrorCode, Label, Seq, TableId};
 
 use crate::boundary::already_loaded::{AlreadyLoaded, RecognisedBy, moment, row_count};
 use crate::boundary::error::{Error, ErrorKind};
@@ -85,7 +85,7 @@ fn taken(by: &RecognisedBy, first: &LabelState) -> Error {
     };
     let (at, rows) = (moment(first.committed_ms), row_count(first.rows));
     let message = format!("{name} was used at {at} by another statement, which put in {rows}");
-    Error::new(ErrorKind::AlreadyExists, 36, message)
+    Error::new(ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS, message)
         .with_hint(format!("repeat that statement as it was, or choose another {noun}"))
 }
 
@@ -158,7 +158,7 @@ mod tests {
     fn another_statement_under_a_name_is_an_error_that_says_whose_it_is() {
         let both = named(Some("l"), Some("x"));
         let error = both.judge(Some(state(8)), None).unwrap_err();
-        assert_eq!(error.code, 36);
+        assert_eq!(error.code.number(), 36);
         assert_eq!(
             error.message,
             "label \"l\" was used at 2026-01-02 03:04:05 UTC by another statement, which put in 3 rows"

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::AsArray;
 use datafusion::physical_plan::collect;
+use model::ErrorCode;
 use sql::{KillMode, Query};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -42,7 +43,7 @@ pub(crate) async fn run(
         && context.settings.get_u64("readonly") > 0
     {
         let message = format!("query \"{}\" is of user \"{}\"", victim.query_id, victim.user);
-        return Err(Error::new(ErrorKind::Denied, 497, message)
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message)
             .with_hint("a user with readonly set may only kill queries of their own"));
     }
     if victims.is_empty() {

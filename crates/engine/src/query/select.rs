@@ -21,7 +21,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use model::saturating::usize_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
-use model::{ColumnDef, ColumnType, DefaultKind};
+use model::{ColumnDef, ColumnType, DefaultKind, ErrorCode};
 
 use physical::nodes::gather::gathered;
 use physical::nodes::metered::metered;
@@ -46,9 +46,6 @@ use crate::resolve::target_types::{ask, of_insert};
 use crate::resolve::views::expanded;
 use crate::tables::reserved::{HERE, is_derived};
 use crate::tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
-
-/// ClickHouse's code.
-const UNKNOWN_IDENTIFIER: i32 = 47;
 
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {
@@ -132,7 +129,7 @@ async fn plan_chosen(
     let outside = tables_in(context, &prepared.ast);
     drop(planning);
     let mut planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
-    let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
+    let is_unknown = matches!(&planned.logical, Err(error) if error.code == ErrorCode::UNKNOWN_IDENTIFIER);
     if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
         // Files that the conditions keep from being listed may have the column.
         wanted.files.clear();
@@ -255,7 +252,9 @@ fn naming_the_database(context: &StatementContext, mut error: Error) -> Error {
     let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
     match quoted {
         Some((database, _))
-            if error.code == 60 && !is_derived(database) && context.snapshot.database(database).is_none() =>
+            if error.code == ErrorCode::UNKNOWN_TABLE
+                && !is_derived(database)
+                && context.snapshot.database(database).is_none() =>
         {
             Error::unknown_database(database)
         }

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
 use model::column_type::Indented;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnType, TableDef, TableEngine};
+use model::{ColumnType, ErrorCode, TableDef, TableEngine};
 use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
 
 use crate::boundary::already_loaded::moment;
@@ -70,7 +70,8 @@ fn created(context: &StatementContext, name: &TableName, what: Created) -> Resul
     let (database, _) = context.resolve(name);
     if what == Created::View && !is_view(&table.def) {
         let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
-        return Err(Error::new(ErrorKind::BadInput, 36, message).with_hint("use SHOW CREATE TABLE"));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+            .with_hint("use SHOW CREATE TABLE"));
     }
     Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def)))
 }
@@ -289,7 +290,7 @@ fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
             Some(report) => report.lines(),
             None => {
                 let message = format!("there is no profile of query \"{query_id}\"");
-                return Err(Error::new(ErrorKind::UnknownObject, 36, message).with_hint(
+                return Err(Error::new(ErrorKind::UnknownObject, ErrorCode::BAD_ARGUMENTS, message).with_hint(
                     "SET enable_profile = 1 before the statement keeps its profile; SHOW PROFILELIST lists them",
                 ));
             }

@@ -15,7 +15,7 @@ use mergetree::bring_in::bring_in;
 use mergetree::lost::LOST_DIR;
 use mergetree::origin::Origin;
 use mergetree::survivors::{Candidate, Survivors, choose};
-use model::{DatabaseId, PartId, Seq, TableDef, TableId};
+use model::{DatabaseId, ErrorCode, PartId, Seq, TableDef, TableId};
 use parts::{FoundPart, PartFile, PartStore};
 
 use crate::background::merging::rewriting_state;
@@ -129,7 +129,7 @@ pub fn restore(host: &Host, request: &RestoreRequest, told: Told<'_>) -> Result<
 
 fn check_folders(host: &Host, request: &RestoreRequest) -> Result<(), Error> {
     let shown = |path: &Path| path.display().to_string();
-    let refused = |message: String| Err(Error::new(ErrorKind::BadInput, 36, message));
+    let refused = |message: String| Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     if !host.disk.exists(&request.from)? {
         return refused(format!("{} does not exist", shown(&request.from)));
     }
@@ -148,7 +148,7 @@ fn check_folders(host: &Host, request: &RestoreRequest) -> Result<(), Error> {
     if is_sound && !request.with_lost {
         let message = format!("the log of {} is whole: nothing has to be restored", shown(&request.from));
         let hint = "open the folder as it is; damaged parts are named by inspect --verify; --lost takes files from lost/ all the same";
-        return Err(Error::new(ErrorKind::BadInput, 36, message).with_hint(hint));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message).with_hint(hint));
     }
     Ok(())
 }

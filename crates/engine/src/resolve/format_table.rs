@@ -8,9 +8,9 @@ use arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use formats::{FormatKind, with_omissions};
-use model::raw_text;
 use model::saturating::u64_of;
 use model::type_arrow::to_field;
+use model::{ErrorCode, raw_text};
 use sources::columns_of_text;
 use sources::schema::structure::{Structure, parse_with_defaults};
 use sql::{CallArgument, CallValue, TableFunctionCall};
@@ -35,13 +35,21 @@ pub(crate) fn format_table(
         Some([name, structure, data]) => (name, Some(structure), data),
         _ => {
             let message = "table function format takes the name of a format, a structure where it is known, and the data";
-            return Err(Error::new(ErrorKind::BadInput, 42, message)
-                .with_hint("for example format(JSONEachRow, '{\"a\": 1}')"));
+            return Err(Error::new(
+                ErrorKind::BadInput,
+                ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                message,
+            )
+            .with_hint("for example format(JSONEachRow, '{\"a\": 1}')"));
         }
     };
     let kind = FormatKind::parse(name).filter(|kind| kind.is_input());
     let Some(kind) = kind else {
-        return Err(Error::new(ErrorKind::UnknownObject, 73, format!("format {name} cannot be read")));
+        return Err(Error::new(
+            ErrorKind::UnknownObject,
+            ErrorCode::UNKNOWN_FORMAT,
+            format!("format {name} cannot be read"),
+        ));
     };
     if kind == FormatKind::Parquet {
         return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));

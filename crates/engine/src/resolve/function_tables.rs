@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
-use model::ColumnType;
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 use physical::provider::random_rows::{RandomRows, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
@@ -111,7 +111,7 @@ pub(crate) fn null_columns(call: &TableFunctionCall) -> Result<Vec<(String, Colu
         }
         _ => Err(Error::new(
             ErrorKind::BadInput,
-            42,
+            ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "table function null takes a structure, such as 'a UInt8'",
         )),
     }
@@ -128,7 +128,7 @@ fn random_rows(context: &StatementContext, call: &TableFunctionCall) -> Result<R
     let wrong = || {
         let message = "table function generateRandom takes a structure, and then a seed, the longest text and the \
                        longest list as numbers";
-        Error::new(ErrorKind::BadInput, 42, message)
+        Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     };
     let [CallArgument { name: None, value: CallValue::Text(structure) }, numbers @ ..] =
         call.arguments.as_slice()
@@ -162,7 +162,7 @@ fn series(call: &TableFunctionCall) -> Result<NumberRange, Error> {
         _ => {
             let message =
                 format!("table function {} takes two or three constant unsigned numbers", call.name);
-            return Err(Error::new(ErrorKind::BadInput, 36, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
         }
     };
     let count = stop.checked_sub(start).map_or(0, |distance| (distance / step).saturating_add(1));
@@ -181,7 +181,7 @@ fn number_range(call: &TableFunctionCall) -> Result<NumberRange, Error> {
         _ => {
             let message =
                 format!("table function {} takes one to three constant unsigned numbers", call.name);
-            return Err(Error::new(ErrorKind::BadInput, 36, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
         }
     };
     Ok(NumberRange { start, count, step, column: if zeros { ZERO } else { "number" } })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
-use model::{ColumnDef, DefaultKind, TableDef, TableEngine};
+use model::{ColumnDef, DefaultKind, ErrorCode, TableDef, TableEngine};
 use sources::ObjectTable;
 use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
 use stores::calls::format::is_name_or_auto;
@@ -64,7 +64,12 @@ pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
 fn without_path(def: &TableDef) -> Error {
     let message =
         format!("table \"{}\": engine File without a path keeps its rows in the database", def.name);
-    Error::new(ErrorKind::Unsupported, 48, format!("{message}, which is not supported")).with_hint(
+    Error::new(
+        ErrorKind::Unsupported,
+        ErrorCode::NOT_IMPLEMENTED,
+        format!("{message}, which is not supported"),
+    )
+    .with_hint(
         "name the file, as in File(CSV, 'path'), or use ENGINE = MergeTree for rows that the database keeps",
     )
 }
@@ -79,7 +84,7 @@ fn wrong_arguments(engine: TableEngine) -> Error {
         }
     };
     let message = format!("table engine {} cannot be created with these arguments", sql::engine_name(engine));
-    Error::new(ErrorKind::BadInput, 42, message)
+    Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
         .with_hint(format!("write {forms}, or name a collection first"))
 }
 
@@ -166,7 +171,7 @@ pub(crate) fn check(context: &StatementContext, def: &TableDef) -> Result<(), Er
             "column \"{}\": table engine {engine} takes no MATERIALIZED, ALIAS or EPHEMERAL",
             column.name
         );
-        return Err(Error::new(ErrorKind::BadInput, 36, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     }
     Ok(source_call(&call_of(def)?).check_overrides(&for_sources(context))?)
 }

@@ -3,7 +3,7 @@
 //! Invariant: what a call means is decided from its text and the statement's snapshot alone, without I/O.
 
 use datafusion::sql::sqlparser::ast;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 use sql::{CallArgument, CallValue, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -23,7 +23,7 @@ pub(crate) fn query_of_call(
 }
 
 fn bad(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::BadInput, 36, message)
+    Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
 }
 
 fn expression_of(argument: &ast::FunctionArg) -> Option<&ast::Expr> {
@@ -53,7 +53,11 @@ fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
     let columns = columns.ok().flatten();
     let rows = if columns.is_some() { &arguments[1..] } else { &arguments[..] };
     if rows.is_empty() {
-        return Err(Error::new(ErrorKind::BadInput, 42, "table function values takes at least one row"));
+        return Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "table function values takes at least one row",
+        ));
     }
     let width = columns.as_ref().map_or_else(|| cells(rows[0]).len(), Vec::len);
     let mut table = Vec::with_capacity(rows.len());
@@ -137,8 +141,13 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
             ));
         }
     };
-    let matching = regex::Regex::new(pattern)
-        .map_err(|e| Error::new(ErrorKind::BadInput, 427, format!("table function merge: {e}")))?;
+    let matching = regex::Regex::new(pattern).map_err(|e| {
+        Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::CANNOT_COMPILE_REGEXP,
+            format!("table function merge: {e}"),
+        )
+    })?;
     let found = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
     let mut tables: Vec<_> =
         context.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();
@@ -153,13 +162,14 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
                     "column {} is {known} in one and {} in another of the tables of merge",
                     column.name, column.column_type
                 );
-                return Err(Error::new(ErrorKind::Unsupported, 48, message));
+                return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
             }
         }
     }
     if columns.is_empty() {
         let message = format!("no table of database \"{database}\" matches '{pattern}'");
-        return Err(Error::new(ErrorKind::BadInput, 85, message));
+        // ClickHouse's name of 85 is about formats, so it is no constant.
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::of(85), message));
     }
     let select = |def: &model::TableDef| {
         let cell = |(column, column_type): &(&str, &ColumnType)| match def.column(column) {

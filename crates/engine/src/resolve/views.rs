@@ -46,14 +46,14 @@ impl Within {
         self.made.elements += measure.elements;
         if self.made.levels > LEVELS_MAX {
             let message = format!("views within views are nested deeper than {LEVELS_MAX} levels");
-            return Err(Error::new(ErrorKind::Limit, 306, message));
+            return Err(Error::new(ErrorKind::Limit, ErrorCode::TOO_DEEP_RECURSION, message));
         }
         if self.made.elements > ELEMENTS_MAX {
             let message = format!(
                 "AST is too big: the views of the query stand for more than {ELEMENTS_MAX} elements, because views \
                  read others several times; keep the rows of one of them in a table"
             );
-            return Err(Error::new(ErrorKind::Limit, 168, message));
+            return Err(Error::new(ErrorKind::Limit, ErrorCode::TOO_BIG_AST, message));
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Expansion<'_> {
         if views.iter().any(|(id, _)| *id == def.id) || views.len() >= DEPTH_MAX {
             let message =
                 format!("view \"{name}\" reads from itself, or views are nested deeper than {DEPTH_MAX}");
-            return Err(Error::new(ErrorKind::BadInput, 269, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
         }
         let (mut query, measure) = select_of(def)?;
         self.within.enter(def.id, measure)?;
@@ -154,5 +154,5 @@ pub(crate) fn refuse_view(def: &TableDef, what: &str) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("{what} is not supported by storage View, which \"{}\" is", def.name);
-    Err(Error::new(ErrorKind::Unsupported, 48, message))
+    Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message))
 }

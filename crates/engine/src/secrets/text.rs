@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use model::ErrorCode;
 use sources::schema::structure;
 use sql::Lexeme;
 use stores::calls::arguments::{SeenArgument, Showing, showing};
@@ -330,7 +331,7 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
             Some((name, type_name)) if name.trim().chars().all(|c| c.is_alphanumeric() || c == '_') => {
                 let value = params.iter().find(|(given, _)| given == name.trim()).ok_or_else(|| {
                     let message = format!("substitution `{}` is not set", name.trim());
-                    Error::new(ErrorKind::BadInput, 456, message)
+                    Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_QUERY_PARAMETER, message)
                 })?;
                 out.push_str(&value_of_parameter(&value.0, &value.1, type_name.trim())?);
             }
@@ -355,7 +356,8 @@ fn value_of_parameter(name: &str, value: &str, type_name: &str) -> Result<String
         ["String", "FixedString", "LowCardinality(String", "Enum"].iter().any(|t| inner.starts_with(t));
     if is_text && value.contains(['\t', '\n']) {
         let message = format!("value of parameter \"{name}\" has a bare tab or line end");
-        return Err(Error::new(ErrorKind::BadInput, 457, message).with_hint("write \\t or \\n"));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_QUERY_PARAMETER, message)
+            .with_hint("write \\t or \\n"));
     }
     let literal = if is_text { literal_of_escaped(value) } else { sql::escape::quote_text(value) };
     Ok(format!("CAST({literal}, {})", sql::escape::quote_text(type_name)))

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::TableState;
-use model::{ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, TableDef, TableEngine, TableId};
+use model::{
+    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEngine, TableId,
+};
 use sql::{Insert, InsertTarget};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -42,7 +44,11 @@ pub(crate) async fn run(
     };
     let temporary = context.temporary_table(name).is_some();
     if !temporary && is_derived(context.resolve(name).0) {
-        return Err(Error::new(ErrorKind::BadInput, 48, format!("table \"{name}\" takes no INSERT")));
+        return Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::NOT_IMPLEMENTED,
+            format!("table \"{name}\" takes no INSERT"),
+        ));
     }
     let table = context.table(name)?;
     let (database, table_name) = context.resolve(name);

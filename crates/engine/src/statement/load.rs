@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use model::{DatabaseId, Label};
+use model::{DatabaseId, ErrorCode, Label};
 use sql::{InsertSource, Statement};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -50,7 +50,7 @@ pub(crate) async fn resume(
             "the statement of load \"{}\" has arguments that are not kept, as credentials are",
             open.label.as_str()
         );
-        return Err(Error::new(ErrorKind::Denied, 36, message)
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("run the same statement again: it goes on where the load stopped"));
     }
     let parsed = sql::parse_one(&open.statement)?;
@@ -95,7 +95,7 @@ fn named(
     let name = database.unwrap_or(&context.current_database);
     let found = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
     let read = Label::new(label).ok_or_else(|| {
-        Error::new(ErrorKind::BadInput, 36, format!("\"{label}\" is no label"))
+        Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, format!("\"{label}\" is no label"))
             .with_hint("a label has 1 to 128 bytes of letters, digits, '_' and '-'")
     })?;
     Ok((found.id, read))

@@ -12,6 +12,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
+use model::ErrorCode;
 use object_store::local::LocalFileSystem;
 use parking_lot::Mutex;
 use parts::{PartStore, UnpackedPages};
@@ -78,7 +79,7 @@ impl Database {
         let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
         // Statements read parts through this, all others through `store`: the same keys below the same root.
         let files = LocalFileSystem::new_with_prefix(&root)
-            .map_err(|e| Error::new(ErrorKind::Unavailable, 76, e.to_string()))?;
+            .map_err(|e| Error::new(ErrorKind::Unavailable, ErrorCode::CANNOT_OPEN_FILE, e.to_string()))?;
         runtime_env.register_object_store(&parts_url, Arc::new(files));
         let builder =
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));

@@ -12,7 +12,7 @@ use formats::Omissions;
 use functions::cast::{CastMode, cast_column, default_array};
 use model::table_def::column_id_of;
 use model::type_arrow::from_field;
-use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef};
+use model::{ColumnDef, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::memory::room::room_for;
@@ -68,7 +68,7 @@ impl Conform {
                 def.name,
                 listed.len()
             );
-            return Err(Error::new(ErrorKind::BadInput, 20, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, message));
         }
         let origin = |(column, default): (&ColumnDef, &Option<Arc<dyn RowExpr>>)| {
             let input = listed.iter().position(|listed| listed.id == column.id);
@@ -189,7 +189,7 @@ impl Conform {
         }
         let message =
             format!("cannot convert NULL to {}, the type of column {}", column.column_type, column.name);
-        let error = Error::new(ErrorKind::BadInput, 70, message);
+        let error = Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_CONVERT_TYPE, message);
         Err(error.with_hint("insert_null_as_default = 1 makes it the default"))
     }
 
@@ -263,7 +263,11 @@ fn computed(
     if !column.column_type.is_nullable() && value.logical_null_count() > 0 {
         let message =
             format!("the default of column {} is NULL, which {} cannot be", column.name, column.column_type);
-        return Err(Error::new(ErrorKind::BadInput, 349, message));
+        return Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
+            message,
+        ));
     }
     cast_into(&value, expression.column_type(), column)
 }
@@ -337,16 +341,16 @@ pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result
     for name in names {
         let column = def.column(name).ok_or_else(|| {
             let message = format!("no such column {name} in table {}", def.name);
-            Error::new(ErrorKind::UnknownObject, 16, message)
+            Error::new(ErrorKind::UnknownObject, ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
         })?;
         if computed(column) {
             let message = format!("cannot insert column {name}, because it is MATERIALIZED or ALIAS");
-            return Err(Error::new(ErrorKind::BadInput, 44, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::ILLEGAL_COLUMN, message));
         }
         if listed.iter().any(|other| other.id == column.id) {
             return Err(Error::new(
                 ErrorKind::BadInput,
-                15,
+                ErrorCode::DUPLICATE_COLUMN,
                 format!("column {name} is given more than once"),
             ));
         }

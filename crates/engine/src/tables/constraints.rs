@@ -12,7 +12,7 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
 use model::table_def::column_id_of;
-use model::{ColumnType, ConstraintDef, ConstraintKind, KeptClause, RowExpr, TableDef};
+use model::{ColumnType, ConstraintDef, ConstraintKind, ErrorCode, KeptClause, RowExpr, TableDef};
 use sql::ConstraintSpec;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -83,7 +83,7 @@ pub(crate) fn compile_constraints(
             .map_err(|error| error.in_context(&format!("while reading constraint {}", constraint.name)))?;
         if !is_truth(expression.column_type()) {
             let message = format!("constraint `{}` does not return a value of type UInt8", constraint.name);
-            return Err(Error::new(ErrorKind::BadInput, 1, message)
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::UNSUPPORTED_METHOD, message)
                 .with_hint(format!("it returns {}: compare it with something", expression.column_type())));
         }
         if constraint.kind == ConstraintKind::Check {
@@ -113,7 +113,9 @@ impl Constraints {
                 self.violated(check, "")
             );
             let hint = "a constraint that lets NULL pass says so: x IS NULL OR x > 0";
-            return Err(Error::new(ErrorKind::BadInput, 469, message).with_hint(hint));
+            return Err(
+                Error::new(ErrorKind::BadInput, ErrorCode::VIOLATED_CONSTRAINT, message).with_hint(hint)
+            );
         }
         let truths = truths(kept.as_ref())?;
         if truths.count_set_bits() == truths.len() {
@@ -126,7 +128,7 @@ impl Constraints {
             self.violated(check, &format!(" at row {number}")),
             self.values(check, rows, row)?
         );
-        Err(Error::new(ErrorKind::BadInput, 469, message))
+        Err(Error::new(ErrorKind::BadInput, ErrorCode::VIOLATED_CONSTRAINT, message))
     }
 
     fn violated(&self, check: &Check, at: &str) -> String {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
 use host::{MemoryBudget, MemoryGrant};
-use model::TableId;
+use model::{ErrorCode, TableId};
 use parking_lot::RwLock;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -88,7 +88,7 @@ impl Gathered {
 
 fn grow(grant: &mut MemoryGrant, bytes: u64) -> Result<(), Error> {
     grant.try_grow(bytes).map_err(|refused| {
-        Error::new(ErrorKind::Limit, 241, refused.to_string())
+        Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, refused.to_string())
             .with_hint("use ENGINE = MergeTree for tables larger than memory")
     })
 }
@@ -117,7 +117,7 @@ mod tests {
         let mut gathered = Gathered::new(&statement);
         gathered.push(batch.clone()).unwrap();
         gathered.push(batch.clone()).unwrap();
-        assert_eq!(gathered.push(batch).unwrap_err().code, 241);
+        assert_eq!(gathered.push(batch).unwrap_err().code.number(), 241);
         let (tables, table) = (MemoryTables::new(process.clone()), TableId::from_random_bytes([1; 16]));
         tables.append(table, gathered.into_batches()).unwrap();
         assert_eq!((tables.size(table), process.used()), ((2000, bytes * 2), bytes * 2));

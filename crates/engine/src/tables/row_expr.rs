@@ -17,7 +17,9 @@ use datafusion::sql::sqlparser::ast::ExprWithAlias;
 use functions::call::ArgType;
 use model::table_def::{column_id_of, parse_stored_column_name, stored_column_name};
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnDef, ColumnId, ColumnType, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys};
+use model::{
+    ColumnDef, ColumnId, ColumnType, ErrorCode, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys,
+};
 
 use crate::boundary::error::{Error, ErrorKind};
 
@@ -85,7 +87,7 @@ fn compile_key(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<d
                 "key {} uses the function {function}, which does not answer the same in every statement",
                 key.text()
             );
-            Err(Error::new(ErrorKind::BadInput, 36, message)
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
                 .with_hint("give the table a column with DEFAULT, and use that in the key"))
         }
     }
@@ -157,7 +159,7 @@ pub(crate) fn type_of(
     match found {
         Ok(ColumnType::Nothing) => {
             let message = format!("column {name} needs a type: its default has none");
-            Err(Error::new(ErrorKind::BadInput, 36, message))
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
         }
         Ok(found) => Ok(found),
         Err(error) => Err(error
@@ -191,7 +193,7 @@ fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
         None => Ok(()),
         Some(name) => {
             let message = format!("function {name} is not allowed in the stored expression {text}");
-            Err(Error::new(ErrorKind::BadInput, 36, message))
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
         }
     }
 }

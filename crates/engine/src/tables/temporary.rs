@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use catalog::TableState;
 use host::MemoryBudget;
-use model::{DatabaseId, TableDef};
+use model::{DatabaseId, ErrorCode, TableDef};
 use parking_lot::RwLock;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -77,12 +77,17 @@ impl TemporaryTables {
 
 pub(crate) fn already_exists(name: &str) -> Error {
     let message = format!("temporary table \"{name}\" already exists");
-    Error::new(ErrorKind::AlreadyExists, 57, message).with_hint("use CREATE TEMPORARY TABLE IF NOT EXISTS")
+    Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message)
+        .with_hint("use CREATE TEMPORARY TABLE IF NOT EXISTS")
 }
 
 pub(crate) fn unknown(name: &str) -> Error {
-    Error::new(ErrorKind::UnknownObject, 60, format!("temporary table \"{name}\" does not exist"))
-        .with_hint("it belongs to the session that created it, and ends with it")
+    Error::new(
+        ErrorKind::UnknownObject,
+        ErrorCode::UNKNOWN_TABLE,
+        format!("temporary table \"{name}\" does not exist"),
+    )
+    .with_hint("it belongs to the session that created it, and ends with it")
 }
 
 impl std::fmt::Debug for TemporaryTables {

@@ -70,7 +70,7 @@ fn another_session_goes_on_under_the_settings_of_the_first() {
         run(&second, "SET format_csv_delimiter = ';'").await.unwrap();
         // The statement's own limit stops it again, and not a delimiter that its files do not have.
         let stopped = run(&second, "RESUME LOAD 'l'").await.unwrap_err();
-        assert_eq!(stopped.code, 252, "{stopped}");
+        assert_eq!(stopped.code.number(), 252, "{stopped}");
         assert!(stopped.hint.unwrap().contains("1 of 2 units staged"));
         let other = run(&second, &load(folder.path(), "")).await.unwrap_err();
         assert!(other.message.contains("belongs to an unfinished load"), "{other}");

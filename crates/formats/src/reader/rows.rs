@@ -3,9 +3,8 @@
 //! Invariant: rows come in the order of the input, whichever way they are split; the first bad one is the one reported.
 
 use arrow::array::RecordBatch;
-use model::ErrorCode;
-use model::raw_text;
 use model::saturating::u64_of;
+use model::{ErrorCode, raw_text};
 
 use super::pace::Pace;
 use super::{BLOCK_BYTES_MAX, Reader, offset_in};

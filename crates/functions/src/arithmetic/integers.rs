@@ -42,7 +42,8 @@ fn of_two(name: &'static str, compute: fn(i128, i128) -> i128) -> ScalarFunction
             call.each::<T>(|row| {
                 let (x, y) = (a.value(call.args[0].row(row)).int(), b.value(call.args[1].row(row)).int());
                 if x == 0 || y == 0 {
-                    return Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, format!("division by zero in {name}")));
+                    let message = format!("division by zero in {name}");
+                    return Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message));
                 }
                 Ok(Number::wrap_int(compute(x, y)))
             })

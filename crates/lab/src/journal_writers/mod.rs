@@ -181,15 +181,17 @@ fn either(one: Result<(), Error>, other: Result<(), Error>) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
+    use model::ErrorCode;
+
     use super::*;
 
     #[test]
     fn one_success_of_two_is_success() {
-        let known = || Err(Error::new(ErrorKind::AlreadyExists, 389, "label"));
-        let bad = || Err(Error::new(ErrorKind::BadInput, 38, "date"));
+        let known = || Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, "label"));
+        let bad = || Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_PARSE_DATE, "date"));
         assert!(either(Ok(()), known()).is_ok() && either(known(), Ok(())).is_ok());
-        assert_eq!(either(known(), bad()).map_err(|error| error.code), Err(389));
-        assert_eq!(either(bad(), known()).map_err(|error| error.code), Err(389));
-        assert_eq!(either(bad(), bad()).map_err(|error| error.code), Err(38));
+        assert_eq!(either(known(), bad()).map_err(|error| error.code), Err(ErrorCode::TABLE_ALREADY_EXISTS));
+        assert_eq!(either(bad(), known()).map_err(|error| error.code), Err(ErrorCode::TABLE_ALREADY_EXISTS));
+        assert_eq!(either(bad(), bad()).map_err(|error| error.code), Err(ErrorCode::CANNOT_PARSE_DATE));
     }
 }

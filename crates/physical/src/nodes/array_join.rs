@@ -22,13 +22,11 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{StreamExt, TryStreamExt};
+use model::ErrorCode;
 use model::saturating::place_of;
 use model::type_arrow::from_field;
 
 use crate::error::{PhysicalError, into_datafusion};
-
-/// ClickHouse's SIZES_OF_ARRAYS_DONT_MATCH.
-const SIZES_DIFFER: i32 = 190;
 
 pub(crate) struct ArrayJoinExec {
     input: Arc<dyn ExecutionPlan>,
@@ -192,7 +190,10 @@ impl Joiner {
         for other in all {
             if other? != first {
                 let message = "sizes of ARRAY-JOIN-ed arrays do not match";
-                return Err(into_datafusion(PhysicalError::bad_input(SIZES_DIFFER, message)));
+                return Err(into_datafusion(PhysicalError::bad_input(
+                    ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH,
+                    message,
+                )));
             }
         }
         Ok(first)

@@ -13,6 +13,7 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, replace_children_if_necessary,
 };
+use model::ErrorCode;
 
 use crate::error::{PhysicalError, into_datafusion};
 
@@ -92,7 +93,7 @@ impl ExecutionPlan for RoundsExec {
                 "Maximum recursive CTE evaluation depth ({most}) exceeded, during evaluation of {name}"
             );
             return Err(into_datafusion(PhysicalError::limit(
-                306,
+                ErrorCode::TOO_DEEP_RECURSION,
                 message,
                 "consider raising the setting max_recursive_cte_evaluation_depth",
             )));

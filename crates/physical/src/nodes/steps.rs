@@ -14,6 +14,7 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, UserDefinedLogicalNode};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use model::ErrorCode;
 use model::type_arrow::from_field;
 use planner::nodes::{ArrayJoin, Asof, Cut, Fill};
 
@@ -24,9 +25,6 @@ use super::fill::{Constant, FillExec, Plan, Written, rule};
 use super::repeated::with_room;
 use super::wide_unions::divided;
 use crate::error::{PhysicalError, into_datafusion};
-
-/// ClickHouse's INVALID_JOIN_ON_EXPRESSION.
-const INVALID_JOIN_ON: i32 = 403;
 
 /// Plans queries with our steps in them.
 #[derive(Debug)]
@@ -150,7 +148,10 @@ fn nearest(
         Operator::Lt => Nearest::Less,
         other => {
             let message = format!("ASOF JOIN needs one of <, <=, > and >= between its sides, not {other}");
-            return Err(into_datafusion(PhysicalError::bad_input(INVALID_JOIN_ON, message)));
+            return Err(into_datafusion(PhysicalError::bad_input(
+                ErrorCode::INVALID_JOIN_ON_EXPRESSION,
+                message,
+            )));
         }
     };
     let mut left_side = Side { equal: vec![], value: one };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use host::Clock;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -252,7 +252,8 @@ impl Gate {
 
     fn full(&self, why: String) -> Error {
         let message = format!("{} statements run, which is the limit, and {why}", self.limits.statements);
-        Error::new(ErrorKind::Limit, 202, message).with_hint("try again later")
+        Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_SIMULTANEOUS_QUERIES, message)
+            .with_hint("try again later")
     }
 }
 
@@ -324,10 +325,10 @@ mod tests {
         let clock = Arc::new(Moved::default());
         let gate = Gate::new(&limits, Arc::clone(&clock) as Arc<dyn Clock>);
         let long = [gate.enter().await.unwrap(), gate.enter().await.unwrap()];
-        assert_eq!(gate.enter().await.unwrap_err().code, 202, "they may be short");
+        assert_eq!(gate.enter().await.unwrap_err().code.number(), 202, "they may be short");
         clock.sleep(LONG);
         let short = gate.enter().await.unwrap();
-        assert_eq!(gate.enter().await.unwrap_err().code, 202, "one is lent, and no more");
+        assert_eq!(gate.enter().await.unwrap_err().code.number(), 202, "one is lent, and no more");
         drop(short);
         let short = gate.enter().await.unwrap();
         let [first, second] = long;
@@ -336,7 +337,7 @@ mod tests {
         let other = gate.enter().await.unwrap();
         drop(second);
         assert_eq!(
-            gate.enter().await.unwrap_err().code,
+            gate.enter().await.unwrap_err().code.number(),
             202,
             "the lent place is nobody's now, and these are new"
         );
@@ -371,7 +372,7 @@ mod tests {
         let mut second = Box::pin(gate.enter());
         assert!(futures::poll!(&mut second).is_pending());
         assert_eq!(gate.waiting(), 1);
-        assert_eq!(gate.enter().await.unwrap_err().code, 202);
+        assert_eq!(gate.enter().await.unwrap_err().code.number(), 202);
         drop(first);
         let mut again = Box::pin(gate.again());
         assert!(futures::poll!(&mut again).is_pending(), "who waited goes first");
@@ -387,7 +388,7 @@ mod tests {
         let limits = Limits { statements: 1, waiting: 1, wait: Duration::ZERO, ..Limits::default() };
         let gate = Gate::new(&limits, clock());
         let _first = gate.enter().await.unwrap();
-        assert_eq!(gate.enter().await.unwrap_err().code, 202);
+        assert_eq!(gate.enter().await.unwrap_err().code.number(), 202);
     }
 
     #[tokio::test]

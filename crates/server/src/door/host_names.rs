@@ -7,7 +7,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
@@ -82,7 +82,7 @@ fn host_of(authority: &str) -> Option<&str> {
 fn refused(authority: &str) -> Error {
     let shown: String = authority.chars().take(255).collect();
     let message = format!("this server is not asked for as \"{}\"", shown.escape_debug());
-    Error::new(ErrorKind::Denied, 497, message).with_hint(
+    Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message).with_hint(
         "use localhost or its address, or add the name to host_names in the configuration file; from this machine anybody is a \
          user without a password, and a web page must not be it",
     )
@@ -138,8 +138,9 @@ mod tests {
             assert_eq!(answer.is_ok(), is_ours, "{host}");
             assert!(
                 answer.is_ok()
-                    || answer
-                        .is_err_and(|error| error.code == 497 && error.to_string().contains("host_names"))
+                    || answer.is_err_and(
+                        |error| error.code.number() == 497 && error.to_string().contains("host_names")
+                    )
             );
         }
         assert!(check(here, "/", &[]).is_ok(), "HTTP/1.0");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Database, Error, ErrorKind, Session};
+use engine::{Database, Error, ErrorCode, ErrorKind, Session};
 use host::Clock;
 use parking_lot::Mutex;
 
@@ -62,7 +62,7 @@ impl Sessions {
         if let Some(entry) = entries.get_mut(&key) {
             if entry.in_use {
                 let message = format!("session \"{}\" runs another statement", wish.id.escape_debug());
-                return Err(Error::new(ErrorKind::Conflict, 373, message)
+                return Err(Error::new(ErrorKind::Conflict, ErrorCode::SESSION_IS_LOCKED, message)
                     .with_hint("one statement at a time; use another session_id"));
             }
             (entry.in_use, entry.timeout) = (true, wish.timeout);
@@ -75,14 +75,15 @@ impl Sessions {
         }
         if wish.check {
             let message = format!("session \"{}\" is not there, or its time is over", wish.id.escape_debug());
-            return Err(Error::new(ErrorKind::UnknownObject, 372, message));
+            return Err(Error::new(ErrorKind::UnknownObject, ErrorCode::SESSION_NOT_FOUND, message));
         }
         if entries.len() >= self.sessions_max {
             entries.retain(|_, entry| entry.in_use || entry.expires > now);
         }
         if entries.len() >= self.sessions_max {
             let message = format!("there are {} sessions, which is the limit", entries.len());
-            return Err(Error::new(ErrorKind::Limit, 700, message).with_hint("leave session_id out, or wait"));
+            return Err(Error::new(ErrorKind::Limit, ErrorCode::USER_SESSION_LIMIT_EXCEEDED, message)
+                .with_hint("leave session_id out, or wait"));
         }
         let session = Arc::new(make()?);
         let entry = Entry {

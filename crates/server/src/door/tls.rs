@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use host::Disk;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -40,5 +40,9 @@ fn file(path: &Path, disk: &dyn Disk) -> Result<bytes::Bytes, Error> {
 }
 
 fn bad(path: &Path, what: &str) -> Error {
-    Error::new(ErrorKind::BadInput, 318, format!("file \"{}\" {what}", path.display()))
+    Error::new(
+        ErrorKind::BadInput,
+        ErrorCode::INVALID_CONFIG_PARAMETER,
+        format!("file \"{}\" {what}", path.display()),
+    )
 }

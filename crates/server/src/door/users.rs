@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use host::{Host, Runtimes};
 use parking_lot::Mutex;
 use ring::hmac;
@@ -97,7 +97,7 @@ pub(crate) fn refused(user: &str) -> Error {
         "{}: Authentication failed: password is incorrect, or there is no user with such name",
         user.escape_debug()
     );
-    Error::new(ErrorKind::Denied, 516, message)
+    Error::new(ErrorKind::Denied, ErrorCode::AUTHENTICATION_FAILED, message)
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
             match answer {
                 Ok(found) => assert!(comes_in && found.name == user, "{user} {password}"),
                 Err(error) => {
-                    assert!(!comes_in && error.code == 516, "{user} {password}");
+                    assert!(!comes_in && error.code.number() == 516, "{user} {password}");
                     assert_eq!(error.message, refused(user).message);
                     assert!(password.is_empty() || !error.to_string().contains(password));
                 }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Error, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
+use engine::{Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
 use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
 use http::Response;
@@ -172,7 +172,11 @@ impl Answer {
     async fn give(&mut self, mut outcome: Outcome, wanted: &Wanted) -> Result<(), Error> {
         if outcome.outfile.is_some() {
             let message = "INTO OUTFILE is not allowed here: the file would be the server's";
-            return Err(self.ours(Error::new(ErrorKind::Unsupported, 358, message)));
+            return Err(self.ours(Error::new(
+                ErrorKind::Unsupported,
+                ErrorCode::INTO_OUTFILE_NOT_ALLOWED,
+                message,
+            )));
         }
         self.head.warn(&outcome.warnings);
         if !outcome.has_result() {
@@ -270,8 +274,7 @@ impl Answer {
     }
 
     fn unwritable(&self, error: &FormatError) -> Error {
-        let code = i32::from(error.code.number());
-        self.ours(Error::new(ErrorKind::BadInput, code, error.to_string()))
+        self.ours(Error::new(ErrorKind::BadInput, error.code, error.to_string()))
     }
 
     fn elapsed(&self) -> Duration {

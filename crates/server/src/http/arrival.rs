@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Arrived, BodyStream, Error, ErrorKind, arrived};
+use engine::{Arrived, BodyStream, Error, ErrorCode, ErrorKind, arrived};
 use futures::{StreamExt, stream};
 use host::{MemoryBudget, MemoryGrant};
 
@@ -55,8 +55,12 @@ impl TextMemory {
             let Err(refused) = self.grant.try_grow(short.max(GRANT_BYTES)) else { return Ok(()) };
             let is_for_texts = refused.scope == TEXTS_SCOPE && sent_away < SENT_AWAY_MAX;
             if !is_for_texts || !self.bodies.send_one_away(None) {
-                return Err(Error::new(ErrorKind::Limit, 241, refused.to_string())
-                    .with_hint("other statements are being received; try again later"));
+                return Err(Error::new(
+                    ErrorKind::Limit,
+                    ErrorCode::MEMORY_LIMIT_EXCEEDED,
+                    refused.to_string(),
+                )
+                .with_hint("other statements are being received; try again later"));
             }
             sent_away += 1;
             tokio::time::sleep(PACKING).await;
@@ -138,13 +142,21 @@ fn valid(read: &[u8]) -> &str {
 
 fn text(read: Vec<u8>) -> Result<String, Error> {
     String::from_utf8(read).map_err(|_| {
-        Error::new(ErrorKind::Syntax, 62, "the statement is not UTF-8, and no data begins before that")
+        Error::new(
+            ErrorKind::Syntax,
+            ErrorCode::SYNTAX_ERROR,
+            "the statement is not UTF-8, and no data begins before that",
+        )
     })
 }
 
 fn too_long(bytes_max: usize) -> Error {
-    Error::new(ErrorKind::Limit, 229, format!("the statement is longer than {bytes_max} bytes"))
-        .with_hint("send rows as data of INSERT .. FORMAT")
+    Error::new(
+        ErrorKind::Limit,
+        ErrorCode::QUERY_IS_TOO_LARGE,
+        format!("the statement is longer than {bytes_max} bytes"),
+    )
+    .with_hint("send rows as data of INSERT .. FORMAT")
 }
 
 #[cfg(test)]
@@ -207,11 +219,11 @@ mod tests {
         let (sql, data) = read("INSERT INTO t VALUES", &rows, 10_000).await.unwrap();
         assert_eq!((sql.as_str(), data.unwrap().len()), ("INSERT INTO t VALUES", rows.len() + 1));
         let long = b"SELECT 1 ".repeat(1000);
-        assert_eq!(read("", &long, 100).await.unwrap_err().code, 229);
-        assert_eq!(read("", b"SELECT \xff", 100).await.unwrap_err().code, 62);
+        assert_eq!(read("", &long, 100).await.unwrap_err().code.number(), 229);
+        assert_eq!(read("", b"SELECT \xff", 100).await.unwrap_err().code.number(), 62);
         let budget = MemoryBudget::new(100_000);
         let long = b"SELECT 1 ".repeat(100_000);
         let refused = arrival("", pieces(&long, 1000), long.len(), memory(&budget)).await;
-        assert_eq!((refused.err().map(|error| error.code), budget.used()), (Some(241), 0));
+        assert_eq!((refused.err().map(|error| error.code.number()), budget.used()), (Some(241), 0));
     }
 }

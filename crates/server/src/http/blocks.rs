@@ -9,7 +9,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 use engine::boundary::coding::city_hash_128;
-use engine::{BodyStream, Error, ErrorKind};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind};
 use futures::{StreamExt, stream};
 
 const CHECKSUM_BYTES: usize = 16;
@@ -76,7 +76,7 @@ pub(crate) fn unpacked(body: BodyStream) -> BodyStream {
                 return if held.is_empty() {
                     Ok(None)
                 } else {
-                    Err(bad(33, "the body ends inside a compressed block"))
+                    Err(bad(ErrorCode::CANNOT_READ_ALL_DATA, "the body ends inside a compressed block"))
                 };
             }
             match body.next().await {
@@ -96,9 +96,8 @@ fn next_block(held: &mut BytesMut) -> Result<Option<Bytes>, Error> {
     let raw_size = usize::try_from(sizes.get_u32_le()).unwrap_or(usize::MAX);
     if !(HEADER_BYTES..=BLOCK_BYTES_MAX).contains(&size) || raw_size > BLOCK_BYTES_MAX {
         let message = format!("a compressed block declares {size} bytes, {raw_size} raw");
-        return Err(
-            bad(39, message).with_hint("decompress=1 is for bodies in ClickHouse's own compressed blocks")
-        );
+        return Err(bad(ErrorCode::TOO_LARGE_SIZE_COMPRESSED, message)
+            .with_hint("decompress=1 is for bodies in ClickHouse's own compressed blocks"));
     }
     if held.len() < CHECKSUM_BYTES + size {
         return Ok(None);
@@ -106,10 +105,15 @@ fn next_block(held: &mut BytesMut) -> Result<Option<Bytes>, Error> {
     let mut block = held.split_to(CHECKSUM_BYTES + size).freeze();
     let declared = (block.get_u64_le(), block.get_u64_le());
     if city_hash_128(&block) != declared {
-        return Err(bad(40, "the checksum of a compressed block is not that of its bytes"));
+        return Err(bad(
+            ErrorCode::CHECKSUM_DOESNT_MATCH,
+            "the checksum of a compressed block is not that of its bytes",
+        ));
     }
     let data = block.split_off(HEADER_BYTES);
-    let unpacked = |error: String| bad(271, format!("a compressed block cannot be read: {error}"));
+    let unpacked = |error: String| {
+        bad(ErrorCode::CANNOT_DECOMPRESS, format!("a compressed block cannot be read: {error}"))
+    };
     let raw = match method {
         NONE => data,
         // A byte of LZ4 makes at most 255: what declares more is not read.
@@ -118,18 +122,23 @@ fn next_block(held: &mut BytesMut) -> Result<Option<Bytes>, Error> {
         }
         LZ4 => lz4_flex::block::decompress(&data, raw_size).map_err(|e| unpacked(e.to_string()))?.into(),
         ZSTD => zstd::bulk::decompress(&data, raw_size).map_err(|e| unpacked(e.to_string()))?.into(),
-        other => return Err(bad(89, format!("method {other:#04x} of a compressed block is not known"))),
+        other => {
+            return Err(bad(
+                ErrorCode::UNKNOWN_COMPRESSION_METHOD,
+                format!("method {other:#04x} of a compressed block is not known"),
+            ));
+        }
     };
     if raw.len() != raw_size {
         return Err(bad(
-            271,
+            ErrorCode::CANNOT_DECOMPRESS,
             format!("a compressed block has {} raw bytes and declares {raw_size}", raw.len()),
         ));
     }
     Ok(Some(raw))
 }
 
-fn bad(code: i32, message: impl Into<String>) -> Error {
+fn bad(code: ErrorCode, message: impl Into<String>) -> Error {
     Error::new(ErrorKind::BadInput, code, message)
 }
 
@@ -193,7 +202,7 @@ mod tests {
         for (block, code) in
             [(changed(0, 1), 40), (changed(30, 1), 40), (changed(20, 0x7f), 39), (cut, 33), (unknown, 89)]
         {
-            assert_eq!(read(&block, 7).await.unwrap_err().code, code);
+            assert_eq!(read(&block, 7).await.unwrap_err().code.number(), code);
         }
     }
 }

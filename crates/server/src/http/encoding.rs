@@ -4,7 +4,7 @@
 //! not know: statements.
 
 use engine::boundary::coding::decompressed;
-use engine::{BodyStream, Error, ErrorKind, OutputEncoder};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind, OutputEncoder};
 
 use crate::http::blocks::{BlockWriter, unpacked};
 
@@ -59,7 +59,7 @@ pub(crate) fn decoded(mut body: BodyStream, codings: &[String], blocks: bool) ->
         };
         let Some(method) = known else {
             let message = format!("Content-Encoding \"{}\" is not known", coding.escape_debug());
-            return Err(Error::new(ErrorKind::Unsupported, 89, message)
+            return Err(Error::new(ErrorKind::Unsupported, ErrorCode::UNKNOWN_COMPRESSION_METHOD, message)
                 .with_hint("lz4, zstd, gzip, deflate, br, xz, bz2 and snappy are"));
         };
         body = decompressed(body, method)?;
@@ -175,7 +175,7 @@ mod tests {
     fn unknown_codings_are_refused_by_name() {
         let body = || Box::pin(futures::stream::empty());
         let error = decoded(body(), &["sdch\r\n".to_owned()], false).err().unwrap();
-        assert!(error.code == 89 && error.message.contains("sdch\\r\\n"));
+        assert!(error.code.number() == 89 && error.message.contains("sdch\\r\\n"));
         assert!(decoded(body(), &["identity".to_owned(), "GZIP".to_owned()], true).is_ok());
     }
 }

@@ -4,7 +4,7 @@
 //! fields mean.
 
 use bytes::Bytes;
-use engine::{BodyStream, Error, ErrorKind};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind};
 use futures::StreamExt;
 use memchr::memmem::find;
 
@@ -48,7 +48,7 @@ pub(crate) async fn read(
         if held.len() + chunk.len() > bytes_max {
             return Err(Error::new(
                 ErrorKind::Limit,
-                229,
+                ErrorCode::QUERY_IS_TOO_LARGE,
                 format!("the form is longer than {bytes_max} bytes"),
             ));
         }
@@ -69,7 +69,7 @@ struct Form {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::new(ErrorKind::BadInput, 36, format!("the form is damaged: {what}"))
+    Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, format!("the form is damaged: {what}"))
 }
 
 impl Form {
@@ -183,7 +183,7 @@ mod tests {
         for damaged in
             ["", "--B", "--B\n", "--B\n\nx\n--B--", "--B\nContent-Disposition: form-data; name=a\n\n1\n"]
         {
-            assert_eq!(read(damaged).unwrap_err().code, 36, "{damaged:?}");
+            assert_eq!(read(damaged).unwrap_err().code.number(), 36, "{damaged:?}");
         }
     }
 }

@@ -7,7 +7,7 @@
 //! Must not know: how the form was sent, what is answered.
 
 use bytes::Bytes;
-use engine::{Error, ErrorKind, Request};
+use engine::{Error, ErrorCode, ErrorKind, Request};
 use futures::{StreamExt, stream};
 
 use crate::door::sessions::Lease;
@@ -33,7 +33,7 @@ pub(crate) struct Guest {
 /// # Errors
 /// A table whose columns nobody names, or too many of them.
 pub(crate) fn announced(files: Vec<SentFile>, parameters: &mut Parameters) -> Result<Vec<Guest>, Error> {
-    let bad = |message: String| Error::new(ErrorKind::BadInput, 36, message);
+    let bad = |message: String| Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message);
     if files.len() > TABLES_MAX {
         return Err(bad(format!("{} tables come along, the limit is {TABLES_MAX}", files.len())));
     }
@@ -146,7 +146,7 @@ mod tests {
             ("t_types=UInt8&u_format=CSV", vec![file("t"), file("u")]),
         ] {
             let mut read = Parameters::parse(parameters).unwrap();
-            assert_eq!(announced(files, &mut read).unwrap_err().code, 36, "{parameters}");
+            assert_eq!(announced(files, &mut read).unwrap_err().code.number(), 36, "{parameters}");
         }
         let mut read = Parameters::parse("t_types=UInt8&t_format=CSV&max_threads=1").unwrap();
         assert_eq!(announced(vec![file("t")], &mut read).unwrap()[0].format, "CSV");

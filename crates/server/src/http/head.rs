@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Error, ErrorKind, FormatKind, QueryProgress};
+use engine::{Error, ErrorCode, ErrorKind, FormatKind, QueryProgress};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use crate::door::Door;
@@ -61,7 +61,7 @@ pub(crate) fn checked_id(what: &str, id: &str) -> Result<(), Error> {
     }
     let message =
         format!("{what} has more than {ID_CHARACTERS_MAX} characters, or one that is not visible ASCII");
-    Err(Error::new(ErrorKind::BadInput, 36, message))
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
 }
 
 impl Head {
@@ -154,7 +154,7 @@ impl Head {
         let mut response = self.bare(Body::whole(text_of(error)), status_of(error.code));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=UTF-8"));
-        headers.insert(EXCEPTION_CODE, HeaderValue::from(error.code));
+        headers.insert(EXCEPTION_CODE, HeaderValue::from(error.code.number()));
         response
     }
 
@@ -199,7 +199,7 @@ mod tests {
             assert!(checked_id("query_id", id).is_ok(), "{id}");
         }
         for id in ["a\r\nSet-Cookie: b", "a\n", "\0", "é", "\x7f", &"x".repeat(513)] {
-            assert_eq!(checked_id("query_id", id).unwrap_err().code, 36, "{id:?}");
+            assert_eq!(checked_id("query_id", id).unwrap_err().code.number(), 36, "{id:?}");
         }
     }
 }

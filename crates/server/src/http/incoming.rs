@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use engine::{BodyStream, Error, ErrorKind};
+use engine::{BodyStream, Error, ErrorCode, ErrorKind};
 use futures::{StreamExt, stream};
 use host::{Clock, Runtimes};
 use hyper::body::{Body as _, Frame, Incoming};
@@ -139,7 +139,8 @@ impl Waits {
 fn crowded(bodies_max: usize) -> Error {
     let message =
         format!("{bodies_max} bodies are waited for, which is the limit, and this one has waited longest");
-    Error::new(ErrorKind::Limit, 202, message).with_hint("try again later, or raise limits.bodies_waiting")
+    Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_SIMULTANEOUS_QUERIES, message)
+        .with_hint("try again later, or raise limits.bodies_waiting")
 }
 
 fn too_slow(silence: Duration, brought: usize, bytes_min: usize) -> Error {
@@ -148,7 +149,7 @@ fn too_slow(silence: Duration, brought: usize, bytes_min: usize) -> Error {
         0 => format!("the request's body was silent for {seconds} s"),
         _ => format!("the request's body brought {brought} bytes in {seconds} s of waiting"),
     };
-    Error::new(ErrorKind::Unavailable, 209, message).with_hint(format!(
+    Error::new(ErrorKind::Unavailable, ErrorCode::SOCKET_TIMEOUT, message).with_hint(format!(
         "nothing was stored; send at least {bytes_min} bytes in this time (limits.body_bytes_min, limits.body_silence_seconds)"
     ))
 }
@@ -173,7 +174,7 @@ async fn next_chunk(body: &mut Draining, waits: &mut Waits) -> Option<Result<Byt
             Ok(None) => None,
             Ok(Some(Err(error))) => {
                 let message = format!("the request's body broke off: {error}");
-                Some(Error::new(ErrorKind::Unavailable, 210, message))
+                Some(Error::new(ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR, message))
             }
             Err(error) => Some(error),
         };
@@ -222,7 +223,10 @@ pub(crate) fn bytes_of(body: Incoming, from: IpAddr, patience: Patience) -> Body
             Some(Err(error)) => Some((Err(error), Reading::Ended)),
             None => {
                 let message = "reading of the request's body was stopped";
-                Some((Err(Error::new(ErrorKind::Unavailable, 210, message)), Reading::Ended))
+                Some((
+                    Err(Error::new(ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR, message)),
+                    Reading::Ended,
+                ))
             }
         }
     });

@@ -2,7 +2,7 @@
 //!
 //! Invariant: text that is not percent-encoded UTF-8 is an error, never repaired. Must not know: what the names mean.
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use percent_encoding::percent_decode_str;
 
 /// Names and values, as they were written.
@@ -68,7 +68,7 @@ impl Parameters {
 }
 
 fn bad(message: String) -> Error {
-    Error::new(ErrorKind::BadInput, 36, message)
+    Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
 }
 
 /// The library lets broken escapes stand; here they are looked for first.
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(read(text).unwrap(), expected, "{text}");
         }
         for text in ["a=%", "a=%1", "a=%zz", "a=%ff"] {
-            assert_eq!(read(text).unwrap_err().code, 36, "{text}");
+            assert_eq!(read(text).unwrap_err().code.number(), 36, "{text}");
         }
     }
 

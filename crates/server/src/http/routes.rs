@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorCode, ErrorKind};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
@@ -52,7 +52,7 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
             if door.config.allowed_origin.is_none() && of_another_page(request.headers()) =>
         {
             let message = "a browser asks for a page of another origin";
-            let refused = Error::new(ErrorKind::Denied, 497, message)
+            let refused = Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message)
                 .with_hint("allowed_origin in the configuration file names pages that may ask");
             door.database.note_answered(&refused, "", "");
             page(StatusCode::FORBIDDEN, TEXT, text_of(&refused))
@@ -152,7 +152,7 @@ async fn may_measure<B>(door: &Door, from: IpAddr, request: &Request<B>) -> Resu
         true => Ok(()),
         false => {
             let message = format!("user \"{}\" may not read /metrics", user.name.escape_debug());
-            Err(Error::new(ErrorKind::Denied, 497, message)
+            Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message)
                 .with_hint("metrics_users in the configuration file says who may"))
         }
     }
@@ -161,7 +161,11 @@ async fn may_measure<B>(door: &Door, from: IpAddr, request: &Request<B>) -> Resu
 async fn metrics(door: &Door, from: IpAddr, request: &Request<Incoming>) -> Response<Body> {
     if let Err(error) = may_measure(door, from, request).await {
         door.database.note_answered(&error, "", "");
-        let status = if error.code == 516 { StatusCode::UNAUTHORIZED } else { status_of(error.code) };
+        let status = if error.code == ErrorCode::AUTHENTICATION_FAILED {
+            StatusCode::UNAUTHORIZED
+        } else {
+            status_of(error.code)
+        };
         let mut response = page(status, TEXT, text_of(&error));
         if status == StatusCode::UNAUTHORIZED {
             let wanted = HeaderValue::from_static("Basic realm=\"gristmill\"");
@@ -265,7 +269,7 @@ fn log(door: &Door, (from, user): (IpAddr, &str), head: &Head, statement: &str, 
         None => tracing::info!(%from, user, query_id, ms, rows, bytes, statement, "statement"),
         Some(error) => {
             door.metrics.queries_failed.add(1);
-            let code = error.code;
+            let code = error.code.number();
             tracing::warn!(%from, user, query_id, ms, rows, bytes, statement, code, %error, "statement failed");
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::boundary::coding::CLICKHOUSE_REVISION;
-use engine::{Caller, Error, ErrorKind, Request};
+use engine::{Caller, Error, ErrorCode, ErrorKind, Request};
 use futures::StreamExt;
 use http::{HeaderMap, Method, header, request};
 use hyper::body::Incoming;
@@ -87,7 +87,7 @@ fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<Credentia
     let ways = [key_user.is_some() || key.is_some(), basic.is_some(), by_url];
     if ways.iter().filter(|way| **way).count() > 1 {
         let message = "Invalid authentication: credentials come in more than one way";
-        return Err(Error::new(ErrorKind::Denied, 516, message).with_hint(
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::AUTHENTICATION_FAILED, message).with_hint(
             "send X-ClickHouse-User and -Key, or Authorization, or user and password, but not two of them",
         ));
     }
@@ -101,7 +101,7 @@ fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<Credentia
         let Some((user, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else {
             return Err(Error::new(
                 ErrorKind::Denied,
-                516,
+                ErrorCode::AUTHENTICATION_FAILED,
                 "Invalid authentication: Authorization is not Basic",
             ));
         };
@@ -231,7 +231,13 @@ impl Asked<'_> {
     }
 
     fn codings(&self) -> Result<Vec<String>, Error> {
-        let unread = || Error::new(ErrorKind::BadInput, 89, "Content-Encoding is no text");
+        let unread = || {
+            Error::new(
+                ErrorKind::BadInput,
+                ErrorCode::UNKNOWN_COMPRESSION_METHOD,
+                "Content-Encoding is no text",
+            )
+        };
         let mut codings = Vec::new();
         for value in self.parts.headers.get_all(header::CONTENT_ENCODING) {
             let value = value.to_str().map_err(|_| unread())?;
@@ -257,7 +263,7 @@ impl Asked<'_> {
         let seconds = self.parameters.number("session_timeout")?.unwrap_or(SESSION_SECONDS.min(most));
         if seconds > most || seconds == 0 {
             let message = format!("session_timeout is {seconds} s, and may be 1 to {most}");
-            return Err(Error::new(ErrorKind::BadInput, 374, message));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INVALID_SESSION_TIMEOUT, message));
         }
         let wish = Wish {
             id: id.to_owned(),
@@ -302,7 +308,7 @@ impl Asked<'_> {
         if user.readonly == 1 && (!settings.is_empty() || asked.is_some_and(|asked| asked != 1)) {
             let name = settings.first().map_or("readonly", |(name, _)| name.as_str());
             let message = format!("setting \"{}\" cannot be changed: readonly is set", name.escape_debug());
-            return Err(Error::new(ErrorKind::Denied, 164, message));
+            return Err(Error::new(ErrorKind::Denied, ErrorCode::READONLY, message));
         }
         let wanted = self.header("x-clickhouse-format").filter(|name| !name.is_empty());
         let wanted = wanted.or_else(|| self.parameters.get("default_format").map(str::to_owned));
@@ -358,7 +364,7 @@ mod tests {
             let read = credentials(&given, &parameters);
             let read = read.map(|read| format!("{}:{}", read.user, read.password));
             assert_eq!(read.as_deref().ok(), expected, "{given:?} {url}");
-            assert!(read.is_ok() || read.is_err_and(|error| error.code == 516));
+            assert!(read.is_ok() || read.is_err_and(|error| error.code.number() == 516));
         }
     }
 

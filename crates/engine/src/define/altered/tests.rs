@@ -126,5 +126,5 @@ fn constraints_that_were_kept_as_text_become_constraints() {
     let next = altered(&next, &parsed("DROP CONSTRAINT odd, DROP CONSTRAINT few")).unwrap().unwrap();
     assert_eq!((next.kept.len(), next.constraints.len()), (0, 1));
     let needed = altered(&next, &parsed("DROP CONSTRAINT few")).unwrap_err();
-    assert_eq!(needed.code, 36);
+    assert_eq!(needed.code.number(), 36);
 }

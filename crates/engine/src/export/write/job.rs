@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use catalog::{ExportState, Op};
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use model::{ExportId, ExportObject, ExportStore};
+use model::{ErrorCode, ExportId, ExportObject, ExportStore};
 use sources::Destination;
 use sources::export::places::object_name;
 use sources::export::{Export, ExportJournal, ExportNames, Reachable, Sealed, finish};
@@ -240,7 +240,7 @@ impl ExportJob {
         let count = objects.len();
         finish::complete(&database.host.disk, objects).await.map_err(|error| {
             let message = format!("the INSERT is committed, and not all of its {count} object(s) could be completed yet: {error}");
-            Error::new(ErrorKind::Unavailable, i32::from(error.code().number()), message)
+            Error::new(ErrorKind::Unavailable, error.code(), message)
                 .with_hint("the next start of the database, or the next INSERT with credentials for the bucket, completes them; system.exports shows what is left")
         })?;
         if count > 0 {
@@ -282,7 +282,7 @@ impl Failed {
             false => Failed::undone(error.into()),
             true => {
                 let message = format!("it is not known whether the object was written: {error}");
-                let error = Error::new(ErrorKind::OutcomeUnknown, 1002, message)
+                let error = Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, message)
                     .with_hint("look whether it is there; it is written wholly or not at all");
                 Failed { error, is_undone: false }
             }

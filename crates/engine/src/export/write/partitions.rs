@@ -9,7 +9,7 @@ use arrow::array::{Array, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, SchemaRef};
 use functions::cast::{CastMode, cast_column};
-use model::{ColumnType, RowExpr, TableDef};
+use model::{ColumnType, ErrorCode, RowExpr, TableDef};
 use sources::Destination;
 use sources::export::{PartitionKey, PartitionStrategy};
 use sql::{Expr, Insert};
@@ -50,7 +50,7 @@ impl Partitions {
                 if columns.is_empty() {
                     let message =
                         "every column is a column of PARTITION BY, so nothing is left to be written";
-                    return Err(Error::new(ErrorKind::BadInput, 36, message)
+                    return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
                         .with_hint("set partition_columns_in_data_file = 1, or partition by fewer columns"));
                 }
             }
@@ -113,9 +113,8 @@ fn texts((name, key): &(String, Arc<dyn RowExpr>), batch: &RecordBatch) -> Resul
     let texts = cast(&texts, &DataType::Utf8).map_err(|e| Error::internal(e.to_string()))?;
     if texts.null_count() > 0 {
         let message = format!("PARTITION BY {name} is NULL in some row, which can be no part of a key");
-        return Err(
-            Error::new(ErrorKind::BadInput, 36, message).with_hint("use ifNull to give such rows a value")
-        );
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+            .with_hint("use ifNull to give such rows a value"));
     }
     Ok(texts.as_string::<i32>().iter().map(|text| text.unwrap_or_default().to_owned()).collect())
 }
@@ -132,7 +131,7 @@ fn hive_columns(by: &Expr) -> Result<Vec<(String, Expr)>, Error> {
         other => {
             let message =
                 format!("partition_strategy hive needs columns in PARTITION BY, and {other} is none");
-            Err(Error::new(ErrorKind::BadInput, 36, message)
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
                 .with_hint("select the expression as a column, or write {_partition_id} into the path"))
         }
     });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Op, StagedLoad};
-use model::{DatabaseId, Label, LoadId, Seq};
+use model::{DatabaseId, ErrorCode, Label, LoadId, Seq};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::submit;
@@ -42,12 +42,13 @@ pub(super) async fn begin(
 
 fn at_work(label: &Label, query_id: &str) -> Error {
     let message = format!("load \"{}\" is being run by query {query_id}", label.as_str());
-    Error::new(ErrorKind::Conflict, 1002, message).with_hint("wait for it; system.loads shows how far it is")
+    Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
+        .with_hint("wait for it; system.loads shows how far it is")
 }
 
 pub(super) fn given_up(label: &Label) -> Error {
     let message = format!("load \"{}\" was given up, or its table was dropped or emptied", label.as_str());
-    Error::new(ErrorKind::Conflict, 1002, message)
+    Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
 }
 
 pub(super) async fn commit_ops(context: &Arc<StatementContext>, ops: Vec<Op>) -> Result<Seq, Error> {
@@ -132,11 +133,12 @@ pub(crate) fn not_open(context: &StatementContext, database: DatabaseId, label: 
         Some(done) => {
             let message =
                 format!("load \"{label_text}\" of database \"{name}\" is finished: {} rows", done.rows);
-            Error::new(ErrorKind::Conflict, 36, message)
+            Error::new(ErrorKind::Conflict, ErrorCode::BAD_ARGUMENTS, message)
         }
         None => {
             let message = format!("database \"{name}\" has no open load \"{label_text}\"");
-            Error::new(ErrorKind::UnknownObject, 36, message).with_hint("system.loads lists the loads")
+            Error::new(ErrorKind::UnknownObject, ErrorCode::BAD_ARGUMENTS, message)
+                .with_hint("system.loads lists the loads")
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::StagedLoad;
-use model::{StagedFile, StagedInput, StagedUnit};
+use model::{ErrorCode, StagedFile, StagedInput, StagedUnit};
 use sources::{ObjectTable, SourceUnit};
 use stores::SourceFile;
 
@@ -95,7 +95,8 @@ pub(crate) fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<()
         "the files of load \"{}\" were read as {then} when it was opened, and are now {now}",
         load.label.as_str()
     );
-    Err(Error::new(ErrorKind::Conflict, 117, message).with_hint("run the statement again"))
+    Err(Error::new(ErrorKind::Conflict, ErrorCode::INCORRECT_DATA, message)
+        .with_hint("run the statement again"))
 }
 
 /// Files and units as the catalog keeps them.
@@ -107,8 +108,13 @@ pub(crate) fn freeze(
     units: &[SourceUnit],
 ) -> Result<(Vec<StagedFile>, Vec<StagedUnit>), Error> {
     let narrow = |number: usize| {
-        u32::try_from(number)
-            .map_err(|_| Error::new(ErrorKind::Limit, 36, "a load of more files or units than it can number"))
+        u32::try_from(number).map_err(|_| {
+            Error::new(
+                ErrorKind::Limit,
+                ErrorCode::BAD_ARGUMENTS,
+                "a load of more files or units than it can number",
+            )
+        })
     };
     narrow(units.len())?;
     let staged = files.iter().map(|file| StagedFile {
@@ -172,7 +178,7 @@ pub(crate) fn thaw(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<S
 fn gone(load: &StagedLoad, frozen: &StagedFile) -> Error {
     let label = load.label.as_str();
     let message = format!("file \"{}\" of load \"{label}\" is not there any more", frozen.path);
-    Error::new(ErrorKind::Conflict, 107, message).with_hint(give_up(label))
+    Error::new(ErrorKind::Conflict, ErrorCode::FILE_DOESNT_EXIST, message).with_hint(give_up(label))
 }
 
 fn changed(load: &StagedLoad, frozen: &StagedFile, now: &SourceFile) -> Error {
@@ -187,7 +193,7 @@ fn changed(load: &StagedLoad, frozen: &StagedFile, now: &SourceFile) -> Error {
         "file \"{}\" has changed since load \"{label}\" was opened: then {then}; now {now}",
         frozen.path
     );
-    Error::new(ErrorKind::Conflict, 117, message).with_hint(give_up(label))
+    Error::new(ErrorKind::Conflict, ErrorCode::INCORRECT_DATA, message).with_hint(give_up(label))
 }
 
 fn give_up(label: &str) -> String {

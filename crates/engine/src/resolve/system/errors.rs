@@ -2,7 +2,6 @@
 
 use super::SystemTable;
 use super::rows::Cell;
-use crate::boundary::error_code::name_of;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -21,8 +20,8 @@ pub(super) const TABLE: SystemTable = SystemTable {
             let is_shown = context.sees_statements_of(&noted.last_user);
             let shown = |text: String| if is_shown { text } else { String::new() };
             rows.push_some([
-                ("name", name_of(code).into()),
-                ("code", Cell::Int(code)),
+                ("name", code.name().into()),
+                ("code", code.into()),
                 ("value", noted.count.into()),
                 ("last_error_time", Cell::Time(noted.last_ms)),
                 ("last_error_message", shown(noted.last_message).into()),

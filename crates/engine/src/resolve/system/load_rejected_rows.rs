@@ -31,7 +31,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
                 row.row.into(),
                 row.position.into(),
                 row.column.map_or(Cell::Null, Cell::Text),
-                Cell::Int(i32::from(row.code.number())),
+                row.code.into(),
                 row.message.into(),
                 row.text.into(),
             ])?;

@@ -169,7 +169,7 @@ fn push_load(context: &StatementContext, rows: &mut RowBuilder, known: &KnownLoa
         known.bytes_read().into(),
         load.rows().into(),
         load.part_count().into(),
-        Cell::Int(known.error().map_or(0, |error| error.code)),
+        Cell::code(known.error().map(|error| error.code)),
         shown(known.error().map_or("", |error| &error.message)),
         known.is_open().into(),
         shown(&load.statement),

@@ -57,7 +57,7 @@ fn push_event(rows: &mut RowBuilder, event: PartEvent, hides_statements: bool) -
         event.merged_from.into(),
         event.bytes_uncompressed.into(),
         event.memory_peak.into(),
-        Cell::Int(event.error.as_ref().map_or(0, |error| error.code)),
+        Cell::code(event.error.as_ref().map(|error| error.code)),
         said(event.error.map(|error| error.to_string()).unwrap_or_default()).into(),
     ])
 }

@@ -1,5 +1,6 @@
 //! `system.query_log`: statements that ended, newest last; kept in memory, bounded.
 
+use model::ErrorCode;
 use model::saturating::{micros_of, millis_of};
 
 use super::SystemTable;
@@ -7,7 +8,6 @@ use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
 use super::profile_events::profile_events;
 use super::rows::{Cell, RowBuilder};
 use crate::boundary::error::Error;
-use crate::boundary::error_code::name_of;
 use crate::boundary::progress::QueryProgress;
 use crate::ledgers::processes::LoggedQuery;
 
@@ -80,7 +80,7 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
     let started_us = process.started_ms.saturating_mul(1000);
     let times = process.profile.counters(entry.duration);
     let events = profile_events(times.into_iter().chain(insert_counters(&process.progress)));
-    let code = entry.error.as_ref().map_or(0, |error| error.code);
+    let code = entry.error.as_ref().map(|error| error.code);
     let (address, port) = address(&process.client);
     let target = process.progress.target();
     let (databases, tables) = match target {
@@ -109,8 +109,8 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
         ("query_kind", process.kind.into()),
         ("databases", databases.into()),
         ("tables", tables.into()),
-        ("exception_code", Cell::Int(code)),
-        ("exception_name", if code == 0 { "" } else { name_of(code) }.into()),
+        ("exception_code", Cell::code(code)),
+        ("exception_name", code.map_or("", ErrorCode::name).into()),
         ("exception", entry.error.map(|error| error.to_string()).unwrap_or_default().into()),
         ("is_initial_query", true.into()),
         ("user", process.user.to_string().into()),

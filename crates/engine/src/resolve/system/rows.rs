@@ -14,8 +14,8 @@ use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use model::ColumnType;
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 
 use super::maps::{CountersBuilder, PairsBuilder};
 use crate::boundary::error::Error;
@@ -43,6 +43,11 @@ impl Cell {
     pub(super) fn settings(given: Vec<(&'static str, String)>) -> Cell {
         Cell::Pairs(given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
+
+    /// The number of an error; 0 of none.
+    pub(super) fn code(code: Option<ErrorCode>) -> Cell {
+        code.map_or(Cell::Int(0), Cell::from)
+    }
 }
 
 impl From<&str> for Cell {
@@ -54,6 +59,12 @@ impl From<&str> for Cell {
 impl From<String> for Cell {
     fn from(text: String) -> Cell {
         Cell::Text(text)
+    }
+}
+
+impl From<ErrorCode> for Cell {
+    fn from(code: ErrorCode) -> Cell {
+        Cell::Int(code.number().into())
     }
 }
 

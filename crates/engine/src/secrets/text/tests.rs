@@ -141,7 +141,7 @@ fn parameters_become_typed_literals() {
         with_parameters("SELECT {x:String}, '{x:String}'", &params).unwrap(),
         "SELECT CAST('it\\'s', 'String'), '{x:String}'"
     );
-    assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code, 456);
+    assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code.number(), 456);
     for (value, type_name, expected) in [
         ("a\\tb\\\\", "String", "CAST('a\\tb\\\\', 'String')"),
         ("it\\'s", "Nullable(String)", "CAST('it\\'s', 'Nullable(String)')"),
@@ -154,5 +154,5 @@ fn parameters_become_typed_literals() {
         assert_eq!(read, format!("SELECT {expected}"), "{value} {type_name}");
     }
     let bare = [("x".to_owned(), "a\tb".to_owned())];
-    assert_eq!(with_parameters("SELECT {x:String}", &bare).unwrap_err().code, 457);
+    assert_eq!(with_parameters("SELECT {x:String}", &bare).unwrap_err().code.number(), 457);
 }
