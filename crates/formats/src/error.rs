@@ -7,9 +7,6 @@ use std::fmt;
 
 use model::ErrorCode;
 
-/// A format that is only written. ClickHouse has 85 for it; we answer 126, and clients may know that.
-pub(crate) const NOT_FOR_INPUT: ErrorCode = ErrorCode::of(126);
-
 /// A value that could not be read, without its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueError {

@@ -21,7 +21,7 @@ use crate::binary::whole::WholeReader;
 use crate::column_names::HeaderReading;
 use crate::columns::builder::BuilderOptions;
 use crate::columns::fit::{Wanted, types_of};
-use crate::error::{FormatError, NOT_FOR_INPUT};
+use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::block::Block;
 use crate::rows::reject::{RejectedRow, Tolerance};
@@ -148,7 +148,7 @@ fn binary_reader(
         F::One | F::RawBlob => Box::new(WholeReader::new(wanted)?),
         other => {
             let message = format!("format {} is not read row by row", other.name());
-            return Err(FormatError::new(NOT_FOR_INPUT, message));
+            return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
         }
     })
 }

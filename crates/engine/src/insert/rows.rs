@@ -42,8 +42,8 @@ impl SentRows {
             Some(_) => {
                 return Err(Error::new(
                     ErrorKind::BadInput,
-                    ErrorCode::UNKNOWN_FORMAT,
-                    format!("format {format} cannot be read"),
+                    ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT,
+                    format!("format {format} is only written"),
                 ));
             }
             None => {

@@ -43,13 +43,14 @@ pub(crate) fn format_table(
             .with_hint("for example format(JSONEachRow, '{\"a\": 1}')"));
         }
     };
-    let kind = FormatKind::parse(name).filter(|kind| kind.is_input());
-    let Some(kind) = kind else {
-        return Err(Error::new(
-            ErrorKind::UnknownObject,
-            ErrorCode::UNKNOWN_FORMAT,
-            format!("format {name} cannot be read"),
-        ));
+    let wrong = |code, message| Err(Error::new(ErrorKind::UnknownObject, code, message));
+    let kind = match FormatKind::parse(name) {
+        Some(kind) if kind.is_input() => kind,
+        Some(_) => {
+            let message = format!("format {name} is only written");
+            return wrong(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message);
+        }
+        None => return wrong(ErrorCode::UNKNOWN_FORMAT, format!("unknown format {name}")),
     };
     if kind == FormatKind::Parquet {
         return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));

@@ -168,8 +168,7 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
     }
     if columns.is_empty() {
         let message = format!("no table of database \"{database}\" matches '{pattern}'");
-        // ClickHouse's name of 85 is about formats, so it is no constant.
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::of(85), message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message));
     }
     let select = |def: &model::TableDef| {
         let cell = |(column, column_type): &(&str, &ColumnType)| match def.column(column) {

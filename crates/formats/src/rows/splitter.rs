@@ -2,7 +2,9 @@
 //!
 //! Invariant: a format that is not listed here is refused by name. Must not know: column types, readers.
 
-use crate::error::{FormatError, NOT_FOR_INPUT};
+use model::ErrorCode;
+
+use crate::error::FormatError;
 use crate::kind::FormatKind;
 use crate::rows::custom::CustomRows;
 use crate::rows::delimited::{CsvRows, LineRows, TsvRows};
@@ -85,7 +87,7 @@ pub(crate) fn splitter<'n>(
         F::LineAsString => Splitter::Lines(LineRows),
         other => {
             let message = format!("format {} is not read row by row", other.name());
-            return Err(FormatError::new(NOT_FOR_INPUT, message));
+            return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));
         }
     })
 }

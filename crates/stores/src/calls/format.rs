@@ -20,8 +20,10 @@ pub fn by_name(name: &str) -> Result<FormatKind> {
             .with_code(ErrorCode::UNKNOWN_FORMAT));
     };
     if !format.is_input() {
-        let message = format!("format \"{}\" cannot be read", format.name());
-        return Err(SourceError::unsupported(message));
+        let message = format!("format \"{}\" is only written", format.name());
+        return Err(
+            SourceError::bad_arguments(message).with_code(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT)
+        );
     }
     Ok(format)
 }
