@@ -3,11 +3,14 @@
 //! ```text
 //! commit: wait in `queue` -> whoever has the writer takes all who wait: `group` admits them one by one ->
 //!         encode -> log.append (one record, durable) -> publish -> answer each        (`commits`)
+//!         if records of other writers came first: publish those and admit again
 //! read:   copy the pointer to the newest state; no writer's disk is waited for
 //! ```
-//! Invariant: what is published is durable, and equals what replaying the log gives. After a commit whose outcome is
-//! unknown nothing more is committed until the catalog is opened again. Must not know: SQL, rows, part files.
+//! Invariant: what is published is durable, and equals what replaying the log gives. After a commit whose outcome the log
+//! cannot find out nothing more is committed until the catalog is opened again. Must not know: SQL, rows, part files; which
+//! log it stands on, but for [`Catalog::open`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use commitlog::{AppendRefused, LocalLog, LogConfig, LogError, LogFolder, ReplayedRecord};
+use commitlog::{
+    AppendRefused, CommitLog, Deliver, LocalLog, LogConfig, LogError, LogFolder, OpenedLog, ReplayedRecord,
+};
 use host::{Host, random};
 use model::saturating::u64_of;
 use model::{PartId, Seq, TableId, TxnId};
@@ -77,7 +82,8 @@ pub enum CommitOutcome {
     Committed(Seq),
     /// Nothing of it happened.
     Refused(RefusedWhy),
-    /// The disk failed while the record was written. Whether it is there shows at the next open.
+    /// The disk failed while the record was written, or the answer of a store got lost. Whether it is there shows at the next
+    /// open, or at the next commit if the log can find out.
     Unknown(String),
 }
 
@@ -90,6 +96,9 @@ pub enum CatalogError {
     /// The record was not written, and other transactions may go on.
     #[error("the transaction cannot be logged: {0}")]
     NotLogged(AppendRefused),
+    /// Nothing was written, because other writers of the log were always faster. The transaction can be tried again.
+    #[error("the transaction was not logged: records of other writers came first {0} times")]
+    Outrun(u32),
     /// An earlier commit had an unknown outcome; open the catalog again.
     #[error("nothing can be committed after an earlier failure of the log: {0}")]
     Poisoned(String),
@@ -111,14 +120,14 @@ pub struct Catalog {
     pins: Pins,
     checkpoints: Mutex<Checkpoints>,
     findings: Vec<Finding>,
-    /// As the anchor has it.
+    /// As the log has written it down.
     held_until_ms: AtomicU64,
 }
 
 struct Writer {
-    log: LocalLog,
-    /// A commit is under way, or broke off in the middle.
-    broken: bool,
+    log: Box<dyn CommitLog>,
+    /// Why nothing more is committed. While a commit is under way, what is true if it breaks off in the middle.
+    stopped: Option<Cow<'static, str>>,
     /// Bytes of transactions logged since the checkpoint this process began with.
     logged_bytes: u64,
 }
@@ -147,6 +156,22 @@ impl Drop for Catalog {
 impl Catalog {
     /// Reads the newest readable checkpoint, then the log from there on. Creates no record.
     pub fn open(host: &Host, root: &Path, config: CatalogConfig) -> Result<Catalog, CatalogError> {
+        let folder = LogFolder::below(root);
+        Catalog::open_on(host, root, config, |after, deliver| {
+            let log = LocalLog::open(host, &folder, after, deliver, config.log)?;
+            let (findings, anchor) = (log.findings().to_vec(), *log.anchor());
+            let (checkpoint_seq, held_until_ms) = (anchor.checkpoint_seq, anchor.held_until_ms);
+            Ok(OpenedLog { log: Box::new(log), findings, checkpoint_seq, held_until_ms })
+        })
+    }
+
+    /// [`Catalog::open`] on any log: `open_log` is given a seq and delivers the records after it.
+    fn open_on(
+        host: &Host,
+        root: &Path,
+        config: CatalogConfig,
+        open_log: impl FnOnce(u64, Deliver<'_>) -> Result<OpenedLog, LogError>,
+    ) -> Result<Catalog, CatalogError> {
         let mut recovered = recover(host, root)?;
         let after = recovered.after();
         let mut logged_bytes = 0;
@@ -154,28 +179,29 @@ impl Catalog {
             logged_bytes += bytes_of(&record.transactions);
             replay_record(&mut recovered.state, &record)
         };
-        let opened = LocalLog::open(host, &LogFolder::below(root), after, &mut deliver, config.log);
-        let log = opened.map_err(|error| recovered.because(error))?;
+        let opened = open_log(after, &mut deliver);
+        let opened = opened.map_err(|error| recovered.because(error))?;
+        let OpenedLog { log, findings: of_log, checkpoint_seq, held_until_ms } = opened;
         let dir = checkpoint::dir_of(root);
-        let findings = recovered.findings(&dir, log.findings(), log.anchor())?;
+        let findings = recovered.findings(&dir, &of_log, Seq(checkpoint_seq))?;
         let Recovered { state, from, .. } = recovered;
         // The lock is ours now: nobody is writing these.
         checkpoint::remove_leftovers(&*host.disk, &dir)
             .map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
-        let (seq, held_until_ms) = (state.seq(), AtomicU64::new(log.anchor().held_until_ms));
+        let seq = state.seq();
         Ok(Catalog {
             host: host.clone(),
             root: root.to_owned(),
             config,
             queue: Arc::default(),
-            writer: Mutex::new(Writer { log, broken: false, logged_bytes }),
+            writer: Mutex::new(Writer { log, stopped: None, logged_bytes }),
             published: RwLock::new(Arc::new(state)),
             newest: watch::Sender::new(seq),
             poisoned: AtomicBool::new(false),
             pins: Pins::default(),
             checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0 }),
             findings,
-            held_until_ms,
+            held_until_ms: AtomicU64::new(held_until_ms),
         })
     }
 

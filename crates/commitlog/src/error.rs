@@ -32,15 +32,12 @@ pub enum LogError {
     Replay { seq: u64, source: Box<dyn Error + Send + Sync> },
 }
 
-/// Why a record was not appended, by what is known about it now.
+/// Why nothing was appended, or ever will be, of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Nothing of the record was written; the log goes on.
+    /// The record is not for this log, or not now; the log goes on.
     #[error("record refused: {0}")]
     Refused(AppendRefused),
-    /// The record may or may not be there after the next open; the log is poisoned.
-    #[error("outcome of record {seq} unknown: {source}")]
-    Unknown { seq: u64, source: io::Error },
     /// An earlier append failed with an unknown outcome; nothing more is accepted until the log is opened
     /// again.
     #[error("log poisoned by an earlier failure: {0}")]

@@ -10,9 +10,8 @@
 //!             fdatasync └──────────────────────────┘
 //! ```
 //!
-//! Contract:
-//! * [`LocalLog::append`] returns the record's seq only after the record is durable. Seqs start at 1 and have
-//!   no gaps.
+//! Whoever appends knows a [`CommitLog`]; the contract stands there. [`LocalLog`], the one there is, promises:
+//! * [`CommitLog::append`] says `Committed` only after the record is durable. Seqs start at 1 and have no gaps.
 //! * After a crash the log holds every acknowledged record, in order, and at most one more: the one whose
 //!   append had not returned, whole or not at all. What [`LocalLog::open`] replays is durable before `open`
 //!   returns.
@@ -31,10 +30,12 @@ pub mod anchor_format;
 pub mod segment;
 pub mod anchor;
 pub mod replay;
+pub mod commit_log;
 pub mod local_log;
 
 pub use anchor::{AnchorCopy, LogFolder, newest_of, read_anchors};
 pub use anchor_format::Anchor;
+pub use commit_log::{AppendTimes, Appended, CommitLog, Deliver, OpenedLog};
 pub use error::{AppendError, AppendRefused, LogError, LogFinding};
-pub use local_log::{AppendTimes, HELD_UNTIL_TOLD, LocalLog, LogConfig, ReadLog, read_only};
+pub use local_log::{HELD_UNTIL_TOLD, LocalLog, LogConfig, ReadLog, read_only};
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

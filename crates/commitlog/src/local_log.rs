@@ -19,6 +19,7 @@ use host::{DiskFile, Host, create_dir_all_synced, random};
 
 use crate::anchor::{Anchors, LogFolder};
 use crate::anchor_format::Anchor;
+use crate::commit_log::{AppendTimes, Appended, CommitLog};
 use crate::error::{AppendError, AppendRefused, LogError, LogFinding};
 use crate::record::{self, Envelope};
 use crate::replay::{LastSegment, Replayed, ReplayedRecord};
@@ -47,15 +48,6 @@ impl Default for LogConfig {
     }
 }
 
-/// Where the time of one append went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AppendTimes {
-    /// Room in the segment, frame, write.
-    pub write: Duration,
-    /// `fdatasync`.
-    pub sync: Duration,
-}
-
 /// The log, open for appending.
 pub struct LocalLog {
     host: Host,
@@ -71,7 +63,6 @@ pub struct LocalLog {
     /// The frame being built.
     frame: Vec<u8>,
     poisoned: Option<String>,
-    times: AppendTimes,
     root_id: [u8; 16],
     anchors: Anchors,
     findings: Vec<LogFinding>,
@@ -145,7 +136,6 @@ impl LocalLog {
             volume,
             frame: Vec::new(),
             poisoned: None,
-            times: AppendTimes::default(),
             root_id,
             anchors: Anchors::new(folder, anchor),
             findings,
@@ -155,90 +145,16 @@ impl LocalLog {
         Ok(log)
     }
 
-    /// Appends one record; when this returns `Ok`, the record is durable and its seq is returned.
-    ///
-    /// # Errors
-    /// See [`AppendError`]: refused means nothing was written.
-    pub fn append(&mut self, transactions: &[Bytes]) -> Result<u64, AppendError> {
-        if let Some(why) = &self.poisoned {
-            return Err(AppendError::Poisoned(why.clone()));
-        }
-        let bytes = record::frame_bytes(transactions);
-        let limit = self.record_bytes_limit();
-        if transactions.is_empty() {
-            return Err(AppendError::Refused(AppendRefused::Empty));
-        }
-        if bytes > limit {
-            return Err(AppendError::Refused(AppendRefused::TooLarge { bytes, limit }));
-        }
-        let started = self.host.clock.monotonic();
-        self.make_room(bytes).map_err(|error| AppendError::Refused(self.no_space(error)))?;
-        let seq = self.next_seq;
-        let written = self.write_record(seq, transactions).map_err(|e| {
-            self.poisoned = Some(format!("record {seq}: {e}"));
-            AppendError::Unknown { seq, source: e }
-        });
-        let synced = written?;
-        let done = self.host.clock.monotonic();
-        self.times = AppendTimes { write: synced.saturating_sub(started), sync: done.saturating_sub(synced) };
-        self.previous_hash = record::hash(&self.frame);
-        self.volume.note(seq, bytes);
-        self.next_seq += 1;
-        if self
-            .current
-            .as_ref()
-            .is_some_and(|current| current.filled > self.anchors.held.newest_segment_bytes)
-        {
-            // The file has grown, as it does once in megabytes. An anchor that stays behind is true, too.
-            let _follows = self.pin();
-        }
-        if self.frame.capacity() > FRAME_BYTES_KEPT {
-            self.frame = Vec::new();
-        }
-        Ok(seq)
-    }
-
-    /// The longest record this log takes, in bytes of its frame.
-    pub fn record_bytes_limit(&self) -> u64 {
-        self.config.record_bytes_max.min(self.config.segment_bytes_max.saturating_sub(SEGMENT_HEADER_BYTES))
-    }
-
-    /// Where the time of the last append went.
-    pub fn last_times(&self) -> AppendTimes {
-        self.times
-    }
-
-    /// Seq of the next record.
-    pub fn next_seq(&self) -> u64 {
-        self.next_seq
-    }
-
     /// Generation of this writer: one more than that of the last record found at open.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Bytes of records not covered by a checkpoint: those after the `after` of [`LocalLog::open`], or not
-    /// below the seq of the last [`LocalLog::drop_before`]; up to 256 KiB too many when records follow the
+    /// below the seq of the last [`CommitLog::drop_before`]; up to 256 KiB too many when records follow the
     /// checkpoint.
     pub fn bytes_since_checkpoint(&self) -> u64 {
         self.volume.uncovered()
-    }
-
-    /// A checkpoint covers every record before `seq`: deletes the segments that hold nothing else. The newest
-    /// segments stay, down to one that has a record, because they carry epoch, hash and seq on.
-    ///
-    /// # Errors
-    /// The disk fails; what is left is deleted next time.
-    pub fn drop_before(&mut self, seq: u64) -> io::Result<()> {
-        self.volume.cover(seq, self.next_seq);
-        let with_record = self.segments.iter().rposition(|first| *first < self.next_seq).unwrap_or(0);
-        let last_needed = self.segments.partition_point(|first| *first <= seq).saturating_sub(1);
-        for _ in 0..with_record.min(last_needed) {
-            self.host.disk.remove_file(&path_of(&self.dir, self.segments[0]))?;
-            self.segments.remove(0);
-        }
-        Ok(())
     }
 
     /// Makes sure the current segment has room for a frame. Fails before any byte of the record is written; a
@@ -339,6 +255,97 @@ impl LocalLog {
         faults.hit("commitlog.record.synced")?;
         current.end += u64::try_from(self.frame.len()).map_err(io::Error::other)?;
         Ok(written)
+    }
+}
+
+/// One process holds the folder: nobody else appends, and there is no conflict. A write or sync that fails leaves its record
+/// unresolved and poisons the log, because only a fresh open can find out what is on the disk.
+impl CommitLog for LocalLog {
+    fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn record_bytes_limit(&self) -> u64 {
+        self.config.record_bytes_max.min(self.config.segment_bytes_max.saturating_sub(SEGMENT_HEADER_BYTES))
+    }
+
+    fn others_append(&self) -> bool {
+        false
+    }
+
+    fn append(&mut self, transactions: &[Bytes]) -> Result<Appended, AppendError> {
+        if let Some(why) = &self.poisoned {
+            return Err(AppendError::Poisoned(why.clone()));
+        }
+        let bytes = record::frame_bytes(transactions);
+        let limit = self.record_bytes_limit();
+        if transactions.is_empty() {
+            return Err(AppendError::Refused(AppendRefused::Empty));
+        }
+        if bytes > limit {
+            return Err(AppendError::Refused(AppendRefused::TooLarge { bytes, limit }));
+        }
+        let started = self.host.clock.monotonic();
+        self.make_room(bytes).map_err(|error| AppendError::Refused(self.no_space(error)))?;
+        let seq = self.next_seq;
+        let synced = match self.write_record(seq, transactions) {
+            Ok(synced) => synced,
+            Err(source) => {
+                self.poisoned = Some(format!("record {seq}: {source}"));
+                return Ok(Appended::Unresolved { seq, source });
+            }
+        };
+        let done = self.host.clock.monotonic();
+        let times = AppendTimes { write: synced.saturating_sub(started), sync: done.saturating_sub(synced) };
+        self.previous_hash = record::hash(&self.frame);
+        self.volume.note(seq, bytes);
+        self.next_seq += 1;
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.filled > self.anchors.held.newest_segment_bytes)
+        {
+            // The file has grown, as it does once in megabytes. An anchor that stays behind is true, too.
+            let _follows = self.pin();
+        }
+        if self.frame.capacity() > FRAME_BYTES_KEPT {
+            self.frame = Vec::new();
+        }
+        Ok(Appended::Committed { seq, times })
+    }
+
+    fn poisoned(&self) -> Option<&str> {
+        self.poisoned.as_deref()
+    }
+
+    fn pin(&mut self) -> io::Result<()> {
+        let synced_seq = self.next_seq.saturating_sub(1);
+        if self.poisoned.is_some() || synced_seq == 0 || self.anchors.held.synced_seq == synced_seq {
+            return Ok(());
+        }
+        self.write_anchor(self.durable())
+    }
+
+    fn pin_checkpoint(&mut self, seq: u64, needed_from: u64) -> io::Result<()> {
+        let needed_from = needed_from.max(self.anchors.held.needed_from);
+        self.write_anchor(Anchor { checkpoint_seq: seq, needed_from, ..self.durable() })
+    }
+
+    fn hold_until(&mut self, until_ms: u64) -> io::Result<()> {
+        self.write_anchor(Anchor { held_until_ms: until_ms, ..self.durable() })
+    }
+
+    /// Deletes the segments that hold nothing else. The newest segments stay, down to one that has a record, because they
+    /// carry epoch, hash and seq on.
+    fn drop_before(&mut self, seq: u64) -> io::Result<()> {
+        self.volume.cover(seq, self.next_seq);
+        let with_record = self.segments.iter().rposition(|first| *first < self.next_seq).unwrap_or(0);
+        let last_needed = self.segments.partition_point(|first| *first <= seq).saturating_sub(1);
+        for _ in 0..with_record.min(last_needed) {
+            self.host.disk.remove_file(&path_of(&self.dir, self.segments[0]))?;
+            self.segments.remove(0);
+        }
+        Ok(())
     }
 }
 

@@ -3,23 +3,32 @@
 //! Whoever holds the writer leads: it takes those who wait, up to a number of bytes, makes one record of them (or one
 //! of each, if they might not fit), and answers each when its record is durable and visible. Invariant: nobody is
 //! answered before that, not even who was refused because of a transaction of the same group; one record is written
-//! at a time.
+//! at a time. Records of other writers that come first are followed, and the group is decided on again: what anybody hears
+//! is from the last round.
 
+use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use commitlog::{AppendError, AppendRefused};
+use commitlog::{AppendError, AppendRefused, Appended, ReplayedRecord};
 use parking_lot::MutexGuard;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::queue::{Queue, Reply, Waiting};
-use super::{Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of};
+use super::{
+    Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of, replay_record,
+};
+use crate::admit::RefusedWhy;
 use crate::group::Group;
 use crate::op::Transaction;
 use crate::op_format::{encode_transaction, stored_time};
 use crate::state::{Moment, State};
 use model::Seq;
+
+/// Rounds of a group that others outrun. Each is a record of somebody, so the database goes on; who loses that often is told.
+const ROUNDS_MAX: u32 = 64;
 
 /// What a leader leaves to be done without a lock.
 #[derive(Default)]
@@ -119,52 +128,77 @@ impl Catalog {
 
     fn lead_group(&self, writer: &mut Writer, group: Vec<Waiting>, left: &mut Left) {
         let started = self.host.clock.monotonic();
-        if writer.broken {
-            let failure = Failure::Poisoned("an earlier commit broke off".to_owned());
+        if let Some(why) = &writer.stopped {
+            let failure = Failure::Poisoned(why.to_string());
             let replies = group.into_iter().map(|one| (one.reply, failure.reply(CommitTimes::default())));
             left.answers.extend(replies);
             return;
         }
         // Until the end of this function: a panic in it leaves nobody knowing whether state and log agree.
-        writer.broken = true;
-        let seq = Seq(writer.log.next_seq());
-        let current = Arc::clone(&self.published.read());
-        let moment = Moment { seq, at_ms: self.host.clock.now_ms() };
-        let mut next = Group::new(State::clone(&current), moment);
-        let statements = group.len();
-        let (mut waiting, mut outcomes) = (Vec::with_capacity(statements), Vec::with_capacity(statements));
-        for one in group {
-            waiting.push((one.reply, one.since));
-            outcomes.push(next.admit(one.transaction));
-        }
-        let times = CommitTimes { statements, ..CommitTimes::default() };
-        let written = match next.finish() {
-            Ok((_, stored)) if stored.is_empty() => Ok((current.seq(), times)),
-            Ok((state, stored)) => self.write(writer, state, &stored, moment, times, left),
-            Err(why) => Err(Failure::Unknown(why.to_string())),
+        writer.stopped = Some(Cow::Borrowed("an earlier commit broke off"));
+        let times = CommitTimes { statements: group.len(), ..CommitTimes::default() };
+        let (waiting, transactions): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|one| ((one.reply, one.since), one.transaction)).unzip();
+        let settled = self.settle(writer, transactions, times, left);
+        let stopped: Option<Cow<'static, str>> = match &settled {
+            Err(Failure::Poisoned(why)) => Some(Cow::Owned(why.clone())),
+            _ => None,
         };
-        if matches!(written, Err(Failure::Unknown(_) | Failure::Poisoned(_))) {
+        if stopped.is_some() || writer.log.poisoned().is_some() {
             self.poisoned.store(true, Ordering::Release);
         }
-        for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
-            let queued = started.saturating_sub(since);
-            let answer = match (&written, admitted) {
-                (Ok((seq, times)), Ok(())) => {
-                    let times = CommitTimes { queued, ..*times };
-                    Ok(CommitReport { outcome: CommitOutcome::Committed(*seq), times })
+        match settled {
+            Ok(Settled { seq, times, outcomes }) => {
+                for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
+                    let times = CommitTimes { queued: started.saturating_sub(since), ..times };
+                    let outcome =
+                        admitted.map_or_else(CommitOutcome::Refused, |()| CommitOutcome::Committed(seq));
+                    left.answers.push((reply, Ok(CommitReport { outcome, times })));
                 }
-                (Ok((_, times)), Err(why)) => {
-                    let times = CommitTimes { queued, ..*times };
-                    Ok(CommitReport { outcome: CommitOutcome::Refused(why), times })
-                }
-                (Err(failure), _) => failure.reply(times),
-            };
-            left.answers.push((reply, answer));
+            }
+            Err(failure) => {
+                left.answers.extend(waiting.into_iter().map(|(reply, _)| (reply, failure.reply(times))));
+            }
         }
-        writer.broken = false;
+        writer.stopped = stopped;
     }
 
-    /// Makes the record durable, then the state visible.
+    /// Decides on a group and writes it: at once if nobody else appends to the log, or else again after every record that
+    /// came first.
+    fn settle(
+        &self,
+        writer: &mut Writer,
+        mut transactions: Vec<Transaction>,
+        times: CommitTimes,
+        left: &mut Left,
+    ) -> Result<Settled, Failure> {
+        for _ in 0..ROUNDS_MAX {
+            let kept = writer.log.others_append().then(|| transactions.clone());
+            let current = Arc::clone(&self.published.read());
+            let moment = Moment { seq: Seq(writer.log.next_seq()), at_ms: self.host.clock.now_ms() };
+            let mut next = Group::new(State::clone(&current), moment);
+            let outcomes: Vec<_> = transactions.into_iter().map(|one| next.admit(one)).collect();
+            let (state, stored) = next.finish().map_err(|why| {
+                self.poisoned.store(true, Ordering::Release);
+                Failure::Unknown(why.to_string())
+            })?;
+            if stored.is_empty() {
+                return Ok(Settled { seq: current.seq(), times, outcomes });
+            }
+            let records = match self.write(writer, state, &stored, moment, times, left)? {
+                Written::Committed(times) => return Ok(Settled { seq: moment.seq, times, outcomes }),
+                Written::After(records) => records,
+            };
+            self.follow(writer, &records, left)?;
+            let Some(kept) = kept else {
+                return Err(Failure::Poisoned("somebody else appends to a log with one writer".to_owned()));
+            };
+            transactions = kept;
+        }
+        Err(Failure::Outrun)
+    }
+
+    /// Makes the record durable, then the state visible; or says which records came first.
     fn write(
         &self,
         writer: &mut Writer,
@@ -173,32 +207,90 @@ impl Catalog {
         moment: Moment,
         times: CommitTimes,
         left: &mut Left,
-    ) -> Result<(Seq, CommitTimes), Failure> {
+    ) -> Result<Written, Failure> {
         let started = self.host.clock.monotonic();
         let encode = |transaction| encode_transaction(transaction, stored_time(transaction, moment.at_ms));
         let encoded: Vec<_> = stored.iter().map(encode).collect();
-        writer.log.append(&encoded).map_err(Failure::of)?;
+        let synced = match writer.log.append(&encoded).map_err(Failure::of)? {
+            Appended::Committed { seq, times } => {
+                debug_assert_eq!(Seq(seq), moment.seq);
+                times.sync
+            }
+            Appended::Conflict(records) => return Ok(Written::After(records)),
+            Appended::Unresolved { seq, source } => {
+                return Err(Failure::Unknown(format!("outcome of record {seq} unknown: {source}")));
+            }
+        };
         let appended = self.host.clock.monotonic();
         writer.logged_bytes += bytes_of(&encoded);
-        // Freed by whoever has no lock: taking a large old state apart takes time.
-        left.garbage.push(std::mem::replace(&mut *self.published.write(), Arc::new(state)));
-        self.newest.send_replace(moment.seq);
-        let synced = writer.log.last_times().sync;
-        let times = CommitTimes {
+        self.publish(state, left);
+        Ok(Written::Committed(CommitTimes {
             written: appended.saturating_sub(started).saturating_sub(synced),
             synced,
             applied: self.host.clock.monotonic().saturating_sub(appended),
             ..times
-        };
-        Ok((moment.seq, times))
+        }))
     }
+
+    /// Takes in the records that others appended. If one does not fit, this process has lost its way.
+    fn follow(
+        &self,
+        writer: &mut Writer,
+        records: &[ReplayedRecord],
+        left: &mut Left,
+    ) -> Result<(), Failure> {
+        let current = Arc::clone(&self.published.read());
+        let mut state = State::clone(&current);
+        for record in records {
+            let expected = state.seq().next();
+            if Seq(record.seq) != expected {
+                let why = format!("the log gave record {} where {expected} should be", record.seq);
+                return Err(Failure::Poisoned(why));
+            }
+            replay_record(&mut state, record).map_err(|error| Failure::Poisoned(error.to_string()))?;
+            writer.logged_bytes += bytes_of(&record.transactions);
+        }
+        let (end, next) = (state.seq(), Seq(writer.log.next_seq()));
+        if records.is_empty() || end.next() != next {
+            let why = format!("the log goes on with record {next}, and its records are known up to {end}");
+            return Err(Failure::Poisoned(why));
+        }
+        self.publish(state, left);
+        Ok(())
+    }
+
+    fn publish(&self, state: State, left: &mut Left) {
+        let seq = state.seq();
+        // Freed by whoever has no lock: taking a large old state apart takes time.
+        left.garbage.push(mem::replace(&mut *self.published.write(), Arc::new(state)));
+        self.newest.send_replace(seq);
+    }
+}
+
+/// What became of a group.
+struct Settled {
+    /// The state every outcome holds in.
+    seq: Seq,
+    times: CommitTimes,
+    /// In the order of its transactions.
+    outcomes: Vec<Result<(), RefusedWhy>>,
+}
+
+/// What became of a record.
+enum Written {
+    Committed(CommitTimes),
+    /// These were appended by others, in its place.
+    After(Vec<ReplayedRecord>),
 }
 
 /// Why no record was written, for everybody who waited for it.
 enum Failure {
     Refused(AppendRefused),
+    /// Nothing was written, and nothing more is.
     Poisoned(String),
     Unknown(String),
+    /// Nothing was written.
+    Outrun,
 }
 
 impl Failure {
@@ -206,7 +298,6 @@ impl Failure {
         match error {
             AppendError::Refused(why) => Failure::Refused(why),
             AppendError::Poisoned(why) => Failure::Poisoned(why),
-            unknown @ AppendError::Unknown { .. } => Failure::Unknown(unknown.to_string()),
         }
     }
 
@@ -215,6 +306,7 @@ impl Failure {
         match self {
             Failure::Refused(why) => Err(CatalogError::NotLogged(again(why))),
             Failure::Poisoned(why) => Err(CatalogError::Poisoned(why.clone())),
+            Failure::Outrun => Err(CatalogError::Outrun(ROUNDS_MAX)),
             Failure::Unknown(why) => Ok(CommitReport { outcome: CommitOutcome::Unknown(why.clone()), times }),
         }
     }

@@ -65,12 +65,12 @@ impl Recovered {
         }
     }
 
-    /// After the log was replayed onto the state.
+    /// After the log was replayed onto the state. A checkpoint as new as `known` must be there.
     pub(super) fn findings(
         &self,
         dir: &Path,
         of_log: &[LogFinding],
-        anchor: &Anchor,
+        known: Seq,
     ) -> Result<Vec<Finding>, CatalogError> {
         if self.state.seq() < self.newest_named {
             let (end, newest, problems) = (self.state.seq(), self.newest_named, self.passed_over.join("; "));
@@ -78,7 +78,7 @@ impl Recovered {
             return Err(CatalogError::Unrecoverable(problem));
         }
         let mut findings: Vec<Finding> = of_log.iter().cloned().map(Finding::Log).collect();
-        let missed = self.newest_named.max(Seq(anchor.checkpoint_seq));
+        let missed = self.newest_named.max(known);
         if self.from.unwrap_or(Seq::ZERO) < missed {
             let missing = || format!("{} is missing", checkpoint::path_of(dir, missed).display());
             let problems = if self.passed_over.is_empty() { missing() } else { self.passed_over.join("; ") };
@@ -103,6 +103,7 @@ pub fn read_root(host: &Host, root: &Path, config: CatalogConfig) -> Result<Read
     let mut deliver = |record: ReplayedRecord| replay_record(&mut recovered.state, &record);
     let read = read_only(&*host.disk, &folder, after, &mut deliver, &config.log);
     let read = read.map_err(|error| recovered.because(error))?;
-    let findings = recovered.findings(&checkpoint::dir_of(root), &read.findings, &read.anchor)?;
+    let findings =
+        recovered.findings(&checkpoint::dir_of(root), &read.findings, Seq(read.anchor.checkpoint_seq))?;
     Ok(ReadRoot { state: recovered.state, anchor: read.anchor, findings })
 }

@@ -127,38 +127,8 @@ impl LocalLog {
         &self.anchors.held
     }
 
-    /// Writes down that everything appended so far is durable: whatever is missing of it later is damage.
-    ///
-    /// # Errors
-    /// The disk fails; what was written down before still holds.
-    pub fn pin(&mut self) -> io::Result<()> {
-        let synced_seq = self.next_seq.saturating_sub(1);
-        if self.poisoned.is_some() || synced_seq == 0 || self.anchors.held.synced_seq == synced_seq {
-            return Ok(());
-        }
-        self.write_anchor(self.durable())
-    }
-
-    /// A checkpoint of `seq` is durable; records before `needed_from` may go.
-    ///
-    /// # Errors
-    /// As [`LocalLog::pin`]; then nothing may go.
-    pub fn pin_checkpoint(&mut self, seq: u64, needed_from: u64) -> io::Result<()> {
-        let needed_from = needed_from.max(self.anchors.held.needed_from);
-        self.write_anchor(Anchor { checkpoint_seq: seq, needed_from, ..self.durable() })
-    }
-
-    /// Damage was found: nothing is to be deleted before `until_ms`, milliseconds since 1970 UTC, in this process or a
-    /// later one.
-    ///
-    /// # Errors
-    /// As [`LocalLog::pin`].
-    pub fn hold_until(&mut self, until_ms: u64) -> io::Result<()> {
-        self.write_anchor(Anchor { held_until_ms: until_ms, ..self.durable() })
-    }
-
     /// What may be claimed now. A poisoned log has not moved since what is held was written, or not for certain.
-    fn durable(&self) -> Anchor {
+    pub(super) fn durable(&self) -> Anchor {
         let held = self.anchors.held;
         if self.poisoned.is_some() {
             return held;
@@ -179,7 +149,7 @@ impl LocalLog {
         }
     }
 
-    fn write_anchor(&mut self, anchor: Anchor) -> io::Result<()> {
+    pub(super) fn write_anchor(&mut self, anchor: Anchor) -> io::Result<()> {
         self.anchors.write(&self.host, anchor)
     }
 

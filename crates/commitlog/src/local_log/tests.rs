@@ -42,12 +42,21 @@ fn open(host: &Host) -> Result<(LocalLog, Vec<(u64, String)>), LogError> {
     open_after(host, 0, SMALL)
 }
 
+/// Appends a record and gives its seq.
+#[track_caller]
+fn put(log: &mut LocalLog, transactions: &[Bytes]) -> u64 {
+    match log.append(transactions) {
+        Ok(Appended::Committed { seq, .. }) => seq,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A log with records "record 1" to "record n", closed.
 fn filled(seed: u64, records: u64) -> (Host, SimWorld) {
     let (host, world) = SimHost::new(seed);
     let (mut log, _) = open(&host).expect("opened");
     for seq in 1..=records {
-        assert_eq!(log.append(&[text(&format!("record {seq}"))]).expect("appended"), seq);
+        assert_eq!(put(&mut log, &[text(&format!("record {seq}"))]), seq);
     }
     (host, world)
 }
@@ -67,7 +76,7 @@ fn records_are_replayed_in_order_across_segments_and_the_epoch_rises() {
     let (mut log, seen) = open(&host).expect("opened");
     assert_eq!(seen, expected(1..=30));
     assert_eq!((log.next_seq(), log.epoch()), (31, 2));
-    log.append(&[text("record 31")]).expect("appended");
+    put(&mut log, &[text("record 31")]);
     drop(log);
     for after in [0, 1, 7, 8, 9, 29, 30, 31] {
         let (log, seen) = open_after(&host, after, SMALL).expect("opened");
@@ -96,7 +105,7 @@ fn the_same_on_a_real_disk() {
     let mut none = |_| Ok(());
     let mut log = LocalLog::open(&host, &folder, 0, &mut none, LogConfig::default()).expect("opened");
     for n in 0..20_u8 {
-        log.append(&[Bytes::from(vec![n; 100]), Bytes::new()]).expect("appended");
+        put(&mut log, &[Bytes::from(vec![n; 100]), Bytes::new()]);
     }
     let error = LocalLog::open(&host, &folder, 0, &mut none, LogConfig::default()).expect_err("held");
     assert!(matches!(error, LogError::Locked { .. }));
@@ -124,7 +133,7 @@ fn segments_grow_in_steps_and_never_past_their_limit() {
     let (mut log, _) = open_after(&host, 0, config).expect("opened");
     let mut lengths = Vec::new();
     for _ in 0..6 {
-        log.append(&[Bytes::from(vec![1; 900 << 10])]).expect("appended");
+        put(&mut log, &[Bytes::from(vec![1; 900 << 10])]);
         lengths.push(
             host.disk.list(Path::new(DIR)).expect("listed").iter().map(|e| e.bytes >> 20).collect::<Vec<_>>(),
         );
@@ -140,7 +149,7 @@ fn a_record_past_the_limit_is_refused_with_the_limit_and_the_log_goes_on() {
     assert_eq!(error.to_string(), "record refused: it has 792 bytes, the limit is 700");
     let error = log.append(&[]).expect_err("empty");
     assert!(matches!(error, AppendError::Refused(AppendRefused::Empty)));
-    assert_eq!(log.append(&[text("record 2")]).expect("appended"), 2);
+    assert_eq!(put(&mut log, &[text("record 2")]), 2);
     let narrow = LogConfig { segment_bytes_max: 500, ..SMALL };
     drop(log);
     assert_eq!(open_after(&host, 0, narrow).expect("opened").0.record_bytes_limit(), 436);
@@ -155,15 +164,15 @@ fn a_full_disk_refuses_records_and_takes_them_again_when_there_is_room() {
     for _ in 0..12 {
         let seq = log.next_seq();
         match log.append(&[text(&format!("record {seq}"))]) {
-            Ok(appended) => assert_eq!(appended, seq),
+            Ok(Appended::Committed { seq: appended, .. }) => assert_eq!(appended, seq),
             Err(AppendError::Refused(AppendRefused::Space(_))) => refusals += 1,
-            Err(error) => panic!("{error}"),
+            other => panic!("{other:?}"),
         }
     }
     assert!(refusals > 3);
     world.set_disk_bytes_max(1 << 20);
     let seq = log.next_seq();
-    log.append(&[text(&format!("record {seq}"))]).expect("there is room again");
+    put(&mut log, &[text(&format!("record {seq}"))]);
     drop(log);
     assert_eq!(open(&host).expect("opened").1, expected(1..=seq));
 }
@@ -174,8 +183,9 @@ fn a_failed_sync_leaves_the_outcome_unknown_and_poisons_the_log_until_it_is_open
     let (mut log, _) = open(&host).expect("opened");
     // The next calls are the write and the sync of the record.
     world.fail_after(2);
-    let error = log.append(&[text("record 3")]).expect_err("sync fails");
-    assert!(matches!(error, AppendError::Unknown { seq: 3, .. }), "{error}");
+    let appended = log.append(&[text("record 3")]).expect("nobody knows");
+    assert!(matches!(appended, Appended::Unresolved { seq: 3, .. }), "{appended:?}");
+    assert_eq!((log.next_seq(), log.poisoned().is_some()), (3, true));
     assert!(matches!(log.append(&[text("record 4")]), Err(AppendError::Poisoned(_))));
     drop(log);
     // The bytes are still seen, and whoever sees them must not lose them in the next crash.
@@ -196,7 +206,7 @@ fn a_segment_that_could_not_be_made_is_made_anew() {
     assert!(matches!(error, AppendError::Refused(AppendRefused::Space(_))), "{error}");
     assert!(error.to_string().contains(DIR), "{error}");
     assert_eq!(files(&host), [1], "it is left lying");
-    log.append(&[text("record 1")]).expect("a fresh segment");
+    put(&mut log, &[text("record 1")]);
     drop(log);
     assert_eq!(open(&host).expect("opened").1, expected(1..=1));
 }
@@ -212,7 +222,7 @@ fn segments_below_a_checkpoint_are_deleted_except_one_with_a_record() {
     log.drop_before(31).expect("dropped");
     assert_eq!(files(&host), all[all.len() - 1..]);
     assert_eq!(log.bytes_since_checkpoint(), 0);
-    log.append(&[text("record 31")]).expect("appended");
+    put(&mut log, &[text("record 31")]);
     assert_eq!(log.bytes_since_checkpoint(), 88 + 4 + 9);
     drop(log);
     let (log, seen) = open_after(&host, 30, SMALL).expect("opened");
@@ -281,7 +291,7 @@ fn a_damaged_byte_is_found_wherever_it_is() {
         assert_eq!(seen, expected(1..=kept), "byte {offset}");
         let tail = dump(&*host.disk, &path).expect("read").expect("used").tail;
         assert!(matches!(tail, Tail::Clean { .. }), "byte {offset} is wiped: {tail:?}");
-        log.append(&[text(&format!("record {}", kept + 1))]).expect("appended");
+        put(&mut log, &[text(&format!("record {}", kept + 1))]);
         drop(log);
         assert_eq!(open(&world.reopen()).expect("opened").1, expected(1..=kept + 1), "byte {offset}");
     }
@@ -292,12 +302,12 @@ fn rows_that_imitate_a_later_record_do_not_turn_a_torn_end_into_corruption() {
     let path = path_of(Path::new(DIR), 1);
     let (host, world) = SimHost::new(1);
     let (mut log, _) = open(&host).expect("opened");
-    log.append(&[text("record 1")]).expect("appended");
+    put(&mut log, &[text("record 1")]);
     let envelope =
         Envelope { stream: 4, seq: 3, epoch: 1, commit_time_ms: 0, uuid: [0; 16], previous_hash: [0; 16] };
     let mut imitation = Vec::new();
     record::encode(&envelope, &[text("record 3")], 0, &mut imitation).expect("encoded");
-    log.append(&[imitation.into()]).expect("appended");
+    put(&mut log, &[imitation.into()]);
     drop(log);
     let offset = dump(&*host.disk, &path).expect("read").expect("used").records[1].offset;
     world.damage(&path, offset, 1).expect("damaged");
@@ -309,8 +319,8 @@ fn a_dump_shows_records_and_what_is_behind_them_beside_a_running_writer() {
     let path = path_of(Path::new(DIR), 1);
     let (host, world) = SimHost::new(1);
     let (mut log, _) = open(&host).expect("opened");
-    log.append(&[text("one"), text("two")]).expect("appended");
-    log.append(&[text("three")]).expect("appended");
+    put(&mut log, &[text("one"), text("two")]);
+    put(&mut log, &[text("three")]);
     let shown = dump(&*host.disk, &path).expect("read").expect("used");
     assert_eq!((shown.header.stream, shown.header.first_seq), (4, 1));
     assert_eq!(shown.records[1].previous_hash, shown.records[0].hash);

@@ -83,7 +83,7 @@ impl From<&CatalogError> for Error {
                 (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
             }
             CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
-            CatalogError::Log(_) | CatalogError::Poisoned(_) => {
+            CatalogError::Log(_) | CatalogError::Poisoned(_) | CatalogError::Outrun(_) => {
                 (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
             }
         };
@@ -94,6 +94,7 @@ impl From<&CatalogError> for Error {
             CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
             CatalogError::Log(LogError::Lacking { .. }) | CatalogError::Unrecoverable(_) => PUT_BACK,
             CatalogError::Poisoned(_) => "open the database again",
+            CatalogError::Outrun(_) => "run the statement again",
             _ => return Error::new(kind, code, error.to_string()),
         };
         Error::new(kind, code, error.to_string()).with_hint(hint)

@@ -12,7 +12,7 @@ fn closed(pinned: bool) -> (Host, SimWorld) {
     let (host, world) = SimHost::new(7);
     let (mut log, _) = open(&host).expect("opened");
     for seq in 1..=30 {
-        assert_eq!(log.append(&[text(&format!("record {seq}"))]).expect("appended"), seq);
+        assert_eq!(put(&mut log, &[text(&format!("record {seq}"))]), seq);
     }
     if pinned {
         log.pin().expect("pinned");
@@ -42,11 +42,11 @@ fn an_anchor_comes_with_the_first_segment_and_follows_segments_opens_and_closes(
     let (host, _) = SimHost::new(1);
     let (mut log, _) = open(&host).expect("opened");
     assert!(!host.disk.exists(&folder().anchors[0]).expect("asked"), "an empty log has nothing to say");
-    log.append(&[text("record 1")]).expect("appended");
+    put(&mut log, &[text("record 1")]);
     let first = anchor(&host);
     assert_eq!((first.newest_segment, first.newest_segment_bytes, first.synced_seq), (1, 1024, 0));
     for seq in 2..=30 {
-        log.append(&[text(&format!("record {seq}"))]).expect("appended");
+        put(&mut log, &[text(&format!("record {seq}"))]);
     }
     let newest = *files(&host).last().expect("segments");
     assert_eq!((anchor(&host).newest_segment, anchor(&host).synced_seq), (newest, newest - 1));
@@ -97,7 +97,7 @@ fn a_record_that_was_known_as_synced_is_no_torn_end() {
     assert!(error.contains("it ends at record 29, and record 30 had been synced"), "{error}");
     world.damage(&newest, last.offset + last.bytes - 5, 1).expect("healed");
     let (mut log, _) = open(&host).expect("opened");
-    log.append(&[text("record 31")]).expect("appended");
+    put(&mut log, &[text("record 31")]);
     drop(log);
     // Not known as synced: it may be torn, and whoever opens is told.
     let newest = path_of(Path::new(DIR), *files(&host).last().expect("segments"));
@@ -117,7 +117,7 @@ fn an_older_or_another_log_in_its_place_is_noticed() {
     let older = host::read_all(&*host.disk, &path).expect("read");
     let (mut log, _) = open(&host).expect("opened");
     for seq in 6..=8 {
-        log.append(&[text(&format!("record {seq}"))]).expect("appended");
+        put(&mut log, &[text(&format!("record {seq}"))]);
     }
     log.pin().expect("pinned");
     drop(log);
@@ -217,10 +217,10 @@ fn a_deleted_lock_file_lets_nobody_in() {
     let host = Host::system(1 << 20).expect("host");
     let open = || LocalLog::open(&host, &folder, 0, &mut |_| Ok(()), LogConfig::default());
     let mut log = open().expect("opened");
-    log.append(&[text("record 1")]).expect("appended");
+    put(&mut log, &[text("record 1")]);
     host.disk.remove_file(&folder.wal.join("LOCK")).expect("removed");
     assert!(matches!(open().expect_err("the folder is locked"), LogError::Locked { .. }));
-    log.append(&[text("record 2")]).expect("appended");
+    put(&mut log, &[text("record 2")]);
     drop(log);
     assert_eq!(open().expect("opened").next_seq(), 3);
 }

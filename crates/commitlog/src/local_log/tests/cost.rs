@@ -57,7 +57,7 @@ fn a_zero_filled_file_commits_faster_than_a_growing_one() {
     let folder = LogFolder::below(&dir.path().join("log"));
     let mut log = LocalLog::open(&host, &folder, 0, &mut |_| Ok(()), LogConfig::default()).expect("opened");
     let append = Cost::of(&host, |_| {
-        log.append(&[Bytes::from_static(&[1; 100])]).expect("appended");
+        put(&mut log, &[Bytes::from_static(&[1; 100])]);
     });
     println!("zero-filled {filled}\ngrowing {growing}\nLocalLog::append {append}");
     assert!(filled.tenth < growing.tenth, "zero-filled {filled}, growing {growing}");

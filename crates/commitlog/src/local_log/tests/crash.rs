@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use host::{Host, SimHost, SimWorld, random};
 
-use super::{LocalLog, LogConfig, LogError, ReplayedRecord, folder};
+use super::{Appended, CommitLog, LocalLog, LogConfig, LogError, ReplayedRecord, folder};
 use crate::error::{AppendError, LogFinding};
 use crate::segment;
 
@@ -68,16 +68,17 @@ impl Model {
         for _ in 0..40 {
             let transactions = some_transactions(host);
             match log.append(&transactions) {
-                Ok(seq) => {
+                Ok(Appended::Committed { seq, .. }) => {
                     assert_eq!(seq, self.next_seq());
                     self.acknowledged.push(transactions);
                 }
-                Err(AppendError::Refused(_)) => {}
-                Err(AppendError::Unknown { seq, .. }) => {
+                Ok(Appended::Unresolved { seq, .. }) => {
                     assert_eq!(seq, self.next_seq());
                     self.in_doubt = Some(transactions);
                     return;
                 }
+                Ok(Appended::Conflict(records)) => panic!("one writer, and yet {records:?}"),
+                Err(AppendError::Refused(_)) => {}
                 Err(AppendError::Poisoned(_)) => return,
             }
             if random::below(&*host.random, 12) == 0 {
