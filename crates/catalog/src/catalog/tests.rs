@@ -14,6 +14,8 @@ use crate::generated::{Dice, check_state, column, inline_rows, next_transaction,
 use crate::op_format::stored_time;
 use crate::state::default_database_id;
 
+mod others;
+
 fn root() -> PathBuf {
     PathBuf::from("/data")
 }
