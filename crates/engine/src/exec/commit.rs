@@ -10,98 +10,56 @@ use arrow::array::{AsArray, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type};
 use datafusion::common::Result;
 use datafusion::common::runtime::JoinSet;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
+use physical::nodes::unary::{Step, Unary};
 
 use crate::boundary::error::{Error, into_datafusion};
 use crate::commit::commit_parts;
 use crate::sink_target::SinkTarget;
 
+#[derive(Clone)]
 pub(crate) struct CommitExec {
-    input: Arc<dyn ExecutionPlan>,
-    target: Arc<SinkTarget>,
-    properties: Arc<PlanProperties>,
+    pub target: Arc<SinkTarget>,
 }
 
 fn count_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("rows", DataType::UInt64, false)]))
 }
 
-impl CommitExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, target: Arc<SinkTarget>) -> CommitExec {
-        let properties = PlanProperties::new(
+impl Step for CommitExec {
+    const NAME: &'static str = "CommitExec";
+
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitExec: one transaction")
+    }
+
+    fn properties(&self, _input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        Ok(Arc::new(PlanProperties::new(
             EquivalenceProperties::new(count_schema()),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
-        );
-        CommitExec { input, target, properties: Arc::new(properties) }
-    }
-}
-
-impl fmt::Debug for CommitExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CommitExec({})", self.target.table.def.name)
-    }
-}
-
-impl DisplayAs for CommitExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CommitExec: one transaction")
-    }
-}
-
-impl ExecutionPlan for CommitExec {
-    fn name(&self) -> &str {
-        "CommitExec"
+        )))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
+    fn may_be_divided(&self) -> bool {
+        false
     }
 
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(CommitExec::new(children.swap_remove(0), Arc::clone(&self.target))))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(CommitExec::new(children.swap_remove(0), Arc::clone(&self.target))))
-    }
-
-    fn execute(&self, _partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let partitions = self.input.properties().partitioning.partition_count();
+    fn execute(
+        node: &Unary<Self>,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let partitions = node.input.properties().partitioning.partition_count();
         let streams: Result<Vec<_>> =
-            (0..partitions).map(|partition| self.input.execute(partition, Arc::clone(&context))).collect();
-        let (streams, target) = (streams?, Arc::clone(&self.target));
+            (0..partitions).map(|partition| node.input.execute(partition, Arc::clone(&context))).collect();
+        let (streams, target) = (streams?, Arc::clone(&node.step.target));
         let done = async move {
             // Sinks stop at their next batch when this future goes away before the commit.
             let stop = target.stop.clone().drop_guard();

@@ -10,28 +10,24 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, Time};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 use mergetree::write::PartSink;
 use model::SealedPart;
 use model::saturating::usize_of;
+use physical::nodes::unary::{Step, Unary};
 
 use crate::boundary::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
 
+#[derive(Clone)]
 pub(crate) struct SinkExec {
-    input: Arc<dyn ExecutionPlan>,
-    target: Arc<SinkTarget>,
-    properties: Arc<PlanProperties>,
-    metrics: ExecutionPlanMetricsSet,
+    pub target: Arc<SinkTarget>,
 }
 
 /// What one partition counts.
@@ -70,83 +66,38 @@ fn part_schema() -> SchemaRef {
     ]))
 }
 
-impl SinkExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, target: Arc<SinkTarget>) -> SinkExec {
-        let partitions = input.properties().partitioning.partition_count();
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(part_schema()),
-            Partitioning::UnknownPartitioning(partitions),
-            EmissionType::Final,
-            Boundedness::Bounded,
-        );
-        let metrics = ExecutionPlanMetricsSet::new();
-        SinkExec { input, target, properties: Arc::new(properties), metrics }
-    }
-}
+impl Step for SinkExec {
+    const NAME: &'static str = "SinkExec";
 
-impl fmt::Debug for SinkExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SinkExec({})", self.target.table.def.name)
-    }
-}
-
-impl DisplayAs for SinkExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SinkExec: table={}", self.target.table.def.name)
     }
-}
 
-impl ExecutionPlan for SinkExec {
-    fn name(&self) -> &str {
-        "SinkExec"
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        Ok(Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(part_schema()),
+            Partitioning::UnknownPartitioning(input.properties().partitioning.partition_count()),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        )))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+    fn may_be_divided(&self) -> bool {
         // Resuming a load needs to know which unit went into which part: no shuffle below a sink.
-        vec![false]
+        false
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(SinkExec::new(children.swap_remove(0), Arc::clone(&self.target))))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(SinkExec::new(children.swap_remove(0), Arc::clone(&self.target))))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, context)?;
-        let target = Arc::clone(&self.target);
-        let counters = SinkCounters::new(&self.metrics, partition);
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = node.input.execute(partition, context)?;
+        let target = Arc::clone(&node.step.target);
+        let counters = SinkCounters::new(&node.metrics, partition);
         let done =
             async move { part_rows(&write_counted(input, target, counters).await.map_err(into_datafusion)?) };
         Ok(Box::pin(RecordBatchStreamAdapter::new(part_schema(), futures::stream::once(done))))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }
 

@@ -17,6 +17,7 @@ use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
 use physical::nodes::metered::metered;
+use physical::nodes::unary::Unary;
 use sql::{Insert, InsertSource, Settings};
 
 use crate::boundary::error::Error;
@@ -388,8 +389,8 @@ pub(crate) async fn insert_select(
         return insert_batches(context, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(context, handle, conform, claim)?;
-    let sink = SinkExec::new(metered(physical)?, Arc::clone(&target));
-    let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
+    let sink = Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?;
+    let plan = Unary::over(sink, CommitExec { target })?;
     context.progress.watch(&plan);
     let mut committed = execute_stream(plan, planned.state.task_ctx())?;
     while let Some(batch) = committed.next().await {

@@ -12,103 +12,65 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, interleave, take};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 use model::ErrorCode;
 use model::saturating::place_of;
 use model::type_arrow::from_field;
 
+use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
 
+#[derive(Clone)]
 pub(crate) struct ArrayJoinExec {
-    input: Arc<dyn ExecutionPlan>,
-    columns: Vec<usize>,
-    keeps_empty: bool,
-    properties: Arc<PlanProperties>,
+    /// Columns of the input that are arrays.
+    pub columns: Vec<usize>,
+    /// An empty array gives a row.
+    pub keeps_empty: bool,
 }
 
-impl ArrayJoinExec {
-    /// `columns` of the input are arrays; `keeps_empty` gives a row for an empty one.
-    pub(crate) fn try_new(
-        input: Arc<dyn ExecutionPlan>,
-        columns: Vec<usize>,
-        keeps_empty: bool,
-    ) -> Result<ArrayJoinExec> {
+impl Step for ArrayJoinExec {
+    const NAME: &'static str = "ArrayJoinExec";
+
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrayJoinExec: columns={:?}, keeps_empty={}", self.columns, self.keeps_empty)
+    }
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
         let mut fields = input.schema().fields().to_vec();
-        for column in &columns {
+        for column in &self.columns {
             let Some(field) = fields.get_mut(*column) else {
                 return internal_err!("ARRAY JOIN of column {column}, which is not there");
             };
             *field = Arc::new(planner::nodes::element_field(field)?);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, input.schema().metadata().clone()));
-        let properties = PlanProperties::new(
+        Ok(Arc::new(PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(input.properties().partitioning.partition_count()),
             EmissionType::Incremental,
             Boundedness::Bounded,
-        );
-        Ok(ArrayJoinExec { input, columns, keeps_empty, properties: Arc::new(properties) })
-    }
-}
-
-impl fmt::Debug for ArrayJoinExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArrayJoinExec({:?})", self.columns)
-    }
-}
-
-impl DisplayAs for ArrayJoinExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArrayJoinExec: columns={:?}, keeps_empty={}", self.columns, self.keeps_empty)
-    }
-}
-
-impl ExecutionPlan for ArrayJoinExec {
-    fn name(&self) -> &str {
-        "ArrayJoinExec"
+        )))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(ArrayJoinExec::try_new(input, self.columns.clone(), self.keeps_empty)?))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let schema = Arc::clone(self.properties.eq_properties.schema());
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = node.schema();
         let joiner = Joiner {
             schema: Arc::clone(&schema),
-            columns: self.columns.clone(),
-            keeps_empty: self.keeps_empty,
+            columns: node.step.columns.clone(),
+            keeps_empty: node.step.keeps_empty,
             rows_max: context.session_config().batch_size().max(1),
         };
-        let input = self.input.execute(partition, context)?;
+        let input = node.input.execute(partition, context)?;
         let rows = input.map(move |batch| {
             let batch = batch?;
             let ranges = joiner.ranges(&batch)?;

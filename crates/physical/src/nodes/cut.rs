@@ -11,18 +11,18 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::Result;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PhysicalExpr, PlanProperties,
+    Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::StreamExt;
 use planner::nodes::CutKind;
+
+use super::unary::{Step, Unary};
 
 /// Bytes of a counter beside its key.
 const COUNTER_BYTES: usize = 64;
@@ -36,105 +36,74 @@ pub(crate) struct Rule {
     pub fetch: u64,
 }
 
+#[derive(Clone)]
 pub(crate) struct CutExec {
-    input: Arc<dyn ExecutionPlan>,
     rule: Rule,
     ordering: Option<LexOrdering>,
-    properties: Arc<PlanProperties>,
 }
 
 impl CutExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, rule: Rule) -> CutExec {
+    pub(crate) fn over(input: Arc<dyn ExecutionPlan>, rule: Rule) -> Result<Arc<dyn ExecutionPlan>> {
         let ordering = input.output_ordering().cloned();
-        CutExec::with_ordering(input, rule, ordering)
-    }
-
-    fn with_ordering(input: Arc<dyn ExecutionPlan>, rule: Rule, ordering: Option<LexOrdering>) -> CutExec {
-        let mut known = input.equivalence_properties().clone();
-        if ordering.is_none() {
-            known.clear_orderings();
-        }
-        let properties = PlanProperties::new(
-            known,
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
-        CutExec { input, rule, ordering, properties: Arc::new(properties) }
+        Unary::over(input, CutExec { rule, ordering })
     }
 }
 
-impl fmt::Debug for CutExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CutExec({:?})", self.rule.kind)
-    }
-}
+impl Step for CutExec {
+    const NAME: &'static str = "CutExec";
 
-impl DisplayAs for CutExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rule { kind, keys, skip, fetch } = &self.rule;
         let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
         write!(f, "CutExec: kind={kind:?}, skip={skip}, fetch={fetch}, keys=[{}]", keys.join(", "))
     }
-}
 
-impl ExecutionPlan for CutExec {
-    fn name(&self) -> &str {
-        "CutExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn required_input_distribution(&self) -> Vec<Distribution> {
-        vec![Distribution::SinglePartition]
-    }
-
-    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        vec![self.ordering.clone().map(OrderingRequirements::from)]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        // A sort above rows without an order stays there: below, it would choose which of them pass.
-        vec![self.ordering.is_some()]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for key in &self.rule.keys {
-            if f(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        let mut known = input.equivalence_properties().clone();
+        if self.ordering.is_none() {
+            known.clear_orderings();
         }
-        Ok(TreeNodeRecursion::Continue)
+        Ok(Arc::new(PlanProperties::new(
+            known,
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        )))
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(CutExec::with_ordering(input, self.rule.clone(), self.ordering.clone())))
+    fn distribution(&self) -> Distribution {
+        Distribution::SinglePartition
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, Arc::clone(&context))?;
+    fn ordering(&self) -> Option<OrderingRequirements> {
+        self.ordering.clone().map(OrderingRequirements::from)
+    }
+
+    fn keeps_order(&self) -> bool {
+        // A sort above rows without an order stays there: below, it would choose which of them pass.
+        self.ordering.is_some()
+    }
+
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.rule.keys.iter().collect()
+    }
+
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rule = &node.step.rule;
+        let input = node.input.execute(partition, Arc::clone(&context))?;
         let schema = input.schema();
-        let types = self.rule.keys.iter().map(|key| key.data_type(&schema).map(SortField::new));
+        let types = rule.keys.iter().map(|key| key.data_type(&schema).map(SortField::new));
         let converter = RowConverter::new(types.collect::<Result<Vec<_>>>()?)?;
         let memory = MemoryConsumer::new("CutExec").register(context.memory_pool());
-        let state = match self.rule.kind {
+        let state = match rule.kind {
             CutKind::By => State::By { seen: HashMap::new(), memory },
             CutKind::Ties => State::Ties { passed: 0, last: None },
         };
-        let cutter = Cutter { rule: self.rule.clone(), converter, state };
+        let cutter = Cutter { rule: rule.clone(), converter, state };
         let rows = futures::stream::unfold(Some((input, cutter)), |running| async move {
             let (mut input, mut cutter) = running?;
             let batch = match input.next().await? {

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, SortField};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
@@ -22,8 +21,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PhysicalExpr, PlanProperties,
+    Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
 };
 use model::ColumnType;
 use model::type_arrow::from_field;
@@ -32,6 +30,8 @@ pub(crate) use bounds::{Constant, Written, rule};
 use filler::Filler;
 use row::Rule;
 use rows::{Maker, Origin};
+
+use super::unary::{Step, Unary};
 
 /// What is filled, and with what.
 #[derive(Clone)]
@@ -42,30 +42,18 @@ pub(crate) struct Plan {
     pub interpolated: Vec<(usize, Option<Arc<dyn PhysicalExpr>>)>,
 }
 
+#[derive(Clone)]
 pub(crate) struct FillExec {
-    input: Arc<dyn ExecutionPlan>,
     plan: Plan,
     ordering: Option<LexOrdering>,
-    properties: Arc<PlanProperties>,
 }
 
 impl FillExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, plan: Plan) -> FillExec {
+    pub(crate) fn over(input: Arc<dyn ExecutionPlan>, plan: Plan) -> Result<Arc<dyn ExecutionPlan>> {
         // What the sort was asked for: of what it gives, columns that are the same in all rows of a stream are left out.
         let sort = input.downcast_ref::<SortExec>().map(|sort| sort.expr().clone());
         let ordering = sort.or_else(|| input.output_ordering().cloned());
-        FillExec::with_ordering(input, plan, ordering)
-    }
-
-    fn with_ordering(input: Arc<dyn ExecutionPlan>, plan: Plan, ordering: Option<LexOrdering>) -> FillExec {
-        // Nothing that holds of the input's rows holds of those that are made.
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(input.schema()),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
-        FillExec { input, plan, ordering, properties: Arc::new(properties) }
+        Unary::over(input, FillExec { plan, ordering })
     }
 
     fn maker(&self, schema: &SchemaRef) -> Result<Maker> {
@@ -85,73 +73,54 @@ impl FillExec {
     }
 }
 
-impl fmt::Debug for FillExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FillExec")
-    }
-}
+impl Step for FillExec {
+    const NAME: &'static str = "FillExec";
 
-impl DisplayAs for FillExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<String> = self.plan.keys.iter().map(|(key, _)| key.to_string()).collect();
         let prefix: Vec<String> = self.plan.prefix.iter().map(ToString::to_string).collect();
         write!(f, "FillExec: keys=[{}], for each=[{}]", keys.join(", "), prefix.join(", "))
     }
-}
 
-impl ExecutionPlan for FillExec {
-    fn name(&self) -> &str {
-        "FillExec"
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        // Nothing that holds of the input's rows holds of those that are made.
+        Ok(Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        )))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
+    fn distribution(&self) -> Distribution {
+        Distribution::SinglePartition
     }
 
-    fn required_input_distribution(&self) -> Vec<Distribution> {
-        vec![Distribution::SinglePartition]
+    fn ordering(&self) -> Option<OrderingRequirements> {
+        self.ordering.clone().map(OrderingRequirements::from)
     }
 
-    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        vec![self.ordering.clone().map(OrderingRequirements::from)]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         let keys = self.plan.keys.iter().map(|(key, _)| key);
         let values = self.plan.interpolated.iter().filter_map(|(_, value)| value.as_ref());
-        for expr in keys.chain(&self.plan.prefix).chain(values) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        keys.chain(&self.plan.prefix).chain(values).collect()
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(FillExec::with_ordering(input, self.plan.clone(), self.ordering.clone())))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let plan = &node.step.plan;
         let rows_max = context.session_config().batch_size().max(1);
-        let input = self.input.execute(partition, context)?;
+        let input = node.input.execute(partition, context)?;
         let schema = input.schema();
-        let fields = self.plan.prefix.iter().map(|key| key.data_type(&schema).map(SortField::new));
-        let types = self.plan.keys.iter().map(|(key, _)| Ok(from_field(key.return_field(&schema)?.as_ref())));
-        let maker = self.maker(&schema)?;
+        let fields = plan.prefix.iter().map(|key| key.data_type(&schema).map(SortField::new));
+        let types = plan.keys.iter().map(|(key, _)| Ok(from_field(key.return_field(&schema)?.as_ref())));
+        let maker = node.step.maker(&schema)?;
         let filler = Filler::new(
             maker,
-            self.plan.clone(),
+            plan.clone(),
             types.collect::<Result<Vec<ColumnType>>>()?,
             RowConverter::new(fields.collect::<Result<Vec<_>>>()?)?,
             rows_max,

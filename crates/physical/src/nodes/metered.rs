@@ -15,9 +15,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, replace_children_if_necessary,
-};
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties, replace_children_if_necessary};
 use functions::row_bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -25,6 +23,7 @@ use host::meter;
 
 use super::array_join::ArrayJoinExec;
 use super::fill::FillExec;
+use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
 
 /// Rows of more bytes go on in several batches. Operators hold a few batches each; of 8192 rows hardly any are so large.
@@ -45,15 +44,17 @@ pub fn metered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
             true => {
                 let rows_max = (BATCH_BYTES_MAX / constant).max(1);
                 let inputs = node.children().into_iter().map(|input| MeteredExec::over(input, rows_max));
-                Transformed::yes(replace_children_if_necessary(Arc::clone(&node), inputs.collect())?)
+                let inputs = inputs.collect::<Result<Vec<_>>>()?;
+                Transformed::yes(replace_children_if_necessary(Arc::clone(&node), inputs)?)
             }
             false => Transformed::no(node),
         };
-        let makes_rows =
-            node.data.children().is_empty() || node.data.is::<ArrayJoinExec>() || node.data.is::<FillExec>();
+        let makes_rows = node.data.children().is_empty()
+            || node.data.is::<Unary<ArrayJoinExec>>()
+            || node.data.is::<Unary<FillExec>>();
         let makes_more = node.data.children().len() > 1 && node.data.name().contains("Join");
         match makes_rows || makes_more {
-            true => Ok(Transformed::yes(MeteredExec::over(&node.data, usize::MAX))),
+            true => Ok(Transformed::yes(MeteredExec::over(&node.data, usize::MAX)?)),
             false => Ok(node),
         }
     })?;
@@ -74,64 +75,40 @@ fn largest_constant(node: &Arc<dyn ExecutionPlan>) -> Result<usize> {
     Ok(largest)
 }
 
+#[derive(Clone)]
 struct MeteredExec {
-    input: Arc<dyn ExecutionPlan>,
     /// Most rows of a batch.
     rows_max: usize,
 }
 
 impl MeteredExec {
-    fn over(input: &Arc<dyn ExecutionPlan>, rows_max: usize) -> Arc<dyn ExecutionPlan> {
-        Arc::new(MeteredExec { input: Arc::clone(input), rows_max })
+    fn over(input: &Arc<dyn ExecutionPlan>, rows_max: usize) -> Result<Arc<dyn ExecutionPlan>> {
+        Unary::over(Arc::clone(input), MeteredExec { rows_max })
     }
 }
 
-impl fmt::Debug for MeteredExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Step for MeteredExec {
+    const NAME: &'static str = "MeteredExec";
+
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MeteredExec")
     }
-}
 
-impl DisplayAs for MeteredExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MeteredExec")
-    }
-}
-
-impl ExecutionPlan for MeteredExec {
-    fn name(&self) -> &str {
-        "MeteredExec"
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        Ok(Arc::clone(input.properties()))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
+    fn keeps_order(&self) -> bool {
+        true
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(MeteredExec::over(&children.swap_remove(0), self.rows_max))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let rows = self.input.execute(partition, context)?;
-        let (schema, rows_max): (SchemaRef, _) = (rows.schema(), self.rows_max);
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = node.input.execute(partition, context)?;
+        let (schema, rows_max): (SchemaRef, _) = (rows.schema(), node.step.rows_max);
         let checked = rows.map(move |batch| {
             let batch = batch?;
             meter::check("the statement").map_err(|refused| into_datafusion(PhysicalError::from(refused)))?;

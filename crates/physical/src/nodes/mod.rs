@@ -5,6 +5,7 @@
 
 mod repeated;
 mod wide_unions;
+pub mod unary;
 mod array_join;
 mod cells;
 mod asof;

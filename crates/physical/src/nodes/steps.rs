@@ -23,6 +23,7 @@ use super::asof::{AsofExec, Match, Nearest, Side};
 use super::cut::{CutExec, Rule};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
 use super::repeated::with_room;
+use super::unary::Unary;
 use super::wide_unions::divided;
 use crate::error::{PhysicalError, into_datafusion};
 
@@ -69,25 +70,23 @@ impl ExtensionPlanner for Steps {
         }
         let ([logical], [input]) = (logical_inputs, physical_inputs) else { return Ok(None) };
         if let Some(join) = node.downcast_ref::<ArrayJoin>() {
-            let planned = ArrayJoinExec::try_new(Arc::clone(input), join.positions(), join.keeps_empty())?;
-            return Ok(Some(Arc::new(planned)));
+            let join = ArrayJoinExec { columns: join.positions(), keeps_empty: join.keeps_empty() };
+            return Ok(Some(Unary::over(Arc::clone(input), join)?));
         }
         if let Some(fill) = node.downcast_ref::<Fill>() {
             let compile = |expr: &Expr, schema: &DFSchema| {
                 planner.create_physical_expr(expr, schema, session, planning)
             };
             let zone = planner::session_time_zone(session.config_options());
-            return Ok(Some(Arc::new(FillExec::new(
-                Arc::clone(input),
-                filled(fill, logical, zone, compile)?,
-            ))));
+            let plan = filled(fill, logical, zone, compile)?;
+            return Ok(Some(FillExec::over(Arc::clone(input), plan)?));
         }
         let Some(cut) = node.downcast_ref::<Cut>() else { return Ok(None) };
         let keys = cut.keys.iter();
         let keys = keys.map(|key| planner.create_physical_expr(key, logical.schema(), session, planning));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let rule = Rule { kind: cut.kind, keys, skip: cut.skip, fetch: cut.fetch };
-        Ok(Some(Arc::new(CutExec::new(Arc::clone(input), rule))))
+        Ok(Some(CutExec::over(Arc::clone(input), rule)?))
     }
 }
 
