@@ -5,6 +5,7 @@
 mod collected;
 mod definition;
 mod finish;
+mod per_group;
 mod float_extreme;
 mod nested_extreme;
 pub(crate) mod own;
