@@ -4,6 +4,7 @@
 //! statement's values.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
@@ -11,17 +12,24 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::prelude::SessionConfig;
 use functions::SessionValues;
 
-/// What functions may ask about the query, inside DataFusion's options.
-#[derive(Clone, Debug)]
-struct SessionExtension {
-    values: Arc<SessionValues>,
+/// What DataFusion's options carry for us under a name.
+trait Carried: Clone + fmt::Debug + Send + Sync + 'static {
+    const PREFIX: &'static str;
 }
 
-impl ConfigExtension for SessionExtension {
+/// What functions may ask about the query.
+impl Carried for Arc<SessionValues> {
     const PREFIX: &'static str = "gristmill";
 }
 
-impl ExtensionOptions for SessionExtension {
+#[derive(Clone, Debug)]
+struct Extension<T>(T);
+
+impl<T: Carried> ConfigExtension for Extension<T> {
+    const PREFIX: &'static str = T::PREFIX;
+}
+
+impl<T: Carried> ExtensionOptions for Extension<T> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -35,7 +43,7 @@ impl ExtensionOptions for SessionExtension {
     }
 
     fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        Err(DataFusionError::Configuration(format!("option gristmill.{key} cannot be set")))
+        Err(DataFusionError::Configuration(format!("option {}.{key} cannot be set", T::PREFIX)))
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
@@ -45,7 +53,7 @@ impl ExtensionOptions for SessionExtension {
 
 /// The configuration of a statement whose functions see these values.
 pub fn with_session_values(config: SessionConfig, values: SessionValues) -> SessionConfig {
-    config.with_option_extension(SessionExtension { values: Arc::new(values) })
+    config.with_option_extension(Extension(Arc::new(values)))
 }
 
 /// What a statement's settings change in the meaning of queries.
@@ -55,43 +63,18 @@ pub struct QueryRules {
     pub join_use_nulls: bool,
 }
 
-#[derive(Clone, Debug)]
-struct RulesExtension(QueryRules);
-
-impl ConfigExtension for RulesExtension {
+impl Carried for QueryRules {
     const PREFIX: &'static str = "gristmill_rules";
-}
-
-impl ExtensionOptions for RulesExtension {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        Err(DataFusionError::Configuration(format!("option gristmill_rules.{key} cannot be set")))
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
 }
 
 /// The configuration of a statement that is planned by these rules.
 pub fn with_query_rules(config: SessionConfig, rules: QueryRules) -> SessionConfig {
-    config.with_option_extension(RulesExtension(rules))
+    config.with_option_extension(Extension(rules))
 }
 
 /// The rules put there by [`with_query_rules`].
 pub(crate) fn query_rules(options: &ConfigOptions) -> QueryRules {
-    options.extensions.get::<RulesExtension>().map_or_else(QueryRules::default, |extension| extension.0)
+    options.extensions.get::<Extension<QueryRules>>().map_or_else(QueryRules::default, |carried| carried.0)
 }
 
 /// The zone in which times without one are shown and moved.
@@ -101,8 +84,8 @@ pub fn session_time_zone(options: &ConfigOptions) -> chrono_tz::Tz {
 
 /// The values put there by [`with_session_values`].
 pub(crate) fn session_values(options: &ConfigOptions) -> Arc<SessionValues> {
-    if let Some(extension) = options.extensions.get::<SessionExtension>() {
-        return Arc::clone(&extension.values);
+    if let Some(carried) = options.extensions.get::<Extension<Arc<SessionValues>>>() {
+        return Arc::clone(&carried.0);
     }
     let mut values =
         SessionValues { database: options.catalog.default_schema.as_str().into(), ..Default::default() };
