@@ -70,9 +70,14 @@ impl Scope {
                 self.add(&alias.value, expr)?;
             }
         }
-        let mut inner = InnerAliases { found: vec![], depth: 0 };
-        let _ = select.visit(&mut inner);
-        inner.found.iter().try_for_each(|(name, expr)| self.add(name, expr))
+        let mut inner = vec![];
+        let _ = outside_subqueries(select, |expr| {
+            if let Expr::Named { expr, name } = expr {
+                inner.push((name.value.clone(), expr.as_ref().clone()));
+            }
+            ControlFlow::Continue(())
+        });
+        inner.iter().try_for_each(|(name, expr)| self.add(name, expr))
     }
 
     fn add(&mut self, name: &str, expr: &Expr) -> Result<()> {
@@ -134,44 +139,29 @@ pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
     scopes.iter().rev().find_map(|scope| scope.with_expressions.get(name))
 }
 
-/// Finds `(expr AS name)`, but not inside subqueries.
-struct InnerAliases {
-    found: Vec<(String, Expr)>,
-    depth: usize,
-}
-
-impl Visitor for InnerAliases {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if let (Expr::Named { expr, name }, 0) = (expr, self.depth) {
-            self.found.push((name.value.clone(), expr.as_ref().clone()));
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 /// True when the expression calls an aggregate outside of subqueries and windows.
 pub(crate) fn aggregates(expr: &Expr) -> bool {
-    let mut finder = AggregateFinder { depth: 0 };
-    expr.visit(&mut finder).is_break()
+    let is_aggregate = |expr: &Expr| match expr {
+        Expr::Function(call) if call.over.is_none() && names::aggregate(&name_of(call)).is_some() => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    };
+    outside_subqueries(expr, is_aggregate).is_break()
 }
 
-struct AggregateFinder {
+/// Goes through the expressions in `tree`, but not through those of subqueries.
+fn outside_subqueries(tree: &impl Visit, seen: impl FnMut(&Expr) -> ControlFlow<()>) -> ControlFlow<()> {
+    tree.visit(&mut Outside { seen, depth: 0 })
+}
+
+struct Outside<F> {
+    seen: F,
+    /// Queries around the current expression.
     depth: usize,
 }
 
-impl Visitor for AggregateFinder {
+impl<F: FnMut(&Expr) -> ControlFlow<()>> Visitor for Outside<F> {
     type Break = ();
 
     fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
@@ -185,13 +175,6 @@ impl Visitor for AggregateFinder {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call)
-                if self.depth == 0 && call.over.is_none() && names::aggregate(&name_of(call)).is_some() =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
+        if self.depth == 0 { (self.seen)(expr) } else { ControlFlow::Continue(()) }
     }
 }
