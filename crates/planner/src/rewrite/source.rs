@@ -2,6 +2,7 @@
 
 use sql::reader::head::ident;
 use sql::tables::functions::from_parts;
+use sql::tables::joins::constraint_mut;
 use sql::{PLACEHOLDER_DATABASE, Result};
 use sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, Table, TableAlias, TableFactor,
@@ -28,7 +29,7 @@ impl Rewriter {
                     done = TableWithJoins { relation: nested(done, join), joins: vec![] };
                 }
                 operator => {
-                    self.join_operator(operator)?;
+                    constraint_mut(operator).map_or(Ok(()), |on| self.constraint(on))?;
                     join.relation = self.factor(join.relation)?;
                     done.joins.push(join);
                 }
@@ -43,24 +44,6 @@ impl Rewriter {
             *on = JoinConstraint::On(self.condition(condition)?);
         }
         Ok(())
-    }
-
-    fn join_operator(&mut self, operator: &mut JoinOperator) -> Result<()> {
-        match operator {
-            JoinOperator::Join(on)
-            | JoinOperator::Inner(on)
-            | JoinOperator::Left(on)
-            | JoinOperator::LeftOuter(on)
-            | JoinOperator::Right(on)
-            | JoinOperator::RightOuter(on)
-            | JoinOperator::FullOuter(on)
-            | JoinOperator::CrossJoin(on)
-            | JoinOperator::LeftSemi(on)
-            | JoinOperator::RightSemi(on)
-            | JoinOperator::LeftAnti(on)
-            | JoinOperator::RightAnti(on) => self.constraint(on),
-            _ => Ok(()),
-        }
     }
 
     fn factor(&mut self, factor: TableFactor) -> Result<TableFactor> {

@@ -3,6 +3,7 @@
 //! DataFusion keeps the key of whichever table's name sorts first, which in an outer join may be the side without a row.
 //! Invariant: where a table has no name, or a join is of another kind, the `*` stays.
 
+use sql::tables::joins::constraint_of;
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SelectItemQualifiedWildcardKind,
     TableFactor, TableWithJoins, WildcardAdditionalOptions,
@@ -92,19 +93,14 @@ fn name_of(relation: &TableFactor) -> Option<ObjectName> {
 
 /// The columns of USING; none when the join has another condition.
 fn using(join: &Join) -> Option<Vec<Ident>> {
-    let constraint = match &join.join_operator {
-        JoinOperator::Join(on)
-        | JoinOperator::Inner(on)
-        | JoinOperator::Left(on)
-        | JoinOperator::LeftOuter(on)
-        | JoinOperator::Right(on)
-        | JoinOperator::RightOuter(on)
-        | JoinOperator::FullOuter(on)
-        | JoinOperator::CrossJoin(on)
-        | JoinOperator::AsOf { constraint: on, .. } => on,
-        _ => return None,
-    };
-    match constraint {
+    let has_both_sides = !matches!(
+        &join.join_operator,
+        JoinOperator::LeftSemi(_)
+            | JoinOperator::RightSemi(_)
+            | JoinOperator::LeftAnti(_)
+            | JoinOperator::RightAnti(_)
+    );
+    match constraint_of(&join.join_operator).filter(|_| has_both_sides)? {
         JoinConstraint::Using(names) => {
             let column = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).cloned();
             names.iter().map(column).collect()

@@ -9,6 +9,7 @@ use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
 use crate::reader::clauses::{Strictness, word_of};
 use crate::reader::head::sampling;
+use crate::tables::joins::constraint_of;
 
 pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
     let Cte { alias, query: inner, from, materialized, closing_paren_token: _ } = checked;
@@ -43,31 +44,21 @@ pub(crate) fn joined(checked: &TableWithJoins, depth: Depth) -> Result<()> {
 
 fn operator(checked: &JoinOperator, depth: Depth) -> Result<()> {
     match checked {
-        JoinOperator::Join(on)
-        | JoinOperator::Inner(on)
-        | JoinOperator::Left(on)
-        | JoinOperator::LeftOuter(on)
-        | JoinOperator::Right(on)
-        | JoinOperator::RightOuter(on)
-        | JoinOperator::FullOuter(on)
-        | JoinOperator::CrossJoin(on)
-        | JoinOperator::LeftSemi(on)
-        | JoinOperator::RightSemi(on)
-        | JoinOperator::LeftAnti(on)
-        | JoinOperator::RightAnti(on) => constraint(on, depth),
         JoinOperator::Semi(_) | JoinOperator::Anti(_) => {
-            Err(SqlError::not_implemented("SEMI and ANTI without a side"))
+            return Err(SqlError::not_implemented("SEMI and ANTI without a side"));
         }
-        JoinOperator::AsOf { match_condition, constraint: on } => {
+        JoinOperator::CrossApply | JoinOperator::OuterApply => {
+            return Err(SqlError::not_implemented("APPLY"));
+        }
+        JoinOperator::StraightJoin(_) => return Err(SqlError::not_implemented("STRAIGHT_JOIN")),
+        JoinOperator::AsOf { match_condition, .. } => {
             let known = word_of(match_condition).and_then(Strictness::parse).is_some();
             refuse_if(!known, "ASOF JOIN")?;
-            constraint(on, depth)
         }
-        // The arrays stand where a table stands, as a query without FROM.
-        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => Ok(()),
-        JoinOperator::CrossApply | JoinOperator::OuterApply => Err(SqlError::not_implemented("APPLY")),
-        JoinOperator::StraightJoin(_) => Err(SqlError::not_implemented("STRAIGHT_JOIN")),
+        _ => {}
     }
+    // An ARRAY JOIN has none: the arrays stand where a table stands, as a query without FROM.
+    constraint_of(checked).map_or(Ok(()), |on| constraint(on, depth))
 }
 
 fn constraint(checked: &JoinConstraint, depth: Depth) -> Result<()> {
