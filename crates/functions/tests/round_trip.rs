@@ -7,7 +7,7 @@ use arrow::array::{
     Int64Array, StringViewArray, TimestampMillisecondArray, TimestampSecondArray, UInt64Array,
 };
 use functions::{CastMode, cast_column, default_array};
-use model::{ColumnType, type_name};
+use model::{ColumnType, EVERY_TYPE, type_name};
 use proptest::prelude::*;
 
 fn named(name: &str) -> ColumnType {
@@ -129,38 +129,8 @@ fn the_first_bad_row_is_named() {
 
 #[test]
 fn every_pair_of_types_converts_or_says_why_not() {
-    let names = [
-        "UInt8",
-        "UInt64",
-        "Int32",
-        "Float32",
-        "Bool",
-        "String",
-        "FixedString(3)",
-        "Decimal(9, 2)",
-        "Decimal(60, 5)",
-        "Date",
-        "Date32",
-        "DateTime",
-        "DateTime64(3, 'UTC')",
-        "UUID",
-        "Int128",
-        "UInt128",
-        "Int256",
-        "UInt256",
-        "IPv4",
-        "IPv6",
-        "Enum8('a' = 0)",
-        "Enum16('b' = 0)",
-        "Array(Nullable(UInt8))",
-        "Map(String, UInt64)",
-        "Tuple(UInt8, String)",
-        "LowCardinality(String)",
-        "Nullable(Date)",
-        "Nothing",
-    ];
-    for from in names.map(named) {
-        for to in names.map(named) {
+    for from in EVERY_TYPE.map(named) {
+        for to in EVERY_TYPE.map(named) {
             let array = default_array(&from, 3);
             for mode in [CastMode::Strict, CastMode::Insert, CastMode::OrNull, CastMode::OrDefault] {
                 match cast_column(&array, &from, &to, mode) {

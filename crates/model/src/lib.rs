@@ -12,6 +12,7 @@ pub mod ids;
 pub mod column_type;
 mod type_aliases;
 pub mod type_name;
+pub mod every_type;
 pub mod type_arrow;
 pub mod raw_text;
 pub mod address;
@@ -28,6 +29,7 @@ pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, TupleElement};
 pub use error_code::ErrorCode;
+pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
 pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation, SealedPart, SortOrder};

@@ -196,43 +196,23 @@ fn tuple_element(field: &FieldRef) -> TupleElement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_type::EVERY_TYPE;
 
     #[test]
     fn every_type_survives_arrow() {
-        for name in [
-            "UInt8",
-            "Float32",
-            "Bool",
-            "String",
-            "FixedString(3)",
-            "Decimal(9, 2)",
-            "Decimal(60, 5)",
-            "Date",
-            "Date32",
-            "DateTime",
+        let more = [
             "DateTime('UTC')",
             "DateTime64(1)",
-            "DateTime64(3, 'UTC')",
             "DateTime64(9)",
-            "UUID",
-            "Int128",
-            "UInt128",
             "Nullable(Int256)",
             "Array(UInt256)",
-            "IPv4",
-            "IPv6",
             "Array(Nullable(IPv6))",
             "Enum8('a' = 1)",
             "Enum16('a' = 500)",
-            "Nullable(Date)",
-            "LowCardinality(String)",
             "LowCardinality(Nullable(String))",
-            "Array(Nullable(UInt8))",
-            "Map(String, UInt64)",
-            "Tuple(UInt8, String)",
             "Tuple(a UInt8, b Array(String))",
-            "Nothing",
-        ] {
+        ];
+        for name in EVERY_TYPE.into_iter().chain(more) {
             let column_type = type_name::parse(name).unwrap();
             assert_eq!(from_field(&to_field("c", &column_type)), column_type, "{name}");
         }

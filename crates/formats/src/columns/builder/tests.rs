@@ -1,8 +1,8 @@
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Int64Type, TimestampMillisecondType, TimestampSecondType};
-use model::raw_text;
 use model::type_arrow::to_data_type;
 use model::type_name::parse;
+use model::{EVERY_TYPE, raw_text};
 
 use super::*;
 
@@ -17,45 +17,21 @@ fn one(text: &str, form: TextForm, type_name: &str) -> Result<ArrayRef, String> 
 
 #[test]
 fn every_type_has_a_default_and_its_layout() {
-    for name in [
-        "UInt8",
+    let more = [
         "UInt16",
         "UInt32",
-        "UInt64",
         "Int8",
         "Int16",
-        "Int32",
         "Int64",
-        "Float32",
         "Float64",
-        "Bool",
-        "String",
-        "FixedString(3)",
-        "Decimal(9, 2)",
-        "Decimal(60, 5)",
-        "Date",
-        "Date32",
-        "DateTime",
         "DateTime64(1)",
-        "DateTime64(3, 'UTC')",
         "DateTime64(9)",
-        "UUID",
-        "Int128",
-        "UInt128",
-        "Int256",
-        "UInt256",
-        "IPv4",
-        "IPv6",
         "Enum8('a' = 1)",
         "Enum16('a' = 500)",
-        "Nullable(Date)",
         "LowCardinality(Nullable(String))",
-        "Array(Nullable(UInt8))",
-        "Map(String, UInt64)",
-        "Tuple(UInt8, String)",
         "Tuple(a UInt8, b Array(String))",
-        "Nothing",
-    ] {
+    ];
+    for name in EVERY_TYPE.into_iter().chain(more) {
         let column_type = parse(name).unwrap();
         let mut builder = TypedColumnBuilder::new(&column_type).unwrap();
         builder.append_default();
