@@ -1,6 +1,9 @@
 //! A table over a host of the test's choice, its keys as engine would compile them, and everything that is in it.
 #![allow(dead_code, reason = "each test file uses its share")]
 
+#[path = "../../../parts/tests/rows/mod.rs"]
+mod rows;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,86 +17,35 @@ use host::{Host, MemoryBudget};
 use mergetree::merge::{self, MergeOutcome, MergePlan, MergeProgress};
 use mergetree::write::{PartSink, SinkSettings};
 use mergetree::{Table, TableError};
-use model::table_def::column_id_of;
 use model::type_arrow::{to_data_type, to_field};
 use model::{
-    ColumnDef, ColumnId, ColumnType, Conversion, Evolution, Monotonicity, PartDescriptor, RowExpr,
-    RowExprError, Seq, TableDef, TableEngine, TableId, TableKeys,
+    ColumnDef, ColumnId, ColumnType, Conversion, Evolution, PartDescriptor, RowExpr, RowExprError, Seq,
+    TableDef, TableKeys,
 };
 use parts::evolve::evolve;
 use parts::{PartStore, open_part};
-
-/// A plain column as an expression.
-#[derive(Debug)]
-struct Column {
-    column_type: ColumnType,
-    id: [ColumnId; 1],
-    text: String,
-}
-
-impl RowExpr for Column {
-    fn evaluate(&self, rows: &RecordBatch) -> Result<ArrayRef, RowExprError> {
-        let found = rows.schema_ref().fields().iter().position(|f| column_id_of(f) == Some(self.id[0]));
-        Ok(rows.column(found.unwrap()).clone())
-    }
-    fn column_type(&self) -> &ColumnType {
-        &self.column_type
-    }
-    fn columns(&self) -> &[ColumnId] {
-        &self.id
-    }
-    fn as_column(&self) -> Option<ColumnId> {
-        Some(self.id[0])
-    }
-    fn monotonicity(&self) -> Option<Monotonicity> {
-        Some(Monotonicity::Increasing)
-    }
-    fn text(&self) -> &str {
-        &self.text
-    }
-}
+use rows::Column;
 
 pub(crate) fn column(id: u32, column_type: &str) -> ColumnDef {
-    ColumnDef {
-        id: ColumnId(id),
-        name: format!("c{id}").into(),
-        column_type: model::type_name::parse(column_type).unwrap(),
-        default: None,
-        comment: "".into(),
-        codec: None,
-    }
+    rows::column(id, &format!("c{id}"), column_type)
 }
 
 /// Columns 1, 2, ... of these types, sorted by some of them.
 pub(crate) fn definition(types: &[&str], key: &[u32]) -> TableDef {
     let columns: Vec<ColumnDef> = (1..).zip(types).map(|(id, column_type)| column(id, column_type)).collect();
     TableDef {
-        id: TableId::from_bytes([7; 16]),
         database: default_database_id(),
         name: "t".into(),
-        engine: TableEngine::MergeTree,
-        engine_arguments: model::EngineArguments::default(),
-        schema_version: 1,
         next_column_id: columns.len() as u32 + 1,
         columns,
-        partition_by: vec![],
         order_by: key.iter().map(|id| format!("`#{id}`").into()).collect(),
-        sort_key_version: 1,
         primary_key_len: key.len() as u32,
-        settings: Default::default(),
-        kept: vec![],
-        constraints: vec![],
-        comment: "".into(),
+        ..rows::table().as_ref().clone()
     }
 }
 
 fn compile(def: &TableDef, texts: &[Arc<str>]) -> Vec<Arc<dyn RowExpr>> {
-    let of = |text: &Arc<str>| -> Arc<dyn RowExpr> {
-        let id = ColumnId(text.trim_matches(['`', '#']).parse().unwrap());
-        let column = def.column_by_id(id).unwrap();
-        Arc::new(Column { column_type: column.column_type.clone(), id: [id], text: column.name.to_string() })
-    };
-    texts.iter().map(of).collect()
+    texts.iter().map(|text| Column::of(def, text.trim_matches(['`', '#']).parse().unwrap())).collect()
 }
 
 pub(crate) fn open_catalog(host: &Host, root: &Path) -> Catalog {
