@@ -16,12 +16,13 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, OneOrManyWithParens,
-    Query, Select, SelectItem, SetExpr, Value, Visit, VisitMut, Visitor, VisitorMut, With,
+    Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, With, visit_expressions,
+    visit_expressions_mut,
 };
 
 /// A query whose columns are those that the next SELECT with COLUMNS can choose from.
 pub fn probe(query: &Query) -> Option<Query> {
-    if query.visit(&mut AnyMatcher).is_continue() {
+    if !asks(query) {
         return None;
     }
     let mut finder = Finder { with: vec![], answer: None };
@@ -37,15 +38,11 @@ pub fn expanded(mut query: Query, names: &[String]) -> Result<Query> {
     filler.outcome.map(|()| query)
 }
 
-/// Finds out whether there is anything to be asked.
-struct AnyMatcher;
-
-impl Visitor for AnyMatcher {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if is_matcher(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
+/// Whether there is anything to be asked.
+fn asks(query: &Query) -> bool {
+    let found =
+        |expr: &Expr| if is_matcher(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    visit_expressions(query, found).is_break()
 }
 
 struct Finder {
@@ -77,7 +74,7 @@ fn seen_from_here(lists: &[Option<With>]) -> Option<With> {
     let mut lists = lists.iter().flatten().cloned();
     let mut all = lists.next()?;
     all.cte_tables.extend(lists.flat_map(|list| list.cte_tables));
-    all.cte_tables.retain(|table| table.query.visit(&mut AnyMatcher).is_continue());
+    all.cte_tables.retain(|table| !asks(&table.query));
     (!all.cte_tables.is_empty()).then_some(all)
 }
 
@@ -297,26 +294,15 @@ fn applied(function: &Expr, column: Expr) -> Result<Expr> {
                 }
             };
             let mut body = body.as_ref().clone();
-            let _ = VisitMut::visit(&mut body, &mut Argument { name, column });
+            let _ = visit_expressions_mut(&mut body, |expr| {
+                if matches!(expr, Expr::Identifier(found) if found.value == name) {
+                    *expr = column.clone();
+                }
+                ControlFlow::<()>::Continue(())
+            });
             Ok(body)
         }
         other => Err(SqlError::bad_arguments(format!("APPLY of {other}: it takes a function or a lambda"))),
-    }
-}
-
-struct Argument {
-    name: String,
-    column: Expr,
-}
-
-impl VisitorMut for Argument {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if matches!(expr, Expr::Identifier(name) if name.value == self.name) {
-            *expr = self.column.clone();
-        }
-        ControlFlow::Continue(())
     }
 }
 

@@ -9,34 +9,25 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, ObjectName};
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Visit, VisitMut, Visitor,
-    VisitorMut, WildcardAdditionalOptions,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    WildcardAdditionalOptions, visit_expressions,
 };
 
-#[derive(Default)]
-struct Used(HashMap<String, usize>);
-
-impl Visitor for Used {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+/// How often a query names what may be a column.
+pub(crate) fn uses_in(query: &Query) -> HashMap<String, usize> {
+    let mut used: HashMap<String, usize> = HashMap::new();
+    let _ = visit_expressions(query, |expression| {
         let name = match expression {
             Expr::Identifier(name) => Some(name),
             Expr::CompoundIdentifier(names) => names.last(),
             _ => None,
         };
         if let Some(name) = name {
-            *self.0.entry(name.value.clone()).or_default() += 1;
+            *used.entry(name.value.clone()).or_default() += 1;
         }
-        ControlFlow::Continue(())
-    }
-}
-
-/// How often a query names what may be a column.
-pub(crate) fn uses_in(query: &Query) -> HashMap<String, usize> {
-    let mut used = Used::default();
-    let _ = query.visit(&mut used);
-    used.0
+        ControlFlow::<()>::Continue(())
+    });
+    used
 }
 
 /// Everything a query names that may be a column.

@@ -5,30 +5,21 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, ObjectNamePart, Query, Visit, Visitor};
+use sqlparser::ast::{Expr, Ident, ObjectNamePart, Query, visit_expressions};
 
 /// Names of the functions called in a query that is ready to be planned, as the planner spells them.
 pub fn named_functions(query: &Query) -> BTreeSet<String> {
-    let mut names = Names::default();
+    let mut names = BTreeSet::new();
     // It never breaks off.
-    let _ = query.visit(&mut names);
-    names.0
-}
-
-#[derive(Default)]
-struct Names(BTreeSet<String>);
-
-impl Visitor for Names {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+    let _ = visit_expressions(query, |expr| {
         if let Expr::Function(function) = expr
             && let Some(name) = function.name.0.last().and_then(ObjectNamePart::as_ident)
         {
-            self.0.insert(spelt(name));
+            names.insert(spelt(name));
         }
-        ControlFlow::Continue(())
-    }
+        ControlFlow::<()>::Continue(())
+    });
+    names
 }
 
 /// The planner knows functions without quotes by their lower case.

@@ -10,7 +10,7 @@ use sql::dialect::call;
 use sql::reader::head::ident;
 use sqlparser::ast::{
     Cte, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor,
-    TableWithJoins, Visit, VisitMut, Visitor, VisitorMut,
+    TableWithJoins, VisitMut, VisitorMut, visit_relations,
 };
 
 use crate::analyzer::filled::FILLED;
@@ -20,7 +20,7 @@ use crate::scalar::widened::WIDENED;
 /// Gives both sides of a rewritten item of WITH RECURSIVE the same fields.
 pub(crate) fn widen(table: &mut Cte) -> Result<()> {
     let name = table.alias.name.value.clone();
-    if Visit::visit(&table.query, &mut Reads { name: &name }).is_continue() {
+    if !reads(&table.query, &name) {
         return Ok(());
     }
     let SetExpr::SetOperation { op: SetOperator::Union, left, right, .. } = table.query.body.as_mut() else {
@@ -78,17 +78,13 @@ fn is_named(relation: &ObjectName, name: &str) -> bool {
     }
 }
 
-/// Finds a table by its name.
-struct Reads<'a> {
-    name: &'a str,
-}
-
-impl Visitor for Reads<'_> {
-    type Break = ();
-
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        if is_named(relation, self.name) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
+/// Whether a query reads the table of this name.
+fn reads(query: &Query, name: &str) -> bool {
+    let found = |relation: &ObjectName| match is_named(relation, name) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    visit_relations(query, found).is_break()
 }
 
 /// Puts the rows where the table is read.
