@@ -99,6 +99,18 @@ pub struct ColumnDef {
 }
 
 impl ColumnDef {
+    /// A column without a default, a comment or a codec.
+    pub fn plain(id: u32, name: &str, column_type: ColumnType) -> ColumnDef {
+        ColumnDef {
+            id: ColumnId(id),
+            name: name.into(),
+            column_type,
+            default: None,
+            comment: "".into(),
+            codec: None,
+        }
+    }
+
     /// Whether parts hold its values.
     pub fn is_stored(&self) -> bool {
         !matches!(self.default, Some((DefaultKind::Alias | DefaultKind::Ephemeral, _)))
@@ -166,6 +178,28 @@ fn field_of(column: &ColumnDef) -> Field {
 }
 
 impl TableDef {
+    /// A table that is its columns and nothing else: of no database, without keys, settings and clauses.
+    pub fn plain(id: TableId, name: &str, engine: TableEngine, columns: Vec<ColumnDef>) -> TableDef {
+        TableDef {
+            id,
+            database: DatabaseId::from_bytes([0; 16]),
+            name: name.into(),
+            engine,
+            engine_arguments: EngineArguments::default(),
+            schema_version: 1,
+            next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+            columns,
+            partition_by: Vec::new(),
+            order_by: Vec::new(),
+            sort_key_version: 1,
+            primary_key_len: 0,
+            settings: BTreeMap::new(),
+            kept: Vec::new(),
+            constraints: Vec::new(),
+            comment: "".into(),
+        }
+    }
+
     pub fn column(&self, name: &str) -> Option<&ColumnDef> {
         self.columns.iter().find(|column| column.name.as_ref() == name)
     }

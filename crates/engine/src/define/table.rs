@@ -404,22 +404,9 @@ async fn inferred_specs(
     engine: TableEngine,
 ) -> Result<Vec<ColumnSpec>, Error> {
     let def = TableDef {
-        id: TableId::from_bytes([0; 16]),
-        database: DatabaseId::from_bytes([0; 16]),
-        name: create.name.table.as_str().into(),
-        engine,
         engine_arguments: create.engine_arguments.clone(),
-        schema_version: 1,
-        columns: Vec::new(),
-        next_column_id: 1,
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
         settings: table_settings(context, create, engine)?,
-        kept: Vec::new(),
-        constraints: Vec::new(),
-        comment: "".into(),
+        ..TableDef::plain(TableId::from_bytes([0; 16]), &create.name.table, engine, Vec::new())
     };
     let table = outside::open(context, &def, None).await?;
     let spec = |(name, column_type): &(String, ColumnType)| ColumnSpec {

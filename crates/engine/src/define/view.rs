@@ -7,8 +7,7 @@ use std::sync::Arc;
 use catalog::Op;
 use model::type_arrow::from_field;
 use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef,
-    TableEngine, TableId,
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
 use sql::{CreateView, Query, TableName};
 
@@ -72,35 +71,22 @@ fn definition(
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::MULTIPLE_EXPRESSIONS_FOR_ALIAS, message));
     }
     let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
-        id: ColumnId(id),
-        name: name.as_str().into(),
-        column_type: column_type.clone(),
-        default: None,
         comment: comment_of(create, name).into(),
-        codec: None,
+        ..ColumnDef::plain(id, name, column_type.clone())
     };
+    let id = TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref()));
+    let columns = (1..).zip(columns).map(column).collect();
     let clause = KeptClause { keyword: DECLARED.into(), text: "".into() };
     Ok(TableDef {
-        id: TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref())),
         database,
-        name: create.name.table.as_str().into(),
-        engine: TableEngine::View,
         engine_arguments: EngineArguments::new(select),
-        schema_version: 1,
-        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
-        columns: (1..).zip(columns).map(column).collect(),
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
-        settings: std::collections::BTreeMap::new(),
         kept: if declared.as_deref().is_some_and(|declared| declared != found) {
             vec![clause]
         } else {
             Vec::new()
         },
-        constraints: Vec::new(),
         comment: create.comment.as_str().into(),
+        ..TableDef::plain(id, create.name.table.as_str(), TableEngine::View, columns)
     })
 }
 

@@ -13,7 +13,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use formats::Omissions;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, ExportId, Label, TableDef, TableEngine, TableId};
+use model::{ColumnDef, ColumnType, ErrorCode, ExportId, Label, TableDef, TableEngine, TableId};
 use sources::Destination;
 use sources::export::ExportNames;
 use sql::{Insert, InsertSource, TableFunctionCall};
@@ -200,32 +200,11 @@ fn columns_unknown(destination: &Destination) -> Error {
 
 /// The columns of an output as a table, for all that knows rows only as rows of one.
 fn table_def(id: TableId, destination: &Destination, structure: Vec<(String, ColumnType)>) -> TableDef {
-    let column = |(at, (name, column_type)): (usize, (String, ColumnType))| ColumnDef {
-        id: ColumnId(u32::try_from(at + 1).unwrap_or(u32::MAX)),
-        name: name.into(),
-        column_type,
-        default: None,
-        comment: "".into(),
-        codec: None,
-    };
-    let columns: Vec<ColumnDef> = structure.into_iter().enumerate().map(column).collect();
+    let columns = (1..).zip(structure);
+    let columns = columns.map(|(at, (name, column_type))| ColumnDef::plain(at, &name, column_type)).collect();
     TableDef {
-        id,
         database: catalog::default_database_id(),
-        name: destination.shown().into(),
-        engine: TableEngine::MergeTree,
-        schema_version: 1,
-        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
-        columns,
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
-        settings: std::collections::BTreeMap::new(),
-        kept: Vec::new(),
-        constraints: Vec::new(),
-        comment: "".into(),
-        engine_arguments: model::EngineArguments::default(),
+        ..TableDef::plain(id, destination.shown(), TableEngine::MergeTree, columns)
     }
 }
 

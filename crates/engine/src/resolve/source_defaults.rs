@@ -2,17 +2,13 @@
 //!
 //! Invariant: they are computed over the columns of the file alone, as the rows are read. Must not know: files, formats.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use formats::without_omissions;
 use model::type_arrow::from_field;
-use model::{
-    ColumnDef, ColumnId, ColumnType, DatabaseId, DefaultKind, EngineArguments, RowExpr, TableDef,
-    TableEngine, TableId,
-};
+use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, TableId};
 use sources::{ColumnDefaults, Filling};
 
 use crate::boundary::error::Error;
@@ -113,33 +109,9 @@ pub(crate) fn filled(
 }
 
 fn plain_column(id: usize, name: &str, column_type: ColumnType) -> ColumnDef {
-    ColumnDef {
-        id: ColumnId(u32::try_from(id).unwrap_or(u32::MAX)),
-        name: name.into(),
-        column_type,
-        default: None,
-        comment: "".into(),
-        codec: None,
-    }
+    ColumnDef::plain(u32::try_from(id).unwrap_or(u32::MAX), name, column_type)
 }
 
 fn def_of(columns: Vec<ColumnDef>) -> TableDef {
-    TableDef {
-        id: TableId::from_random_bytes([0; 16]),
-        database: DatabaseId::from_bytes([0; 16]),
-        name: "files".into(),
-        engine: TableEngine::Null,
-        engine_arguments: EngineArguments::default(),
-        schema_version: 1,
-        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
-        columns,
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
-        settings: BTreeMap::new(),
-        kept: Vec::new(),
-        constraints: Vec::new(),
-        comment: "".into(),
-    }
+    TableDef::plain(TableId::from_random_bytes([0; 16]), "files", TableEngine::Null, columns)
 }

@@ -8,36 +8,17 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use catalog::InlineStatement;
-use model::{ColumnDef, ColumnId, DatabaseId, Seq, TableDef, TableEngine, TableId};
+use model::{ColumnDef, Seq, TableDef, TableEngine, TableId};
 
 use super::{decode, decode_all, encode};
 
 fn table(types: &[&str]) -> TableDef {
-    let columns = types.iter().zip(1..).map(|(kind, id)| ColumnDef {
-        id: ColumnId(id * 100),
-        name: format!("c{id}").into(),
-        column_type: model::type_name::parse(kind).unwrap(),
-        default: None,
-        comment: "".into(),
-        codec: None,
+    let columns = types.iter().zip(1..).map(|(kind, id)| {
+        ColumnDef::plain(id * 100, &format!("c{id}"), model::type_name::parse(kind).unwrap())
     });
     TableDef {
-        id: TableId::from_bytes([1; 16]),
-        database: DatabaseId::from_bytes([1; 16]),
-        name: "t".into(),
-        engine: TableEngine::MergeTree,
-        engine_arguments: model::EngineArguments::default(),
-        schema_version: 1,
-        columns: columns.collect(),
         next_column_id: 10_000,
-        partition_by: vec![],
-        order_by: vec![],
-        sort_key_version: 1,
-        primary_key_len: 0,
-        settings: Default::default(),
-        kept: vec![],
-        constraints: vec![],
-        comment: "".into(),
+        ..TableDef::plain(TableId::from_bytes([1; 16]), "t", TableEngine::MergeTree, columns.collect())
     }
 }
 

@@ -20,7 +20,7 @@ use mergetree::{Table, TableError};
 use model::type_arrow::{to_data_type, to_field};
 use model::{
     ColumnDef, ColumnId, ColumnType, Conversion, Evolution, PartDescriptor, RowExpr, RowExprError, Seq,
-    TableDef, TableKeys,
+    TableDef, TableEngine, TableId, TableKeys,
 };
 use parts::evolve::evolve;
 use parts::{PartStore, open_part};
@@ -32,15 +32,12 @@ pub(crate) fn column(id: u32, column_type: &str) -> ColumnDef {
 
 /// Columns 1, 2, ... of these types, sorted by some of them.
 pub(crate) fn definition(types: &[&str], key: &[u32]) -> TableDef {
-    let columns: Vec<ColumnDef> = (1..).zip(types).map(|(id, column_type)| column(id, column_type)).collect();
+    let columns = (1..).zip(types).map(|(id, column_type)| column(id, column_type)).collect();
     TableDef {
         database: default_database_id(),
-        name: "t".into(),
-        next_column_id: columns.len() as u32 + 1,
-        columns,
         order_by: key.iter().map(|id| format!("`#{id}`").into()).collect(),
         primary_key_len: key.len() as u32,
-        ..rows::table().as_ref().clone()
+        ..TableDef::plain(TableId::from_bytes([7; 16]), "t", TableEngine::MergeTree, columns)
     }
 }
 

@@ -27,35 +27,16 @@ pub(crate) const COLUMNS: [(&str, &str); 9] = [
 ];
 
 pub(crate) fn column(id: u32, name: &str, column_type: &str) -> ColumnDef {
-    ColumnDef {
-        id: ColumnId(id),
-        name: name.into(),
-        column_type: model::type_name::parse(column_type).unwrap(),
-        default: None,
-        comment: "".into(),
-        codec: None,
-    }
+    ColumnDef::plain(id, name, model::type_name::parse(column_type).unwrap())
 }
 
 pub(crate) fn table() -> Arc<TableDef> {
     let columns = COLUMNS.iter().zip(1..).map(|((name, kind), id)| column(id, name, kind)).collect();
     Arc::new(TableDef {
-        id: TableId::from_bytes([7; 16]),
         database: DatabaseId::from_bytes([1; 16]),
-        name: "posts".into(),
-        engine: TableEngine::MergeTree,
-        engine_arguments: model::EngineArguments::default(),
-        schema_version: 1,
-        columns,
-        next_column_id: 10,
-        partition_by: vec![],
         order_by: vec!["`#2`".into(), "`#3`".into()],
-        sort_key_version: 1,
         primary_key_len: 2,
-        settings: Default::default(),
-        kept: vec![],
-        constraints: vec![],
-        comment: "".into(),
+        ..TableDef::plain(TableId::from_bytes([7; 16]), "posts", TableEngine::MergeTree, columns)
     })
 }
 
