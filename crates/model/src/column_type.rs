@@ -198,7 +198,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The units that intervals count, as the names of their types have them.
-const INTERVAL_UNITS: [&str; 11] = [
+pub const INTERVAL_UNITS: [&str; 11] = [
     "Nanosecond",
     "Microsecond",
     "Millisecond",

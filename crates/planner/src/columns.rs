@@ -10,14 +10,13 @@ use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::UInt8Type;
 use functions::{Arg, ArgType, Call, SessionValues};
 use model::{ColumnType, ErrorCode};
-use sql::dialect::{APPLY, COLUMNS, EXCEPT, REPLACE, name_of, plain_args};
+use sql::dialect::{APPLY, COLUMNS, EXCEPT, REPLACE, name_of, plain_args, text_of};
 use sql::printer::label::label;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, OneOrManyWithParens,
-    Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, With, visit_expressions,
-    visit_expressions_mut,
+    Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut, With, visit_expressions, visit_expressions_mut,
 };
 
 /// A query whose columns are those that the next SELECT with COLUMNS can choose from.
@@ -303,15 +302,5 @@ fn applied(function: &Expr, column: Expr) -> Result<Expr> {
             Ok(body)
         }
         other => Err(SqlError::bad_arguments(format!("APPLY of {other}: it takes a function or a lambda"))),
-    }
-}
-
-fn text_of(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -449,6 +449,17 @@ fn is_call_of(function: &Function, names: &[&str]) -> bool {
     names.iter().any(|name| name_of(function).eq_ignore_ascii_case(name))
 }
 
+/// The text that a literal is.
+pub fn text_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Arguments that are plain expressions.
 pub fn plain_args(function: &Function) -> Vec<Expr> {
     let FunctionArguments::List(list) = &function.args else { return vec![] };

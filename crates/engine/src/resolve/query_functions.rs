@@ -4,6 +4,7 @@
 
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnType, ErrorCode};
+use sql::dialect::text_of;
 use sql::{CallArgument, CallValue, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -97,16 +98,6 @@ fn cells(row: &ast::Expr) -> Vec<&ast::Expr> {
         ast::Expr::Tuple(cells) => cells.iter().collect(),
         ast::Expr::Nested(cell) => vec![cell.as_ref()],
         other => vec![other],
-    }
-}
-
-fn text_of(expression: &ast::Expr) -> Option<&str> {
-    match expression {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

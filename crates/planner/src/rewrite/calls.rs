@@ -1,7 +1,7 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
 use model::ErrorCode;
-use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text};
+use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text, text_of};
 use sql::printer::label::label;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
@@ -403,16 +403,6 @@ fn parameters_as_text(parameters: &[Expr]) -> String {
         out.push(PARAMETER_END);
     }
     out
-}
-
-fn text_of(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// `dateDiff(day, a, b)` is `dateDiff('day', a, b)`.

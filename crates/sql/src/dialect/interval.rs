@@ -2,32 +2,19 @@
 //!
 //! Invariant: a column that is only named `interval` consumes nothing.
 
-use sqlparser::ast::{Expr, Value};
+use model::column_type::INTERVAL_UNITS;
+use sqlparser::ast::Expr;
 use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::{DIALECT, Parsed, call, number};
-
-const UNITS: &[&str] = &[
-    "Nanosecond",
-    "Microsecond",
-    "Millisecond",
-    "Second",
-    "Minute",
-    "Hour",
-    "Day",
-    "Week",
-    "Month",
-    "Quarter",
-    "Year",
-];
+use super::{DIALECT, Parsed, call, number, text_of};
 
 /// `MONTH`, `months`, `SQL_TSI_MONTH` -> `Month`.
 pub fn interval_unit(word: &str) -> Option<&'static str> {
     let word = word.strip_prefix("SQL_TSI_").unwrap_or(word);
     let singular = word.strip_suffix(['s', 'S']).unwrap_or(word);
-    UNITS.iter().find(|unit| unit.eq_ignore_ascii_case(singular)).copied()
+    INTERVAL_UNITS.iter().find(|unit| unit.eq_ignore_ascii_case(singular)).copied()
 }
 
 /// `INTERVAL 1 DAY`, `INTERVAL '1' DAY`, `INTERVAL '1 day'` -> `toIntervalDay(1)`. `None`: a column named so.
@@ -50,16 +37,6 @@ fn whole_number(amount: Expr) -> Expr {
     match text_of(&amount).map(str::trim) {
         Some(digits) if digits.parse::<i64>().is_ok() => number(digits),
         _ => amount,
-    }
-}
-
-fn text_of(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -4,9 +4,10 @@
 //! `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c`; `LIMIT n BY k` and `LIMIT n WITH TIES` become the last keys of
 //! ORDER BY. Invariant: what is not understood is left as it is, so that the grammar stumbles over it.
 
-use sqlparser::ast::{Expr, Value};
+use sqlparser::ast::Expr;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
+use crate::dialect::text_of;
 use crate::reader::tokens::is_word;
 
 /// Stands behind the keys of ORDER BY for `LIMIT n BY key, ..`: takes n, the rows to skip, the keys.
@@ -68,13 +69,7 @@ impl Strictness {
 
 /// The text in which a join's strictness travels through the grammar.
 pub fn word_of(condition: &Expr) -> Option<&str> {
-    match condition {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
+    text_of(condition)
 }
 
 /// Carries the clauses of all queries in these tokens, which have no space among them.
