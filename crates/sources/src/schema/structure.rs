@@ -67,52 +67,44 @@ const WORDS: [&str; 6] = ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL", "CODE
 
 /// The type, and the word behind it with what that brings.
 fn type_and_default(declared: &str) -> (&str, Option<(&str, &str)>) {
-    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut before = ' ';
-    for (at, c) in declared.char_indices() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '`' | '"') => quote = Some(c),
-            (None, '(') => depth += 1,
-            (None, ')') => depth = depth.saturating_sub(1),
-            (None, _) if depth == 0 && is_word(c) && !is_word(before) => {
-                let rest = &declared[at..];
-                let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-                if WORDS.iter().any(|word| word.eq_ignore_ascii_case(&rest[..end])) {
-                    return (declared[..at].trim_end(), Some((&rest[..end], rest[end..].trim())));
-                }
-            }
-            _ => {}
+    for (at, c) in outside(declared) {
+        if !is_word(c) || declared[..at].ends_with(is_word) {
+            continue;
         }
-        before = c;
+        let rest = &declared[at..];
+        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if WORDS.iter().any(|word| word.eq_ignore_ascii_case(&rest[..end])) {
+            return (declared[..at].trim_end(), Some((&rest[..end], rest[end..].trim())));
+        }
     }
     (declared, None)
 }
 
-/// The text between commas that are in no parentheses and no quotes.
-fn pieces(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let (mut depth, mut start, mut quote) = (0_usize, 0, None);
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
+/// The characters that are in no parentheses and no quotes, with their places.
+fn outside(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    text.char_indices().filter(move |(_, c)| {
+        match (quote, *c) {
             _ if escaped => escaped = false,
             (Some(_), '\\') => escaped = true,
-            (Some(open), _) if c == open => quote = None,
+            (Some(open), c) if c == open => quote = None,
             (Some(_), _) => {}
-            (None, '\'' | '`' | '"') => quote = Some(c),
+            (None, '\'' | '`' | '"') => quote = Some(*c),
             (None, '(') => depth += 1,
             (None, ')') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                pieces.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
+            (None, _) => return depth == 0,
         }
+        false
+    })
+}
+
+/// The text between commas that are in no parentheses and no quotes.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    for (at, _) in outside(text).filter(|(_, c)| *c == ',') {
+        pieces.push(&text[start..at]);
+        start = at + 1;
     }
     pieces.push(&text[start..]);
     pieces.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
