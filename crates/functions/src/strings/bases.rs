@@ -2,15 +2,13 @@
 //!
 //! Invariant: decoding what encoding made gives the same bytes.
 
-use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::ToByteSlice;
+use arrow::array::ArrayRef;
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::general_purpose};
 use model::{ColumnType, ErrorCode, raw_text};
 
-use super::encode::of_single;
-use crate::columns::number::with_number;
+use super::encode::{digits, of_single};
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::registry::ScalarFunction;
@@ -32,35 +30,13 @@ fn push_bits(byte: u8, out: &mut String) {
 
 /// Integers without their leading zero bytes, floats as they lie in memory, all else as bytes of text.
 fn bin(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let arg = call.arg(0)?;
-    let plain = match &arg.column_type {
+    let plain = match &call.arg(0)?.column_type {
         ColumnType::Date => ColumnType::UInt16,
         ColumnType::DateTime { .. } => ColumnType::UInt32,
         ColumnType::Bool => ColumnType::UInt8,
         other => other.clone(),
     };
-    let array =
-        if plain.is_number() { call.converted(0, &plain)? } else { std::sync::Arc::clone(&arg.array) };
-    with_number!(&plain, T => {
-        let numbers = array.as_primitive::<T>();
-        let float = matches!(plain, ColumnType::Float32 | ColumnType::Float64);
-        call.each_text(|row, out| {
-            let bytes = numbers.value(arg.row(row)).to_byte_slice().to_vec();
-            if float {
-                bytes.iter().for_each(|byte| push_bits(*byte, out));
-            } else {
-                let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-                bytes[..used].iter().rev().for_each(|byte| push_bits(*byte, out));
-            }
-            Ok(())
-        })
-    }, else {
-        let texts = call.texts(0)?;
-        call.each_text(|row, out| {
-            texts.bytes(row).iter().for_each(|byte| push_bits(*byte, out));
-            Ok(())
-        })
-    })
+    digits(call, &plain, |bytes, out| bytes.iter().for_each(|byte| push_bits(*byte, out)))
 }
 
 fn unbin(text: &str) -> Vec<u8> {

@@ -77,25 +77,34 @@ fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             Ok(())
         });
     }
-    let array =
-        if plain.is_number() { call.converted(0, &plain)? } else { std::sync::Arc::clone(&arg.array) };
-    with_number!(&plain, T => {
+    digits(call, &plain, |bytes, out| push_hex(bytes.iter().copied(), out))
+}
+
+/// The digits of integers without their leading zero bytes, of floats as they lie in memory, of all else as bytes of text.
+pub(super) fn digits(
+    call: &Call<'_>,
+    plain: &ColumnType,
+    push: impl Fn(&[u8], &mut String),
+) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let array = if plain.is_number() { call.converted(0, plain)? } else { std::sync::Arc::clone(&arg.array) };
+    with_number!(plain, T => {
         let numbers = array.as_primitive::<T>();
-        let float = matches!(plain, ColumnType::Float32 | ColumnType::Float64);
+        let is_float = matches!(plain, ColumnType::Float32 | ColumnType::Float64);
         call.each_text(|row, out| {
-            let bytes = numbers.value(arg.row(row)).to_byte_slice().to_vec();
-            if float {
-                push_hex(bytes, out);
-            } else {
+            let mut bytes = numbers.value(arg.row(row)).to_byte_slice().to_vec();
+            if !is_float {
                 let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-                push_hex(bytes[..used].iter().rev().copied(), out);
+                bytes.truncate(used);
+                bytes.reverse();
             }
+            push(&bytes, out);
             Ok(())
         })
     }, else {
         let texts = call.texts(0)?;
         call.each_text(|row, out| {
-            push_hex(texts.bytes(row).iter().copied(), out);
+            push(&texts.bytes(row), out);
             Ok(())
         })
     })
