@@ -16,7 +16,8 @@ use tokio::task::JoinHandle;
 use crate::background::merging::{flush_table, run_merge};
 use crate::background::scrub;
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::database::Database;
+use crate::context::services::Services;
+use crate::ledgers::errors::Whose;
 use crate::ledgers::part_log::Removed;
 use crate::resolve::schema_file;
 
@@ -25,31 +26,32 @@ const IDLE: Duration = Duration::from_secs(5);
 /// After an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 /// Starts the loops of an opened database.
-pub(crate) fn start(database: &Arc<Database>) {
-    let mut tasks = database.background.lock();
-    for number in 0..database.config.background_pool_size.max(1) {
-        tasks.push(start_loop(database, format!("merge {number}"), merge_round, |database| {
-            Arc::clone(&database.wake)
+pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
+    let mut tasks = Vec::new();
+    for number in 0..services.config.background_pool_size.max(1) {
+        tasks.push(start_loop(services, format!("merge {number}"), merge_round, |services| {
+            Arc::clone(&services.wake)
         }));
     }
-    tasks.push(start_loop(database, "flush".to_owned(), flush_round, |database| database.flushing.due()));
-    tasks.push(start_loop(database, "scrub".to_owned(), scrub::round, |database| Arc::clone(&database.wake)));
-    tasks.push(start_loop(database, "housekeeping".to_owned(), housekeeping_round, |database| {
-        Arc::clone(&database.wake)
+    tasks.push(start_loop(services, "flush".to_owned(), flush_round, |services| services.flushing.due()));
+    tasks.push(start_loop(services, "scrub".to_owned(), scrub::round, |services| Arc::clone(&services.wake)));
+    tasks.push(start_loop(services, "housekeeping".to_owned(), housekeeping_round, |services| {
+        Arc::clone(&services.wake)
     }));
+    tasks
 }
 
 /// What ends a loop's sleep.
-type Bell = fn(&Database) -> Arc<Notify>;
+type Bell = fn(&Services) -> Arc<Notify>;
 
 /// A round answers whether it did something, so that there may be more to do at once.
-type Round = fn(&Arc<Database>) -> Result<bool, Error>;
+type Round = fn(&Arc<Services>) -> Result<bool, Error>;
 
-fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
-    let weak = Arc::downgrade(database);
-    let (closing, runtimes) = (database.closing.clone(), database.runtimes.clone());
+fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
+    let weak = Arc::downgrade(services);
+    let (closing, runtimes) = (services.closing.clone(), services.runtimes.clone());
     let task_name = name.clone();
-    database.runtimes.spawn_io(&name, async move {
+    services.runtimes.spawn_io(&name, async move {
         while !closing.is_cancelled() {
             // Held while there is work only: a database that nobody has any more is closed.
             let Some(working) = weak.upgrade() else { return };
@@ -71,50 +73,50 @@ fn start_loop(database: &Arc<Database>, name: String, round: Round, bell: Bell) 
 }
 
 /// Nobody waits for the round, so its error is seen in `system.errors` alone; the pause until the next one.
-fn noted(database: &Weak<Database>, error: &Error) -> Duration {
-    if let Some(database) = database.upgrade() {
-        database.note_answered(error, "", "");
+fn noted(services: &Weak<Services>, error: &Error) -> Duration {
+    if let Some(services) = services.upgrade() {
+        services.note_error(error, &Whose::default());
     }
     AFTER_ERROR
 }
 
-fn all_tables(database: &Database) -> Vec<Arc<TableState>> {
-    let snapshot = database.catalog.snapshot();
+fn all_tables(services: &Services) -> Vec<Arc<TableState>> {
+    let snapshot = services.catalog.snapshot();
     let parted = |table: &&Arc<TableState>| table.def.engine == model::TableEngine::MergeTree;
     snapshot.all_tables().filter(parted).cloned().collect()
 }
 
 /// One merge, of the next table in turn that has something to merge.
-fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
-    if database.catalog.is_poisoned() {
+fn merge_round(services: &Arc<Services>) -> Result<bool, Error> {
+    if services.catalog.is_poisoned() {
         // Whatever is merged could not be committed.
         return Ok(false);
     }
-    let limits = MergeLimits { bytes_max: database.config.merge_bytes_max, ..MergeLimits::default() };
-    let (now_ms, now) = (database.host.clock.now_ms(), database.host.clock.monotonic());
-    let mut tables = all_tables(database);
-    tables.sort_by_key(|table| database.merges.turn(table.def.id));
+    let limits = MergeLimits { bytes_max: services.config.merge_bytes_max, ..MergeLimits::default() };
+    let (now_ms, now) = (services.host.clock.now_ms(), services.host.clock.monotonic());
+    let mut tables = all_tables(services);
+    tables.sort_by_key(|table| services.merges.turn(table.def.id));
     for table in tables {
         let id = table.def.id;
-        if !database.merges.may_run(id) || database.merges.is_resting(id, now) {
+        if !services.merges.may_run(id) || services.merges.is_resting(id, now) {
             continue;
         }
-        let mut busy = database.merges.busy();
-        busy.extend(database.store.health().damaged(id));
+        let mut busy = services.merges.busy();
+        busy.extend(services.store.health().damaged(id));
         let chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter().next();
         let Some(plan) = chosen else { continue };
-        match run_merge(database, &table, plan) {
+        match run_merge(services, &table, plan) {
             Ok(true) => {
-                database.merges.served(id);
+                services.merges.served(id);
                 return Ok(true);
             }
             Ok(false) => {}
             // A full disk must not end the merging of every other table. A damaged part is left as it is from now on, and
             // the other parts of its table are merged.
             Err(error) => {
-                database.note_answered(&error, "", "");
+                services.note_error(&error, &Whose::default());
                 if error.kind != ErrorKind::Corruption {
-                    database.merges.rest(id, now + AFTER_ERROR);
+                    services.merges.rest(id, now + AFTER_ERROR);
                 }
             }
         }
@@ -123,21 +125,21 @@ fn merge_round(database: &Arc<Database>) -> Result<bool, Error> {
 }
 
 /// Deleting comes first: on a full disk it is what lets the rest succeed.
-fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
-    let (catalog, host) = (&database.catalog, &database.host);
+fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
+    let (catalog, host) = (&services.catalog, &services.host);
     let snapshot = catalog.snapshot();
     let removed = Removed::of(&snapshot);
-    forget_what_is_gone(database, &snapshot, &removed);
+    forget_what_is_gone(services, &snapshot, &removed);
     drop(snapshot);
-    let lifetime_ms = database.config.old_parts_lifetime_ms;
-    let collected = mergetree::collect::run(catalog, &database.store, host, lifetime_ms);
-    removed.log_gone(&database.part_log, &catalog.snapshot(), host.clock.now_ms());
+    let lifetime_ms = services.config.old_parts_lifetime_ms;
+    let collected = mergetree::collect::run(catalog, &services.store, host, lifetime_ms);
+    removed.log_gone(&services.part_log, &catalog.snapshot(), host.clock.now_ms());
     let swept = match host.clock.now_ms() < catalog.held_until_ms() {
         true => Ok(0),
-        false => mergetree::lost::sweep(&database.store, database.config.orphans_lifetime_ms),
+        false => mergetree::lost::sweep(&services.store, services.config.orphans_lifetime_ms),
     };
-    if database.temporary.is_none() {
-        schema_file::save(host.disk.as_ref(), database.root(), &database.sources.schemas);
+    if services.temporary.is_none() {
+        schema_file::save(host.disk.as_ref(), services.root(), &services.sources.schemas);
     }
     let mut first_error = collected.err().or(swept.err()).map(Error::from);
     if let Err(error) = catalog.checkpoint_if_due() {
@@ -148,37 +150,37 @@ fn housekeeping_round(database: &Arc<Database>) -> Result<bool, Error> {
 
 /// Lets go of what is kept in memory for tables and parts that are no more: each of these would be made again if a statement
 /// that began before still asked for it.
-fn forget_what_is_gone(database: &Database, snapshot: &Snapshot, removed: &Removed) {
+fn forget_what_is_gone(services: &Services, snapshot: &Snapshot, removed: &Removed) {
     let is_live = |table: TableId| snapshot.table_by_id(table).is_some();
-    database.memory_tables.retain(is_live);
-    database.tables.retain(|table, schema_version| {
+    services.memory_tables.retain(is_live);
+    services.tables.retain(|table, schema_version| {
         snapshot.table_by_id(table).is_some_and(|state| state.def.schema_version == schema_version)
     });
-    database.merges.retain(is_live);
-    let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+    services.merges.retain(is_live);
+    let footers = services.runtime_env.cache_manager.get_file_metadata_cache();
     for part in removed.parts() {
         footers.remove(&part_path(part));
     }
 }
 
 /// Makes rows of the log into parts where there are enough of them.
-fn flush_round(database: &Arc<Database>) -> Result<bool, Error> {
-    if database.catalog.is_poisoned() {
+fn flush_round(services: &Arc<Services>) -> Result<bool, Error> {
+    if services.catalog.is_poisoned() {
         return Ok(false);
     }
-    let now = database.host.clock.monotonic();
-    let tables = all_tables(database);
-    database.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
+    let now = services.host.clock.monotonic();
+    let tables = all_tables(services);
+    services.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
     let mut flushed = false;
-    for table in database.flushing.choose(&tables, now) {
-        match flush_table(database, table) {
+    for table in services.flushing.choose(&tables, now) {
+        match flush_table(services, table) {
             Ok(()) => flushed = true,
             // Tried again later; until then its rows are in the log, and readable.
-            Err(_) => database.flushing.rest(table, database.host.clock.monotonic() + AFTER_ERROR),
+            Err(_) => services.flushing.rest(table, services.host.clock.monotonic() + AFTER_ERROR),
         }
     }
     if flushed {
-        database.wake.notify_waiters();
+        services.wake.notify_waiters();
     }
     Ok(flushed)
 }
@@ -188,6 +190,7 @@ mod tests {
     use super::*;
     use crate::boundary::config::Config;
     use crate::boundary::request::Request;
+    use crate::context::database::Database;
 
     #[test]
     fn nothing_is_kept_of_tables_and_parts_that_are_gone() {
@@ -195,7 +198,7 @@ mod tests {
         runtime.block_on(async {
             let config = Config { threads: Some(2), background: false, ..Config::default() };
             let database = Database::open(config).unwrap();
-            let session = database.session();
+            let (services, session) = (&database.services, database.session());
             let done = async |sql: &str| {
                 session.execute(Request::new(sql)).await.unwrap().collect().await.unwrap();
             };
@@ -205,18 +208,18 @@ mod tests {
                 done(&format!("INSERT INTO {table} SELECT number FROM numbers(1000000)")).await;
                 done(&format!("SELECT sum(a) FROM {table}")).await;
             }
-            let footers = database.runtime_env.cache_manager.get_file_metadata_cache();
+            let footers = services.runtime_env.cache_manager.get_file_metadata_cache();
             let live_parts =
-                || database.catalog.snapshot().all_tables().map(|table| table.part_count()).sum::<usize>();
+                || services.catalog.snapshot().all_tables().map(|table| table.part_count()).sum::<usize>();
             let all = live_parts();
-            housekeeping_round(&database).unwrap();
-            assert_eq!((footers.len(), format!("{:?}", database.tables)), (all, "Tables(3)".to_owned()));
+            housekeeping_round(services).unwrap();
+            assert_eq!((footers.len(), format!("{:?}", services.tables)), (all, "Tables(3)".to_owned()));
             done("DROP TABLE dropped").await;
             done("TRUNCATE TABLE emptied").await;
-            housekeeping_round(&database).unwrap();
+            housekeeping_round(services).unwrap();
             assert!(0 < live_parts() && live_parts() < all);
             assert_eq!(
-                (footers.len(), format!("{:?}", database.tables)),
+                (footers.len(), format!("{:?}", services.tables)),
                 (live_parts(), "Tables(2)".to_owned())
             );
             drop(session);

@@ -17,7 +17,7 @@ use mergetree::merge::{self, MergeOutcome, MergePlan};
 use model::{ErrorCode, PartDescriptor, TableId};
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::database::Database;
+use crate::context::services::Services;
 use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
 
 /// Memory of one background merge: a hundred parts of a gigabyte together fit in.
@@ -25,18 +25,18 @@ const MERGE_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.
 pub(crate) fn run_merge(
-    database: &Arc<Database>,
+    services: &Arc<Services>,
     state: &Arc<TableState>,
     plan: MergePlan,
 ) -> Result<bool, Error> {
-    let table = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
-    let now = database.host.clock.monotonic();
-    let Some(slot) = database.merges.enter(state.def.id, plan, now) else { return Ok(false) };
-    let memory: MemoryBudget = database.host.memory.child(MERGE_MEMORY_BYTES);
+    let table = services.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(services)))?;
+    let now = services.host.clock.monotonic();
+    let Some(slot) = services.merges.enter(state.def.id, plan, now) else { return Ok(false) };
+    let memory: MemoryBudget = services.host.memory.child(MERGE_MEMORY_BYTES);
     let running = &slot.merge;
     let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
-    let outcome = outcome.map_err(|error| merge_error(database, state, error));
-    log_merge(database, state, &running.plan, memory.peak(), now, &outcome);
+    let outcome = outcome.map_err(|error| merge_error(services, state, error));
+    log_merge(services, state, &running.plan, memory.peak(), now, &outcome);
     match outcome? {
         MergeOutcome::Committed { .. } => Ok(true),
         MergeOutcome::Lost | MergeOutcome::Cancelled => Ok(false),
@@ -45,9 +45,9 @@ pub(crate) fn run_merge(
 }
 
 /// An input that is damaged is no input of another merge.
-fn merge_error(database: &Database, state: &TableState, error: TableError) -> Error {
+fn merge_error(services: &Services, state: &TableState, error: TableError) -> Error {
     let TableError::Part(part) = error else { return error.into() };
-    database.store.health().note_error(state.def.id, &part);
+    services.store.health().note_error(state.def.id, &part);
     let damaged = part.damaged_part().and_then(|id| state.part(id));
     match damaged {
         Some(damaged) => Error::from(part).of_part(&state.def.name, damaged),
@@ -56,12 +56,12 @@ fn merge_error(database: &Database, state: &TableState, error: TableError) -> Er
 }
 
 /// What defaults that ask about their statement are told when rows are written anew: the time is now.
-pub(crate) fn rewriting_state(database: &Database) -> SessionState {
-    let now_ns = i64::try_from(database.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
+pub(crate) fn rewriting_state(services: &Services) -> SessionState {
+    let now_ns = i64::try_from(services.host.clock.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
     let values = SessionValues { now_ns, user: "default".into(), ..SessionValues::default() };
     let config = planner::with_session_values(SessionConfig::new(), values);
     let mut state =
-        SessionStateBuilder::new_from_existing(database.base_state.clone()).with_config(config).build();
+        SessionStateBuilder::new_from_existing(services.base_state.clone()).with_config(config).build();
     // Expressions compiled by themselves see the options only of a state that has begun.
     state.mark_start_execution();
     state
@@ -75,7 +75,7 @@ fn no_space(state: &TableState) -> Error {
 
 /// What lost a race or was cancelled is no event: nothing has happened to any part.
 fn log_merge(
-    database: &Database,
+    services: &Services,
     state: &TableState,
     plan: &MergePlan,
     memory_peak: u64,
@@ -91,14 +91,14 @@ fn log_merge(
     let inputs_read = merged.map_or(plan.inputs.len(), |(_, inputs)| inputs);
     let inputs: Vec<_> = plan.inputs.iter().take(inputs_read).filter_map(|id| state.part(*id)).collect();
     let Some(&first) = inputs.first() else { return };
-    let clock = &database.host.clock;
-    let snapshot = database.catalog.snapshot();
+    let clock = &services.host.clock;
+    let snapshot = services.catalog.snapshot();
     let after = snapshot.table_by_id(state.def.id);
     let result = merged.and_then(|(part, _)| committed_part(after.as_ref()?, part));
     let shown = result.as_ref().unwrap_or(first);
     let event = PartEvent::of(PartEventKind::MergeParts, &snapshot, &state.def, shown, clock.now_ms());
     let made = result.is_some();
-    database.part_log.push(PartEvent {
+    services.part_log.push(PartEvent {
         duration: clock.monotonic().saturating_sub(started),
         merged_from: inputs.iter().map(|part| part.name()).collect(),
         memory_peak,
@@ -113,46 +113,46 @@ fn log_merge(
 }
 
 /// Makes the inline rows of a table into parts, a bounded number at a time.
-pub(crate) fn flush_table(database: &Arc<Database>, table: TableId) -> Result<(), Error> {
+pub(crate) fn flush_table(services: &Arc<Services>, table: TableId) -> Result<(), Error> {
     // Those that are there now; whatever comes meanwhile is for the next flush.
     let mut until = None;
     let flushed = loop {
-        let snapshot = database.catalog.snapshot();
+        let snapshot = services.catalog.snapshot();
         let Some(state) = snapshot.table_by_id(table) else { break Ok(()) };
         let Some(first) = state.inline().next() else { break Ok(()) };
         let last = *until.get_or_insert_with(|| state.inline().last().map_or(0, |last| last.block));
         if first.block > last {
             break Ok(());
         }
-        match flush_piece(database, &state) {
+        match flush_piece(services, &state) {
             Ok(true) => {}
             Ok(false) => break Ok(()),
             Err(error) => break Err(error),
         }
     };
-    database.flushing.recount(&database.catalog.snapshot());
+    services.flushing.recount(&services.catalog.snapshot());
     flushed
 }
 
 /// False if another flush came first, or there was nothing.
-fn flush_piece(database: &Arc<Database>, state: &Arc<TableState>) -> Result<bool, Error> {
-    let handle = database.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(database)))?;
-    let started = database.host.clock.monotonic();
+fn flush_piece(services: &Arc<Services>, state: &Arc<TableState>) -> Result<bool, Error> {
+    let handle = services.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(services)))?;
+    let started = services.host.clock.monotonic();
     let outcome = mergetree::flush::run(&handle)?;
-    log_flush(database, state, started);
+    log_flush(services, state, started);
     Ok(matches!(outcome, FlushOutcome::Committed { .. }))
 }
 
 /// The parts of a flush are those that took the places of rows that were inline before.
-fn log_flush(database: &Database, before: &TableState, started: Duration) {
-    let clock = &database.host.clock;
-    let snapshot = database.catalog.snapshot();
+fn log_flush(services: &Services, before: &TableState, started: Duration) {
+    let clock = &services.host.clock;
+    let snapshot = services.catalog.snapshot();
     let Some(after) = snapshot.table_by_id(before.def.id) else { return };
     let places: HashSet<u64> = before.inline().map(|statement| statement.block).collect();
     let removed = after.removed().map(|removed| &removed.descriptor);
     let flushed = |part: &&Arc<PartDescriptor>| part.level == 0 && places.contains(&part.blocks.min);
     for part in after.parts().chain(removed).filter(flushed) {
-        database.part_log.push(PartEvent {
+        services.part_log.push(PartEvent {
             merge_reason: "Flush",
             duration: clock.monotonic().saturating_sub(started),
             ..PartEvent::of(PartEventKind::NewPart, &snapshot, &after.def, part, clock.now_ms())

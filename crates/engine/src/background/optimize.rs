@@ -12,7 +12,7 @@ use sql::{Optimize, Partition};
 
 use crate::background::merging::{flush_table, run_merge};
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::database::Database;
+use crate::context::services::Services;
 use crate::context::statement::StatementContext;
 
 pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) -> Result<(), Error> {
@@ -26,8 +26,8 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
         Some(Partition::Id(id)) => Some(id.clone()),
         Some(Partition::Expression(expression)) => Some(partition_name(expression)),
     };
-    let (database, table) = (Arc::clone(&context.database), state.def.id);
-    if !database.merges.may_run(table) {
+    let (services, table) = (Arc::clone(&context.database), state.def.id);
+    if !services.merges.may_run(table) {
         return Err(Error::new(ErrorKind::Conflict, ErrorCode::CANNOT_ASSIGN_OPTIMIZE, "merges are stopped")
             .with_hint("SYSTEM START MERGES lets them run again"));
     }
@@ -36,15 +36,15 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
     let work = move || {
         // Flushing joins the rows of several statements: that is a merge, too.
         let joined = state.inline().count() > 1;
-        flush_table(&database, table)?;
+        flush_table(&services, table)?;
         let done = |merged: bool| if merged || joined || !throws { Ok(()) } else { Err(nothing_to_merge()) };
         loop {
-            let snapshot = database.catalog.snapshot();
+            let snapshot = services.catalog.snapshot();
             let Some(state) = snapshot.table_by_id(table) else { return Ok(()) };
-            let left_alone = database.store.health().damaged(table);
+            let left_alone = services.store.health().damaged(table);
             let plans: Vec<MergePlan> = plan_all_but(&state, &left_alone, partition.as_deref(), is_final);
             if plans.is_empty() || cancelled.is_cancelled() {
-                let damaged = damage(&database, &state, partition.as_deref());
+                let damaged = damage(&services, &state, partition.as_deref());
                 return match (cancelled.is_cancelled(), damaged) {
                     (true, _) => Err(Error::cancelled()),
                     (false, Some(error)) if is_final => Err(error),
@@ -53,9 +53,9 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
             }
             let mut merged = false;
             for plan in plans {
-                match run_merge(&database, &state, plan) {
+                match run_merge(&services, &state, plan) {
                     // What is damaged is left alone; the other parts are merged first.
-                    Err(_) if is_final && database.store.health().damaged(table).len() > left_alone.len() => {
+                    Err(_) if is_final && services.store.health().damaged(table).len() > left_alone.len() => {
                         merged = true;
                     }
                     ended => merged |= ended?,
@@ -66,14 +66,10 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
             }
             if !merged {
                 // Background merges hold the parts: wait for them, they bring us nearer too.
-                database.host.clock.sleep(std::time::Duration::from_millis(20));
+                services.host.clock.sleep(std::time::Duration::from_millis(20));
             }
-            if !database.merges.may_run(table) {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    ErrorCode::CANNOT_ASSIGN_OPTIMIZE,
-                    "merges were stopped meanwhile",
-                ));
+            if !services.merges.may_run(table) {
+                return Err(Error::new(ErrorKind::Conflict, ErrorCode::CANNOT_ASSIGN_OPTIMIZE, "merges were stopped meanwhile"));
             }
         }
     };
@@ -82,12 +78,11 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
 }
 
 /// What is wrong with a part that had to be left as it is.
-fn damage(database: &Database, state: &TableState, partition: Option<&str>) -> Option<Error> {
+fn damage(services: &Services, state: &TableState, partition: Option<&str>) -> Option<Error> {
     let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
     wanted.find_map(|part| {
-        let damage = database.store.health().of(part).1?;
-        let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref())
-            .of_part(&state.def.name, part);
+        let damage = services.store.health().of(part).1?;
+        let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref()).of_part(&state.def.name, part);
         Some(error.with_hint(
             "the part is left as it is, and the others were merged; put its file back from a copy",
         ))

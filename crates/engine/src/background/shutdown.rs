@@ -16,24 +16,24 @@ impl Database {
     /// # Errors
     /// Whatever the disk says; nothing is lost then.
     pub async fn settle(self: &Arc<Self>) -> Result<(), Error> {
-        let database = Arc::clone(self);
+        let services = Arc::clone(&self.services);
         let work = move || {
-            if database.catalog.is_poisoned() {
+            if services.catalog.is_poisoned() {
                 return Ok(());
             }
-            let snapshot = database.catalog.snapshot();
+            let snapshot = services.catalog.snapshot();
             let waits = |table: &&Arc<catalog::TableState>| {
                 table.def.engine == TableEngine::MergeTree && table.inline_count() > 0
             };
             let waiting: Vec<_> = snapshot.all_tables().filter(waits).map(|table| table.def.id).collect();
             drop(snapshot);
             for table in waiting {
-                flush_table(&database, table)?;
+                flush_table(&services, table)?;
             }
-            database.catalog.checkpoint()?;
+            services.catalog.checkpoint()?;
             Ok(())
         };
-        let done = self.runtimes.spawn_blocking("settle", work).await;
+        let done = self.services.runtimes.spawn_blocking("settle", work).await;
         done.map_err(|e| Error::internal(e.to_string()))?
     }
 }

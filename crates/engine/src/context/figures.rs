@@ -27,17 +27,18 @@ pub struct Figures {
 impl Database {
     /// Counts now.
     pub fn figures(&self) -> Figures {
-        let memory = &self.host.memory;
-        let log = self.root().join("stream").join("0").join("wal");
-        let segments = self.host.disk.list(&log).unwrap_or_default();
+        let services = &self.services;
+        let memory = &services.host.memory;
+        let log = services.root().join("stream").join("0").join("wal");
+        let segments = services.host.disk.list(&log).unwrap_or_default();
         let mut figures = Figures {
-            statements_running: u64_of(self.processes.running_count()),
+            statements_running: u64_of(services.processes.running_count()),
             log_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             memory_used_bytes: memory.used(),
             memory_limit_bytes: memory.limit(),
             ..Figures::default()
         };
-        for table in self.catalog.snapshot().all_tables() {
+        for table in services.catalog.snapshot().all_tables() {
             figures.tables += 1;
             figures.inline_bytes += table.inline_bytes();
             figures.rows += table.inline_rows();

@@ -1,7 +1,8 @@
-//! What outlives a statement (`database`), and what one statement runs with (`statement`).
+//! What outlives a statement (`services`, and `database` around them), and what one statement runs with (`statement`).
 //!
 //! Must not know: what a statement does.
 
+pub(crate) mod services;
 pub mod database;
 pub mod figures;
 pub(crate) mod statement;

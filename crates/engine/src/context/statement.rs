@@ -19,7 +19,7 @@ use sql::{SettingChange, Settings, TableName};
 
 use crate::boundary::error::Error;
 use crate::boundary::progress::QueryProgress;
-use crate::context::database::Database;
+use crate::context::services::Services;
 use crate::ledgers::profile::StatementProfile;
 use crate::memory::pool::BudgetPool;
 use crate::secrets::redaction::Secrets;
@@ -36,7 +36,7 @@ const BATCH_ROWS: u64 = 8192;
 const PARTIAL_GROUPS_MAX: f64 = 0.5;
 
 pub(crate) struct StatementContext {
-    pub database: Arc<Database>,
+    pub database: Arc<Services>,
     pub settings: Arc<Settings>,
     pub current_database: String,
     pub user: Arc<str>,

@@ -16,15 +16,15 @@ use stores::{SourceError, SourceSettings};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::context::database::Database;
+use crate::context::services::Services;
 
 /// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
-pub(crate) fn finish_leftovers(database: &Arc<Database>) {
-    let left: Vec<Arc<ExportState>> = database.catalog.snapshot().exports().cloned().collect();
+pub(crate) fn finish_leftovers(services: &Arc<Services>) {
+    let left: Vec<Arc<ExportState>> = services.catalog.snapshot().exports().cloned().collect();
     if left.is_empty() {
         return;
     }
-    let (finishing, handle) = (Arc::clone(database), database.runtimes.cpu().clone());
+    let (finishing, handle) = (Arc::clone(services), services.runtimes.cpu().clone());
     let work = move || {
         for export in left {
             let settings = SourceSettings::default().bounded();
@@ -38,7 +38,7 @@ pub(crate) fn finish_leftovers(database: &Arc<Database>) {
         }
     };
     // Without a thread it is the next open's to do, too.
-    let _ended = database.runtimes.spawn_thread("export", work);
+    let _ended = services.runtimes.spawn_thread("export", work);
 }
 
 /// Finishes what waits where a statement is about to write. Answers what people should know of the rest.
@@ -47,10 +47,10 @@ pub(crate) fn finish_leftovers(database: &Arc<Database>) {
 /// What could not be finished is committed, and the statement may write its keys: completed later, it would replace
 /// newer rows, and its label says that its rows are there.
 pub(crate) async fn finish_waiting(
-    database: &Database,
+    services: &Services,
     destination: &Destination,
 ) -> Result<Vec<String>, Error> {
-    let waiting: Vec<Arc<ExportState>> = database.catalog.snapshot().exports().cloned().collect();
+    let waiting: Vec<Arc<ExportState>> = services.catalog.snapshot().exports().cloned().collect();
     let mut warnings = Vec::new();
     for export in waiting {
         if !export.objects.iter().any(|object| destination.can_finish(&object.store)) {
@@ -58,7 +58,7 @@ pub(crate) async fn finish_waiting(
         }
         let store_of =
             |place: &ExportStore| destination.can_finish(place).then(|| destination.store_of(place));
-        match finish(database, export.id, &store_of, true).await {
+        match finish(services, export.id, &store_of, true).await {
             Ok(gone) => warnings.extend(gone.iter().map(|gone| {
                 format!("the INSERT {} is committed, and not all of it is there: {gone}", export.query_id)
             })),
@@ -92,14 +92,14 @@ pub(crate) fn unfinished(export: &ExportState, why: &str) -> Error {
 /// Blocks for the record that says it is over. Objects that nobody can complete any more are answered; with `ends_gone`
 /// the export is over all the same.
 async fn finish(
-    database: &Database,
+    services: &Services,
     export: ExportId,
     store_of: &(dyn Fn(&ExportStore) -> Option<stores::error::Result<Arc<Store>>> + Sync),
     ends_gone: bool,
 ) -> Result<Vec<SourceError>, Error> {
-    let Some(_working) = database.exports.begin(export) else { return Ok(Vec::new()) };
+    let Some(_working) = services.exports.begin(export) else { return Ok(Vec::new()) };
     // As it is now that nobody else works on it: whoever did may have committed or ended it.
-    let Some(export) = to_finish(&database.catalog, export) else { return Ok(Vec::new()) };
+    let Some(export) = to_finish(&services.catalog, export) else { return Ok(Vec::new()) };
     let mut objects: Vec<Reachable> = Vec::new();
     for object in &export.objects {
         let store = match object.store.is_files() {
@@ -112,14 +112,14 @@ async fn finish(
         };
         objects.push((store, object.clone()));
     }
-    let disk = &database.host.disk;
+    let disk = &services.host.disk;
     let mut gone = Vec::new();
     match export.is_committed {
         true => gone = complete_left(disk, objects).await?,
         false => abort(disk, objects).await?,
     }
     if gone.is_empty() || ends_gone {
-        end(&database.catalog, &database.host, export.id)?;
+        end(&services.catalog, &services.host, export.id)?;
     }
     Ok(gone)
 }

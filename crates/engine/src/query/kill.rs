@@ -21,7 +21,7 @@ impl Database {
     /// Asks the running statement of this id to stop; false when there is none. It stops within a batch or a network
     /// request, unless it is already committing.
     pub fn kill(&self, query_id: &str) -> bool {
-        self.processes.cancel(query_id).is_some()
+        self.services.processes.cancel(query_id).is_some()
     }
 }
 

@@ -23,6 +23,7 @@ use crate::boundary::config::Config;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::database::Database;
+use crate::context::services::Services;
 
 /// Memory for the blocks that are sorted, of what the process may take.
 const MEMORY_SHARE: u64 = 4;
@@ -118,12 +119,12 @@ pub fn restore(host: &Host, request: &RestoreRequest, told: Told<'_>) -> Result<
         ..Config::default()
     })?;
     let written = tables.into_iter().map(|(id, parts)| {
-        let table = restore_table(&database, &store, (id, &parts), &mut progress, told)?;
+        let table = restore_table(&database.services, &store, (id, &parts), &mut progress, told)?;
         restored.tables.push(table);
         Ok(())
     });
     let written: Result<(), Error> = written.collect();
-    database.runtimes.clone().block_on(database.close());
+    database.services.runtimes.clone().block_on(database.close());
     written.map(|()| restored)
 }
 
@@ -193,7 +194,7 @@ fn look(
 
 /// Makes the table as its newest part knows it, and reads what is left of it.
 fn restore_table(
-    database: &Arc<Database>,
+    services: &Arc<Services>,
     store: &PartStore,
     (id, parts): (TableId, &[Found]),
     progress: &mut RestoreProgress,
@@ -202,10 +203,10 @@ fn restore_table(
     let newest = parts.iter().max_by_key(|found| (found.origin.def.schema_version, written(found)));
     let Some(newest) = newest else { return Err(Error::internal(format!("no part of table {id}"))) };
     let mut restored = RestoredTable { database: newest.origin.database.clone(), ..RestoredTable::default() };
-    let def = define(database, &newest.origin, &mut restored)?;
-    let table = database.tables.rewriting_handle(&def, &|| Ok(rewriting_state(database)))?;
+    let def = define(services, &newest.origin, &mut restored)?;
+    let table = services.tables.rewriting_handle(&def, &|| Ok(rewriting_state(services)))?;
     let Survivors { taken, replaced, lost } = choose(&candidates(parts));
-    let memory: MemoryBudget = database.host.memory.child(database.host.memory.limit() / MEMORY_SHARE);
+    let memory: MemoryBudget = services.host.memory.child(services.host.memory.limit() / MEMORY_SHARE);
     for id in taken {
         let Some(found) = parts.iter().find(|found| found.part.id() == id) else { continue };
         let rows = bring_in(&table, store, (&found.part, &found.origin.def), &memory);
@@ -242,16 +243,16 @@ fn candidates(parts: &[Found]) -> Vec<Candidate> {
 
 /// Creates the table, and its database if it is not there; under another name if its own is taken.
 fn define(
-    database: &Database,
+    services: &Services,
     origin: &Origin,
     restored: &mut RestoredTable,
 ) -> Result<Arc<TableDef>, Error> {
-    let snapshot = database.catalog.snapshot();
+    let snapshot = services.catalog.snapshot();
     let mut ops = Vec::new();
     let database_id = match snapshot.database(&origin.database) {
         Some(found) => found.id,
         None => {
-            let bytes = host::random::uuid_bytes(database.host.random.as_ref());
+            let bytes = host::random::uuid_bytes(services.host.random.as_ref());
             let id = DatabaseId::from_random_bytes(bytes);
             ops.push(Op::CreateDatabase { id, name: origin.database.as_str().into() });
             id
@@ -266,7 +267,7 @@ fn define(
     restored.name.clone_from(&name);
     let def = TableDef { database: database_id, name: name.as_str().into(), ..origin.def.clone() };
     ops.push(Op::CreateTable(def));
-    commit(&database.catalog, &database.host, snapshot.seq(), Vec::new(), ops, None)?;
-    let made = database.catalog.snapshot().table_by_id(origin.def.id);
+    commit(&services.catalog, &services.host, snapshot.seq(), Vec::new(), ops, None)?;
+    let made = services.catalog.snapshot().table_by_id(origin.def.id);
     made.map(|made| Arc::clone(&made.def)).ok_or_else(|| Error::internal("the table was not made"))
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::DropGuard;
 use crate::boundary::error::Error;
 use crate::boundary::outfile::Outfile;
 use crate::boundary::request::{Outcome, Rows};
-use crate::context::database::Database;
+use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, unchanged_format_settings};
 use crate::context::statement::StatementContext;
 use crate::memory::room::room_for;
@@ -35,7 +35,7 @@ const COPIES_WRITTEN: usize = 4;
 
 /// A statement in the list of running ones. Left alone, as by a client that goes away, it ends as cancelled.
 pub(crate) struct Listed {
-    pub database: Arc<Database>,
+    pub services: Arc<Services>,
     pub number: u64,
     /// Lets the task that waits for the deadline go, when the statement is over.
     pub deadline: Option<DropGuard>,
@@ -43,8 +43,8 @@ pub(crate) struct Listed {
 
 impl Listed {
     pub(crate) fn end(&self, result_rows: u64, error: Option<Error>) {
-        let now = self.database.host.clock.monotonic();
-        self.database.processes.end(self.number, now, result_rows, error);
+        let now = self.services.host.clock.monotonic();
+        self.services.processes.end(self.number, now, result_rows, error);
     }
 }
 

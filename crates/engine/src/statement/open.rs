@@ -25,7 +25,8 @@ use crate::background::loops;
 use crate::boundary::config::Config;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::found_at_open::{self, OpenNotice};
-use crate::context::database::{Database, SourceCaches};
+use crate::context::database::Database;
+use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
 use crate::ledgers::exports::RunningExports;
 use crate::ledgers::flushing::Flushing;
@@ -85,7 +86,7 @@ impl Database {
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
         let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
-        let database = Arc::new(Database {
+        let services = Arc::new(Services {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
@@ -111,7 +112,6 @@ impl Database {
             },
             closing: CancellationToken::new(),
             wake: Arc::default(),
-            background: Mutex::new(Vec::new()),
             runtimes,
             config,
             host,
@@ -121,15 +121,16 @@ impl Database {
             base_state,
             bare_state,
             temporary,
-            notices,
         });
+        let database = Database { services, background: Mutex::default(), notices };
         database.note_notices();
-        journal::finish_leftovers(&database);
-        schema_file::restore(database.host.disk.as_ref(), database.root(), &database.sources.schemas);
-        if database.config.background {
-            loops::start(&database);
+        let services = &database.services;
+        journal::finish_leftovers(services);
+        schema_file::restore(services.host.disk.as_ref(), services.root(), &services.sources.schemas);
+        if services.config.background {
+            *database.background.lock() = loops::start(services);
         }
-        Ok(database)
+        Ok(Arc::new(database))
     }
 
     fn note_notices(&self) {
@@ -142,7 +143,7 @@ impl Database {
 
     /// Folder of the database; a temporary one when `Config::root` was not given.
     pub fn root(&self) -> &std::path::Path {
-        self.catalog.root()
+        self.services.root()
     }
 
     /// What opening came across that did not keep it from opening.
@@ -152,11 +153,12 @@ impl Database {
 
     /// Stops background work and, for a temporary database, removes its folder.
     pub async fn close(self: Arc<Self>) {
-        self.closing.cancel();
-        for process in self.processes.running() {
+        let services = &self.services;
+        services.closing.cancel();
+        for process in services.processes.running() {
             process.progress.cancel();
         }
-        self.merges.close();
+        services.merges.close();
         let running = std::mem::take(&mut *self.background.lock());
         for task in running {
             let _ = tokio::time::timeout(CLOSE_PATIENCE, task).await;
@@ -164,18 +166,18 @@ impl Database {
         // Sinks stop at their next batch; until then they hold the log.
         let works = |name: &String| matches!(name.as_str(), "statement" | "sink" | "optimize" | "export");
         let ended = async {
-            while self.runtimes.running().iter().any(works) {
+            while services.runtimes.running().iter().any(works) {
                 tokio::time::sleep(CLOSE_POLL).await;
             }
         };
         let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
-        if self.temporary.is_none() {
+        if services.temporary.is_none() {
             // Without it the next open takes a damaged end for a torn one; nothing else depends on it.
-            let _pinned = self.catalog.pin();
-            schema_file::save(self.host.disk.as_ref(), self.root(), &self.sources.schemas);
+            let _pinned = services.catalog.pin();
+            schema_file::save(services.host.disk.as_ref(), services.root(), &services.sources.schemas);
         }
-        if let Some(folder) = &self.temporary {
-            let _ = self.host.disk.remove_dir_all(folder);
+        if let Some(folder) = &services.temporary {
+            let _ = services.host.disk.remove_dir_all(folder);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use formats::FormatKind;
 use futures::{FutureExt, StreamExt};
-use host::{Account, meter};
+use host::{Account, Runtimes, meter};
 use parking_lot::Mutex;
 use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -18,7 +18,9 @@ use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
 use crate::context::database::Database;
 use crate::context::limits::{check_tree, stopped};
+use crate::context::services::Services;
 use crate::context::statement::StatementContext;
+use crate::ledgers::errors::Whose;
 use crate::ledgers::processes::Process;
 use crate::ledgers::profile::{Span, StatementProfile};
 use crate::load::staged::ending::left;
@@ -43,7 +45,7 @@ struct Variables {
 
 /// One client's session, with its temporary tables. Cheap; statements of one session may run at the same time.
 pub struct Session {
-    database: Arc<Database>,
+    services: Arc<Services>,
     variables: Mutex<Variables>,
     temporary: Arc<TemporaryTables>,
 }
@@ -55,8 +57,8 @@ impl Database {
             current_database: DEFAULT_DATABASE.to_owned(),
             settings: Arc::new(Settings::session()),
         };
-        let temporary = Arc::new(TemporaryTables::new(self.host.memory.clone()));
-        Session { database: Arc::clone(self), variables: Mutex::new(variables), temporary }
+        let temporary = Arc::new(TemporaryTables::new(self.services.host.memory.clone()));
+        Session { services: Arc::clone(&self.services), variables: Mutex::new(variables), temporary }
     }
 }
 
@@ -83,7 +85,7 @@ impl Session {
     /// # Errors
     /// It does not exist.
     pub fn use_database(&self, name: &str) -> Result<(), Error> {
-        if !is_derived(name) && self.database.catalog.snapshot().database(name).is_none() {
+        if !is_derived(name) && self.services.catalog.snapshot().database(name).is_none() {
             return Err(Error::unknown_database(name));
         }
         self.variables.lock().current_database = name.to_owned();
@@ -101,11 +103,13 @@ impl Session {
         let deadline = request.deadline;
         let (query_id, user) = (request.query_id.clone().unwrap_or_default(), request.user.clone());
         let prepared = self.prepare(Request { body: None, ..request });
-        let (prepared, mut listed) =
-            prepared.inspect_err(|error| self.database.note_answered(error, &query_id, &user))?;
+        let (prepared, mut listed) = prepared.inspect_err(|error| {
+            self.services.note_error(error, &Whose { query_id: &query_id, user: &user })
+        })?;
         let context = Arc::clone(&prepared.context);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
-        listed.deadline = deadline.map(|deadline| cancel_later(&self.database, &context.progress, deadline));
+        listed.deadline =
+            deadline.map(|deadline| cancel_later(&self.services.runtimes, &context.progress, deadline));
         match self.session_statement(&prepared) {
             Ok(None) => {}
             Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
@@ -123,7 +127,7 @@ impl Session {
         let result = match is_large(measure) {
             true => {
                 let whose = (&context.progress, context.account.as_ref());
-                let planned = self.database.planners.run(&self.database.runtimes, whose, work.boxed());
+                let planned = self.services.planners.run(&self.services.runtimes, whose, work.boxed());
                 let stopped = |error: Error| match error.kind {
                     ErrorKind::Cancelled => stopped(&context),
                     _ => error,
@@ -131,7 +135,7 @@ impl Session {
                 planned.await.map_err(stopped)
             }
             false => {
-                let task = self.database.runtimes.spawn_cpu("statement", work);
+                let task = self.services.runtimes.spawn_cpu("statement", work);
                 task.await.unwrap_or_else(|task| Err(Error::ended_early(task)))
             }
         };
@@ -150,7 +154,7 @@ impl Session {
     }
 
     fn now(&self) -> std::time::Duration {
-        self.database.host.clock.monotonic()
+        self.services.host.clock.monotonic()
     }
 
     /// The session's database and settings under those of the request, under those of the statement; and warnings.
@@ -162,7 +166,7 @@ impl Session {
     ) -> Result<(Variables, Vec<String>), Error> {
         let mut variables = self.variables.lock().clone();
         if let Some(name) = database {
-            if !is_derived(&name) && self.database.catalog.snapshot().database(&name).is_none() {
+            if !is_derived(&name) && self.services.catalog.snapshot().database(&name).is_none() {
                 return Err(Error::unknown_database(&name));
             }
             variables.current_database = name;
@@ -200,10 +204,10 @@ impl Session {
         });
         let outfile = outfile.transpose()?;
         let limit = match variables.settings.get_u64("max_memory_usage") {
-            0 => self.database.host.memory.limit(),
+            0 => self.services.host.memory.limit(),
             limit => limit,
         };
-        let host = &self.database.host;
+        let host = &self.services.host;
         let query_id = request.query_id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
         });
@@ -211,7 +215,7 @@ impl Session {
         profile.add(Span::Parse, parsed_at.saturating_sub(started));
         let logged: Arc<str> = logged_text(&parsed.statement, &text).into();
         let context = Arc::new(StatementContext {
-            database: Arc::clone(&self.database),
+            database: Arc::clone(&self.services),
             settings: variables.settings,
             current_database: variables.current_database,
             user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
@@ -220,14 +224,14 @@ impl Session {
             progress: request.progress,
             memory: host.memory.child_named("query", limit),
             account: Account::open(limit, &host.memory),
-            snapshot: self.database.catalog.snapshot(),
+            snapshot: self.services.catalog.snapshot(),
             query_id,
             warnings: Arc::new(Mutex::new(warnings)),
             profile: Arc::new(profile),
             rolls_back: false,
             logged: Arc::clone(&logged),
         });
-        let number = self.database.processes.begin(Process {
+        let number = self.services.processes.begin(Process {
             query_id: context.query_id.clone(),
             user: Arc::clone(&context.user),
             client: request.client,
@@ -240,7 +244,7 @@ impl Session {
             progress: Arc::clone(&context.progress),
             profile: Arc::clone(&context.profile),
         })?;
-        let listed = Listed { database: Arc::clone(&self.database), number, deadline: None };
+        let listed = Listed { services: Arc::clone(&self.services), number, deadline: None };
         Ok((Prepared { context, parsed, text, outfile }, listed))
     }
 
@@ -302,13 +306,13 @@ fn format_of(prepared: &Prepared) -> Option<FormatKind> {
 
 /// Until the answer is dropped.
 fn cancel_later(
-    database: &Database,
+    runtimes: &Runtimes,
     progress: &Arc<QueryProgress>,
     deadline: std::time::Duration,
 ) -> DropGuard {
     let (progress, over) = (Arc::downgrade(progress), CancellationToken::new());
     let guard = over.clone().drop_guard();
-    database.runtimes.spawn_io("deadline", async move {
+    runtimes.spawn_io("deadline", async move {
         tokio::select! {
             () = over.cancelled() => {}
             () = tokio::time::sleep(deadline) => {
@@ -389,7 +393,7 @@ mod tests {
             let request = Request { deadline: Some(hour), ..Request::new("SELECT 1") };
             database.session().execute(request).await.unwrap().collect().await.unwrap();
             let ended = async {
-                while database.runtimes.running().iter().any(|name| name == "deadline") {
+                while database.services.runtimes.running().iter().any(|name| name == "deadline") {
                     tokio::task::yield_now().await;
                 }
             };

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::partitions::Partitions;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::context::database::Database;
+use crate::context::services::Services;
 use crate::context::statement::StatementContext;
 use crate::export::journal;
 use crate::insert::values::Batches;
@@ -44,7 +44,7 @@ pub(super) struct ExportJob {
 
 /// Remembers in the log what was begun.
 struct LogJournal {
-    database: Arc<Database>,
+    services: Arc<Services>,
     export: ExportId,
     query_id: Arc<str>,
     is_open: AtomicBool,
@@ -54,7 +54,7 @@ impl ExportJournal for LogJournal {
     fn opened(&self, objects: &[ExportObject]) -> Result<(), SourceError> {
         let (export, query_id, objects) = (self.export, Arc::clone(&self.query_id), objects.to_vec());
         let op = Op::ExportOpen { export, query_id, objects };
-        let (catalog, host) = (&self.database.catalog, &self.database.host);
+        let (catalog, host) = (&self.services.catalog, &self.services.host);
         let read_seq = catalog.snapshot().seq();
         // Set before: a record whose outcome is not known may be there.
         self.is_open.store(true, Ordering::Release);
@@ -77,7 +77,7 @@ impl ExportJournal for LogJournal {
 
 impl LogJournal {
     async fn reserve_key(&self, place: &ExportStore, key: &str, waits: bool) -> Result<(), SourceError> {
-        let (name, exports) = (object_name(place, key), &self.database.exports);
+        let (name, exports) = (object_name(place, key), &self.services.exports);
         let taken = |how: String| {
             let shown = if place.is_files() { key.to_owned() } else { format!("{}/{key}", place.bucket) };
             SourceError::new(SourceErrorKind::Exists, format!("\"{shown}\" {how}")).with_file(&shown)
@@ -108,9 +108,9 @@ impl LogJournal {
 
     /// The export that will make its own object visible under a name.
     fn still_to_complete(&self, name: &str) -> Option<Arc<ExportState>> {
-        let snapshot = self.database.catalog.snapshot();
+        let snapshot = self.services.catalog.snapshot();
         // With an outcome that is not known any of them may be committed.
-        let may_be_committed = self.database.catalog.is_poisoned();
+        let may_be_committed = self.services.catalog.is_poisoned();
         let has = |object: &ExportObject| object_name(&object.store, &object.key) == name;
         let mut left = snapshot.exports().filter(|left| left.id != self.export);
         left.find(|left| (left.is_committed || may_be_committed) && left.objects.iter().any(has)).cloned()
@@ -135,7 +135,7 @@ impl ExportJob {
         let database = &context.database;
         let _working = database.exports.begin(self.export);
         let journal = Arc::new(LogJournal {
-            database: Arc::clone(database),
+            services: Arc::clone(database),
             export: self.export,
             query_id: context.query_id.as_str().into(),
             is_open: AtomicBool::new(false),
@@ -254,7 +254,7 @@ impl ExportJob {
     async fn abort(&self, export: Export, journal: &LogJournal) {
         let aborted = export.abort().await;
         if aborted.is_ok() && journal.is_open.load(Ordering::Acquire) {
-            let _ = journal::end(&journal.database.catalog, &journal.database.host, self.export);
+            let _ = journal::end(&journal.services.catalog, &journal.services.host, self.export);
         }
     }
 }

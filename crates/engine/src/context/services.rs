@@ -1,0 +1,86 @@
+//! What outlives a statement: the parts that every statement and all background work share.
+//!
+//! Invariant: the parts are built once, in `open`. Must not know: statements, sessions, what runs in the background.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use catalog::Catalog;
+use datafusion::execution::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use host::{Host, Runtimes};
+use mergetree::memtable::MemtableCache;
+use parts::PartStore;
+use tokio_util::sync::CancellationToken;
+
+use crate::boundary::config::Config;
+use crate::boundary::error::Error;
+use crate::ledgers::errors::Whose;
+use crate::ledgers::exports::RunningExports;
+use crate::ledgers::flushing::Flushing;
+use crate::ledgers::loads::LoadHistory;
+use crate::ledgers::merges::Merges;
+use crate::ledgers::part_log::PartLog;
+use crate::ledgers::processes::Processes;
+use crate::planning::planners::Planners;
+use crate::tables::memory::MemoryTables;
+use crate::tables::stored::Tables;
+
+/// See the module. Made by [`Database::open`](crate::Database::open).
+pub(crate) struct Services {
+    pub config: Config,
+    pub host: Host,
+    pub threads: usize,
+    pub runtimes: Runtimes,
+    pub catalog: Arc<Catalog>,
+    pub store: PartStore,
+    pub tables: Tables,
+    pub memory_tables: MemoryTables,
+    /// Decoded rows of the log.
+    pub memtables: Arc<MemtableCache>,
+    pub flushing: Flushing,
+    pub processes: Processes,
+    pub planners: Planners,
+    /// When the process opened it.
+    pub started_ms: u64,
+    /// Of the machine, for `hostName()`.
+    pub host_name: Arc<str>,
+    pub loads: LoadHistory,
+    pub exports: RunningExports,
+    pub merges: Arc<Merges>,
+    pub part_log: Arc<PartLog>,
+    /// Object store clients and inferred schemas, shared by all sessions.
+    pub sources: SourceCaches,
+    /// Caches and stores shared by every statement; each statement adds its own memory pool.
+    pub runtime_env: Arc<RuntimeEnv>,
+    /// Functions and planners; each statement adds its own settings and tables.
+    pub base_state: SessionState,
+    /// `base_state` with few functions: see [`crate::context::statement::StatementContext::query_state`].
+    pub bare_state: SessionState,
+    pub closing: CancellationToken,
+    /// Tells background work that there is something new.
+    pub wake: Arc<tokio::sync::Notify>,
+    /// Removed when the database closes.
+    pub temporary: Option<PathBuf>,
+}
+
+/// What reading files outside keeps between statements.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceCaches {
+    pub stores: Arc<stores::StoreCache>,
+    pub schemas: Arc<sources::SchemaCache>,
+    /// Credentials and region that the process was started with.
+    pub environment: stores::S3Environment,
+}
+
+impl Services {
+    /// Folder of the database.
+    pub(crate) fn root(&self) -> &Path {
+        self.catalog.root()
+    }
+
+    /// Counts an error in `system.errors`, of a statement or of work that nobody waits for.
+    pub(crate) fn note_error(&self, error: &Error, whose: &Whose<'_>) {
+        self.processes.errors.note(self.host.clock.now_ms(), error, whose);
+    }
+}
