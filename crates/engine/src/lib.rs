@@ -3,7 +3,7 @@
 //! Journey of a statement, room by room:
 //! 1. a door calls [`Session::execute`] with a [`Request`] (`boundary`, `statement`);
 //! 2. `sql` parses it; settings of session, request and statement are laid over each other (`statement/session.rs`);
-//! 3. a snapshot is pinned and a memory budget made (`context`);
+//! 3. a snapshot is pinned and memory granted: an `Execution`, beside the `Services` that outlive it (`context`);
 //! 4. `statement/execute.rs` chooses who does it, within the limits that settings draw (`context/limits.rs`);
 //! 5. for a query, `planner` guards and rewrites its AST and lists its table functions (`query`);
 //! 6. `resolve` makes those into tables: listing and inference, of a query the only I/O before running;

@@ -12,11 +12,15 @@ use sql::{Optimize, Partition};
 
 use crate::background::merging::{flush_table, run_merge};
 use crate::boundary::error::{Error, ErrorKind};
+use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::context::statement::StatementContext;
 
-pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) -> Result<(), Error> {
-    let state = context.table(&optimize.table)?;
+pub(crate) async fn run(
+    services: &Arc<Services>,
+    execution: &Execution,
+    optimize: &Optimize,
+) -> Result<(), Error> {
+    let state = execution.table(&optimize.table)?;
     if state.def.engine != model::TableEngine::MergeTree {
         let message = format!("table \"{}\" has no parts to optimize", optimize.table);
         return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
@@ -26,13 +30,15 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
         Some(Partition::Id(id)) => Some(id.clone()),
         Some(Partition::Expression(expression)) => Some(partition_name(expression)),
     };
-    let (services, table) = (Arc::clone(&context.database), state.def.id);
+    let table = state.def.id;
     if !services.merges.may_run(table) {
         return Err(Error::new(ErrorKind::Conflict, ErrorCode::CANNOT_ASSIGN_OPTIMIZE, "merges are stopped")
             .with_hint("SYSTEM START MERGES lets them run again"));
     }
-    let (is_final, cancelled) = (optimize.is_final, Arc::clone(&context.progress));
-    let throws = context.settings.get_bool("optimize_throw_if_noop") && !is_final;
+    let (is_final, cancelled) = (optimize.is_final, Arc::clone(&execution.progress));
+    let throws = execution.settings.get_bool("optimize_throw_if_noop") && !is_final;
+    let runtimes = services.runtimes.clone();
+    let services = Arc::clone(services);
     let work = move || {
         // Flushing joins the rows of several statements: that is a merge, too.
         let joined = state.inline().count() > 1;
@@ -73,7 +79,7 @@ pub(crate) async fn run(context: &Arc<StatementContext>, optimize: &Optimize) ->
             }
         }
     };
-    let joined = context.database.runtimes.spawn_blocking("optimize", work).await;
+    let joined = runtimes.spawn_blocking("optimize", work).await;
     joined.map_err(Error::ended_early)?
 }
 

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::Collection;
+use catalog::{Collection, Snapshot};
 use sql::CallValue;
 use stores::calls::collections::NamedCollections;
 
-use crate::context::statement::StatementContext;
+use crate::boundary::config::Config;
+use crate::context::execution::Execution;
 
 /// Who made a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,34 +22,38 @@ pub(crate) enum Origin {
 }
 
 /// Every collection, by name.
-pub(crate) fn all(context: &StatementContext) -> Vec<(&str, &Collection, Origin)> {
-    let stored = context.snapshot.state().collections().iter();
+pub(crate) fn all<'a>(config: &'a Config, snapshot: &'a Snapshot) -> Vec<(&'a str, &'a Collection, Origin)> {
+    let stored = snapshot.state().collections().iter();
     let stored = stored.map(|(name, entries)| (name.as_ref(), (entries.as_ref(), Origin::Statement)));
-    let configured = context.database.config.named_collections.iter();
+    let configured = config.named_collections.iter();
     let configured = configured.map(|(name, entries)| (name.as_str(), (entries, Origin::Configuration)));
     let by_name: BTreeMap<&str, (&Collection, Origin)> = stored.chain(configured).collect();
     by_name.into_iter().map(|(name, (entries, origin))| (name, entries, origin)).collect()
 }
 
 /// The collection of a name.
-pub(crate) fn find<'a>(context: &'a StatementContext, name: &str) -> Option<(&'a Collection, Origin)> {
-    let configured = context.database.config.named_collections.get(name);
-    let stored = || context.snapshot.state().collections().get(name).map(AsRef::as_ref);
+pub(crate) fn find<'a>(
+    config: &'a Config,
+    snapshot: &'a Snapshot,
+    name: &str,
+) -> Option<(&'a Collection, Origin)> {
+    let configured = config.named_collections.get(name);
+    let stored = || snapshot.state().collections().get(name).map(AsRef::as_ref);
     let found = configured.map(|entries| (entries, Origin::Configuration));
     found.or_else(|| stored().map(|entries| (entries, Origin::Statement)))
 }
 
 /// All of them as sources take them.
-pub(crate) fn for_sources(context: &StatementContext) -> Arc<NamedCollections> {
+pub(crate) fn for_sources(config: &Config, execution: &Execution) -> Arc<NamedCollections> {
     let values = |entries: &Collection| {
         entries.iter().map(|(key, value)| (key.to_string(), value.text.to_string())).collect()
     };
-    let by_default = context.settings.get_bool("allow_named_collection_override_by_default");
+    let by_default = execution.settings.get_bool("allow_named_collection_override_by_default");
     let fixed = |entries: &Collection| {
         let fixed = entries.iter().filter(|(_, value)| !value.overridable.unwrap_or(by_default));
         fixed.map(|(key, _)| key.to_string()).collect()
     };
-    let all = all(context);
+    let all = all(config, &execution.snapshot);
     let fixed = all.iter().map(|(name, entries, _)| ((*name).to_owned(), fixed(entries))).collect();
     let all = all.iter().map(|(name, entries, _)| ((*name).to_owned(), values(entries))).collect();
     Arc::new(NamedCollections::new(all).with_fixed(fixed))

@@ -8,18 +8,19 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use model::ErrorCode;
+use host::Runtimes;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::Rows;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
 
 /// Refuses statements that change something while `readonly` is set. Temporary tables are the session's own matter
 /// where it may change its settings.
-pub(crate) fn check_readonly(context: &StatementContext, statement: &Statement) -> Result<(), Error> {
-    let level = context.settings.get_u64("readonly");
-    let is_temporary = |name: &TableName| context.temporary_table(name).is_some();
+pub(crate) fn check_readonly(execution: &Execution, statement: &Statement) -> Result<(), Error> {
+    let level = execution.settings.get_u64("readonly");
+    let is_temporary = |name: &TableName| execution.temporary_table(name).is_some();
     let (reads, is_own) = match statement {
         Statement::Query(_)
         | Statement::Show(_)
@@ -83,16 +84,17 @@ pub(crate) fn check_tree(settings: &Settings, measure: Measure) -> Result<(), Er
 
 /// Runs a statement for `max_execution_time` at most, to the last row of its result.
 pub(crate) async fn within_time(
-    context: &Arc<StatementContext>,
+    runtimes: &Runtimes,
+    execution: &Execution,
     work: impl Future<Output = Result<Rows, Error>>,
 ) -> Result<Rows, Error> {
-    let Some(limit) = TimeLimit::start(context) else { return work.await };
+    let Some(limit) = TimeLimit::start(runtimes, execution) else { return work.await };
     let mut work = Box::pin(work);
     let done = tokio::select! {
         biased;
         done = &mut work => done,
         () = limit.passed.cancelled() => {
-            if context.progress.give_up() {
+            if execution.progress.give_up() {
                 return Err(limit.error());
             }
             work.await
@@ -100,13 +102,13 @@ pub(crate) async fn within_time(
     };
     let rows = done.map_err(|error| limit.blame(error))?;
     // What is committed stays committed: an error now would have it done again.
-    if context.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
+    if execution.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
 }
 
 /// Why a statement was stopped from outside of its own run.
-pub(crate) fn stopped(context: &StatementContext) -> Error {
-    let seconds = context.settings.get_f64("max_execution_time");
-    let is_late = seconds > 0.0 && context.profile.elapsed().as_secs_f64() >= seconds;
+pub(crate) fn stopped(execution: &Execution) -> Error {
+    let seconds = execution.settings.get_f64("max_execution_time");
+    let is_late = seconds > 0.0 && execution.profile.elapsed().as_secs_f64() >= seconds;
     if is_late { timeout(seconds) } else { Error::cancelled() }
 }
 
@@ -125,13 +127,13 @@ struct TimeLimit {
 
 impl TimeLimit {
     /// `None` without a limit.
-    fn start(context: &Arc<StatementContext>) -> Option<TimeLimit> {
-        let seconds = context.settings.get_f64("max_execution_time");
+    fn start(runtimes: &Runtimes, execution: &Execution) -> Option<TimeLimit> {
+        let seconds = execution.settings.get_f64("max_execution_time");
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())?;
         let (passed, over) = (CancellationToken::new(), CancellationToken::new());
         let guard = over.clone().drop_guard();
-        let (passing, progress) = (passed.clone(), Arc::clone(&context.progress));
-        context.database.runtimes.spawn_io("max_execution_time", async move {
+        let (passing, progress) = (passed.clone(), Arc::clone(&execution.progress));
+        runtimes.spawn_io("max_execution_time", async move {
             tokio::select! {
                 () = over.cancelled() => {}
                 () = tokio::time::sleep(time) => {

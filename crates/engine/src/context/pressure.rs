@@ -3,22 +3,28 @@
 //! Invariant: asked once, before anything of the statement is written; in the middle of a statement nothing is refused.
 //! How long is decided in `mergetree`; here is only the waiting.
 
-use catalog::TableState;
+use catalog::{Snapshot, TableState};
 use mergetree::pressure::{PartCounts, PartLimits, part_delay};
 
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::boundary::progress::QueryProgress;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 
 /// Waits before the first part is written while the table has more parts than merges can keep up with.
 ///
 /// # Errors
 /// It has far too many.
-pub(crate) async fn wait_for_merges(context: &StatementContext, table: &TableState) -> Result<(), Error> {
-    let name = context.snapshot.state().table_name(table.def.id);
+pub(crate) async fn wait_for_merges(
+    snapshot: &Snapshot,
+    progress: &Arc<QueryProgress>,
+    table: &TableState,
+) -> Result<(), Error> {
+    let name = snapshot.state().table_name(table.def.id);
     let limits = PartLimits::default().of_table(&table.def);
     let delay = part_delay(&name, PartCounts::of(table), &limits)?;
     if !delay.is_zero() {
-        context.progress.add_delay(delay);
+        progress.add_delay(delay);
         // A cancelled statement is dropped, and its sleep with it.
         tokio::time::sleep(delay).await;
     }
@@ -29,11 +35,15 @@ pub(crate) async fn wait_for_merges(context: &StatementContext, table: &TableSta
 ///
 /// # Errors
 /// There is far too much.
-pub(crate) async fn wait_for_flushes(context: &StatementContext, table: &TableState) -> Result<(), Error> {
-    let name = || context.snapshot.state().table_name(table.def.id);
-    let delay = context.database.flushing.delay(name)?;
+pub(crate) async fn wait_for_flushes(
+    services: &Services,
+    execution: &Execution,
+    table: &TableState,
+) -> Result<(), Error> {
+    let name = || execution.snapshot.state().table_name(table.def.id);
+    let delay = services.flushing.delay(name)?;
     if !delay.is_zero() {
-        context.progress.add_delay(delay);
+        execution.progress.add_delay(delay);
         tokio::time::sleep(delay).await;
     }
     Ok(())

@@ -11,6 +11,7 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
 use parts::PartStore;
+use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
 use crate::boundary::config::Config;
@@ -55,7 +56,7 @@ pub(crate) struct Services {
     pub runtime_env: Arc<RuntimeEnv>,
     /// Functions and planners; each statement adds its own settings and tables.
     pub base_state: SessionState,
-    /// `base_state` with few functions: see [`crate::context::statement::StatementContext::query_state`].
+    /// `base_state` with few functions: see [`crate::context::session_state::query_state`].
     pub bare_state: SessionState,
     pub closing: CancellationToken,
     /// Tells background work that there is something new.
@@ -79,8 +80,20 @@ impl Services {
         self.catalog.root()
     }
 
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.host.clock.now_ms()
+    }
+
+    /// Streams per stage of a plan.
+    pub(crate) fn threads_of(&self, settings: &Settings) -> usize {
+        match usize::try_from(settings.get_u64("max_threads")).unwrap_or(0) {
+            0 => self.threads,
+            given => given,
+        }
+    }
+
     /// Counts an error in `system.errors`, of a statement or of work that nobody waits for.
     pub(crate) fn note_error(&self, error: &Error, whose: &Whose<'_>) {
-        self.processes.errors.note(self.host.clock.now_ms(), error, whose);
+        self.processes.errors.note(self.now_ms(), error, whose);
     }
 }

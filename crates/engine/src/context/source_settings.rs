@@ -16,7 +16,8 @@ use stores::{
 };
 
 use crate::boundary::outfile::effort;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 
 /// What formats obey while nobody has changed it, and the settings that would change it.
 struct Unchanged {
@@ -52,8 +53,8 @@ fn known(settings: &Settings, name: &str) -> Option<String> {
 }
 
 /// What sources obey.
-pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
-    let settings = &context.settings;
+pub(crate) fn source_settings(services: &Services, execution: &Execution) -> SourceSettings {
+    let settings = &execution.settings;
     let number = |name: &str| usize_of(settings.get_u64(name));
     let given =
         |name: &str, otherwise: usize| if settings.is_changed(name) { number(name) } else { otherwise };
@@ -69,7 +70,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         _ => ReadMethod::Threadpool,
     };
     SourceSettings {
-        max_threads: context.threads(),
+        max_threads: services.threads_of(&execution.settings),
         max_download_threads: number("max_download_threads").max(1),
         max_download_buffer_size: settings.get_u64("max_download_buffer_size").max(1),
         read_method,
@@ -120,7 +121,7 @@ pub(crate) fn source_settings(context: &StatementContext) -> SourceSettings {
         hive_partitioning: settings.get_bool("use_hive_partitioning"),
         path_filter_limit: number("s3_path_filter_limit"),
         format: FormatSettings::clone(&format_settings(settings)),
-        rejects: Arc::clone(&context.progress.rejects),
+        rejects: Arc::clone(&execution.progress.rejects),
         ..defaults
     }
 }

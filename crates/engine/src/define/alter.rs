@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use catalog::{Op, Precondition, TableState};
+use host::Runtimes;
 use mergetree::TableError;
 use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
@@ -15,28 +16,33 @@ use parts::PartError;
 use sql::Alter;
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::altered::{altered, retyped};
 use crate::define::table::commit_ops;
+use crate::tables::stored::Tables;
 
 /// How often a change is decided again because another statement came first.
 const TRIES_MAX: usize = 20;
 
-pub(crate) async fn run(context: &Arc<StatementContext>, alter: &Alter) -> Result<(), Error> {
+pub(crate) async fn run(services: &Services, execution: &Execution, alter: &Alter) -> Result<(), Error> {
     let mut passed = BTreeSet::new();
     let mut lost = Error::internal("an ALTER was never tried");
     for _ in 0..TRIES_MAX {
-        let context = context.at_newest_snapshot();
-        let state = context.stored_table(&alter.table)?;
+        let execution = execution.at_newest_snapshot(&services.catalog);
+        let state = execution.stored_table(&alter.table)?;
         let Some(next) = altered(&state.def, alter)?.map(Arc::new) else { return Ok(()) };
-        context.database.tables.check(&next)?;
+        services.tables.check(&next)?;
         let mut preconditions = Vec::new();
         let columns = retyped(&state.def, &next);
         if !columns.is_empty() {
-            passed = values_convert(&context, &state, &next, columns, passed).await?;
+            passed =
+                values_convert(&services.runtimes, &services.tables, &state, &next, columns, passed).await?;
             preconditions.push(Precondition::NoRowsSince { table: next.id, next_block: state.next_block() });
         }
-        match commit_ops(&context, preconditions, vec![Op::AlterTable(next.as_ref().clone())]).await {
+        match commit_ops(services, &execution, preconditions, vec![Op::AlterTable(next.as_ref().clone())])
+            .await
+        {
             Err(error) if error.kind == ErrorKind::Conflict => lost = error,
             done => return done,
         }
@@ -46,7 +52,8 @@ pub(crate) async fn run(context: &Arc<StatementContext>, alter: &Alter) -> Resul
 
 /// Reads the columns as they are to be; answers the parts that need not be read again.
 async fn values_convert(
-    context: &StatementContext,
+    runtimes: &Runtimes,
+    tables: &Tables,
     state: &Arc<TableState>,
     next: &Arc<TableDef>,
     columns: Vec<ColumnId>,
@@ -54,10 +61,10 @@ async fn values_convert(
 ) -> Result<BTreeSet<PartId>, Error> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let _given_up = GivenUp(Arc::clone(&cancelled));
-    let table = context.database.tables.compile(next)?.0;
+    let table = tables.compile(next)?.0;
     let state = Arc::clone(state);
     let work = move || check_values(&table, &state, &columns, &mut passed, &cancelled).map(|()| passed);
-    let joined = context.database.runtimes.spawn_blocking("alter", work).await;
+    let joined = runtimes.spawn_blocking("alter", work).await;
     match joined.map_err(Error::ended_early)? {
         Ok(passed) => Ok(passed),
         Err(TableError::Part(PartError::Evolve { message, .. })) => {

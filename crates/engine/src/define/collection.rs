@@ -5,24 +5,29 @@
 
 use std::sync::Arc;
 
-use catalog::{Collection, CollectionValue, Op};
 use model::ErrorCode;
-use sql::{CollectionChange, CollectionEntry};
+use catalog::{Collection, CollectionValue, Op, Snapshot};
+use sql::{CollectionChange, CollectionEntry, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{Origin, find};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::table::commit_ops;
 use crate::resolve::outside;
 
-pub(crate) async fn run(context: &StatementContext, change: &CollectionChange) -> Result<(), Error> {
+pub(crate) async fn run(
+    services: &Services,
+    execution: &Execution,
+    change: &CollectionChange,
+) -> Result<(), Error> {
     let (name, passes) = match change {
         CollectionChange::Create { name, if_not_exists, .. } => (name, *if_not_exists),
         CollectionChange::Alter { name, if_exists, .. } | CollectionChange::Drop { name, if_exists } => {
             (name, *if_exists)
         }
     };
-    let found = find(context, name).map(|(_, origin)| origin);
+    let found = find(&services.config, &execution.snapshot, name).map(|(_, origin)| origin);
     let creates = matches!(change, CollectionChange::Create { .. });
     if passes && creates == found.is_some() {
         return Ok(());
@@ -62,11 +67,11 @@ pub(crate) async fn run(context: &StatementContext, change: &CollectionChange) -
             deleted: deleted.iter().map(|key| Arc::from(key.as_str())).collect(),
         },
         CollectionChange::Drop { .. } => {
-            refuse_if_used(context, name)?;
+            refuse_if_used(&execution.settings, &execution.snapshot, name)?;
             Op::DropCollection { name: name.as_str().into() }
         }
     };
-    commit_ops(context, Vec::new(), vec![op]).await
+    commit_ops(services, execution, Vec::new(), vec![op]).await
 }
 
 fn collection_of(entries: &[CollectionEntry]) -> Collection {
@@ -78,13 +83,12 @@ fn collection_of(entries: &[CollectionEntry]) -> Collection {
 }
 
 /// A table whose collection is gone could not be read any more.
-fn refuse_if_used(context: &StatementContext, name: &str) -> Result<(), Error> {
-    if !context.settings.get_bool("check_named_collection_dependencies") {
+fn refuse_if_used(settings: &Settings, snapshot: &Snapshot, name: &str) -> Result<(), Error> {
+    if !settings.get_bool("check_named_collection_dependencies") {
         return Ok(());
     }
-    let tables = context.snapshot.all_tables().filter(|table| outside::uses_collection(&table.def, name));
-    let mut users: Vec<String> =
-        tables.map(|table| context.snapshot.state().table_name(table.def.id)).collect();
+    let tables = snapshot.all_tables().filter(|table| outside::uses_collection(&table.def, name));
+    let mut users: Vec<String> = tables.map(|table| snapshot.state().table_name(table.def.id)).collect();
     if users.is_empty() {
         return Ok(());
     }

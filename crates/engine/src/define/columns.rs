@@ -8,11 +8,17 @@ use model::{ColumnDef, ColumnId, ColumnType, ErrorCode};
 use sql::ColumnSpec;
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::tables::row_expr::type_of;
 
 /// Columns as they are stored, numbered in their order.
-pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Result<Vec<ColumnDef>, Error> {
+pub(crate) fn columns_of(
+    services: &Services,
+    execution: &Execution,
+    specs: &[ColumnSpec],
+) -> Result<Vec<ColumnDef>, Error> {
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
     for (index, spec) in specs.iter().enumerate() {
         if columns.iter().any(|column| column.name.as_ref() == spec.name) {
@@ -29,7 +35,7 @@ pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Re
             (None, Some(_)) => ColumnType::Nothing,
         };
         if spec.codec.is_some() {
-            context.warn(format!("CODEC of column {} is kept and has no effect", spec.name));
+            execution.warn(format!("CODEC of column {} is kept and has no effect", spec.name));
         }
         columns.push(ColumnDef {
             id: ColumnId(u32::try_from(index + 1).unwrap_or(u32::MAX)),
@@ -52,7 +58,8 @@ pub(crate) fn columns_of(context: &StatementContext, specs: &[ColumnSpec]) -> Re
         if let Some((kind, expression)) = &specs[index].default {
             let text = sql::stored_expr(expression, &columns)?;
             if columns[index].column_type == ColumnType::Nothing {
-                columns[index].column_type = type_of(&context.statement_state()?, &columns, index, &text)?;
+                columns[index].column_type =
+                    type_of(&statement_state(services, execution)?, &columns, index, &text)?;
             }
             columns[index].default = Some((*kind, text.into()));
         }

@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::{Op, Precondition};
-use model::{ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId};
+use catalog::{Catalog, Op, Precondition};
+use host::Host;
+use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId, ErrorCode};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::columns::columns_of;
 use crate::query::select::plan;
 use crate::resolve::outside;
@@ -22,62 +24,68 @@ use crate::tables::temporary::is_temporary;
 
 /// Commits ops of one DDL statement on a blocking thread.
 pub(crate) async fn commit_ops(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     preconditions: Vec<Precondition>,
     ops: Vec<Op>,
 ) -> Result<(), Error> {
-    let (catalog, host) = (Arc::clone(&context.database.catalog), context.database.host.clone());
-    let read_seq = context.snapshot.seq();
-    let profile = Arc::clone(&context.profile);
+    let (catalog, host) = (Arc::clone(&services.catalog), services.host.clone());
+    let read_seq = execution.snapshot.seq();
+    let profile = Arc::clone(&execution.profile);
     let work = move || commit(&catalog, &host, read_seq, preconditions, ops, Some(&profile));
-    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+    let joined = services.runtimes.spawn_blocking("commit", work).await;
     joined.map_err(Error::ended_early)?.map(|_| ())
 }
 
-fn random_bytes(context: &StatementContext) -> [u8; 16] {
-    host::random::uuid_bytes(context.database.host.random.as_ref())
+fn random_bytes(host: &Host) -> [u8; 16] {
+    host::random::uuid_bytes(host.random.as_ref())
 }
 
 pub(crate) async fn create_database(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     name: &str,
     if_not_exists: bool,
 ) -> Result<(), Error> {
-    if context.snapshot.database(name).is_some() || is_derived(name) {
+    if execution.snapshot.database(name).is_some() || is_derived(name) {
         if if_not_exists {
             return Ok(());
         }
         let message = format!("database \"{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS, message));
     }
-    let id = DatabaseId::from_random_bytes(random_bytes(context));
-    commit_ops(context, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
+    let id = DatabaseId::from_random_bytes(random_bytes(&services.host));
+    commit_ops(services, execution, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
 }
 
 pub(crate) async fn drop_database(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     name: &str,
     if_exists: bool,
 ) -> Result<(), Error> {
-    match context.snapshot.database(name) {
-        Some(database) => commit_ops(context, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await,
+    match execution.snapshot.database(name) {
+        Some(database) => {
+            commit_ops(services, execution, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await
+        }
         None if if_exists => Ok(()),
         None => Err(Error::unknown_database(name)),
     }
 }
 
 pub(crate) async fn drop_tables(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     names: &[TableName],
     if_exists: bool,
 ) -> Result<(), Error> {
     let (mut ops, mut temporary) = (Vec::with_capacity(names.len()), Vec::new());
     for name in names {
-        if context.temporary_table(name).is_some() {
+        if execution.temporary_table(name).is_some() {
             temporary.push(name.table.as_str());
             continue;
         }
-        match context.stored_table(name) {
+        match execution.stored_table(name) {
             Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
             Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
             Err(error) => return Err(error),
@@ -85,21 +93,22 @@ pub(crate) async fn drop_tables(
     }
     let dropped: Vec<TableId> = ops.iter().filter_map(Op::table).collect();
     if !ops.is_empty() {
-        commit_ops(context, Vec::new(), ops).await?;
+        commit_ops(services, execution, Vec::new(), ops).await?;
     }
-    dropped.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    dropped.into_iter().for_each(|table| services.memory_tables.clear(table));
     for name in temporary {
-        context.temporary.drop_table(name);
+        execution.temporary.drop_table(name);
     }
     Ok(())
 }
 
 pub(crate) async fn truncate(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     name: &TableName,
     if_exists: bool,
 ) -> Result<(), Error> {
-    let table = match context.table(name) {
+    let table = match execution.table(name) {
         Ok(table) if table.def.engine.is_external() => {
             let engine = sql::engine_name(table.def.engine);
             let message = format!(
@@ -109,7 +118,7 @@ pub(crate) async fn truncate(
                 .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
         }
         Ok(table) if is_temporary(&table.def) => {
-            context.temporary.rows.clear(table.def.id);
+            execution.temporary.rows.clear(table.def.id);
             return Ok(());
         }
         Ok(table) => {
@@ -119,14 +128,15 @@ pub(crate) async fn truncate(
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
         Err(error) => return Err(error),
     };
-    commit_ops(context, Vec::new(), vec![Op::TruncateTable { table }]).await?;
-    context.database.memory_tables.clear(table);
+    commit_ops(services, execution, Vec::new(), vec![Op::TruncateTable { table }]).await?;
+    services.memory_tables.clear(table);
     Ok(())
 }
 
 /// Empties all tables of a database that have rows of their own, or drops all there are.
 pub(crate) async fn truncate_database(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     name: &str,
     if_exists: bool,
     drops: bool,
@@ -135,13 +145,13 @@ pub(crate) async fn truncate_database(
         let message = format!("the tables of database \"{name}\" stay as they are");
         return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
-    let Some(database) = context.snapshot.database(name) else {
+    let Some(database) = execution.snapshot.database(name) else {
         return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
     };
     let keeps = |engine: TableEngine| {
         matches!(engine, TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null)
     };
-    let tables: Vec<TableId> = context
+    let tables: Vec<TableId> = execution
         .snapshot
         .tables(database.id)
         .filter(|table| drops || keeps(table.def.engine))
@@ -152,40 +162,46 @@ pub(crate) async fn truncate_database(
         false => Op::TruncateTable { table: *table },
     };
     if !tables.is_empty() {
-        commit_ops(context, Vec::new(), tables.iter().map(op).collect()).await?;
+        commit_ops(services, execution, Vec::new(), tables.iter().map(op).collect()).await?;
     }
-    tables.into_iter().for_each(|table| context.database.memory_tables.clear(table));
+    tables.into_iter().for_each(|table| services.memory_tables.clear(table));
     Ok(())
 }
 
 pub(crate) async fn rename(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     pairs: &[(TableName, TableName)],
 ) -> Result<(), Error> {
     let mut ops = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
-        let table = context.stored_table(from)?.def.id;
-        let (database, name) = context.resolve(to);
+        let table = execution.stored_table(from)?.def.id;
+        let (database, name) = execution.resolve(to);
         let database =
-            context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
-        check_may_move(context, table, database)?;
+            execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
+        check_may_move(&services.catalog, table, database)?;
         ops.push(Op::RenameTable { table, database, name: name.into() });
     }
-    commit_ops(context, Vec::new(), ops).await
+    commit_ops(services, execution, Vec::new(), ops).await
 }
 
-pub(crate) async fn exchange(context: &StatementContext, a: &TableName, b: &TableName) -> Result<(), Error> {
-    let (first, second) = (context.stored_table(a)?, context.stored_table(b)?);
-    check_may_move(context, first.def.id, second.def.database)?;
-    check_may_move(context, second.def.id, first.def.database)?;
+pub(crate) async fn exchange(
+    services: &Services,
+    execution: &Execution,
+    a: &TableName,
+    b: &TableName,
+) -> Result<(), Error> {
+    let (first, second) = (execution.stored_table(a)?, execution.stored_table(b)?);
+    check_may_move(&services.catalog, first.def.id, second.def.database)?;
+    check_may_move(&services.catalog, second.def.id, first.def.database)?;
     let (first, second) = (first.def.id, second.def.id);
-    commit_ops(context, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
+    commit_ops(services, execution, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
 }
 
 /// The label of an open load belongs to the database it was opened in: in another one its statement would load the rows
 /// once more.
-fn check_may_move(context: &StatementContext, table: TableId, database: DatabaseId) -> Result<(), Error> {
-    let newest = context.database.catalog.snapshot();
+fn check_may_move(catalog: &Arc<Catalog>, table: TableId, database: DatabaseId) -> Result<(), Error> {
+    let newest = catalog.snapshot();
     let Some(open) = newest.loads().find(|load| load.table == table && load.database != database) else {
         return Ok(());
     };
@@ -198,17 +214,18 @@ fn check_may_move(context: &StatementContext, table: TableId, database: Database
 
 /// Creates a table; answers its name if it was created now and a SELECT is to fill it.
 pub(crate) async fn create_table(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     create: &CreateTable,
 ) -> Result<Option<Arc<TableDef>>, Error> {
-    let (database_name, name) = context.resolve(&create.name);
+    let (database_name, name) = execution.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no tables");
         return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let database =
-        context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
-    let existing = context.snapshot.table(database, name);
+        execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = execution.snapshot.table(database, name);
     if existing.is_some() && create.if_not_exists {
         return Ok(None);
     }
@@ -216,38 +233,39 @@ pub(crate) async fn create_table(
         let message = format!("table \"{database_name}.{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let def = Arc::new(definition(context, create, database).await?);
+    let def = Arc::new(definition(services, execution, create, database).await?);
     if def.engine.is_external() {
-        outside::check(context, &def)?;
+        outside::check(&services.config, execution, &def)?;
     }
-    context.database.tables.check(&def)?;
+    services.tables.check(&def)?;
     let mut ops = Vec::with_capacity(2);
     ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
     ops.push(Op::CreateTable(def.as_ref().clone()));
-    commit_ops(context, Vec::new(), ops).await?;
+    commit_ops(services, execution, Vec::new(), ops).await?;
     Ok(Some(def))
 }
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     create: &CreateTable,
     database: DatabaseId,
 ) -> Result<TableDef, Error> {
     if let CreateSource::Table(like) = &create.source {
-        let like = context.table(like)?;
-        return copy_definition(context, create, &like.def, database);
+        let like = execution.table(like)?;
+        return copy_definition(&services.host, execution, create, &like.def, database);
     }
     let specs = match create.engine {
         Some(engine) if engine.is_external() && has_no_columns(create) => {
-            inferred_specs(context, create, engine).await?
+            inferred_specs(services, execution, create, engine).await?
         }
-        _ => column_specs(context, create).await?,
+        _ => column_specs(services, execution, create).await?,
     };
-    let columns = columns_of(context, &specs)?;
+    let columns = columns_of(services, execution, &specs)?;
     let engine = match create.engine {
         Some(engine) => engine,
-        None => default_engine(context, create)?,
+        None => default_engine(&execution.settings, create)?,
     };
     // A key is of what is there to be sorted.
     let stored_columns: Vec<_> = columns.iter().filter(|column| column.is_stored()).cloned().collect();
@@ -273,7 +291,7 @@ pub(crate) async fn definition(
     let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
     let partition_by = stored(&create.partition_by)?;
     let def = TableDef {
-        id: TableId::from_random_bytes(random_bytes(context)),
+        id: TableId::from_random_bytes(random_bytes(&services.host)),
         database,
         name: create.name.table.as_str().into(),
         engine,
@@ -284,7 +302,7 @@ pub(crate) async fn definition(
         order_by,
         sort_key_version: 1,
         primary_key_len,
-        settings: table_settings(context, create, engine)?,
+        settings: table_settings(execution, create, engine)?,
         kept: kept(create),
         constraints: Vec::new(),
         comment: create.comment.as_str().into(),
@@ -301,13 +319,11 @@ fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef,
 }
 
 /// `default_table_engine`, for a statement that names none.
-fn default_engine(context: &StatementContext, create: &CreateTable) -> Result<TableEngine, Error> {
+fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngine, Error> {
     let keyed = create.order_by.is_some() || create.primary_key.is_some() || !create.partition_by.is_empty();
-    match context.settings.get_text("default_table_engine").as_str() {
-        "None" => {
-            Err(Error::new(ErrorKind::BadInput, ErrorCode::ENGINE_REQUIRED, "CREATE TABLE names no engine")
-                .with_hint("write ENGINE = MergeTree, or set default_table_engine"))
-        }
+    match settings.get_text("default_table_engine").as_str() {
+        "None" => Err(Error::new(ErrorKind::BadInput, ErrorCode::ENGINE_REQUIRED, "CREATE TABLE names no engine")
+            .with_hint("write ENGINE = MergeTree, or set default_table_engine")),
         "Memory" if keyed => Err(Error::new(
             ErrorKind::BadInput,
             ErrorCode::BAD_ARGUMENTS,
@@ -327,24 +343,25 @@ fn kept(create: &CreateTable) -> Vec<KeptClause> {
 }
 
 fn table_settings(
-    context: &StatementContext,
+    execution: &Execution,
     create: &CreateTable,
     engine: TableEngine,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
     // Of a table outside they are those that reading and writing files obey.
     let mut checked = if engine.is_external() { Settings::session() } else { Settings::of_table() };
-    checked.apply_all(&create.settings)?.into_iter().for_each(|warning| context.warn(warning));
+    checked.apply_all(&create.settings)?.into_iter().for_each(|warning| execution.warn(warning));
     Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
 }
 
 fn copy_definition(
-    context: &StatementContext,
+    host: &Host,
+    execution: &Execution,
     create: &CreateTable,
     like: &TableDef,
     database: DatabaseId,
 ) -> Result<TableDef, Error> {
     let mut def = like.clone();
-    def.id = TableId::from_random_bytes(random_bytes(context));
+    def.id = TableId::from_random_bytes(random_bytes(host));
     def.database = database;
     def.name = create.name.table.as_str().into();
     // There are no rows of older columns.
@@ -381,7 +398,7 @@ fn copy_definition(
         let by = if def.engine.is_external() { std::mem::take(&mut def.partition_by) } else { Vec::new() };
         (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), by, 0);
     }
-    def.settings.extend(table_settings(context, create, def.engine)?);
+    def.settings.extend(table_settings(execution, create, def.engine)?);
     Ok(def)
 }
 
@@ -399,16 +416,26 @@ fn has_no_columns(create: &CreateTable) -> bool {
 
 /// The columns of the files that a table outside names now.
 async fn inferred_specs(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     create: &CreateTable,
     engine: TableEngine,
 ) -> Result<Vec<ColumnSpec>, Error> {
     let def = TableDef {
         engine_arguments: create.engine_arguments.clone(),
-        settings: table_settings(context, create, engine)?,
-        ..TableDef::plain(TableId::from_bytes([0; 16]), &create.name.table, engine, Vec::new())
+        schema_version: 1,
+        columns: Vec::new(),
+        next_column_id: 1,
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: table_settings(execution, create, engine)?,
+        kept: Vec::new(),
+        constraints: Vec::new(),
+        comment: "".into(),
     };
-    let table = outside::open(context, &def, None).await?;
+    let table = outside::open(services, execution, &def, None).await?;
     let spec = |(name, column_type): &(String, ColumnType)| ColumnSpec {
         name: name.clone(),
         column_type: Some(column_type.clone()),
@@ -420,7 +447,8 @@ async fn inferred_specs(
 }
 
 async fn column_specs(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     create: &CreateTable,
 ) -> Result<Vec<ColumnSpec>, Error> {
     let (given, query) = match &create.source {
@@ -431,7 +459,7 @@ async fn column_specs(
     if !given.is_empty() {
         return Ok(given.clone());
     }
-    let planned = plan(context, query, None).await?;
+    let planned = plan(services, execution, query, None).await?;
     let schema = planned.result_schema()?;
     let spec = |field: &arrow::datatypes::FieldRef| ColumnSpec {
         name: field.name().clone(),
@@ -443,7 +471,12 @@ async fn column_specs(
     Ok(schema.fields().iter().map(spec).collect())
 }
 
-pub(crate) async fn rename_database(context: &StatementContext, from: &str, to: &str) -> Result<(), Error> {
-    let id = context.snapshot.database(from).ok_or_else(|| Error::unknown_database(from))?.id;
-    commit_ops(context, Vec::new(), vec![Op::RenameDatabase { id, name: to.into() }]).await
+pub(crate) async fn rename_database(
+    services: &Services,
+    execution: &Execution,
+    from: &str,
+    to: &str,
+) -> Result<(), Error> {
+    let id = execution.snapshot.database(from).ok_or_else(|| Error::unknown_database(from))?.id;
+    commit_ops(services, execution, Vec::new(), vec![Op::RenameDatabase { id, name: to.into() }]).await
 }

@@ -8,17 +8,19 @@ use model::TableDef;
 use sql::CreateTable;
 
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::table::definition;
-use crate::tables::temporary::{already_exists, no_database, unknown};
+use crate::tables::temporary::{TemporaryTables, already_exists, no_database, unknown};
 
 /// Creates a table; answers its definition if it was created now.
 pub(crate) async fn create(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     create: &CreateTable,
 ) -> Result<Option<Arc<TableDef>>, Error> {
     let name = &create.name.table;
-    if context.temporary.table(name).is_some() {
+    if execution.temporary.table(name).is_some() {
         if create.if_not_exists {
             return Ok(None);
         }
@@ -26,24 +28,24 @@ pub(crate) async fn create(
             return Err(already_exists(name));
         }
     }
-    let def = Arc::new(definition(context, create, no_database()).await?);
-    context.database.tables.check(&def)?;
-    context.temporary.create(&def, create.or_replace)?;
+    let def = Arc::new(definition(services, execution, create, no_database()).await?);
+    services.tables.check(&def)?;
+    execution.temporary.create(&def, create.or_replace)?;
     Ok(Some(def))
 }
 
 /// DROP TEMPORARY TABLE.
 pub(crate) fn drop_tables(
-    context: &StatementContext,
+    temporary: &TemporaryTables,
     names: &[String],
     if_exists: bool,
 ) -> Result<(), Error> {
-    let missing = names.iter().find(|name| context.temporary.table(name).is_none());
+    let missing = names.iter().find(|name| temporary.table(name).is_none());
     if let Some(name) = missing.filter(|_| !if_exists) {
         return Err(unknown(name));
     }
     for name in names {
-        context.temporary.drop_table(name);
+        temporary.drop_table(name);
     }
     Ok(())
 }

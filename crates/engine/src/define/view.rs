@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use catalog::Op;
+use host::Host;
 use model::type_arrow::from_field;
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
@@ -12,21 +13,26 @@ use model::{
 use sql::{CreateView, Query, TableName};
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::table::{commit_ops, drop_tables};
 use crate::query::select::{plan, with_columns};
 use crate::resolve::views::{DECLARED, Within, expand};
 use crate::tables::reserved::is_derived;
 
-pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView) -> Result<(), Error> {
-    let (database_name, name) = context.resolve(&create.name);
+pub(crate) async fn create(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    create: &CreateView,
+) -> Result<(), Error> {
+    let (database_name, name) = execution.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no views");
         return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let database =
-        context.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
-    let existing = context.snapshot.table(database, name);
+        execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = execution.snapshot.table(database, name);
     if existing.is_some() && create.if_not_exists {
         return Ok(());
     }
@@ -34,30 +40,30 @@ pub(crate) async fn create(context: &Arc<StatementContext>, create: &CreateView)
         let message = format!("table \"{database_name}.{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &context.current_database)));
+    let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &execution.current_database)));
     if let Some(existing) = &existing {
-        expand(context, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
+        expand(execution, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
     }
     // Which columns a view has, is decided now.
-    while let Some(chosen) = with_columns(context, &select).await? {
+    while let Some(chosen) = with_columns(services, execution, &select).await? {
         select = chosen;
     }
-    let planned = plan(context, &select, None).await?;
+    let planned = plan(services, execution, &select, None).await?;
     let found: Vec<(String, ColumnType)> = planned
         .result_schema()?
         .fields()
         .iter()
         .map(|field| (field.name().clone(), from_field(field)))
         .collect();
-    let def = definition(context, create, (database, &sql::printed_query(&select.ast)), &found)?;
+    let def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
     let mut ops = Vec::with_capacity(2);
     ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
     ops.push(Op::CreateTable(def));
-    commit_ops(context, Vec::new(), ops).await
+    commit_ops(services, execution, Vec::new(), ops).await
 }
 
 fn definition(
-    context: &StatementContext,
+    host: &Host,
     create: &CreateView,
     (database, select): (DatabaseId, &str),
     found: &[(String, ColumnType)],
@@ -78,6 +84,7 @@ fn definition(
     let columns = (1..).zip(columns).map(column).collect();
     let clause = KeptClause { keyword: DECLARED.into(), text: "".into() };
     Ok(TableDef {
+        id: TableId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())),
         database,
         engine_arguments: EngineArguments::new(select),
         kept: if declared.as_deref().is_some_and(|declared| declared != found) {
@@ -119,15 +126,16 @@ fn declared_columns(
 }
 
 pub(crate) async fn drop_views(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     names: &[TableName],
     if_exists: bool,
 ) -> Result<(), Error> {
     // A temporary table of the name is another matter.
-    let stored = |name: &TableName| TableName::new(Some(context.resolve(name).0), &name.table);
+    let stored = |name: &TableName| TableName::new(Some(execution.resolve(name).0), &name.table);
     let names: Vec<TableName> = names.iter().map(stored).collect();
     for name in &names {
-        if let Ok(table) = context.stored_table(name)
+        if let Ok(table) = execution.stored_table(name)
             && table.def.engine != TableEngine::View
         {
             let message = format!("table \"{name}\" is not a View");
@@ -135,5 +143,5 @@ pub(crate) async fn drop_views(
                 .with_hint("DROP TABLE drops it"));
         }
     }
-    drop_tables(context, &names, if_exists).await
+    drop_tables(services, execution, &names, if_exists).await
 }

@@ -12,16 +12,19 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use formats::Omissions;
+use host::Host;
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnDef, ColumnType, ErrorCode, ExportId, Label, TableDef, TableEngine, TableId};
 use sources::Destination;
 use sources::export::ExportNames;
-use sql::{Insert, InsertSource, TableFunctionCall};
+use sql::{Insert, InsertSource, Settings, TableFunctionCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::{BodyStream, Rows};
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::context::source_settings::export_settings;
-use crate::context::statement::StatementContext;
 use crate::export::journal::finish_waiting;
 use crate::insert::infile::{as_select, as_select_of, is_infile};
 use crate::insert::into_table::repeats;
@@ -40,21 +43,22 @@ use partitions::Partitions;
 
 /// Runs an INSERT whose target is `function`, or a table outside that is `function` with the columns it declares.
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     (function, declared): (&TableFunctionCall, Option<&TableDef>),
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let (call, env) = (source_call(function), source_env(context));
+    let (call, env) = (source_call(function), source_env(services, execution));
     call.check_overrides(&env.collections)?;
-    let settings = export_settings(&context.settings);
-    let disk = Arc::clone(&context.database.host.disk);
+    let settings = export_settings(&execution.settings);
+    let disk = Arc::clone(&services.host.disk);
     let is_partitioned = insert.partition_by.is_some();
     let destination = Destination::new(&call, &env, disk, settings, is_partitioned)?;
     let destination = Arc::new(destination);
     let target = target_id(insert, &destination)?;
-    let mut insert = with_token_as_label(context, insert, target);
+    let mut insert = with_token_as_label(&execution.settings, insert, target);
     if is_infile(&insert) {
         insert = match declared {
             Some(def) => as_select(&insert, def)?,
@@ -62,14 +66,14 @@ pub(crate) async fn run(
         };
     }
     let insert = &insert;
-    finish_waiting_elsewhere(context, &destination).await?;
+    finish_waiting_elsewhere(services, execution, &destination).await?;
     let mut body = body;
     // A label is about the statement's text: asked before anything is read.
-    let database = context.snapshot.database(&context.current_database);
-    let database = database.ok_or_else(|| Error::unknown_database(&context.current_database))?.id;
+    let database = execution.snapshot.database(&execution.current_database);
+    let database = database.ok_or_else(|| Error::unknown_database(&execution.current_database))?.id;
     let claim_def = TableDef { database, ..table_def(target, &destination, Vec::new()) };
     let claim =
-        Claim::of(&context.settings, insert, &claim_def, &context.current_database, text)?.map(Arc::new);
+        Claim::of(&execution.settings, insert, &claim_def, &execution.current_database, text)?.map(Arc::new);
     if destination.is_page() && claim.as_ref().is_some_and(|claim| claim.once().label.is_some()) {
         return Err(Error::unsupported("a label or token of an INSERT into url()").with_hint(
             "whether a server has taken a page cannot be known for sure; write without, or to a bucket",
@@ -77,23 +81,24 @@ pub(crate) async fn run(
     }
     if let Some(claim) = &claim {
         body = body.map(|body| claim.watch(body));
-        if repeats(context, claim, &mut body).await? {
+        if repeats(&execution.snapshot, &execution.progress, claim, &mut body).await? {
             return Ok(Rows::none());
         }
     }
     let Incoming { def, conform, rows } =
-        Box::pin(incoming(context, insert, (&destination, declared), target, text, body)).await?;
-    let partitions = Partitions::new(context, insert, &def, &destination)?;
-    let export = ExportId::from_random_bytes(random_bytes(context));
+        Box::pin(incoming(services, execution, insert, (&destination, declared), target, text, body)).await?;
+    let partitions = Partitions::new(services, execution, insert, &def, &destination)?;
+    let export = ExportId::from_random_bytes(random_bytes(&services.host));
     // Tokens are names of tables; a function's was made a label.
     let once = |claim: &Arc<Claim>| Once { token: None, ..claim.once() };
     let names = ExportNames {
-        file_id: file_id(context, claim.as_deref()),
+        file_id: file_id(services, claim.as_deref()),
         temporary_id: export.to_string(),
         is_named: claim.is_some(),
     };
     let job = ExportJob {
-        context: Arc::clone(context),
+        services: Arc::clone(services),
+        execution: Arc::clone(execution),
         destination,
         conform,
         partitions,
@@ -109,24 +114,24 @@ pub(crate) async fn run(
 
 /// Blocking records are not written on the threads of queries.
 async fn finish_waiting_elsewhere(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Execution,
     destination: &Arc<Destination>,
 ) -> Result<(), Error> {
     let waits = |place: &model::ExportStore| destination.can_finish(place);
-    let snapshot = context.database.catalog.snapshot();
+    let snapshot = services.catalog.snapshot();
     let is_left = |export: &catalog::ExportState| {
-        !context.database.exports.is_running(export.id)
-            && export.objects.iter().any(|object| waits(&object.store))
+        !services.exports.is_running(export.id) && export.objects.iter().any(|object| waits(&object.store))
     };
     if !snapshot.exports().any(|export| is_left(export)) {
         return Ok(());
     }
-    let (database, destination) = (Arc::clone(&context.database), Arc::clone(destination));
-    let handle = context.database.runtimes.cpu().clone();
-    let work = move || handle.block_on(finish_waiting(&database, &destination));
-    let ended = context.database.runtimes.spawn_thread("export", work)?;
+    let (held, destination) = (Arc::clone(services), Arc::clone(destination));
+    let handle = services.runtimes.cpu().clone();
+    let work = move || handle.block_on(finish_waiting(&held, &destination));
+    let ended = services.runtimes.spawn_thread("export", work)?;
     let ended = ended.await.map_err(|_| Error::internal("an export ended early"))?;
-    ended?.into_iter().for_each(|warning| context.warn(warning));
+    ended?.into_iter().for_each(|warning| execution.warn(warning));
     Ok(())
 }
 
@@ -138,7 +143,8 @@ struct Incoming {
 }
 
 async fn incoming(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     (destination, declared): (&Destination, Option<&TableDef>),
     target: TableId,
@@ -150,10 +156,10 @@ async fn incoming(
         None => destination.structure.clone().map(|given| Arc::new(table_def(target, destination, given))),
     };
     let columns = insert.columns.as_deref();
-    let tables = &context.database.tables;
-    let statement = || context.statement_state();
+    let tables = &services.tables;
+    let statement = || statement_state(services, execution);
     if let InsertSource::Select(query) = &insert.source {
-        let planned = plan(context, query, None).await?;
+        let planned = plan(services, execution, query, None).await?;
         let found = || -> Result<Arc<TableDef>, Error> {
             let schema = planned.result_schema()?;
             let found = schema.fields().iter().map(|field| (field.name().clone(), from_field(field)));
@@ -166,9 +172,9 @@ async fn incoming(
         let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
         let conform = Conform::new(&def, columns, omissions.width, &defaults)?
             .with_omissions(omissions)
-            .with_null_as_default(context.settings.get_bool("insert_null_as_default"))
+            .with_null_as_default(execution.settings.get_bool("insert_null_as_default"))
             .with_constraints(tables.constraints(&def, &statement)?.0);
-        let rows = stream_of(context, &planned.state, physical, schema)?;
+        let rows = stream_of(services, execution, &planned.state, physical, schema)?;
         return Ok(Incoming { def, conform: Arc::new(conform), rows });
     }
     let def = given.ok_or_else(|| columns_unknown(destination))?;
@@ -176,9 +182,13 @@ async fn incoming(
     let (constraints, _) = tables.constraints(&def, &statement)?;
     let shape = Arc::new(InsertShape::new(table, columns, &defaults, constraints)?);
     let rows = match &insert.source {
-        InsertSource::Values(range) => value_rows(context, &shape, &text[range.clone()], body).await?,
+        InsertSource::Values(range) => {
+            value_rows(services, execution, &shape, &text[range.clone()], body).await?
+        }
         InsertSource::Format { name, data } => {
-            SentRows::arrive(context, name, &text[data.clone()], body).await?.rows(context, &shape)?
+            SentRows::arrive(services, execution, name, &text[data.clone()], body)
+                .await?
+                .rows(services, execution, &shape)?
         }
         InsertSource::Select(_) | InsertSource::Infile { .. } => {
             return Err(Error::internal("a SELECT was read as rows"));
@@ -229,28 +239,28 @@ fn target_id(insert: &Insert, destination: &Destination) -> Result<TableId, Erro
 
 /// A token names an INSERT into a table, and a function is none: it is kept as a label nobody writes by hand. As for
 /// tables, it is one of its target alone, and nothing where rows are not compared.
-fn with_token_as_label(context: &StatementContext, insert: &Insert, target: TableId) -> Insert {
-    let token = context.settings.get_text("insert_deduplication_token");
-    let has_label = insert.label.is_some() || !context.settings.get_text("insert_label").is_empty();
+fn with_token_as_label(settings: &Settings, insert: &Insert, target: TableId) -> Insert {
+    let token = settings.get_text("insert_deduplication_token");
+    let has_label = insert.label.is_some() || !settings.get_text("insert_label").is_empty();
     let mut insert = insert.clone();
-    if !token.is_empty() && !has_label && is_compared(&context.settings, &insert) {
+    if !token.is_empty() && !has_label && is_compared(settings, &insert) {
         insert.label = Some(format!("export-token-{:032x}", of_token(&format!("{target} {token}"))));
     }
     insert
 }
 
 /// The name of files that have none of their own: the same for the same label, so a repetition writes the same keys.
-fn file_id(context: &StatementContext, claim: Option<&Claim>) -> String {
+fn file_id(services: &Services, claim: Option<&Claim>) -> String {
     let label = claim.and_then(|claim| claim.once().label);
     let of_label = label.as_ref().map(Label::as_str).map(of_token);
     let number = of_label.map(|hash| u64::try_from(hash >> 65).unwrap_or(u64::MAX));
-    let random = host::random::u64(context.database.host.random.as_ref()) & ((1 << 22) - 1);
+    let random = host::random::u64(services.host.random.as_ref()) & ((1 << 22) - 1);
     // As snowflake ids are: 41 bits of milliseconds, then what tells statements of one millisecond apart.
-    number.unwrap_or(((context.now_ms() << 22) | random) & (u64::MAX >> 1)).to_string()
+    number.unwrap_or(((services.now_ms() << 22) | random) & (u64::MAX >> 1)).to_string()
 }
 
-fn random_bytes(context: &StatementContext) -> [u8; 16] {
-    host::random::uuid_bytes(context.database.host.random.as_ref())
+fn random_bytes(host: &Host) -> [u8; 16] {
+    host::random::uuid_bytes(host.random.as_ref())
 }
 
 /// What is written of `def`, without the marks that only parts have.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use bytes::Bytes;
-use catalog::{Op, Precondition, TableState};
+use catalog::{Op, Precondition, Snapshot, TableState};
 use datafusion::common::stats::Precision;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -21,10 +21,13 @@ use physical::nodes::unary::Unary;
 use sql::{Insert, InsertSource, Settings};
 
 use crate::boundary::error::Error;
+use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::{BodyStream, Rows};
 use crate::commit::submit;
+use crate::context::execution::Execution;
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
-use crate::context::statement::StatementContext;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::SinkExec;
 use crate::insert::rows::SentRows;
@@ -47,7 +50,8 @@ const INLINE_BYTES_MAX: usize = 1 << 20;
 
 /// Runs an INSERT into a table of ours. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn into_table(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     table: Arc<TableState>,
     text: &str,
@@ -55,33 +59,35 @@ pub(crate) async fn into_table(
 ) -> Result<Rows, Error> {
     let columns = insert.columns.as_deref();
     let claim =
-        Claim::of(&context.settings, insert, &table.def, &context.current_database, text)?.map(Arc::new);
+        Claim::of(&execution.settings, insert, &table.def, &execution.current_database, text)?.map(Arc::new);
     let mut body = body;
     if let Some(claim) = &claim {
         body = body.map(|body| claim.watch(body));
-        if repeats(context, claim, &mut body).await? {
+        if repeats(&execution.snapshot, &execution.progress, claim, &mut body).await? {
             return Ok(Rows::none());
         }
     }
     match &insert.source {
         InsertSource::Values(range) => {
-            let shape =
-                context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
-            let rows = value_rows(context, &shape, &text[range.clone()], body).await?;
-            insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
+            let shape = services
+                .tables
+                .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
+            let rows = value_rows(services, execution, &shape, &text[range.clone()], body).await?;
+            insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Format { name, data } => {
-            let sent = SentRows::arrive(context, name, &text[data.clone()], body).await?;
+            let sent = SentRows::arrive(services, execution, name, &text[data.clone()], body).await?;
             sent.check(&table.def, columns)?;
-            let shape =
-                context.database.tables.insert_shape(&table.def, columns, &|| context.statement_state())?;
-            let rows = sent.rows(context, &shape)?;
-            insert_batches(context, &table, (&shape.table, &shape.conform), claim, rows).await
+            let shape = services
+                .tables
+                .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
+            let rows = sent.rows(services, execution, &shape)?;
+            insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Select(query) => {
             let select = InsertSelect { table: &table, columns, query, text };
             // Boxed, or the small future of VALUES would be as large as this one.
-            Box::pin(insert_select(context, select, claim.map_or(Named::No, Named::Claim))).await
+            Box::pin(insert_select(services, execution, select, claim.map_or(Named::No, Named::Claim))).await
         }
         // It became a SELECT before.
         InsertSource::Infile { .. } => Err(Error::internal("FROM INFILE was read as rows")),
@@ -91,11 +97,12 @@ pub(crate) async fn into_table(
 /// Whether the statement itself took its names before, as of its snapshot. Asked before a row is read; what is taken
 /// in the meantime the commit finds out.
 pub(crate) async fn repeats(
-    context: &StatementContext,
+    snapshot: &Snapshot,
+    progress: &Arc<QueryProgress>,
     claim: &Claim,
     body: &mut Option<BodyStream>,
 ) -> Result<bool, Error> {
-    if !claim.once().is_taken(&context.snapshot) {
+    if !claim.once().is_taken(snapshot) {
         return Ok(false);
     }
     // Only all of the data can tell this statement from another one. They are hashed and not read as rows.
@@ -106,9 +113,9 @@ pub(crate) async fn repeats(
             chunk?;
         }
     }
-    let first = claim.once().repeats(&context.snapshot)?;
+    let first = claim.once().repeats(snapshot)?;
     let first = first.ok_or_else(|| Error::internal("a name is taken by no statement"))?;
-    context.progress.set_already_loaded(first);
+    progress.set_already_loaded(first);
     Ok(true)
 }
 
@@ -117,7 +124,8 @@ type Destination<'a> = (&'a mergetree::Table, &'a Arc<Conform>);
 
 /// Small statements go into the log, larger ones through a sink.
 async fn insert_batches(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     table: &Arc<TableState>,
     into: Destination<'_>,
     claim: Option<Arc<Claim>>,
@@ -125,14 +133,14 @@ async fn insert_batches(
 ) -> Result<Rows, Error> {
     let (handle, conform) = into;
     let (mut held, mut bytes, mut rows_read) = (Vec::new(), 0, 0);
-    let mut in_memory = Gathered::new(&context.memory);
+    let mut in_memory = Gathered::new(&execution.memory);
     while let Some(batch) = rows.next().await {
         let batch = batch?;
         if table.def.engine == TableEngine::Null {
             // Checked and counted, not kept: a body may be larger than memory.
             conform.apply_behind(rows_read, &batch)?;
             rows_read += batch.num_rows() as u64;
-            context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+            execution.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
             continue;
         }
         if table.def.engine == TableEngine::Memory {
@@ -144,7 +152,7 @@ async fn insert_batches(
         held.push(batch);
         if bytes > INLINE_BYTES_MAX {
             let rest = futures::stream::iter(held.into_iter().map(Ok)).chain(rows).boxed();
-            return write_parts(context, table, into, claim, rest).await;
+            return write_parts(services, execution, table, into, claim, rest).await;
         }
     }
     let mut batches = in_memory.into_batches();
@@ -156,30 +164,33 @@ async fn insert_batches(
     if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
         // Defaults made much of little.
         let all = futures::stream::iter(held.into_iter().map(Ok)).boxed();
-        return write_parts(context, table, into, claim, all).await;
+        return write_parts(services, execution, table, into, claim, all).await;
     }
-    store_small(context, table, handle, claim.as_deref(), batches).await
+    store_small(services, execution, table, handle, claim.as_deref(), batches).await
 }
 
 /// Rows that are too many for the log.
 async fn write_parts(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     table: &Arc<TableState>,
     (handle, conform): Destination<'_>,
     claim: Option<Arc<Claim>>,
     rows: Batches,
 ) -> Result<Rows, Error> {
-    wait_for_merges(context, table).await?;
+    wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     // Rows that no key orders stay as they came.
-    let sinks = if table.def.order_by.is_empty() { 1 } else { sink_settings(context).1 };
-    let target = sink_target(context, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
+    let sinks = if table.def.order_by.is_empty() { 1 } else { sink_settings(services, execution).1 };
+    let target =
+        sink_target(services, execution, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
     write_rows(rows, sinks, &target).await?;
-    commit_target(context, target).await
+    commit_target(services, target).await
 }
 
 /// Rows that fit one record, or go to an engine without parts.
 async fn store_small(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     table: &Arc<TableState>,
     handle: &mergetree::Table,
     claim: Option<&Claim>,
@@ -191,45 +202,46 @@ async fn store_small(
     let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
     match table.def.engine {
         TableEngine::Null => {}
-        TableEngine::Memory if context.rolls_back => {}
-        TableEngine::Memory => context.memory_tables(&table.def).append(table.def.id, batches)?,
+        TableEngine::Memory if execution.rolls_back => {}
+        TableEngine::Memory => execution.memory_tables(services, &table.def).append(table.def.id, batches)?,
         // A label is kept also when there were no rows.
         TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
             let mut encoded_bytes = 0;
             if rows > 0 {
                 let (table, schema_version) = (table.def.id, table.def.schema_version);
-                let encoding = context.profile.timed(Span::Encode);
+                let encoding = execution.profile.timed(Span::Encode);
                 for batch in &batches {
-                    check_rows(handle, batch, partitions_max(&context.settings))?;
+                    check_rows(handle, batch, partitions_max(&execution.settings))?;
                 }
                 let bytes = encoded(handle, &batches)?;
                 drop(encoding);
                 encoded_bytes = bytes.len() as u64;
                 ops.push(Op::InlineRows { table, schema_version, rows, bytes });
             }
-            if context.rolls_back {
-                context.progress.add_written(rows, bytes);
+            if execution.rolls_back {
+                execution.progress.add_written(rows, bytes);
                 return Ok(Rows::none());
             }
             let precondition = Precondition::SchemaCompatible {
                 table: table.def.id,
                 schema_version: table.def.schema_version,
             };
-            wait_for_flushes(context, table).await?;
-            context.progress.begin_commit()?;
-            let read_seq = context.snapshot.seq();
+            wait_for_flushes(services, execution, table).await?;
+            execution.progress.begin_commit()?;
+            let read_seq = execution.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);
-            let committed = submit(catalog, host, read_seq, vec![precondition], ops, &context.profile).await;
-            settled(committed, once.as_ref(), catalog, &context.progress)?;
-            if context.progress.already_loaded().is_none() {
-                context.database.flushing.note(catalog, table.def.id, encoded_bytes);
+            let committed =
+                submit(catalog, host, read_seq, vec![precondition], ops, &execution.profile).await;
+            settled(committed, once.as_ref(), catalog, &execution.progress)?;
+            if execution.progress.already_loaded().is_none() {
+                services.flushing.note(catalog, table.def.id, encoded_bytes);
             }
         }
         TableEngine::MergeTree => {}
         // Rows of a table outside went another way.
         _ => return Err(Error::internal(format!("table \"{}\" keeps no rows", table.def.name))),
     }
-    context.progress.add_written(rows, bytes);
+    execution.progress.add_written(rows, bytes);
     Ok(Rows::none())
 }
 
@@ -260,55 +272,56 @@ fn partitions_max(settings: &Settings) -> u64 {
     }
 }
 
-fn sink_settings(context: &StatementContext) -> (SinkSettings, usize) {
-    let settings: &Settings = &context.settings;
+fn sink_settings(services: &Services, execution: &Execution) -> (SinkSettings, usize) {
+    let settings: &Settings = &execution.settings;
     let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
     let plan = plan_sinks(SinkRequest {
-        cores: context.database.threads as u64,
+        cores: services.threads as u64,
         insert_threads: settings.get_u64("max_insert_threads"),
         block_rows_min: given("min_insert_block_size_rows"),
         block_bytes_min: given("min_insert_block_size_bytes"),
-        memory_bytes_max: context.memory.limit(),
+        memory_bytes_max: execution.memory.limit(),
     });
     let sinks = usize::try_from(plan.sinks).unwrap_or(1).max(1);
     let sink = SinkSettings {
         block_rows_min: plan.block_rows_min,
         block_bytes_min: plan.block_bytes_min,
         partitions_max: partitions_max(settings),
-        memory: context.memory.clone(),
+        memory: execution.memory.clone(),
         load: None,
     };
     (sink, sinks)
 }
 
 fn sink_target(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     table: mergetree::Table,
     conform: Arc<Conform>,
     claim: Option<Arc<Claim>>,
 ) -> Result<Arc<SinkTarget>, Error> {
-    let (settings, _) = sink_settings(context);
+    let (settings, _) = sink_settings(services, execution);
     Ok(Arc::new(SinkTarget {
         uncommitted: Arc::new(UncommittedParts::new(table.store.clone())),
         table,
         conform,
         settings,
         claim,
-        progress: Arc::clone(&context.progress),
-        stop: context.progress.cancellation().child_token(),
-        runtimes: context.database.runtimes.clone(),
-        profile: Arc::clone(&context.profile),
-        part_log: Arc::clone(&context.database.part_log),
-        started: context.database.host.clock.monotonic(),
-        rolls_back: context.rolls_back,
+        progress: Arc::clone(&execution.progress),
+        stop: execution.progress.cancellation().child_token(),
+        runtimes: services.runtimes.clone(),
+        profile: Arc::clone(&execution.profile),
+        part_log: Arc::clone(&services.part_log),
+        started: services.host.clock.monotonic(),
+        rolls_back: execution.rolls_back,
     }))
 }
 
-async fn commit_target(context: &Arc<StatementContext>, target: Arc<SinkTarget>) -> Result<Rows, Error> {
+async fn commit_target(services: &Services, target: Arc<SinkTarget>) -> Result<Rows, Error> {
     let work = move || crate::commit::commit_parts(&target);
-    let joined = context.database.runtimes.spawn_blocking("commit", work).await;
+    let joined = services.runtimes.spawn_blocking("commit", work).await;
     joined.map_err(Error::ended_early)??;
-    context.database.wake.notify_waiters();
+    services.wake.notify_waiters();
     Ok(Rows::none())
 }
 
@@ -329,52 +342,54 @@ pub(crate) enum Named {
 }
 
 pub(crate) async fn insert_select(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     select: InsertSelect<'_>,
     named: Named,
 ) -> Result<Rows, Error> {
     let InsertSelect { table, columns, query, text } = select;
     let once = match &named {
         Named::No => None,
-        Named::Claim(_) if context.rolls_back => None,
+        Named::Claim(_) if execution.rolls_back => None,
         Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
         Named::Resumed(once) => Some(once.clone()),
     };
     let open = match &once {
-        Some(once) => staged::open_of(context, once, text)?,
+        Some(once) => staged::open_of(&services.catalog, once, text)?,
         None => None,
     };
     let known = match (&once, &open) {
         // Nothing is left to read: not even the listing.
         (Some(once), Some(open)) if open.is_complete() => {
-            return Box::pin(staged::finish(context, once, open)).await;
+            return Box::pin(staged::finish(services, execution, once, open)).await;
         }
         (_, Some(open)) => known_source(open),
         _ => None,
     };
     let target = insert_columns(&table.def, columns)?;
-    let mut planned = plan_into(context, query, known.as_ref(), &target).await?;
+    let mut planned = plan_into(services, execution, query, known.as_ref(), &target).await?;
     let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
-    let (handle, _) = context.database.tables.handle(&table.def)?;
-    let defaults = context.database.tables.defaults(&table.def, &|| context.statement_state())?;
-    let nulls_fit = context.settings.get_bool("insert_null_as_default");
-    let (constraints, _) = context.database.tables.constraints(&table.def, &|| context.statement_state())?;
+    let (handle, _) = services.tables.handle(&table.def)?;
+    let defaults = services.tables.defaults(&table.def, &|| statement_state(services, execution))?;
+    let nulls_fit = execution.settings.get_bool("insert_null_as_default");
+    let (constraints, _) =
+        services.tables.constraints(&table.def, &|| statement_state(services, execution))?;
     let conform = Conform::new(&table.def, columns, omissions.width, &defaults)?;
     let conform = conform.with_null_as_default(nulls_fit).with_omissions(omissions);
     let conform = Arc::new(conform.with_constraints(constraints));
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;
-        return drain_into(context, table, &planned, physical, &conform).await;
+        return drain_into(services, execution, table, &planned, physical, &conform).await;
     }
-    let (settings, sinks) = sink_settings(context);
+    let (settings, sinks) = sink_settings(services, execution);
     let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
     *partitions = sinks.max(1);
-    wait_for_merges(context, table).await?;
+    wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     if let (Some(once), Some(source)) = (once, resumable_source(&planned)?)
-        && let Some(units) = units_to_stage(context, &source, open.as_deref()).await?
+        && let Some(units) = units_to_stage(execution, &source, open.as_deref()).await?
     {
         let insert = StagedInsert { table: handle, conform, source, units, settings, sinks, once, text };
-        return Box::pin(staged::run(context, insert, planned)).await;
+        return Box::pin(staged::run(services, execution, insert, planned)).await;
     }
     let claim = match named {
         Named::Claim(claim) => Some(claim),
@@ -385,18 +400,18 @@ pub(crate) async fn insert_select(
     let physical = planned.physical().await?;
     if has_few_rows(physical.as_ref()) {
         let schema = physical.schema();
-        let rows = crate::query::select::stream_of(context, &planned.state, physical, schema)?;
-        return insert_batches(context, table, (&handle, &conform), claim, rows).await;
+        let rows = crate::query::select::stream_of(services, execution, &planned.state, physical, schema)?;
+        return insert_batches(services, execution, table, (&handle, &conform), claim, rows).await;
     }
-    let target = sink_target(context, handle, conform, claim)?;
-    let sink = Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?;
-    let plan = Unary::over(sink, CommitExec { target })?;
-    context.progress.watch(&plan);
+    let target = sink_target(services, execution, handle, conform, claim)?;
+    let sink = SinkExec::new(metered(physical)?, Arc::clone(&target));
+    let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
+    execution.progress.watch(&plan);
     let mut committed = execute_stream(plan, planned.state.task_ctx())?;
     while let Some(batch) = committed.next().await {
         batch.map_err(Error::from)?;
     }
-    context.database.wake.notify_waiters();
+    services.wake.notify_waiters();
     Ok(Rows::none())
 }
 
@@ -411,23 +426,24 @@ fn has_few_rows(plan: &dyn ExecutionPlan) -> bool {
 
 /// Engines without parts: Null counts, Memory keeps.
 async fn drain_into(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     table: &TableState,
     planned: &PlannedQuery,
     physical: Arc<dyn ExecutionPlan>,
     conform: &Conform,
 ) -> Result<Rows, Error> {
     let schema = physical.schema();
-    let mut rows = crate::query::select::stream_of(context, &planned.state, physical, schema)?;
-    let (mut kept, mut rows_read) = (Gathered::new(&context.memory), 0);
+    let mut rows = crate::query::select::stream_of(services, execution, &planned.state, physical, schema)?;
+    let (mut kept, mut rows_read) = (Gathered::new(&execution.memory), 0);
     while let Some(batch) = rows.next().await {
         let batch = conform.apply_behind(rows_read, &batch?)?;
         rows_read += batch.num_rows() as u64;
-        context.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-        if table.def.engine == TableEngine::Memory && !context.rolls_back {
+        execution.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        if table.def.engine == TableEngine::Memory && !execution.rolls_back {
             kept.push(batch)?;
         }
     }
-    context.memory_tables(&table.def).append(table.def.id, kept.into_batches())?;
+    execution.memory_tables(services, &table.def).append(table.def.id, kept.into_batches())?;
     Ok(Rows::none())
 }

@@ -13,8 +13,9 @@ use sources::SentParquet;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::BodyStream;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::context::source_settings::format_settings;
-use crate::context::statement::StatementContext;
 use crate::insert::pieces::{BodyPlan, read_body};
 use crate::insert::values::{Batches, arriving_values};
 use crate::resolve::calls::source_env;
@@ -32,7 +33,8 @@ pub(crate) enum SentRows {
 impl SentRows {
     /// Finds the format, and takes what cannot be read as it comes.
     pub(crate) async fn arrive(
-        context: &StatementContext,
+        services: &Services,
+        execution: &Execution,
         format: &str,
         inline_data: &str,
         body: Option<BodyStream>,
@@ -63,7 +65,7 @@ impl SentRows {
         if kind != FormatKind::Parquet {
             return Ok(SentRows::Stream { kind, chunks });
         }
-        let sent = Box::pin(SentParquet::arrive(source_env(context), chunks)).await?;
+        let sent = Box::pin(SentParquet::arrive(source_env(services, execution), chunks)).await?;
         Ok(SentRows::Parquet(Box::new(sent)))
     }
 
@@ -82,14 +84,19 @@ impl SentRows {
 
     pub(crate) fn rows(
         self,
-        context: &Arc<StatementContext>,
+        services: &Arc<Services>,
+        execution: &Arc<Execution>,
         shape: &Arc<InsertShape>,
     ) -> Result<Batches, Error> {
         match self {
-            SentRows::Stream { kind: FormatKind::Values, chunks } => arriving_values(context, shape, chunks),
-            SentRows::Stream { kind, chunks } => read_body(body_plan(context, shape, kind), chunks),
+            SentRows::Stream { kind: FormatKind::Values, chunks } => {
+                arriving_values(services, execution, shape, chunks)
+            }
+            SentRows::Stream { kind, chunks } => {
+                read_body(body_plan(services, execution, shape, kind), chunks)
+            }
             SentRows::Parquet(sent) => {
-                let rows = sent.rows(Arc::clone(&shape.reader), context.batch_rows())?;
+                let rows = sent.rows(Arc::clone(&shape.reader), execution.batch_rows())?;
                 Ok(rows.map(|batch| batch.map_err(Error::from)).boxed())
             }
         }
@@ -100,17 +107,22 @@ impl SentRows {
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// How the data of an INSERT are read: by one reader, or in pieces by several, as far as settings and format let them.
-fn body_plan(context: &StatementContext, shape: &Arc<InsertShape>, kind: FormatKind) -> BodyPlan {
-    let settings = format_settings(&context.settings);
-    let number = |name: &str| usize_of(context.settings.get_u64(name));
-    let piece_bytes = match context.settings.is_changed("min_chunk_bytes_for_parallel_parsing") {
-        true => context.settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
+fn body_plan(
+    services: &Services,
+    execution: &Execution,
+    shape: &Arc<InsertShape>,
+    kind: FormatKind,
+) -> BodyPlan {
+    let settings = format_settings(&execution.settings);
+    let number = |name: &str| usize_of(execution.settings.get_u64(name));
+    let piece_bytes = match execution.settings.is_changed("min_chunk_bytes_for_parallel_parsing") {
+        true => execution.settings.get_u64("min_chunk_bytes_for_parallel_parsing"),
         false => PIECE_BYTES,
     };
     let threads = match number("max_parsing_threads") {
-        _ if !context.settings.get_bool("input_format_parallel_parsing") => 1,
-        0 => context.threads(),
-        given => given.min(context.threads()),
+        _ if !execution.settings.get_bool("input_format_parallel_parsing") => 1,
+        0 => services.threads_of(&execution.settings),
+        given => given.min(services.threads_of(&execution.settings)),
     };
     let (boundaries, shape) = (RecordBoundaries::with_blocks(kind, &settings), Arc::clone(shape));
     BodyPlan {
@@ -121,8 +133,8 @@ fn body_plan(context: &StatementContext, shape: &Arc<InsertShape>, kind: FormatK
         has_long_records: !kind.is_text(),
         threads,
         piece_bytes: usize_of(piece_bytes).clamp(64 << 10, 16 << 20),
-        rejects: Arc::clone(&context.progress.rejects),
-        runtimes: context.database.runtimes.clone(),
-        memory: context.memory.clone(),
+        rejects: Arc::clone(&execution.progress.rejects),
+        runtimes: services.runtimes.clone(),
+        memory: execution.memory.clone(),
     }
 }

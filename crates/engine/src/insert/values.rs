@@ -19,8 +19,9 @@ use sql::Statement;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::BodyStream;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::context::source_settings::format_settings;
-use crate::context::statement::StatementContext;
 use crate::insert::stream::read_batches;
 use crate::planning::stack_room::Roomy;
 use crate::query::select::plan;
@@ -39,7 +40,8 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// The rows of a statement's text, or of its body where the text ends with VALUES.
 pub(crate) async fn value_rows(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     shape: &Arc<InsertShape>,
     text: &str,
     body: Option<BodyStream>,
@@ -47,9 +49,9 @@ pub(crate) async fn value_rows(
     if text.trim().is_empty()
         && let Some(body) = body
     {
-        return arriving_values(context, shape, body);
+        return arriving_values(services, execution, shape, body);
     }
-    let mut read = Reading::new(context, shape);
+    let mut read = Reading::new(services, execution, shape);
     let batches = match read.rows_of(text.as_bytes()).await {
         Ok(batches) => batches,
         Err(_) if read.tolerates() => {
@@ -63,11 +65,12 @@ pub(crate) async fn value_rows(
 
 /// The rows of a text that arrives in chunks; no more of it is held than a piece and the row it cuts.
 pub(crate) fn arriving_values(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     shape: &Arc<InsertShape>,
     chunks: BodyStream,
 ) -> Result<Batches, Error> {
-    let read = Reading::new(context, shape);
+    let read = Reading::new(services, execution, shape);
     if read.tolerates() {
         return read.tolerant(chunks);
     }
@@ -87,7 +90,8 @@ pub(crate) fn arriving_values(
 }
 
 struct Reading {
-    context: Arc<StatementContext>,
+    services: Arc<Services>,
+    execution: Arc<Execution>,
     shape: Arc<InsertShape>,
     settings: Arc<FormatSettings>,
     /// Rows and bytes of the text before the piece at hand.
@@ -131,10 +135,11 @@ struct Planned<'a> {
 }
 
 impl Reading {
-    fn new(context: &Arc<StatementContext>, shape: &Arc<InsertShape>) -> Self {
-        let settings = format_settings(&context.settings);
+    fn new(services: &Arc<Services>, execution: &Arc<Execution>, shape: &Arc<InsertShape>) -> Self {
+        let settings = format_settings(&execution.settings);
         Self {
-            context: Arc::clone(context),
+            services: Arc::clone(services),
+            execution: Arc::clone(execution),
             shape: Arc::clone(shape),
             settings,
             rows_before: 0,
@@ -151,7 +156,7 @@ impl Reading {
         let schema = Arc::clone(&self.shape.reader);
         let reader =
             formats::new_typed_reader(FormatKind::Values, schema, &self.shape.types, &self.settings)?;
-        Ok(read_batches(reader, chunks, Arc::clone(&self.context.progress.rejects)))
+        Ok(read_batches(reader, chunks, Arc::clone(&self.execution.progress.rejects)))
     }
 
     /// The rows of the next piece, and whether it was the last.
@@ -330,7 +335,7 @@ impl Reading {
             return Err(Error::internal("VALUES did not parse as a query"));
         };
         let rows = async {
-            let planned = plan(&self.context, &query, None).await?;
+            let planned = plan(&self.services, &self.execution, &query, None).await?;
             let physical = planned.physical().await?;
             Ok::<_, Error>(collect(physical, planned.state.task_ctx()).await?)
         };

@@ -12,7 +12,7 @@ pub(crate) mod ending;
 
 use std::sync::Arc;
 
-use catalog::{Op, StagedLoad};
+use catalog::{Catalog, Op, StagedLoad};
 use datafusion::common::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
@@ -24,8 +24,10 @@ use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
 
 use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::Rows;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::ledgers::loads::{LoadAttempt, LoadEnd};
 use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
 use crate::once::fingerprint::of_token;
@@ -56,30 +58,30 @@ pub(crate) struct StagedInsert<'a> {
 
 /// Opens a load, or goes on with the one that is open under the label, to its end.
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     mut insert: StagedInsert<'_>,
     planned: PlannedQuery,
 ) -> Result<Rows, Error> {
     let label = insert.once.label.clone();
     let label = label.ok_or_else(|| Error::internal("a load without a label was staged"))?;
-    let (catalog, history) = (&context.database.catalog, &context.database.loads);
+    let (catalog, history) = (&services.catalog, &services.loads);
     let found = catalog.snapshot().load_labelled(insert.once.database, &label);
     if let Some(open) = &found {
         check_same(open, &insert.once, insert.text)?;
         check_source(open, &insert.source)?;
     }
-    let random = &context.database.host.random;
+    let random = &services.host.random;
     let fresh = || LoadId::from_random_bytes(host::random::uuid_bytes(random.as_ref()));
     let id = found.as_ref().map_or_else(fresh, |open| open.id);
-    let attempt = begin(context, id, &label).await?;
+    let attempt = begin(services, execution, id, &label).await?;
     // Looked at again: only from here on nobody else adds to it.
     let open = catalog.snapshot().load(id);
     if found.is_some() && open.is_none() {
         history.forget(id);
         let message = format!("load \"{label}\" ended in this moment", label = label.as_str());
-        let error = Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
-            .with_hint("run the statement again");
-        return refused(context, &insert.once, error);
+        let error = Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message).with_hint("run the statement again");
+        return refused(&services.catalog, &execution.progress, &insert.once, error);
     }
     if let Some(open) = &open {
         insert.once = with_kept_token(insert.once, open)?;
@@ -96,25 +98,31 @@ pub(crate) async fn run(
     };
     if let Some(open) = &open {
         let (done, all) = (open.covered_count(), open.units.len());
-        context.warn(format!("load '{}' goes on: {done} of {all} units were staged before", label.as_str()));
+        execution
+            .warn(format!("load '{}' goes on: {done} of {all} units were staged before", label.as_str()));
     }
     let load = Load { id, label, attempt };
     if open.is_none()
-        && let Err(error) = load.open(context, &insert, &prepared.units).await
+        && let Err(error) = load.open(services, execution, &insert, &prepared.units).await
     {
         history.forget(id);
         // Another session may have opened the same load, and even have finished it.
-        return refused(context, &insert.once, error);
+        return refused(&services.catalog, &execution.progress, &insert.once, error);
     }
-    match load.execute(context, insert, prepared).await {
+    match load.execute(services, execution, insert, prepared).await {
         Ok(()) => Ok(Rows::none()),
-        Err(error) => Err(stopped(context, id, error).await),
+        Err(error) => Err(stopped(services, execution, id, error).await),
     }
 }
 
 /// The answer to a statement whose step was refused: the same statement may have done everything meanwhile.
-fn refused(context: &StatementContext, once: &Once, error: Error) -> Result<Rows, Error> {
-    settled(Err(error), Some(once), &context.database.catalog, &context.progress).map(|()| Rows::none())
+fn refused(
+    catalog: &Arc<Catalog>,
+    progress: &Arc<QueryProgress>,
+    once: &Once,
+    error: Error,
+) -> Result<Rows, Error> {
+    settled(Err(error), Some(once), catalog, progress).map(|()| Rows::none())
 }
 
 /// The open load that a statement goes on with.
@@ -122,12 +130,12 @@ fn refused(context: &StatementContext, once: &Once, error: Error) -> Result<Rows
 /// # Errors
 /// The label belongs to another statement's load.
 pub(crate) fn open_of(
-    context: &StatementContext,
+    catalog: &Arc<Catalog>,
     once: &Once,
     text: &str,
 ) -> Result<Option<Arc<StagedLoad>>, Error> {
     let Some(label) = &once.label else { return Ok(None) };
-    let Some(open) = context.database.catalog.snapshot().load_labelled(once.database, label) else {
+    let Some(open) = catalog.snapshot().load_labelled(once.database, label) else {
         return Ok(None);
     };
     check_same(&open, once, text)?;
@@ -136,17 +144,18 @@ pub(crate) fn open_of(
 
 /// Publishes a load all of whose units are staged, whatever has become of its files.
 pub(crate) async fn finish(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     once: &Once,
     open: &StagedLoad,
 ) -> Result<Rows, Error> {
     let once = with_kept_token(once.clone(), open)?;
-    let attempt = begin(context, open.id, &open.label).await?;
-    context.warn(format!("load '{}' goes on: all units were staged before", open.label.as_str()));
+    let attempt = begin(services, execution, open.id, &open.label).await?;
+    execution.warn(format!("load '{}' goes on: all units were staged before", open.label.as_str()));
     let load = Load { id: open.id, label: open.label.clone(), attempt };
-    match load.publish(context, &once).await {
+    match load.publish(services, execution, &once).await {
         Ok(()) => Ok(Rows::none()),
-        Err(error) => Err(stopped(context, open.id, error).await),
+        Err(error) => Err(stopped(services, execution, open.id, error).await),
     }
 }
 
@@ -241,23 +250,24 @@ struct Load {
 impl Load {
     async fn execute(
         &self,
-        context: &Arc<StatementContext>,
+        services: &Services,
+        execution: &Execution,
         insert: StagedInsert<'_>,
         prepared: Prepared,
     ) -> Result<(), Error> {
-        context.progress.watch(&prepared.physical);
+        execution.progress.watch(&prepared.physical);
         let once = insert.once.clone();
         let inputs = (0..insert.sinks)
             .map(|stream| prepared.physical.execute(stream, Arc::clone(&prepared.task)))
             .collect::<Result<Vec<_>, DataFusionError>>()?;
-        let stop = context.progress.cancellation().child_token();
+        let stop = execution.progress.cancellation().child_token();
         // Sinks stop at their next batch when this future goes away.
         let stopping = stop.clone().drop_guard();
         let staging = Arc::new(Staging {
             load: self.id,
-            target: self.target(context, insert),
+            target: self.target(services, execution, insert),
             ends: prepared.ends,
-            stage_bytes_min: context.settings.get_u64("load_stage_min_bytes"),
+            stage_bytes_min: execution.settings.get_u64("load_stage_min_bytes"),
             stop,
             attempt: Arc::clone(&self.attempt),
         });
@@ -274,13 +284,14 @@ impl Load {
             return Err(error.clone());
         }
         stopping.disarm();
-        self.publish(context, &once).await
+        self.publish(services, execution, &once).await
     }
 
     /// Freezes what the load reads, and takes its label.
     async fn open(
         &self,
-        context: &Arc<StatementContext>,
+        services: &Services,
+        execution: &Execution,
         insert: &StagedInsert<'_>,
         units: &[SourceUnit],
     ) -> Result<(), Error> {
@@ -296,67 +307,66 @@ impl Load {
             statement: masked(insert.text).into(),
             files,
             units,
-            input: Some(Arc::new(input_of(context, &insert.source, insert.once.token_text.as_deref()))),
+            input: Some(Arc::new(input_of(execution, &insert.source, insert.once.token_text.as_deref()))),
         };
-        commit_ops(context, vec![open]).await.map(drop)
+        commit_ops(services, execution, vec![open]).await.map(drop)
     }
 
-    fn target(&self, context: &Arc<StatementContext>, insert: StagedInsert<'_>) -> SinkTarget {
+    fn target(&self, services: &Services, execution: &Execution, insert: StagedInsert<'_>) -> SinkTarget {
         SinkTarget {
             uncommitted: Arc::new(UncommittedParts::new(insert.table.store.clone())),
             table: insert.table,
             conform: insert.conform,
             settings: SinkSettings { load: Some(self.id), ..insert.settings },
             claim: None,
-            progress: Arc::clone(&context.progress),
-            stop: context.progress.cancellation().child_token(),
-            runtimes: context.database.runtimes.clone(),
-            profile: Arc::clone(&context.profile),
-            part_log: Arc::clone(&context.database.part_log),
-            started: context.database.host.clock.monotonic(),
+            progress: Arc::clone(&execution.progress),
+            stop: execution.progress.cancellation().child_token(),
+            runtimes: services.runtimes.clone(),
+            profile: Arc::clone(&execution.profile),
+            part_log: Arc::clone(&services.part_log),
+            started: services.host.clock.monotonic(),
             rolls_back: false,
         }
     }
 
     /// Makes all rows visible at one `Seq`, and the label used.
-    async fn publish(&self, context: &Arc<StatementContext>, once: &Once) -> Result<(), Error> {
-        let database = &context.database;
-        let staged = database.catalog.snapshot().load(self.id);
+    async fn publish(&self, services: &Services, execution: &Execution, once: &Once) -> Result<(), Error> {
+        let staged = services.catalog.snapshot().load(self.id);
         let Some(staged) = staged else {
-            return settled(Err(given_up(&self.label)), Some(once), &database.catalog, &context.progress);
+            return settled(Err(given_up(&self.label)), Some(once), &services.catalog, &execution.progress);
         };
         let mut ops = vec![Op::StagePublish { load: self.id }];
         ops.extend(once.ops(staged.rows()));
-        context.progress.begin_commit()?;
-        let committed = commit_ops(context, ops).await;
-        settled(committed, Some(once), &database.catalog, &context.progress)?;
+        execution.progress.begin_commit()?;
+        let committed = commit_ops(services, execution, ops).await;
+        settled(committed, Some(once), &services.catalog, &execution.progress)?;
         let mut end = LoadEnd::Finished;
-        if database.catalog.snapshot().load(self.id).is_some() {
+        if services.catalog.snapshot().load(self.id).is_some() {
             // Another statement took the token meanwhile, with the same rows: these are not needed.
-            commit_ops(context, vec![Op::StageAbort { load: self.id }]).await?;
+            commit_ops(services, execution, vec![Op::StageAbort { load: self.id }]).await?;
             end = LoadEnd::Cancelled;
-        } else if context.progress.already_loaded().is_none() {
-            log_published(context, &staged);
+        } else if execution.progress.already_loaded().is_none() {
+            log_published(services, execution, &staged);
         }
-        database.loads.ended(staged, end, context.now_ms(), None);
-        database.wake.notify_waiters();
+        services.loads.ended(staged, end, services.now_ms(), None);
+        services.wake.notify_waiters();
         Ok(())
     }
 }
 
 /// One event for each part. The parts of a statement are written side by side, so they share its time.
-fn log_published(context: &StatementContext, staged: &StagedLoad) {
-    let snapshot = context.database.catalog.snapshot();
+fn log_published(services: &Services, execution: &Execution, staged: &StagedLoad) {
+    let snapshot = services.catalog.snapshot();
     let Some(state) = snapshot.table_by_id(staged.table) else { return };
     for part in staged.parts() {
         // Only the published one has its block numbers, and so its name.
         let named = committed_part(&state, part.id);
         let part = named.as_ref().unwrap_or(part);
-        context.database.part_log.push(PartEvent {
-            duration: context.profile.elapsed(),
-            memory_peak: context.memory.peak(),
-            query_id: context.query_id.clone(),
-            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &state.def, part, context.now_ms())
+        services.part_log.push(PartEvent {
+            duration: execution.profile.elapsed(),
+            memory_peak: execution.memory.peak(),
+            query_id: execution.query_id.clone(),
+            ..PartEvent::of(PartEventKind::NewPart, &snapshot, &state.def, part, services.now_ms())
         });
     }
 }

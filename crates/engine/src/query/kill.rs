@@ -14,7 +14,8 @@ use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::Rows;
 use crate::boundary::text_rows::text_rows;
 use crate::context::database::Database;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::query::select::plan;
 
 impl Database {
@@ -33,14 +34,15 @@ struct Victim {
 }
 
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     victims: &Query,
     mode: KillMode,
 ) -> Result<Rows, Error> {
-    let victims = found(context, victims).await?;
-    let others = |victim: &&Victim| victim.user != context.user.as_ref();
+    let victims = found(services, execution, victims).await?;
+    let others = |victim: &&Victim| victim.user != execution.user.as_ref();
     if let Some(victim) = victims.iter().find(others)
-        && context.settings.get_u64("readonly") > 0
+        && execution.settings.get_u64("readonly") > 0
     {
         let message = format!("query \"{}\" is of user \"{}\"", victim.query_id, victim.user);
         return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message)
@@ -49,7 +51,7 @@ pub(crate) async fn run(
     if victims.is_empty() {
         return Ok(Rows::none());
     }
-    let processes = &context.database.processes;
+    let processes = &services.processes;
     let mut numbers = Vec::new();
     let mut rows = Vec::with_capacity(victims.len());
     for victim in victims {
@@ -73,8 +75,12 @@ pub(crate) async fn run(
 }
 
 /// The running statements that the condition names, without this one.
-async fn found(context: &Arc<StatementContext>, victims: &Query) -> Result<Vec<Victim>, Error> {
-    let planned = plan(context, victims, None).await?;
+async fn found(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    victims: &Query,
+) -> Result<Vec<Victim>, Error> {
+    let planned = plan(services, execution, victims, None).await?;
     let batches = collect(planned.physical().await?, planned.state.task_ctx()).await?;
     let mut found = Vec::new();
     for batch in &batches {
@@ -90,6 +96,6 @@ async fn found(context: &Arc<StatementContext>, victims: &Query) -> Result<Vec<V
             });
         }
     }
-    found.retain(|victim| victim.query_id != context.query_id);
+    found.retain(|victim| victim.query_id != execution.query_id);
     Ok(found)
 }

@@ -31,8 +31,10 @@ use sql::{Settings, TableName};
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
+use crate::context::execution::Execution;
 use crate::context::limits::limit_result;
-use crate::context::statement::StatementContext;
+use crate::context::services::Services;
+use crate::context::session_state::{query_state, session_state};
 use crate::ledgers::profile::{Span, StatementProfile};
 use crate::planning::sparing::Sparing;
 use crate::planning::stack_room::Roomy;
@@ -66,57 +68,61 @@ pub(crate) struct PlannedQuery {
 
 /// Resolves and plans. `known` is what the sources of a load that goes on were found to be.
 pub(crate) async fn plan(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     query: &sql::Query,
     known: Option<&KnownSource>,
 ) -> Result<PlannedQuery, Error> {
-    plan_into(context, query, known, &[]).await
+    plan_into(services, execution, query, known, &[]).await
 }
 
 /// [`plan`] for a SELECT whose rows go to these columns, which may say what types its sources are read in.
 pub(crate) async fn plan_into(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     query: &sql::Query,
     known: Option<&KnownSource>,
     target: &[ColumnDef],
 ) -> Result<PlannedQuery, Error> {
     // What stands where views are named may choose its columns, too.
-    let planning = context.profile.timed(Span::Plan);
-    let (query, made) = &expanded(context, query)?;
+    let planning = execution.profile.timed(Span::Plan);
+    let (query, made) = &expanded(execution, query)?;
     drop(planning);
-    Roomy::new(*made, plan_expanded(context, query, known, target)).await
+    Roomy::new(*made, plan_expanded(services, execution, query, known, target)).await
 }
 
 /// Boxed, because it plans again what COLUMNS stand for.
 fn plan_expanded<'a>(
-    context: &'a Arc<StatementContext>,
+    services: &'a Arc<Services>,
+    execution: &'a Arc<Execution>,
     query: &'a sql::Query,
     known: Option<&'a KnownSource>,
     target: &'a [ColumnDef],
 ) -> BoxFuture<'a, Result<PlannedQuery, Error>> {
-    plan_chosen(context, query, known, target).boxed()
+    plan_chosen(services, execution, query, known, target).boxed()
 }
 
 async fn plan_chosen(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     query: &sql::Query,
     known: Option<&KnownSource>,
     target: &[ColumnDef],
 ) -> Result<PlannedQuery, Error> {
-    if let Some(query) = with_columns(context, query).await? {
-        return Box::pin(plan_into(context, &query, known, target)).await;
+    if let Some(query) = with_columns(services, execution, query).await? {
+        return Box::pin(plan_into(services, execution, &query, known, target)).await;
     }
-    let planning = context.profile.timed(Span::Plan);
-    let union_default_mode = context.settings.get_text("union_default_mode");
+    let planning = execution.profile.timed(Span::Plan);
+    let union_default_mode = execution.settings.get_text("union_default_mode");
     let rules = planner::RewriteContext {
         union_default_mode: &union_default_mode,
-        current_database: &context.current_database,
-        group_by_use_nulls: context.settings.get_bool("group_by_use_nulls"),
-        expanded_elements_max: context.settings.get_u64("max_expanded_ast_elements"),
+        current_database: &execution.current_database,
+        group_by_use_nulls: execution.settings.get_bool("group_by_use_nulls"),
+        expanded_elements_max: execution.settings.get_u64("max_expanded_ast_elements"),
     };
     let mut prepared = planner::prepare(query, &rules)?;
-    with_values(&mut prepared.ast, &context.settings)?;
-    let uses_target = context.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
+    with_values(&mut prepared.ast, &execution.settings)?;
+    let uses_target = execution.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
     let with_default = target.iter().filter(|column| column.default.is_some());
     let defaults = with_default.map(|column| column.name.to_string()).collect();
@@ -126,31 +132,32 @@ async fn plan_chosen(
     };
     let (names, files) = (names_in(&prepared.ast), of_calls(&prepared.ast));
     let mut wanted = Wanted { names, files, types, defaults };
-    let outside = tables_in(context, &prepared.ast);
+    let outside = tables_in(execution, &prepared.ast);
     drop(planning);
-    let mut planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
-    let is_unknown = matches!(&planned.logical, Err(error) if error.code == ErrorCode::UNKNOWN_IDENTIFIER);
+    let mut planned = Box::pin(plan_once(services, execution, &prepared, &outside, known, &wanted)).await?;
+    let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
     if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
         // Files that the conditions keep from being listed may have the column.
         wanted.files.clear();
-        planned = Box::pin(plan_once(context, &prepared, &outside, known, &wanted)).await?;
+        planned = Box::pin(plan_once(services, execution, &prepared, &outside, known, &wanted)).await?;
     }
     let Planned { state, logical, totals, resolved } = planned;
     let (logical, totals) = (logical?, totals.transpose()?);
     refuse_other_statements(&logical)?;
-    let profile = Arc::clone(&context.profile);
+    let profile = Arc::clone(&execution.profile);
     let Resolved { sources, titles, .. } = resolved;
-    let rounds_max = context.settings.get_u64("max_recursive_cte_evaluation_depth");
+    let rounds_max = execution.settings.get_u64("max_recursive_cte_evaluation_depth");
     Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile, rounds_max })
 }
 
 /// The query with the columns of its first COLUMNS, if it has any.
 pub(crate) async fn with_columns(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     query: &sql::Query,
 ) -> Result<Option<sql::Query>, Error> {
     let Some(probe) = planner::columns::probe(&query.ast) else { return Ok(None) };
-    let planned = Box::pin(plan(context, &sql::Query::from(Box::new(probe)), None)).await?;
+    let planned = Box::pin(plan(services, execution, &sql::Query::from(Box::new(probe)), None)).await?;
     let schema = planned.result_schema()?;
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let ast = planner::columns::expanded(query.ast.as_ref().clone(), &names)?;
@@ -166,21 +173,22 @@ struct Planned {
 }
 
 async fn plan_once(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     prepared: &planner::Prepared,
     outside: &[Arc<TableState>],
     known: Option<&KnownSource>,
     wanted: &Wanted,
 ) -> Result<Planned, Error> {
-    let mut resolved = resolve(context, (&prepared.calls, outside), known, wanted).await?;
-    let _planning = context.profile.timed(Span::Plan);
+    let mut resolved = resolve(services, execution, (&prepared.calls, outside), known, wanted).await?;
+    let _planning = execution.profile.timed(Span::Plan);
     let hidden = |name: &ObjectName| match parts_of(name) {
         (Some(CALLS), call) => resolved.hidden.get(call).cloned().unwrap_or_default(),
-        (database, table) => match context.table(&TableName::new(database, table)) {
+        (database, table) => match execution.table(&TableName::new(database, table)) {
             Ok(state) if state.def.engine.is_external() => {
                 resolved.hidden.get(&external_name(&state.def)).cloned().unwrap_or_default()
             }
-            _ => hidden_columns(context, database, table),
+            _ => hidden_columns(execution, database, table),
         },
     };
     let mut asts: Vec<Query> =
@@ -188,14 +196,16 @@ async fn plan_once(
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
-    let catalog: Arc<dyn CatalogProviderList> = Arc::new(StatementCatalog::new(Arc::clone(context), tables));
+    let catalog: Arc<dyn CatalogProviderList> =
+        Arc::new(StatementCatalog::new(Arc::clone(services), Arc::clone(execution), tables));
     let functions = asts.iter().flat_map(planner::named_functions).collect();
-    let mut state = context.query_state(&functions)?.with_catalog_list(Arc::clone(&catalog)).build();
-    let mut plans = plans_of(context, &mut state, &asts).await;
+    let mut state =
+        query_state(services, execution, &functions)?.with_catalog_list(Arc::clone(&catalog)).build();
+    let mut plans = plans_of(execution, &mut state, &asts).await;
     if plans.iter().any(Result::is_err) {
         // A function may be asked for that is written in another way than as a call; and the message names the nearest of all.
-        state = context.session_state()?.with_catalog_list(catalog).build();
-        plans = plans_of(context, &mut state, &asts).await;
+        state = session_state(services, execution)?.with_catalog_list(catalog).build();
+        plans = plans_of(execution, &mut state, &asts).await;
     }
     let mut plans = plans.into_iter();
     let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
@@ -203,7 +213,7 @@ async fn plan_once(
 }
 
 async fn plans_of(
-    context: &StatementContext,
+    execution: &Execution,
     state: &mut SessionState,
     asts: &[Query],
 ) -> Vec<Result<LogicalPlan, Error>> {
@@ -213,14 +223,15 @@ async fn plans_of(
     for ast in asts {
         let statement = SqlStatement::Query(Box::new(ast.clone()));
         let plan = state.statement_to_plan(DataFusionStatement::Statement(Box::new(statement))).await;
-        plans.push(plan.map_err(|error| naming_the_database(context, error.into())));
+        plans.push(plan.map_err(|error| naming_the_database(execution, error.into())));
     }
     plans
 }
 
 /// Listing and inference, with their time and what they found noted.
 async fn resolve(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     (calls, outside): (&[sql::TableFunctionCall], &[Arc<TableState>]),
     known: Option<&KnownSource>,
     wanted: &Wanted,
@@ -228,33 +239,33 @@ async fn resolve(
     if calls.is_empty() && outside.is_empty() {
         return Ok(Resolved::default());
     }
-    let _listing = context.profile.timed(Span::List);
-    let mut resolved = resolve_calls(context, calls, known, wanted).await?;
-    resolve_tables(context, outside, known, wanted, &mut resolved).await?;
-    resolved.sources.iter().for_each(|source| context.profile.listed(source.files().len(), source.bytes()));
+    let _listing = execution.profile.timed(Span::List);
+    let mut resolved = resolve_calls(services, execution, calls, known, wanted).await?;
+    resolve_tables(services, execution, outside, known, wanted, &mut resolved).await?;
+    resolved.sources.iter().for_each(|source| execution.profile.listed(source.files().len(), source.bytes()));
     Ok(resolved)
 }
 
 /// MATERIALIZED and ALIAS columns are read by name only.
-fn hidden_columns(context: &StatementContext, database: Option<&str>, table: &str) -> Vec<String> {
-    let Ok(state) = context.table(&TableName::new(database, table)) else { return Vec::new() };
+fn hidden_columns(execution: &Execution, database: Option<&str>, table: &str) -> Vec<String> {
+    let Ok(state) = execution.table(&TableName::new(database, table)) else { return Vec::new() };
     use DefaultKind::{Alias, Materialized};
     let hidden = |column: &&ColumnDef| matches!(column.default, Some((Materialized | Alias, _)));
     state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
 }
 
 /// A table may be missing because its database is.
-fn naming_the_database(context: &StatementContext, mut error: Error) -> Error {
+fn naming_the_database(execution: &Execution, mut error: Error) -> Error {
     let here = format!("\"{HERE}.");
     if error.message.contains(&here) {
-        error.message = error.message.replace(&here, &format!("\"{}.", context.current_database));
+        error.message = error.message.replace(&here, &format!("\"{}.", execution.current_database));
     }
     let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
     match quoted {
         Some((database, _))
-            if error.code == ErrorCode::UNKNOWN_TABLE
+            if error.code == 60
                 && !is_derived(database)
-                && context.snapshot.database(database).is_none() =>
+                && execution.snapshot.database(database).is_none() =>
         {
             Error::unknown_database(database)
         }
@@ -422,38 +433,43 @@ fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Err
 }
 
 /// Runs a SELECT.
-pub(crate) async fn run(context: &Arc<StatementContext>, query: &sql::Query) -> Result<Rows, Error> {
-    let mut planned = plan(context, query, None).await?;
-    planned.cut(&context.settings)?;
+pub(crate) async fn run(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+) -> Result<Rows, Error> {
+    let mut planned = plan(services, execution, query, None).await?;
+    planned.cut(&execution.settings)?;
     let (physical, nullable) = planned.physical_of(&planned.logical).await?;
     let physical = in_source_order(physical)?;
     let schema = planned.labelled(&physical.schema(), &nullable);
-    let stream = stream_of(context, &planned.state, physical, Arc::clone(&schema))?;
-    let mut rows = limit_result(&context.settings, Rows { schema, stream });
+    let stream = stream_of(services, execution, &planned.state, physical, Arc::clone(&schema))?;
+    let mut rows = limit_result(&execution.settings, Rows { schema, stream });
     if let Some(totals) = &planned.totals {
         let (physical, _) = planned.physical_of(totals).await?;
         let marked = [(formats::TOTALS_KEY.to_owned(), String::new())];
         let schema = Arc::new(rows.schema.as_ref().clone().with_metadata(HashMap::from(marked)));
-        rows.stream = rows.stream.chain(stream_of(context, &planned.state, physical, schema)?).boxed();
+        rows.stream =
+            rows.stream.chain(stream_of(services, execution, &planned.state, physical, schema)?).boxed();
     }
     Ok(rows)
 }
 
 /// Executes a plan; the stream stops when the statement is cancelled.
 pub(crate) fn stream_of(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     state: &SessionState,
     physical: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
 ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
     let physical = metered(physical)?;
-    context.progress.watch(&physical);
-    let database = &context.database;
-    let batches = match database.processes.running_count() > database.threads {
-        true => gathered(physical, state.task_ctx(), Arc::clone(&database.host.clock))?,
+    execution.progress.watch(&physical);
+    let batches = match services.processes.running_count() > services.threads {
+        true => gathered(physical, state.task_ctx(), Arc::clone(&services.host.clock))?,
         false => execute_stream(physical, state.task_ctx())?,
     };
-    let (held, progress) = (Arc::clone(context), Arc::clone(&context.progress));
+    let (held, progress) = (Arc::clone(execution), Arc::clone(&execution.progress));
     let relabelled = batches.map(move |batch| {
         let batch = batch.map_err(Error::from)?;
         let _snapshot = &held.snapshot;
@@ -463,7 +479,7 @@ pub(crate) fn stream_of(
         progress.cancellation().cancelled().await;
     };
     let stream = relabelled.take_until(cancelled);
-    let progress = Arc::clone(&context.progress);
+    let progress = Arc::clone(&execution.progress);
     let end = futures::stream::once(async move { progress.is_cancelled().then(|| Err(Error::cancelled())) });
     Ok(stream.chain(end.filter_map(std::future::ready)).boxed())
 }

@@ -8,15 +8,16 @@ use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
 use model::column_type::Indented;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnType, ErrorCode, TableDef, TableEngine};
-use sql::{Created, Described, ExistsKind, NameFilter, Show, TableName};
+use model::{ColumnType, TableDef, TableEngine, ErrorCode};
+use sql::{Created, Described, ExistsKind, NameFilter, Settings, Show, TableName};
 
 use crate::boundary::already_loaded::moment;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::Rows;
 pub(crate) use crate::boundary::text_rows::lines;
 use crate::boundary::text_rows::text_rows;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::ledgers::profile::{Report, State, millis, start_time};
 use crate::query::select::{self, plan};
 use crate::resolve::calls::{Wanted, resolve_calls};
@@ -27,47 +28,57 @@ use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::is_derived;
 use crate::tables::temporary::unknown;
 
-pub(crate) async fn show(context: &Arc<StatementContext>, show: &Show) -> Result<Rows, Error> {
+pub(crate) async fn show(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    show: &Show,
+) -> Result<Rows, Error> {
     match show {
-        Show::Rows(query) => select::run(context, query).await,
+        Show::Rows(query) => select::run(services, execution, query).await,
         Show::RowsOf { database, query } => {
-            let name = database.as_deref().unwrap_or(&context.current_database);
-            if !is_derived(name) && context.snapshot.database(name).is_none() {
+            let name = database.as_deref().unwrap_or(&execution.current_database);
+            if !is_derived(name) && execution.snapshot.database(name).is_none() {
                 return Err(Error::unknown_database(name));
             }
-            select::run(context, query).await
+            select::run(services, execution, query).await
         }
-        Show::CreateTable { name, what } => text_rows(["statement"], vec![[created(context, name, *what)?]]),
+        Show::CreateTable { name, what } => {
+            text_rows(["statement"], vec![[created(execution, name, *what)?]])
+        }
         Show::CreateDatabase(name) => {
-            let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+            let database = execution.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
             text_rows(["statement"], vec![[format!("CREATE DATABASE {}\nENGINE = Atomic", database.name)]])
         }
-        Show::Index(name) => show_index(context, name),
+        Show::Index(name) => show_index(execution, name),
         Show::Settings { changed, filter } => {
-            let changed_only = |name: &str| !changed || context.settings.is_changed(name);
-            let kept =
-                context.settings.iter().filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
+            let changed_only = |name: &str| !changed || execution.settings.is_changed(name);
+            let kept = execution
+                .settings
+                .iter()
+                .filter(|(def, _)| filter.matches(def.name) && changed_only(def.name));
             let rows = kept.map(|(def, value)| {
                 [def.name.to_owned(), def.kind.type_name().to_owned(), value.to_string()]
             });
             text_rows(["name", "type", "value"], rows.collect())
         }
-        Show::ProfileList { limit } => profile_list(context, *limit),
-        Show::Profile { query_id } => profile(context, query_id),
-        Show::Load { database, label, limit } => show_load(context, database.as_deref(), label, *limit),
+        Show::ProfileList { limit } => profile_list(services, execution, *limit),
+        Show::Profile { query_id } => profile(services, execution, query_id),
+        Show::Load { database, label, limit } => {
+            show_load(services, execution, database.as_deref(), label, *limit)
+        }
     }
 }
 
 /// The statement that makes a table.
-fn created(context: &StatementContext, name: &TableName, what: Created) -> Result<String, Error> {
-    if let Some(table) = context.temporary_table(name).filter(|_| what != Created::View) {
+fn created(execution: &Execution, name: &TableName, what: Created) -> Result<String, Error> {
+    if let Some(table) = execution.temporary_table(name).filter(|_| what != Created::View) {
         return Ok(sql::show_create_temporary_table(&table.def, &shown_engine(&table.def)));
     }
     if what == Created::Temporary {
         return Err(unknown(&name.table));
     }
-    let table = context.stored_table(name)?;
-    let (database, _) = context.resolve(name);
+    let table = execution.stored_table(name)?;
+    let (database, _) = execution.resolve(name);
     if what == Created::View && !is_view(&table.def) {
         let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
@@ -81,7 +92,7 @@ fn is_view(def: &TableDef) -> bool {
 }
 
 /// The one index that there is, the primary key, in MySQL's columns.
-fn show_index(context: &StatementContext, name: &TableName) -> Result<Rows, Error> {
+fn show_index(execution: &Execution, name: &TableName) -> Result<Rows, Error> {
     const COLUMNS: &[(&str, &str)] = &[
         ("table", "String"),
         ("non_unique", "UInt8"),
@@ -99,7 +110,7 @@ fn show_index(context: &StatementContext, name: &TableName) -> Result<Rows, Erro
         ("visible", "String"),
         ("expression", "String"),
     ];
-    let table = context.table(name)?;
+    let table = execution.table(name)?;
     let primary = &table.def.order_by[..table.def.order_by.len().min(table.def.primary_key_len as usize)];
     let batch = system::rows::batch(COLUMNS, |rows| {
         for (place, key) in primary.iter().enumerate() {
@@ -121,14 +132,15 @@ fn show_index(context: &StatementContext, name: &TableName) -> Result<Rows, Erro
 
 /// StarRocks' columns, those that we know.
 fn show_load(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     database: Option<&str>,
     label: &NameFilter,
     limit: Option<u64>,
 ) -> Result<Rows, Error> {
-    let name = database.unwrap_or(&context.current_database);
-    let database = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
-    let known = system::loads::known_loads(context).into_iter();
+    let name = database.unwrap_or(&execution.current_database);
+    let database = execution.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+    let known = system::loads::known_loads(&services.loads, &services.catalog).into_iter();
     let shown =
         known.filter(|known| known.load.database == database.id && label.matches(known.load.label.as_str()));
     let row = |known: KnownLoad| {
@@ -143,7 +155,7 @@ fn show_load(
             format!("LOAD:{percent}%"),
             "INSERT".to_owned(),
             // Values of others may stand in it.
-            error.filter(|_| !context.sees_own_only).map(|error| error.message.clone()).unwrap_or_default(),
+            error.filter(|_| !execution.sees_own_only).map(|error| error.message.clone()).unwrap_or_default(),
             moment(load.opened_ms),
             if known.is_open() { String::new() } else { moment(known.updated_ms) },
             format!(
@@ -173,9 +185,9 @@ const DESCRIBE: [&str; 7] =
 
 type Description = [String; 7];
 
-fn plain(context: &StatementContext, name: &str, column_type: &ColumnType) -> Description {
+fn plain(settings: &Settings, name: &str, column_type: &ColumnType) -> Description {
     let mut row: Description = Default::default();
-    let shown = match context.settings.get_bool("print_pretty_type_names") {
+    let shown = match settings.get_bool("print_pretty_type_names") {
         true => Indented::new(column_type).to_string(),
         false => column_type.to_string(),
     };
@@ -183,9 +195,9 @@ fn plain(context: &StatementContext, name: &str, column_type: &ColumnType) -> De
     row
 }
 
-fn described(context: &StatementContext, def: &TableDef) -> Vec<Description> {
+fn described(settings: &Settings, def: &TableDef) -> Vec<Description> {
     let row = |column: &model::ColumnDef| {
-        let mut row = plain(context, &column.name, &column.column_type);
+        let mut row = plain(settings, &column.name, &column.column_type);
         (row[2], row[3]) = system::default_of(def, column);
         row[4] = column.comment.to_string();
         row[5] = column.codec.as_deref().unwrap_or("").to_owned();
@@ -194,38 +206,50 @@ fn described(context: &StatementContext, def: &TableDef) -> Vec<Description> {
     def.columns.iter().map(row).collect()
 }
 
-fn described_columns(context: &StatementContext, name: &TableName) -> Result<Vec<Description>, Error> {
-    let (database, table) = context.resolve(name);
-    if context.temporary_table(name).is_none() && is_derived(database) {
+fn described_columns(execution: &Execution, name: &TableName) -> Result<Vec<Description>, Error> {
+    let (database, table) = execution.resolve(name);
+    if execution.temporary_table(name).is_none() && is_derived(database) {
         let columns = system::columns_in(database, table);
         if columns.is_empty() {
             return Err(Error::unknown_table(database, table));
         }
-        return Ok(columns.iter().map(|(name, column_type)| plain(context, name, column_type)).collect());
+        return Ok(columns
+            .iter()
+            .map(|(name, column_type)| plain(&execution.settings, name, column_type))
+            .collect());
     }
-    Ok(described(context, &context.table(name)?.def))
+    Ok(described(&execution.settings, &execution.table(name)?.def))
 }
 
-pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) -> Result<Rows, Error> {
+pub(crate) async fn describe(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    what: &Described,
+) -> Result<Rows, Error> {
     let of_schema = |schema: &Schema| -> Vec<Description> {
-        schema.fields().iter().map(|field| plain(context, field.name(), &from_field(field))).collect()
+        schema
+            .fields()
+            .iter()
+            .map(|field| plain(&execution.settings, field.name(), &from_field(field)))
+            .collect()
     };
     let rows = match what {
-        Described::Table(name) => described_columns(context, name)?,
+        Described::Table(name) => described_columns(execution, name)?,
         Described::Query(query) => {
-            let planned = plan(context, query, None).await?;
+            let planned = plan(services, execution, query, None).await?;
             of_schema(&*planned.result_schema()?)
         }
         Described::Function(call) => {
             let (name, arguments) = sql::arguments_of(call)?;
             let written = sql::WrittenCall { name: &name, arguments: &arguments };
-            if let Some(query) = query_of_call(context, &written)? {
-                let planned = plan(context, &sql::Query::from(Box::new(query)), None).await?;
+            if let Some(query) = query_of_call(execution, &written)? {
+                let planned = plan(services, execution, &sql::Query::from(Box::new(query)), None).await?;
                 return text_rows(DESCRIBE, of_schema(&*planned.result_schema()?));
             }
             let call = sql::table_function_call(call)?;
             let resolved =
-                resolve_calls(context, std::slice::from_ref(&call), None, &Wanted::default()).await?;
+                resolve_calls(services, execution, std::slice::from_ref(&call), None, &Wanted::default())
+                    .await?;
             let table = resolved.tables.get(&call.placeholder);
             of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
         }
@@ -233,15 +257,15 @@ pub(crate) async fn describe(context: &Arc<StatementContext>, what: &Described) 
     text_rows(DESCRIBE, rows)
 }
 
-pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Rows, Error> {
+pub(crate) fn exists(execution: &Execution, what: &ExistsKind) -> Result<Rows, Error> {
     let found = match what {
-        ExistsKind::Database(name) => is_derived(name) || context.snapshot.database(name).is_some(),
+        ExistsKind::Database(name) => is_derived(name) || execution.snapshot.database(name).is_some(),
         ExistsKind::Table(name) => {
-            let (database, table) = context.resolve(name);
-            system::has_table(database, table) || context.stored_table(name).is_ok()
+            let (database, table) = execution.resolve(name);
+            system::has_table(database, table) || execution.stored_table(name).is_ok()
         }
-        ExistsKind::View(name) => context.stored_table(name).is_ok_and(|table| is_view(&table.def)),
-        ExistsKind::TemporaryTable(name) => context.temporary.table(name).is_some(),
+        ExistsKind::View(name) => execution.stored_table(name).is_ok_and(|table| is_view(&table.def)),
+        ExistsKind::TemporaryTable(name) => execution.temporary.table(name).is_some(),
         ExistsKind::Dictionary => false,
     };
     let schema = Arc::new(Schema::new(vec![to_field("result", &ColumnType::UInt8)]));
@@ -251,11 +275,11 @@ pub(crate) fn exists(context: &StatementContext, what: &ExistsKind) -> Result<Ro
 }
 
 /// Running statements whose profile was asked for.
-fn running_profiles(context: &StatementContext) -> Vec<Report> {
-    let now = context.database.host.clock.monotonic();
-    let mut running = context.database.processes.running();
+fn running_profiles(services: &Services, execution: &Execution) -> Vec<Report> {
+    let now = services.host.clock.monotonic();
+    let mut running = services.processes.running();
     running.retain(|process| process.profile.is_asked_for() && process.is_profiled());
-    running.retain(|process| context.sees_statements_of(&process.user));
+    running.retain(|process| execution.sees_statements_of(&process.user));
     let report = |process: &crate::ledgers::processes::Process| {
         process.report(now.saturating_sub(process.started), State::Running)
     };
@@ -263,26 +287,27 @@ fn running_profiles(context: &StatementContext) -> Vec<Report> {
 }
 
 /// SHOW PROFILELIST: newest first, running statements before all others.
-fn profile_list(context: &StatementContext, limit: Option<u64>) -> Result<Rows, Error> {
+fn profile_list(services: &Services, execution: &Execution, limit: Option<u64>) -> Result<Rows, Error> {
     let row = |report: &Report| {
         let (started, total) = (start_time(report.started_ms), millis(report.total));
         let state = report.state.name().to_owned();
         [report.query_id.clone(), started, total, state, report.statement.clone()]
     };
-    let mut ended = context.database.processes.profiles.list();
-    ended.retain(|report| context.sees_statements_of(&report.user));
-    let mut rows: Vec<[String; 5]> = running_profiles(context).iter().map(row).collect();
+    let mut ended = services.processes.profiles.list();
+    ended.retain(|report| execution.sees_statements_of(&report.user));
+    let mut rows: Vec<[String; 5]> = running_profiles(services, execution).iter().map(row).collect();
     rows.extend(ended.iter().map(|report| row(report)));
     rows.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
     text_rows(["QueryId", "StartTime", "Time", "State", "Statement"], rows)
 }
 
 /// ANALYZE PROFILE FROM 'query id'.
-fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
-    let running = running_profiles(context).into_iter().find(|report| report.query_id == query_id);
+fn profile(services: &Services, execution: &Execution, query_id: &str) -> Result<Rows, Error> {
+    let running =
+        running_profiles(services, execution).into_iter().find(|report| report.query_id == query_id);
     let ended = || {
-        let found = context.database.processes.profiles.find(query_id);
-        found.filter(|report| context.sees_statements_of(&report.user))
+        let found = services.processes.profiles.find(query_id);
+        found.filter(|report| execution.sees_statements_of(&report.user))
     };
     let report = match running {
         Some(report) => report.lines(),
@@ -300,10 +325,14 @@ fn profile(context: &StatementContext, query_id: &str) -> Result<Rows, Error> {
 }
 
 /// CHECK TABLE: reads every part back and compares it with what the log says of it.
-pub(crate) async fn check(context: &Arc<StatementContext>, name: &TableName) -> Result<Rows, Error> {
-    let table = context.table(name)?;
-    let store = context.database.store.clone();
-    let (handle, _) = context.database.tables.handle(&table.def)?;
+pub(crate) async fn check(
+    services: &Services,
+    execution: &Execution,
+    name: &TableName,
+) -> Result<Rows, Error> {
+    let table = execution.table(name)?;
+    let store = services.store.clone();
+    let (handle, _) = services.tables.handle(&table.def)?;
     let work = move || {
         let row = |part: &Arc<model::PartDescriptor>| {
             let verified = parts::verify::verify(&store, part, &handle.keys.sort);
@@ -312,6 +341,6 @@ pub(crate) async fn check(context: &Arc<StatementContext>, name: &TableName) -> 
         };
         table.parts().map(row).collect::<Vec<_>>()
     };
-    let joined = context.database.runtimes.spawn_blocking("check", work).await;
+    let joined = services.runtimes.spawn_blocking("check", work).await;
     text_rows(["part_path", "is_passed", "message"], joined.map_err(Error::ended_early)?)
 }

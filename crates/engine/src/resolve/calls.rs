@@ -13,8 +13,9 @@ use stores::{Argument, ArgumentValue, FileFilter, SourceCall, SourceSettings, Us
 use crate::boundary::config::Config;
 use crate::boundary::error::Error;
 use crate::context::collections::for_sources;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::context::source_settings::source_settings;
-use crate::context::statement::StatementContext;
 use crate::resolve::function_tables::table_of;
 use crate::resolve::schemas::Calls;
 use crate::resolve::source_defaults::SourceDefaults;
@@ -64,21 +65,22 @@ pub(crate) struct KnownSource {
 }
 
 pub(crate) async fn resolve_calls(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     calls: &[sql::TableFunctionCall],
     known: Option<&KnownSource>,
     wanted: &Wanted,
 ) -> Result<Resolved, Error> {
     let mut resolved = Resolved::default();
     for call in calls {
-        match table_of(context, call)? {
+        match table_of(services, execution, call)? {
             Some(table) => {
                 resolved.tables.insert(call.placeholder.clone(), table);
             }
             None => {
                 let files = wanted.files.get(&call.placeholder).cloned().unwrap_or_default();
                 let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
-                let table = resolve_files(context, call, known, (files, types.clone())).await?;
+                let table = resolve_files(services, execution, call, known, (files, types.clone())).await?;
                 let title = masked_urls(&source_call(call).masked());
                 let asked = asked_columns(&table, &types, &wanted.defaults);
                 let omitted: Vec<String> = asked.iter().map(|name| omissions_name(name)).collect();
@@ -112,34 +114,37 @@ fn asked_columns(table: &ObjectTable, wanted: &WantedTypes, defaults: &BTreeSet<
 
 /// Of the call's files, at least those that `wanted_files` leaves.
 async fn resolve_files(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     call: &sql::TableFunctionCall,
     known: Option<&KnownSource>,
     (wanted_files, wanted_types): (FileFilter, WantedTypes),
 ) -> Result<ObjectTable, Error> {
-    let settings = SourceSettings { wanted_files, wanted_types, ..source_settings(context) };
+    let settings = SourceSettings { wanted_files, wanted_types, ..source_settings(services, execution) };
     let format = known.map(|known| known.format.as_str());
-    resolve_with(context, call, settings, format, known.map(|known| known.columns.clone())).await
+    resolve_with(services, execution, call, settings, format, known.map(|known| known.columns.clone())).await
 }
 
 /// Lists the files of a call whose format or columns may be known without looking into them.
 pub(crate) async fn resolve_as(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     call: &sql::TableFunctionCall,
     format: Option<&str>,
     columns: Option<Vec<(String, ColumnType)>>,
 ) -> Result<ObjectTable, Error> {
-    resolve_with(context, call, source_settings(context), format, columns).await
+    resolve_with(services, execution, call, source_settings(services, execution), format, columns).await
 }
 
 async fn resolve_with(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     call: &sql::TableFunctionCall,
     settings: SourceSettings,
     format: Option<&str>,
     columns: Option<Vec<(String, ColumnType)>>,
 ) -> Result<ObjectTable, Error> {
-    let env = SourceEnv { settings: Arc::new(settings.bounded()), ..source_env(context) };
+    let env = SourceEnv { settings: Arc::new(settings.bounded()), ..source_env(services, execution) };
     let mut call = source_call(call);
     call.check_overrides(&env.collections)?;
     if let Some(format) = format {
@@ -152,7 +157,7 @@ async fn resolve_with(
     if texts.is_empty() {
         return Ok(table);
     }
-    let defaults = SourceDefaults::new(context, table.columns(), texts)?;
+    let defaults = SourceDefaults::new(services, execution, table.columns(), texts)?;
     Ok(table.with_defaults(Arc::new(defaults)))
 }
 
@@ -162,17 +167,17 @@ pub(crate) fn source_call(call: &sql::TableFunctionCall) -> SourceCall {
 }
 
 /// What a statement brings along for reading and writing outside.
-pub(crate) fn source_env(context: &StatementContext) -> SourceEnv {
+pub(crate) fn source_env(services: &Services, execution: &Execution) -> SourceEnv {
     SourceEnv {
-        stores: Arc::clone(&context.database.sources.stores),
-        schema_cache: Arc::clone(&context.database.sources.schemas),
-        settings: Arc::new(source_settings(context).bounded()),
-        user_files: user_files(&context.database.config),
-        environment: context.database.sources.environment.clone(),
-        collections: for_sources(context),
-        progress: Arc::clone(&context.progress.source),
-        memory: context.memory.clone(),
-        now_ms: context.now_ms(),
+        stores: Arc::clone(&services.sources.stores),
+        schema_cache: Arc::clone(&services.sources.schemas),
+        settings: Arc::new(source_settings(services, execution).bounded()),
+        user_files: user_files(&services.config),
+        environment: services.sources.environment.clone(),
+        collections: for_sources(&services.config, execution),
+        progress: Arc::clone(&execution.progress.source),
+        memory: execution.memory.clone(),
+        now_ms: services.now_ms(),
     }
 }
 

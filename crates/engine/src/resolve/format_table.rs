@@ -16,13 +16,15 @@ use sources::schema::structure::{Structure, parse_with_defaults};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::boundary::error::{Error, ErrorKind};
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, inference_settings};
-use crate::context::statement::StatementContext;
 use crate::resolve::source_defaults::{SourceDefaults, filled};
 
 /// The table of a call.
 pub(crate) fn format_table(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     call: &TableFunctionCall,
 ) -> Result<Arc<dyn TableProvider>, Error> {
     let text = |argument: &CallArgument| match (&argument.name, &argument.value) {
@@ -55,12 +57,12 @@ pub(crate) fn format_table(
     if kind == FormatKind::Parquet {
         return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));
     }
-    let settings = format_settings(&context.settings);
+    let settings = format_settings(&execution.settings);
     let data = raw_text::bytes(data);
     let Structure { columns, defaults } = match structure {
         Some(structure) => parse_with_defaults(structure)?,
         None => {
-            let columns = columns_of_text(kind, &data, &settings, &inference_settings(&context.settings))?;
+            let columns = columns_of_text(kind, &data, &settings, &inference_settings(&execution.settings))?;
             Structure { columns, defaults: Vec::new() }
         }
     };
@@ -72,13 +74,13 @@ pub(crate) fn format_table(
     let mut batches = Vec::new();
     reader.read(&data, true, &mut batches)?;
     if !defaults.is_empty() {
-        batches = filled(&SourceDefaults::new(context, &columns, &defaults)?, &schema, batches)?;
+        batches = filled(&SourceDefaults::new(services, execution, &columns, &defaults)?, &schema, batches)?;
     }
     let skipped = reader.rejected();
     if skipped > 0 {
-        context.progress.rejects.add("", reader.take_rejected(), skipped);
+        execution.progress.rejects.add("", reader.take_rejected(), skipped);
     }
-    context.progress.source.add_rows(batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
-    context.progress.source.add_bytes(u64_of(data.len()));
+    execution.progress.source.add_rows(batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
+    execution.progress.source.add_bytes(u64_of(data.len()));
     Ok(Arc::new(MemTable::try_new(schema, vec![batches])?))
 }

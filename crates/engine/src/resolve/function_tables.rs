@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
+use host::Host;
+use model::ColumnType;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
@@ -14,7 +16,8 @@ use physical::provider::random_rows::{RandomRows, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::resolve::format_table::format_table;
 
 /// One table function.
@@ -78,16 +81,17 @@ const RANDOM_LENGTH: u64 = 10;
 
 /// The table of a call, if it is one of these.
 pub(crate) fn table_of(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     call: &TableFunctionCall,
 ) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     Ok(Some(match call.name.to_ascii_lowercase().as_str() {
         "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
-            numbers_table(number_range(call)?, &context.progress.source)?
+            numbers_table(number_range(call)?, &execution.progress.source)?
         }
-        "generate_series" | "generateseries" => numbers_table(series(call)?, &context.progress.source)?,
-        "generaterandom" => random_table(random_rows(context, call)?)?,
-        "format" => format_table(context, call)?,
+        "generate_series" | "generateseries" => numbers_table(series(call)?, &execution.progress.source)?,
+        "generaterandom" => random_table(random_rows(&services.host, call)?)?,
+        "format" => format_table(services, execution, call)?,
         "null" => {
             let fields: Vec<_> =
                 null_columns(call)?.iter().map(|(name, column_type)| to_field(name, column_type)).collect();
@@ -124,7 +128,7 @@ fn unsigned(argument: &CallArgument) -> Option<u64> {
     }
 }
 
-fn random_rows(context: &StatementContext, call: &TableFunctionCall) -> Result<RandomRows, Error> {
+fn random_rows(host: &Host, call: &TableFunctionCall) -> Result<RandomRows, Error> {
     let wrong = || {
         let message = "table function generateRandom takes a structure, and then a seed, the longest text and the \
                        longest list as numbers";
@@ -147,7 +151,7 @@ fn random_rows(context: &StatementContext, call: &TableFunctionCall) -> Result<R
     }
     Ok(RandomRows {
         columns: sources::schema::structure::parse(structure)?,
-        seed: number(0)?.unwrap_or_else(|| host::random::u64(context.database.host.random.as_ref())),
+        seed: number(0)?.unwrap_or_else(|| host::random::u64(host.random.as_ref())),
         text_bytes_max: number(1)?.unwrap_or(RANDOM_LENGTH),
         array_length_max: number(2)?.unwrap_or(RANDOM_LENGTH),
     })

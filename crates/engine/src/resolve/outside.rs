@@ -14,9 +14,11 @@ use sources::ObjectTable;
 use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
 use stores::calls::format::is_name_or_auto;
 
+use crate::boundary::config::Config;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{for_sources, named_in};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
 use crate::resolve::source_defaults::SourceDefaults;
@@ -160,7 +162,7 @@ fn file_positions(texts: &[&str]) -> Option<Vec<&'static str>> {
 }
 
 /// Checks what can be checked of a definition without a request.
-pub(crate) fn check(context: &StatementContext, def: &TableDef) -> Result<(), Error> {
+pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> Result<(), Error> {
     let computed = |column: &&ColumnDef| {
         use DefaultKind::{Alias, Ephemeral, Materialized};
         matches!(column.default, Some((Materialized | Alias | Ephemeral, _)))
@@ -173,11 +175,11 @@ pub(crate) fn check(context: &StatementContext, def: &TableDef) -> Result<(), Er
         );
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     }
-    Ok(source_call(&call_of(def)?).check_overrides(&for_sources(context))?)
+    Ok(source_call(&call_of(def)?).check_overrides(&for_sources(config, execution))?)
 }
 
 /// Tables outside that a query names. A name that a WITH item of the query has means that.
-pub(crate) fn tables_in(context: &StatementContext, query: &Query) -> Vec<Arc<TableState>> {
+pub(crate) fn tables_in(execution: &Execution, query: &Query) -> Vec<Arc<TableState>> {
     let mut names = Names::default();
     let _ = query.visit(&mut names);
     let mut found: Vec<Arc<TableState>> = Vec::new();
@@ -185,9 +187,9 @@ pub(crate) fn tables_in(context: &StatementContext, query: &Query) -> Vec<Arc<Ta
         if name.database.is_none() && names.with_items.contains(&name.table) {
             continue;
         }
-        if let Ok(state) = context.table(&name)
+        if let Ok(state) = execution.table(&name)
             && state.def.engine.is_external()
-            && !is_derived(context.resolve(&name).0)
+            && !is_derived(execution.resolve(&name).0)
             && !found.iter().any(|known| known.def.id == state.def.id)
         {
             found.push(state);
@@ -220,15 +222,16 @@ impl Visitor for Names {
 
 /// Lists the files of tables outside, as if the statement called their functions.
 pub(crate) async fn resolve_tables(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     tables: &[Arc<TableState>],
     known: Option<&KnownSource>,
     wanted: &Wanted,
     resolved: &mut Resolved,
 ) -> Result<(), Error> {
     for state in tables {
-        let table = open(context, &state.def, known).await?;
-        let name = context.snapshot.state().table_name(state.def.id);
+        let table = open(services, execution, &state.def, known).await?;
+        let name = execution.snapshot.state().table_name(state.def.id);
         let title = format!("table {name}: {}", shown_engine(&state.def));
         let table = table.with_columns_named(|name| wanted.names.contains(name)).with_tags().await?;
         resolved.add(external_name(&state.def), title, table);
@@ -238,11 +241,12 @@ pub(crate) async fn resolve_tables(
 
 /// The files of a table as they are now.
 pub(crate) async fn open(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Arc<Execution>,
     def: &TableDef,
     known: Option<&KnownSource>,
 ) -> Result<ObjectTable, Error> {
-    let context = with_own_settings(context, def)?;
+    let execution = with_own_settings(execution, def)?;
     let declared =
         || def.columns.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect::<Vec<_>>();
     let columns =
@@ -252,7 +256,8 @@ pub(crate) async fn open(
         // The columns that were declared are the table's, whatever its arguments say.
         call.arguments.retain(|argument| argument.name.as_deref() != Some("structure"));
     }
-    let table = resolve_as(&context, &call, known.map(|known| known.format.as_str()), columns).await?;
+    let table =
+        resolve_as(services, &execution, &call, known.map(|known| known.format.as_str()), columns).await?;
     let default = |column: &ColumnDef| {
         let (_, text) = column.default.as_ref()?;
         Some((column.name.to_string(), sql::display_expression(text, def)))
@@ -261,22 +266,22 @@ pub(crate) async fn open(
     if texts.is_empty() {
         return Ok(table);
     }
-    let defaults = SourceDefaults::new(&context, table.columns(), &texts)?;
+    let defaults = SourceDefaults::new(services, &execution, table.columns(), &texts)?;
     Ok(table.with_defaults(Arc::new(defaults)))
 }
 
 /// The table's SETTINGS are defaults of the statements that read it.
 pub(crate) fn with_own_settings(
-    context: &Arc<StatementContext>,
+    execution: &Arc<Execution>,
     def: &TableDef,
-) -> Result<Arc<StatementContext>, Error> {
-    let own = def.settings.iter().filter(|(name, _)| !context.settings.is_changed(name));
+) -> Result<Arc<Execution>, Error> {
+    let own = def.settings.iter().filter(|(name, _)| !execution.settings.is_changed(name));
     let change = |(name, value): (&Arc<str>, &Arc<str>)| SettingChange {
         name: name.to_string(),
         value: SettingText::Quoted(value.to_string()),
     };
     let changes: Vec<SettingChange> = own.map(change).collect();
-    if changes.is_empty() { Ok(Arc::clone(context)) } else { context.with_settings(&changes) }
+    if changes.is_empty() { Ok(Arc::clone(execution)) } else { execution.with_settings(&changes) }
 }
 
 #[cfg(test)]

@@ -8,17 +8,17 @@ use sql::dialect::text_of;
 use sql::{CallArgument, CallValue, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
 
 /// The query that a call is, if it is one.
 pub(crate) fn query_of_call(
-    context: &StatementContext,
+    execution: &Execution,
     call: &WrittenCall<'_>,
 ) -> Result<Option<ast::Query>, Error> {
     match call.name.to_ascii_lowercase().as_str() {
         "view" => view(call).map(Some),
         "values" => values(call).map(Some),
-        "merge" => merge(context, call).map(Some),
+        "merge" => merge(execution, call).map(Some),
         _ => Ok(None),
     }
 }
@@ -110,11 +110,11 @@ fn quoted_type(column_type: &ColumnType) -> String {
 }
 
 /// `merge([database,] 'regular expression')`: rows of all tables whose names match, with all columns of any of them.
-fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
+fn merge(execution: &Execution, call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
     let call = sql::written_call(call)?;
     let (database, pattern) = match call.arguments.as_slice() {
         [CallArgument { name: None, value: CallValue::Text(pattern) }] => {
-            (context.current_database.as_str(), pattern)
+            (execution.current_database.as_str(), pattern)
         }
         [
             CallArgument { name: None, value: CallValue::Word(database) | CallValue::Text(database) },
@@ -124,7 +124,7 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
             CallArgument { name: None, value: CallValue::Call { name, arguments } },
             CallArgument { name: None, value: CallValue::Text(pattern) },
         ] if arguments.is_empty() && ["currentDatabase", "database"].contains(&name.as_str()) => {
-            (context.current_database.as_str(), pattern)
+            (execution.current_database.as_str(), pattern)
         }
         _ => {
             return Err(bad(
@@ -132,16 +132,11 @@ fn merge(context: &StatementContext, call: &WrittenCall<'_>) -> Result<ast::Quer
             ));
         }
     };
-    let matching = regex::Regex::new(pattern).map_err(|e| {
-        Error::new(
-            ErrorKind::BadInput,
-            ErrorCode::CANNOT_COMPILE_REGEXP,
-            format!("table function merge: {e}"),
-        )
-    })?;
-    let found = context.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
+    let matching = regex::Regex::new(pattern)
+        .map_err(|e| Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_COMPILE_REGEXP, format!("table function merge: {e}")))?;
+    let found = execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
     let mut tables: Vec<_> =
-        context.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();
+        execution.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();
     tables.sort_by(|a, b| a.def.name.cmp(&b.def.name));
     let mut columns: Vec<(&str, &ColumnType)> = Vec::new();
     for column in tables.iter().flat_map(|table| table.def.stored_columns()) {

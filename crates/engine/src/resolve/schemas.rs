@@ -17,7 +17,9 @@ use parts::evolve::evolve;
 use physical::provider::table::{MergeTreeTable, OlderRows};
 
 use crate::boundary::error::{Error, into_datafusion};
-use crate::context::statement::{CATALOG, StatementContext};
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::{CATALOG, statement_state};
 use crate::resolve::system;
 use crate::tables::alias_columns::{has_alias, with_aliases};
 use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
@@ -29,13 +31,14 @@ pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
 pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;
 
 pub(crate) struct StatementCatalog {
-    context: Arc<StatementContext>,
+    services: Arc<Services>,
+    execution: Arc<Execution>,
     calls: Arc<Calls>,
 }
 
 impl StatementCatalog {
-    pub(crate) fn new(context: Arc<StatementContext>, calls: Calls) -> StatementCatalog {
-        StatementCatalog { context, calls: Arc::new(calls) }
+    pub(crate) fn new(services: Arc<Services>, execution: Arc<Execution>, calls: Calls) -> StatementCatalog {
+        StatementCatalog { services, execution, calls: Arc::new(calls) }
     }
 }
 
@@ -59,13 +62,18 @@ impl CatalogProviderList for StatementCatalog {
     }
 
     fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
-        let databases = Databases { context: Arc::clone(&self.context), calls: Arc::clone(&self.calls) };
+        let databases = Databases {
+            services: Arc::clone(&self.services),
+            execution: Arc::clone(&self.execution),
+            calls: Arc::clone(&self.calls),
+        };
         (name == CATALOG).then(|| Arc::new(databases) as Arc<dyn CatalogProvider>)
     }
 }
 
 struct Databases {
-    context: Arc<StatementContext>,
+    services: Arc<Services>,
+    execution: Arc<Execution>,
     calls: Arc<Calls>,
 }
 
@@ -77,19 +85,20 @@ impl fmt::Debug for Databases {
 
 impl CatalogProvider for Databases {
     fn schema_names(&self) -> Vec<String> {
-        self.context.snapshot.databases().map(|database| database.name.to_string()).collect()
+        self.execution.snapshot.databases().map(|database| database.name.to_string()).collect()
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         let known = name == CALLS
             || name == HERE
             || is_derived(name)
-            || self.context.snapshot.database(name).is_some();
-        let database = if name == HERE { &self.context.current_database } else { name };
+            || self.execution.snapshot.database(name).is_some();
+        let database = if name == HERE { &self.execution.current_database } else { name };
         let tables = DatabaseTables {
             database: database.to_owned(),
             is_here: name == HERE,
-            context: Arc::clone(&self.context),
+            services: Arc::clone(&self.services),
+            execution: Arc::clone(&self.execution),
             calls: Arc::clone(&self.calls),
         };
         known.then(|| Arc::new(tables) as Arc<dyn SchemaProvider>)
@@ -100,7 +109,8 @@ struct DatabaseTables {
     database: String,
     /// Names without a database are looked up here: temporary tables come first.
     is_here: bool,
-    context: Arc<StatementContext>,
+    services: Arc<Services>,
+    execution: Arc<Execution>,
     calls: Arc<Calls>,
 }
 
@@ -112,20 +122,20 @@ impl fmt::Debug for DatabaseTables {
 
 impl DatabaseTables {
     fn temporary(&self, name: &str) -> Option<Arc<TableState>> {
-        if self.is_here { self.context.temporary.table(name) } else { None }
+        if self.is_here { self.execution.temporary.table(name) } else { None }
     }
 
     fn state(&self, name: &str) -> Option<Arc<TableState>> {
-        let database = self.context.snapshot.database(&self.database)?;
-        self.context.snapshot.table(database.id, name)
+        let database = self.execution.snapshot.database(&self.database)?;
+        self.execution.snapshot.table(database.id, name)
     }
 }
 
 #[async_trait]
 impl SchemaProvider for DatabaseTables {
     fn table_names(&self) -> Vec<String> {
-        let Some(database) = self.context.snapshot.database(&self.database) else { return Vec::new() };
-        self.context.snapshot.tables(database.id).map(|table| table.def.name.to_string()).collect()
+        let Some(database) = self.execution.snapshot.database(&self.database) else { return Vec::new() };
+        self.execution.snapshot.tables(database.id).map(|table| table.def.name.to_string()).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -133,20 +143,21 @@ impl SchemaProvider for DatabaseTables {
             return Ok(self.calls.get(name).cloned());
         }
         if let Some(table) = self.temporary(name) {
-            return provider_of(&self.context, table).map(Some);
+            return provider_of(&self.services, &self.execution, table).map(Some);
         }
         if self.database == SYSTEM {
-            return system::table(name, &self.context).map_err(into_datafusion);
+            return system::table(name, &self.services, &self.execution).map_err(into_datafusion);
         }
         if INFORMATION_SCHEMA.contains(&self.database.as_str()) {
-            return system::information_schema::table(name, &self.context).map_err(into_datafusion);
+            return system::information_schema::table(name, &self.services, &self.execution)
+                .map_err(into_datafusion);
         }
         let Some(state) = self.state(name) else { return Ok(None) };
         if state.def.engine.is_external() {
             let found = self.calls.get(&external_name(&state.def)).cloned();
             return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
         }
-        provider_of(&self.context, state).map(Some)
+        provider_of(&self.services, &self.execution, state).map(Some)
     }
 
     fn table_exist(&self, name: &str) -> bool {
@@ -171,39 +182,48 @@ fn not_listed(database: &str, name: &str) -> Error {
 }
 
 /// How rows written before the last ALTER are read.
-fn older_rows(context: &StatementContext, def: &Arc<TableDef>) -> std::result::Result<OlderRows, Error> {
+fn older_rows(
+    services: &Services,
+    execution: &Execution,
+    def: &Arc<TableDef>,
+) -> std::result::Result<OlderRows, Error> {
     if def.schema_version == 1 {
         return Ok(OlderRows { evolution: Arc::default(), is_lasting: true });
     }
-    let (evolution, is_lasting) = context.database.tables.evolution(def, &|| context.statement_state())?;
+    let (evolution, is_lasting) = services.tables.evolution(def, &|| statement_state(services, execution))?;
     Ok(OlderRows { evolution, is_lasting })
 }
 
 /// How a table with rows of its own is read.
 pub(crate) fn provider_of(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     table: Arc<TableState>,
 ) -> Result<Arc<dyn TableProvider>> {
     let def = Arc::clone(&table.def);
-    let stored = provider_of_stored(context, table)?;
+    let stored = provider_of_stored(services, execution, table)?;
     if !has_alias(&def) {
         return Ok(stored);
     }
-    with_aliases(&context.statement_state().map_err(into_datafusion)?, &def, stored)
+    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
 }
 
 /// What an engine stores.
-fn provider_of_stored(context: &StatementContext, state: Arc<TableState>) -> Result<Arc<dyn TableProvider>> {
+fn provider_of_stored(
+    services: &Services,
+    execution: &Execution,
+    state: Arc<TableState>,
+) -> Result<Arc<dyn TableProvider>> {
     match state.def.engine {
         TableEngine::MergeTree => {
-            let memtables = Arc::clone(&context.database.memtables);
-            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
-            Ok(Arc::new(MergeTreeTable::new(state, context.snapshot.seq(), memtables, older)))
+            let memtables = Arc::clone(&services.memtables);
+            let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
+            Ok(Arc::new(MergeTreeTable::new(state, execution.snapshot.seq(), memtables, older)))
         }
         TableEngine::Memory => {
-            let rows = context.memory_tables(&state.def).batches(state.def.id);
+            let rows = execution.memory_tables(services, &state.def).batches(state.def.id);
             let schema = state.def.arrow_schema();
-            let older = older_rows(context, &state.def).map_err(into_datafusion)?;
+            let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
             let rows = rows.iter().map(|rows| evolve(rows, &schema, &older.evolution));
             let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
             Ok(Arc::new(MemTable::try_new(schema, vec![rows])?))

@@ -12,7 +12,9 @@ use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, 
 use sources::{ColumnDefaults, Filling};
 
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::tables::conform::{Conform, Defaults};
 use crate::tables::row_expr::compile;
 
@@ -27,7 +29,8 @@ pub(crate) struct SourceDefaults {
 impl SourceDefaults {
     /// `texts` are the defaults of some of the columns, by their names.
     pub(crate) fn new(
-        context: &StatementContext,
+        services: &Services,
+        execution: &Execution,
         columns: &[(String, ColumnType)],
         texts: &[(String, String)],
     ) -> Result<SourceDefaults, Error> {
@@ -44,7 +47,7 @@ impl SourceDefaults {
             }
         }
         let def = def_of(columns);
-        let state = context.statement_state()?;
+        let state = statement_state(services, execution)?;
         let compiled = |column: &ColumnDef| match &column.default {
             Some((_, text)) => compile(&state, &def, text).map(|(default, _)| Some(default)),
             None => Ok(None),

@@ -10,7 +10,7 @@ use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
 use crate::resolve::query_functions::query_of_call;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -61,18 +61,18 @@ impl Within {
 
 /// The query with SELECTs where it names views, and where it calls functions that are queries by themselves; and how deep
 /// these make it.
-pub(crate) fn expanded(context: &StatementContext, query: &Query) -> Result<(Query, Measure), Error> {
+pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, Measure), Error> {
     let (mut ast, mut within) = (query.ast.clone(), Within::default());
-    expand(context, &mut ast, &mut within)?;
+    expand(execution, &mut ast, &mut within)?;
     Ok((Query { ast, ..query.clone() }, within.made))
 }
 
 pub(crate) fn expand(
-    context: &StatementContext,
+    execution: &Execution,
     query: &mut ast::Query,
     within: &mut Within,
 ) -> Result<(), Error> {
-    let mut expansion = Expansion { context, within, failed: None };
+    let mut expansion = Expansion { execution, within, failed: None };
     let done = sql::replace_tables(query, &mut expansion);
     match (expansion.failed, done) {
         (Some(error), _) => Err(error),
@@ -81,7 +81,7 @@ pub(crate) fn expand(
 }
 
 struct Expansion<'a> {
-    context: &'a StatementContext,
+    execution: &'a Execution,
     within: &'a mut Within,
     /// What an error of the language cannot say.
     failed: Option<Error>,
@@ -90,7 +90,7 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     fn view(&mut self, state: &TableState) -> Result<ast::Query, Error> {
         let def = &state.def;
-        let name = self.context.snapshot.state().table_name(def.id);
+        let name = self.execution.snapshot.state().table_name(def.id);
         let views = &self.within.views;
         if views.iter().any(|(id, _)| *id == def.id) || views.len() >= DEPTH_MAX {
             let message =
@@ -99,7 +99,7 @@ impl Expansion<'_> {
         }
         let (mut query, measure) = select_of(def)?;
         self.within.enter(def.id, measure)?;
-        let expanded = measure.run(|| expand(self.context, &mut query, self.within));
+        let expanded = measure.run(|| expand(self.execution, &mut query, self.within));
         self.within.views.pop();
         expanded.map(|()| query).map_err(|error| error.in_context(&format!("while reading view \"{name}\"")))
     }
@@ -113,7 +113,7 @@ impl Expansion<'_> {
 
 impl Replace for Expansion<'_> {
     fn table(&mut self, name: &TableName) -> sql::Result<Option<ast::Query>> {
-        match self.context.table(name) {
+        match self.execution.table(name) {
             Ok(state) if state.def.engine == TableEngine::View => {
                 self.view(&state).map(Some).map_err(|error| self.fail(error))
             }
@@ -123,13 +123,13 @@ impl Replace for Expansion<'_> {
     }
 
     fn call(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
-        let Some(mut query) = query_of_call(self.context, call).map_err(|error| self.fail(error))? else {
+        let Some(mut query) = query_of_call(self.execution, call).map_err(|error| self.fail(error))? else {
             return Ok(None);
         };
         // What it may hold is the statement's own text, and measured with it.
         let measure = Measure { levels: 1, terms: 0, elements: 1, nodes: 1 };
         self.within.enter(TableId::from_bytes([0; 16]), measure).map_err(|error| self.fail(error))?;
-        let expanded = expand(self.context, &mut query, self.within);
+        let expanded = expand(self.execution, &mut query, self.within);
         self.within.views.pop();
         expanded.map(|()| Some(query)).map_err(|error| self.fail(error))
     }

@@ -18,9 +18,9 @@ use tokio_util::sync::DropGuard;
 use crate::boundary::error::Error;
 use crate::boundary::outfile::Outfile;
 use crate::boundary::request::{Outcome, Rows};
+use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, unchanged_format_settings};
-use crate::context::statement::StatementContext;
 use crate::memory::room::room_for;
 use crate::secrets::urls::masked_urls;
 
@@ -61,21 +61,22 @@ pub(crate) struct Shown {
     pub outfile: Option<Outfile>,
 }
 
-pub(crate) fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
+pub(crate) fn outcome(execution: &Arc<Execution>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
     let (stream, format_settings) = if rows.schema.fields().is_empty() {
-        let skipped = context.progress.rejects.rows();
+        let skipped = execution.progress.rejects.rows();
         if skipped > 0 {
             let what = "row(s) could not be read and were skipped";
-            context.warn(format!("{skipped} {what}: system.load_rejected_rows has them"));
+            execution.warn(format!("{skipped} {what}: system.load_rejected_rows has them"));
         }
         // Nothing will come: nobody needs to wait for another task to say so.
         listed.end(0, None);
         (futures::stream::empty().boxed(), unchanged_format_settings())
     } else {
-        (pump(Arc::clone(context), listed, rows.stream), format_settings(&context.settings))
+        (pump(Arc::clone(execution), listed, rows.stream), format_settings(&execution.settings))
     };
-    let warnings: Vec<String> = context.warnings.lock().iter().map(|warning| masked_urls(warning)).collect();
-    context.progress.set_warnings(&warnings);
+    let warnings: Vec<String> =
+        execution.warnings.lock().iter().map(|warning| masked_urls(warning)).collect();
+    execution.progress.set_warnings(&warnings);
     Outcome {
         schema: rows.schema,
         stream,
@@ -83,21 +84,21 @@ pub(crate) fn outcome(context: &Arc<StatementContext>, listed: Listed, rows: Row
         format_settings,
         outfile: output.outfile,
         warnings,
-        already_loaded: context.progress.already_loaded().cloned(),
-        progress: Arc::clone(&context.progress),
-        query_id: context.query_id.clone(),
+        already_loaded: execution.progress.already_loaded().cloned(),
+        progress: Arc::clone(&execution.progress),
+        query_id: execution.query_id.clone(),
     }
 }
 
 /// Computes batches on the computing threads, one ahead of the reader, and writes the query log at the end.
 fn pump(
-    context: Arc<StatementContext>,
+    execution: Arc<Execution>,
     listed: Listed,
     mut rows: BoxStream<'static, Result<RecordBatch, Error>>,
 ) -> BoxStream<'static, Result<RecordBatch, Error>> {
     let (sender, receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
-    let runtimes = context.database.runtimes.clone();
-    let account = Some(Arc::clone(&context.account));
+    let runtimes = listed.services.runtimes.clone();
+    let account = Some(Arc::clone(&execution.account));
     let work = async move {
         let (mut batches, mut result_rows, mut failed, mut is_lost) = (0, 0, None, false);
         // A panic must not look like the end of the rows.
@@ -106,7 +107,7 @@ fn pump(
                 room_for(&batch, COPIES_WRITTEN, "the answer")?;
                 Ok(batch)
             });
-            let batch = batch.map_err(|error| context.without_secrets(error));
+            let batch = batch.map_err(|error| execution.without_secrets(&listed.services.config, error));
             match &batch {
                 Ok(batch) => result_rows += batch.num_rows() as u64,
                 Err(error) => failed = Some(error.clone()),
@@ -123,7 +124,7 @@ fn pump(
             let heard = tokio::select! {
                 biased;
                 taken = taken => taken,
-                () = context.progress.cancellation().cancelled() => {
+                () = execution.progress.cancellation().cancelled() => {
                     is_lost = true;
                     true
                 }
@@ -138,7 +139,7 @@ fn pump(
         }
         drop(rows);
         listed.end(result_rows, failed.clone());
-        drop(context);
+        drop(execution);
         if let Some(error) = failed {
             // Nobody may be there to hear it.
             let _ = sender.send(Err(error)).await;

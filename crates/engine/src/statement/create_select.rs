@@ -13,26 +13,29 @@ use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, Setting
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::define::{table, temporary};
 use crate::statement::insert;
 use crate::tables::temporary::is_temporary;
 
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     create: &CreateTable,
     text: &str,
 ) -> Result<(), Error> {
     let created = match create.temporary {
-        true => temporary::create(context, create).await?,
-        false => table::create_table(context, create).await?,
+        true => temporary::create(services, execution, create).await?,
+        false => table::create_table(services, execution, create).await?,
     };
     let Some(def) = created else { return Ok(()) };
     let CreateSource::Select { query, empty: false, .. } = &create.source else { return Ok(()) };
-    let mut created = Created { context: Arc::clone(context), def, is_settled: false };
+    let mut created =
+        Created { services: Arc::clone(services), execution: Arc::clone(execution), def, is_settled: false };
     // The table of this statement, even where a temporary one has its name.
     let target =
-        if create.temporary { create.name.clone() } else { create.name_in(&context.current_database) };
+        if create.temporary { create.name.clone() } else { create.name_in(&execution.current_database) };
     let insert = Insert {
         target: InsertTarget::Table(target),
         partition_by: None,
@@ -44,8 +47,8 @@ pub(crate) async fn run(
     };
     // A label of the session names the loads people write, not what fills a new table.
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
-    let filling = context.at_newest_snapshot().with_settings(&[unnamed])?;
-    let filled = insert::run(&filling, &insert, text, None).await;
+    let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
+    let filled = insert::run(services, &filling, &insert, text, None).await;
     created.is_settled = true;
     match filled {
         Ok(_) => Ok(()),
@@ -60,7 +63,8 @@ pub(crate) async fn run(
 
 /// A table of this statement. Unless it is settled what becomes of it, it goes with the statement.
 struct Created {
-    context: Arc<StatementContext>,
+    services: Arc<Services>,
+    execution: Arc<Execution>,
     def: Arc<TableDef>,
     is_settled: bool,
 }
@@ -69,19 +73,20 @@ impl Created {
     /// Blocks for one fsync, so that the table is gone when the statement is answered.
     fn remove(&self) {
         if is_temporary(&self.def) {
-            self.context.temporary.drop_table(&self.def.name);
+            self.execution.temporary.drop_table(&self.def.name);
             return;
         }
-        let (database, table) = (&self.context.database, self.def.id);
-        let (catalog, ops) = (&database.catalog, vec![Op::DropTable { table }]);
+        let (services, table) = (&self.services, self.def.id);
+        let (catalog, ops) = (&services.catalog, vec![Op::DropTable { table }]);
         let read_seq = catalog.snapshot().seq();
-        let dropped = commit(catalog, &database.host, read_seq, Vec::new(), ops, Some(&self.context.profile));
+        let dropped =
+            commit(catalog, &services.host, read_seq, Vec::new(), ops, Some(&self.execution.profile));
         match dropped {
             // Somebody else dropped it before.
             Err(error) if error.kind != ErrorKind::UnknownObject => {
-                self.context.warn(format!("table \"{}\" is left behind empty: {error}", self.def.name));
+                self.execution.warn(format!("table \"{}\" is left behind empty: {error}", self.def.name));
             }
-            Ok(_) | Err(_) => database.memory_tables.clear(table),
+            Ok(_) | Err(_) => services.memory_tables.clear(table),
         }
     }
 }
@@ -89,7 +94,7 @@ impl Created {
 impl Drop for Created {
     fn drop(&mut self) {
         // Nobody waits for the statement any more. What is being committed may fill the table.
-        if !self.is_settled && !self.context.progress.has_begun_commit() {
+        if !self.is_settled && !self.execution.progress.has_begun_commit() {
             self.remove();
         }
     }

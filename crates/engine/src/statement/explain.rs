@@ -13,7 +13,9 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, State
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::ledgers::processes::Processes;
 use crate::ledgers::profile::State;
 use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
@@ -28,12 +30,13 @@ const ROLLS_BACK: &str =
 
 /// `text` is the statement's text, which an INSERT's ranges point into.
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     explain: &Explain,
     text: &str,
 ) -> Result<Rows, Error> {
     if let (ExplainKind::Analyze, Statement::Insert(insert)) = (explain.kind, explain.statement.as_ref()) {
-        return lines("explain", analyze_insert(context, insert, text).await?);
+        return lines("explain", analyze_insert(services, execution, insert, text).await?);
     }
     let (query, target) = match explain.statement.as_ref() {
         Statement::Query(query) => (query, None),
@@ -45,15 +48,17 @@ pub(crate) async fn run(
     };
     let text: Vec<String> = match explain.kind {
         // Scrubbed as a whole: a secret may have several lines.
-        ExplainKind::Ast => lines_of(&context.secrets().scrub(&format!("{:#?}", query.ast))),
+        ExplainKind::Ast => {
+            lines_of(&execution.secrets(&services.config).scrub(&format!("{:#?}", query.ast)))
+        }
         ExplainKind::Syntax => vec![masked(&sql::printed_query(&query.ast))],
-        ExplainKind::Plan => plan_lines(context, query, target).await?,
-        ExplainKind::Pipeline => physical_lines(context, query).await?,
-        ExplainKind::Estimate => estimate(context, query).await?,
-        ExplainKind::Analyze => analyze(context, query).await?,
-        ExplainKind::Load => load_lines(context, query).await?,
+        ExplainKind::Plan => plan_lines(services, execution, query, target).await?,
+        ExplainKind::Pipeline => physical_lines(services, execution, query).await?,
+        ExplainKind::Estimate => estimate(services, execution, query).await?,
+        ExplainKind::Analyze => analyze(services, execution, query).await?,
+        ExplainKind::Load => load_lines(services, execution, query).await?,
     };
-    let secrets = context.secrets();
+    let secrets = execution.secrets(&services.config);
     lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
 }
 
@@ -62,11 +67,12 @@ fn lines_of(text: &str) -> Vec<String> {
 }
 
 async fn plan_lines(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     query: &Query,
     target: Option<&Insert>,
 ) -> Result<Vec<String>, Error> {
-    let planned = plan(context, query, None).await?;
+    let planned = plan(services, execution, query, None).await?;
     let optimized = planned.state.optimize(&planned.logical)?;
     let mut out = Vec::new();
     if let Some(insert) = target {
@@ -91,52 +97,69 @@ fn shown_target(target: &InsertTarget) -> String {
     }
 }
 
-async fn physical_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
-    let planned = plan(context, query, None).await?;
+async fn physical_lines(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &Query,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(services, execution, query, None).await?;
     Ok(rendered(planned.physical().await?.as_ref()))
 }
 
-async fn estimate(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
-    let planned = plan(context, query, None).await?;
-    context.progress.watch(&planned.physical().await?);
-    let progress = &context.progress;
+async fn estimate(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &Query,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(services, execution, query, None).await?;
+    execution.progress.watch(&planned.physical().await?);
+    let progress = &execution.progress;
     Ok(vec![format!("rows: {}, bytes: {}", progress.total_rows_approx(), ByteSize(progress.total_bytes()))])
 }
 
-async fn analyze(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
-    let planned = plan(context, query, None).await?;
+async fn analyze(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &Query,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(services, execution, query, None).await?;
     let physical = metered(planned.physical().await?)?;
-    context.progress.watch(&physical);
+    execution.progress.watch(&physical);
     let mut stream = execute_stream(Arc::clone(&physical), planned.state.task_ctx())?;
     while let Some(batch) = stream.next().await {
         batch.map_err(Error::from)?;
     }
-    Ok(profile_lines(context, State::Finished))
+    Ok(profile_lines(&services.processes, execution, State::Finished))
 }
 
 /// Does all of an INSERT but the commit.
 async fn analyze_insert(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     text: &str,
 ) -> Result<Vec<String>, Error> {
-    let done = Box::pin(insert::run(&context.rolling_back(), insert, text, None)).await;
+    let done = Box::pin(insert::run(services, &execution.rolling_back(), insert, text, None)).await;
     let mut out = vec![ROLLS_BACK.to_owned()];
-    out.extend(profile_lines(context, State::RolledBack));
-    context.progress.undo_written();
+    out.extend(profile_lines(&services.processes, execution, State::RolledBack));
+    execution.progress.undo_written();
     done.map(|_| out)
 }
 
 /// The profile of the statement itself, up to now.
-fn profile_lines(context: &StatementContext, state: State) -> Vec<String> {
-    let running = context.database.processes.running();
-    let own = running.iter().find(|process| Arc::ptr_eq(&process.profile, &context.profile));
-    own.map(|process| process.report(context.profile.elapsed(), state).lines()).unwrap_or_default()
+fn profile_lines(processes: &Processes, execution: &Execution, state: State) -> Vec<String> {
+    let running = processes.running();
+    let own = running.iter().find(|process| Arc::ptr_eq(&process.profile, &execution.profile));
+    own.map(|process| process.report(execution.profile.elapsed(), state).lines()).unwrap_or_default()
 }
 
 /// How a load would cut its input.
-async fn load_lines(context: &Arc<StatementContext>, query: &Query) -> Result<Vec<String>, Error> {
-    let planned = plan(context, query, None).await?;
+async fn load_lines(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &Query,
+) -> Result<Vec<String>, Error> {
+    let planned = plan(services, execution, query, None).await?;
     let mut out = source_lines(&planned).await?;
     if let Some(source) = plain_source(&planned) {
         let units = source.units(UNIT_BYTES).await?;

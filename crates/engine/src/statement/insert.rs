@@ -12,7 +12,8 @@ use sql::{Insert, InsertTarget};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::{BodyStream, Rows};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::export::write;
 use crate::insert::infile::{as_select, is_infile};
 use crate::insert::into_table;
@@ -24,7 +25,8 @@ use crate::tables::reserved::is_derived;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     text: &str,
     body: Option<BodyStream>,
@@ -34,32 +36,28 @@ pub(crate) async fn run(
         InsertTarget::Function(function) => {
             let call = sql::table_function_call(function)?;
             if call.name.eq_ignore_ascii_case("null") {
-                return Box::pin(into_null(context, insert, &call, text, body)).await;
+                return Box::pin(into_null(services, execution, insert, &call, text, body)).await;
             }
-            return into_call(context, insert, (&call, None), text, body).await;
+            return into_call(services, execution, insert, (&call, None), text, body).await;
         }
     };
-    let temporary = context.temporary_table(name).is_some();
-    if !temporary && is_derived(context.resolve(name).0) {
-        return Err(Error::new(
-            ErrorKind::BadInput,
-            ErrorCode::NOT_IMPLEMENTED,
-            format!("table \"{name}\" takes no INSERT"),
-        ));
+    let temporary = execution.temporary_table(name).is_some();
+    if !temporary && is_derived(execution.resolve(name).0) {
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::NOT_IMPLEMENTED, format!("table \"{name}\" takes no INSERT")));
     }
-    let table = context.table(name)?;
-    let (database, table_name) = context.resolve(name);
-    context.progress.set_target(if temporary { "" } else { database }, table_name);
+    let table = execution.table(name)?;
+    let (database, table_name) = execution.resolve(name);
+    execution.progress.set_target(if temporary { "" } else { database }, table_name);
     refuse_view(&table.def, "Method write")?;
     let insert = &with_columns(insert, &table.def)?;
     if table.def.engine.is_external() {
-        return into_table_outside(context, insert, &table, text, body).await;
+        return into_table_outside(services, execution, insert, &table, text, body).await;
     }
     if is_infile(insert) {
         let insert = as_select(insert, &table.def)?;
-        return Box::pin(into_table::into_table(context, &insert, table, text, body)).await;
+        return Box::pin(into_table::into_table(services, execution, &insert, table, text, body)).await;
     }
-    into_table::into_table(context, insert, table, text, body).await
+    into_table::into_table(services, execution, insert, table, text, body).await
 }
 
 /// The INSERT with the columns that `(* EXCEPT (a))` leaves.
@@ -77,7 +75,8 @@ fn with_columns<'a>(insert: &'a Insert, def: &TableDef) -> Result<Cow<'a, Insert
 
 /// Rows that are read, converted and counted, and go nowhere.
 async fn into_null(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     call: &sql::TableFunctionCall,
     text: &str,
@@ -86,35 +85,60 @@ async fn into_null(
     if insert.partition_by.is_some() || insert.label.is_some() {
         return Err(Error::unsupported("PARTITION BY or a label of INSERT INTO FUNCTION null"));
     }
-    let columns = (1..).zip(null_columns(call)?);
-    let columns = columns.map(|(id, (name, column_type))| ColumnDef::plain(id, &name, column_type)).collect();
-    // Of its own, so that nothing that is known of another such call is taken for it.
-    let id = TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref()));
-    let def = TableDef::plain(id, "null", TableEngine::Null, columns);
+    let columns = null_columns(call)?;
+    let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
+        id: ColumnId(id),
+        name: name.as_str().into(),
+        column_type: column_type.clone(),
+        default: None,
+        comment: "".into(),
+        codec: None,
+    };
+    let def = TableDef {
+        // Of its own, so that nothing that is known of another such call is taken for it.
+        id: TableId::from_random_bytes(host::random::uuid_bytes(services.host.random.as_ref())),
+        database: DatabaseId::from_bytes([0; 16]),
+        name: "null".into(),
+        engine: TableEngine::Null,
+        engine_arguments: EngineArguments::default(),
+        schema_version: 1,
+        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
+        columns: (1..).zip(&columns).map(column).collect(),
+        partition_by: Vec::new(),
+        order_by: Vec::new(),
+        sort_key_version: 1,
+        primary_key_len: 0,
+        settings: BTreeMap::new(),
+        kept: Vec::new(),
+        constraints: Vec::new(),
+        comment: "".into(),
+    };
     let state = Arc::new(TableState::new(Arc::new(def)));
     if is_infile(insert) {
         let insert = as_select(insert, &state.def)?;
-        return into_table::into_table(context, &insert, state, text, body).await;
+        return into_table::into_table(services, execution, &insert, state, text, body).await;
     }
-    into_table::into_table(context, insert, state, text, body).await
+    into_table::into_table(services, execution, insert, state, text, body).await
 }
 
 async fn into_call(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     target: (&sql::TableFunctionCall, Option<&TableDef>),
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    if context.rolls_back {
+    if execution.rolls_back {
         return Err(Error::unsupported("EXPLAIN ANALYZE of an INSERT that writes outside"));
     }
-    Box::pin(write::run(context, insert, target, text, body)).await
+    Box::pin(write::run(services, execution, insert, target, text, body)).await
 }
 
 /// Rows for a table outside: what INSERT INTO FUNCTION of its call would do, partitioned as the table says.
 async fn into_table_outside(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     insert: &Insert,
     table: &TableState,
     text: &str,
@@ -130,7 +154,7 @@ async fn into_table_outside(
         [one] => Some(Box::new(sql::parse_expression(one)?)),
         several => Some(Box::new(sql::parse_expression(&format!("({})", several.join(", ")))?)),
     };
-    let context = with_own_settings(context, def)?;
+    let execution = with_own_settings(execution, def)?;
     let declared = Some(def.as_ref()).filter(|def| !def.columns.is_empty());
-    into_call(&context, &insert, (&call, declared), text, body).await
+    into_call(services, &execution, &insert, (&call, declared), text, body).await
 }

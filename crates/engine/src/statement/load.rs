@@ -10,7 +10,8 @@ use sql::{InsertSource, Statement};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::Rows;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::insert::infile::as_select;
 use crate::insert::into_table::{InsertSelect, Named, insert_select};
 use crate::load::staged;
@@ -21,16 +22,17 @@ use crate::secrets::urls::HIDDEN_PART;
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
 /// load ended may ask again.
 pub(crate) async fn resume(
-    context: &Arc<StatementContext>,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     database: Option<&str>,
     label: &str,
 ) -> Result<Rows, Error> {
-    let (database, label) = named(context, database, label)?;
-    let Some(open) = context.snapshot.load_labelled(database, &label) else {
-        let Some(done) = context.snapshot.label(database, &label) else {
-            return Err(not_open(context, database, &label));
+    let (database, label) = named(execution, database, label)?;
+    let Some(open) = execution.snapshot.load_labelled(database, &label) else {
+        let Some(done) = execution.snapshot.label(database, &label) else {
+            return Err(not_open(&execution.snapshot, database, &label));
         };
-        context.warn(format!("load '{}' was finished before, with {} rows", label.as_str(), done.rows));
+        execution.warn(format!("load '{}' was finished before, with {} rows", label.as_str(), done.rows));
         return Ok(Rows::none());
     };
     let once = Once {
@@ -43,7 +45,7 @@ pub(crate) async fn resume(
     };
     if open.is_complete() {
         // Nothing is read, so nothing of the statement is needed.
-        return Box::pin(staged::finish(context, &once, &open)).await;
+        return Box::pin(staged::finish(services, execution, &once, &open)).await;
     }
     if open.statement.contains(HIDDEN_PART) {
         let message = format!(
@@ -57,43 +59,40 @@ pub(crate) async fn resume(
     let Statement::Insert(insert) = &parsed.statement else {
         return Err(Error::internal("the statement of a load is no INSERT"));
     };
-    let table = context.snapshot.table_by_id(open.table);
+    let table = execution.snapshot.table_by_id(open.table);
     let table = table.ok_or_else(|| Error::internal("an open load has no table"))?;
     let insert = as_select(insert, &table.def)?;
     let InsertSource::Select(query) = &insert.source else {
         return Err(Error::internal("the statement of a load has no SELECT"));
     };
-    let context = match &open.input {
+    let execution = match &open.input {
         Some(input) => {
             let kept = input.settings.iter().map(|(name, value)| (&**name, &**value));
-            context.as_first_run(context.settings.deciding_as(kept)?, &input.current_database)
+            execution.as_first_run(execution.settings.deciding_as(kept)?, &input.current_database)
         }
-        None => Arc::clone(context),
+        None => Arc::clone(execution),
     };
-    let context = context.with_settings(&parsed.output.settings)?;
+    let execution = execution.with_settings(&parsed.output.settings)?;
     let columns = insert.columns.as_deref();
     let select = InsertSelect { table: &table, columns, query, text: &open.statement };
-    Box::pin(insert_select(&context, select, Named::Resumed(once))).await
+    Box::pin(insert_select(services, &execution, select, Named::Resumed(once))).await
 }
 
 /// Gives an open load up.
 pub(crate) async fn cancel(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     database: Option<&str>,
     label: &str,
 ) -> Result<Rows, Error> {
-    let (database, label) = named(context, database, label)?;
-    give_up(context, database, &label).await?;
+    let (database, label) = named(execution, database, label)?;
+    give_up(services, execution, database, &label).await?;
     Ok(Rows::none())
 }
 
-fn named(
-    context: &StatementContext,
-    database: Option<&str>,
-    label: &str,
-) -> Result<(DatabaseId, Label), Error> {
-    let name = database.unwrap_or(&context.current_database);
-    let found = context.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
+fn named(execution: &Execution, database: Option<&str>, label: &str) -> Result<(DatabaseId, Label), Error> {
+    let name = database.unwrap_or(&execution.current_database);
+    let found = execution.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
     let read = Label::new(label).ok_or_else(|| {
         Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, format!("\"{label}\" is no label"))
             .with_hint("a label has 1 to 128 bytes of letters, digits, '_' and '-'")

@@ -17,9 +17,9 @@ use crate::boundary::outfile::{Outfile, output_format};
 use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
 use crate::context::database::Database;
+use crate::context::execution::Execution;
 use crate::context::limits::{check_tree, stopped};
 use crate::context::services::Services;
-use crate::context::statement::StatementContext;
 use crate::ledgers::errors::Whose;
 use crate::ledgers::processes::Process;
 use crate::ledgers::profile::{Span, StatementProfile};
@@ -64,7 +64,7 @@ impl Database {
 
 /// What is decided before a statement runs.
 struct Prepared {
-    context: Arc<StatementContext>,
+    execution: Arc<Execution>,
     parsed: ParsedStatement,
     text: String,
     outfile: Option<Outfile>,
@@ -106,30 +106,30 @@ impl Session {
         let (prepared, mut listed) = prepared.inspect_err(|error| {
             self.services.note_error(error, &Whose { query_id: &query_id, user: &user })
         })?;
-        let context = Arc::clone(&prepared.context);
+        let execution = Arc::clone(&prepared.execution);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline =
-            deadline.map(|deadline| cancel_later(&self.services.runtimes, &context.progress, deadline));
+            deadline.map(|deadline| cancel_later(&self.services.runtimes, &execution.progress, deadline));
         match self.session_statement(&prepared) {
             Ok(None) => {}
-            Ok(Some(rows)) => return Ok(outcome(&context, listed, rows, output)),
+            Ok(Some(rows)) => return Ok(outcome(&execution, listed, rows, output)),
             Err(error) => {
-                let error = context.without_secrets(error);
+                let error = execution.without_secrets(&self.services.config, error);
                 listed.end(0, Some(error.clone()));
                 return Err(error);
             }
         }
         // Statements run on the computing threads. Dropping this future cancels the statement.
-        let stop = context.progress.cancellation().clone().drop_guard();
+        let stop = execution.progress.cancellation().clone().drop_guard();
         let measure = prepared.parsed.measure;
-        let account = Some(Arc::clone(&context.account));
-        let work = meter::metered(account, run(prepared, body));
+        let account = Some(Arc::clone(&execution.account));
+        let work = meter::metered(account, run(Arc::clone(&self.services), prepared, body));
         let result = match is_large(measure) {
             true => {
-                let whose = (&context.progress, context.account.as_ref());
+                let whose = (&execution.progress, execution.account.as_ref());
                 let planned = self.services.planners.run(&self.services.runtimes, whose, work.boxed());
                 let stopped = |error: Error| match error.kind {
-                    ErrorKind::Cancelled => stopped(&context),
+                    ErrorKind::Cancelled => stopped(&execution),
                     _ => error,
                 };
                 planned.await.map_err(stopped)
@@ -141,12 +141,12 @@ impl Session {
         };
         stop.disarm();
         match result {
-            Ok(rows) => Ok(outcome(&context, listed, rows, output)),
+            Ok(rows) => Ok(outcome(&execution, listed, rows, output)),
             Err(error) => {
                 // It may have been stopped wherever it was, with a load open.
-                let stopped = context.progress.is_cancelled() || context.progress.is_given_up();
-                let error = if stopped { left(&context, error) } else { error };
-                let error = context.without_secrets(error);
+                let stopped = execution.progress.is_cancelled() || execution.progress.is_given_up();
+                let error = if stopped { left(&self.services, &execution, error) } else { error };
+                let error = execution.without_secrets(&self.services.config, error);
                 listed.end(0, Some(error.clone()));
                 Err(error)
             }
@@ -214,8 +214,7 @@ impl Session {
         let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
         profile.add(Span::Parse, parsed_at.saturating_sub(started));
         let logged: Arc<str> = logged_text(&parsed.statement, &text).into();
-        let context = Arc::new(StatementContext {
-            database: Arc::clone(&self.services),
+        let execution = Arc::new(Execution {
             settings: variables.settings,
             current_database: variables.current_database,
             user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
@@ -232,27 +231,27 @@ impl Session {
             logged: Arc::clone(&logged),
         });
         let number = self.services.processes.begin(Process {
-            query_id: context.query_id.clone(),
-            user: Arc::clone(&context.user),
+            query_id: execution.query_id.clone(),
+            user: Arc::clone(&execution.user),
             client: request.client,
             query: masked(&logged),
             kind: kind_of(&parsed.statement),
-            database: context.current_database.clone(),
-            started_ms: context.now_ms(),
+            database: execution.current_database.clone(),
+            started_ms: self.services.now_ms(),
             started,
-            memory: context.memory.clone(),
-            progress: Arc::clone(&context.progress),
-            profile: Arc::clone(&context.profile),
+            memory: execution.memory.clone(),
+            progress: Arc::clone(&execution.progress),
+            profile: Arc::clone(&execution.profile),
         })?;
         let listed = Listed { services: Arc::clone(&self.services), number, deadline: None };
-        Ok((Prepared { context, parsed, text, outfile }, listed))
+        Ok((Prepared { execution, parsed, text, outfile }, listed))
     }
 
     /// USE and SET change the session and nothing else.
     fn session_statement(&self, prepared: &Prepared) -> Result<Option<Rows>, Error> {
         match &prepared.parsed.statement {
             Statement::Use { database } => {
-                if !is_derived(database) && prepared.context.snapshot.database(database).is_none() {
+                if !is_derived(database) && prepared.execution.snapshot.database(database).is_none() {
                     return Err(Error::unknown_database(database));
                 }
                 self.variables.lock().current_database.clone_from(database);
@@ -263,7 +262,7 @@ impl Session {
                 match Arc::make_mut(&mut changed).apply_all(changes) {
                     Ok(warnings) => {
                         self.variables.lock().settings = changed;
-                        warnings.into_iter().for_each(|warning| prepared.context.warn(warning));
+                        warnings.into_iter().for_each(|warning| prepared.execution.warn(warning));
                         Ok(Some(Rows::none()))
                     }
                     Err(error) => Err(error.into()),
@@ -275,14 +274,15 @@ impl Session {
 }
 
 /// A statement until its rows come, or until it is stopped.
-async fn run(prepared: Prepared, body: Option<BodyStream>) -> Result<Rows, Error> {
-    let Prepared { context, parsed, text, .. } = prepared;
-    let (cancelled, measure) = (context.progress.cancellation().clone(), parsed.measure);
-    let mut rows = Roomy::new(measure, execute(&context, &parsed.statement, &text, body).boxed());
+async fn run(services: Arc<Services>, prepared: Prepared, body: Option<BodyStream>) -> Result<Rows, Error> {
+    let Prepared { execution, parsed, text, .. } = prepared;
+    let (cancelled, measure) = (execution.progress.cancellation().clone(), parsed.measure);
+    let mut rows =
+        Roomy::new(measure, execute(&services, &execution, &parsed.statement, &text, body).boxed());
     let rows = tokio::select! {
         biased;
         rows = &mut rows => rows?,
-        () = cancelled.cancelled() => match context.progress.give_up() {
+        () = cancelled.cancelled() => match execution.progress.give_up() {
             true => return Err(Error::cancelled()),
             false => rows.await?,
         },
@@ -301,7 +301,7 @@ fn as_changes(settings: Vec<(String, String)>) -> Vec<SettingChange> {
 /// The FORMAT clause, or the session's word.
 fn format_of(prepared: &Prepared) -> Option<FormatKind> {
     let said = prepared.parsed.output.format.as_deref().and_then(FormatKind::parse);
-    said.or_else(|| FormatKind::parse(&prepared.context.settings.get_text("default_format")))
+    said.or_else(|| FormatKind::parse(&prepared.execution.settings.get_text("default_format")))
 }
 
 /// Until the answer is dropped.

@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use super::partitions::Partitions;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
+use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::context::statement::StatementContext;
 use crate::export::journal;
 use crate::insert::values::Batches;
 use crate::ledgers::exports::Reserved;
@@ -29,7 +29,8 @@ use crate::once::names::{Once, settled};
 use crate::tables::conform::Conform;
 
 pub(super) struct ExportJob {
-    pub context: Arc<StatementContext>,
+    pub services: Arc<Services>,
+    pub execution: Arc<Execution>,
     pub destination: Arc<Destination>,
     pub conform: Arc<Conform>,
     pub partitions: Partitions,
@@ -119,9 +120,9 @@ impl LogJournal {
 
 impl ExportJob {
     pub(super) async fn run(self) -> Result<(), Error> {
-        let runtimes = self.context.database.runtimes.clone();
+        let runtimes = self.services.runtimes.clone();
         let handle = runtimes.cpu().clone();
-        let stop = self.context.progress.cancellation().child_token();
+        let stop = self.execution.progress.cancellation().child_token();
         // It stops at its next wait when nobody waits for it any more.
         let guard = stop.clone().drop_guard();
         let ended = runtimes.spawn_thread("export", move || handle.block_on(self.write(stop)))?;
@@ -131,13 +132,12 @@ impl ExportJob {
     }
 
     async fn write(mut self, stop: CancellationToken) -> Result<(), Error> {
-        let context = Arc::clone(&self.context);
-        let database = &context.database;
-        let _working = database.exports.begin(self.export);
+        let (services, execution) = (Arc::clone(&self.services), Arc::clone(&self.execution));
+        let _working = services.exports.begin(self.export);
         let journal = Arc::new(LogJournal {
-            services: Arc::clone(database),
+            services: Arc::clone(&services),
             export: self.export,
-            query_id: context.query_id.as_str().into(),
+            query_id: execution.query_id.as_str().into(),
             is_open: AtomicBool::new(false),
         });
         let schema = Arc::clone(&self.partitions.schema);
@@ -157,7 +157,7 @@ impl ExportJob {
             Ok(Ended::Done) => {}
             Ok(Ended::Undone) => self.abort(export, &journal).await,
             Err(Failed { error, is_undone: true }) => {
-                context.progress.undo_written();
+                execution.progress.undo_written();
                 self.abort(export, &journal).await;
                 return Err(error);
             }
@@ -174,7 +174,7 @@ impl ExportJob {
             let count = batch.num_rows() as u64;
             for (partition, piece) in self.partitions.split(&batch)? {
                 let bytes = export.write(partition.as_ref(), &piece).await?;
-                self.context.progress.add_written(piece.num_rows() as u64, bytes);
+                self.execution.progress.add_written(piece.num_rows() as u64, bytes);
             }
             rows += count;
         }
@@ -185,7 +185,7 @@ impl ExportJob {
     fn failed(&self, error: Error) -> Result<Ended, Failed> {
         let once = self.once.as_ref().filter(|_| self.is_known_early && error.kind != ErrorKind::Cancelled);
         let once = once.map(|once| once());
-        let (catalog, progress) = (&self.context.database.catalog, &self.context.progress);
+        let (catalog, progress) = (&self.services.catalog, &self.execution.progress);
         match settled(Err(error.clone()), once.as_ref(), catalog, progress) {
             Ok(()) => Ok(Ended::Undone),
             Err(_) => Err(Failed::undone(error)),
@@ -193,11 +193,11 @@ impl ExportJob {
     }
 
     async fn commit(&self, sealed: Sealed, rows: u64) -> Result<Ended, Failed> {
-        let (context, undone) = (&self.context, Failed::undone);
-        if context.rolls_back {
+        let (services, execution, undone) = (&self.services, &self.execution, Failed::undone);
+        if execution.rolls_back {
             return Ok(Ended::Undone);
         }
-        context.progress.begin_commit().map_err(undone)?;
+        execution.progress.begin_commit().map_err(undone)?;
         let objects = match sealed {
             Sealed::Whole { object, replaces } => {
                 return object.put(replaces).await.map(|()| Ended::Done).map_err(Failed::put);
@@ -218,16 +218,16 @@ impl ExportJob {
             let written = objects.iter().map(|(_, object)| object.clone()).collect();
             ops.push(Op::ExportCommit { export: self.export, objects: written, rows });
         }
-        let (catalog, host) = (&context.database.catalog, &context.database.host);
+        let (catalog, host) = (&services.catalog, &services.host);
         let committed =
-            commit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, Some(&context.profile));
+            commit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, Some(&execution.profile));
         if let Err(error) = committed {
             // The record may be there, and then the next open completes what it names.
             if error.kind == ErrorKind::OutcomeUnknown {
                 return Err(Failed { error, is_undone: false });
             }
             // Without an error, somebody ran the same statement under the same label meanwhile.
-            return settled(Err(error), once.as_ref(), catalog, &context.progress)
+            return settled(Err(error), once.as_ref(), catalog, &execution.progress)
                 .map(|()| Ended::Undone)
                 .map_err(undone);
         }
@@ -236,16 +236,15 @@ impl ExportJob {
 
     /// What cannot be completed now is completed later, by the record.
     async fn complete(&self, objects: Vec<Reachable>) -> Result<Ended, Error> {
-        let database = &self.context.database;
         let count = objects.len();
-        finish::complete(&database.host.disk, objects).await.map_err(|error| {
+        finish::complete(&self.services.host.disk, objects).await.map_err(|error| {
             let message = format!("the INSERT is committed, and not all of its {count} object(s) could be completed yet: {error}");
             Error::new(ErrorKind::Unavailable, error.code(), message)
                 .with_hint("the next start of the database, or the next INSERT with credentials for the bucket, completes them; system.exports shows what is left")
         })?;
         if count > 0 {
             // What is complete may be completed again: the record that says so is not worth an error.
-            let _ = journal::end(&database.catalog, &database.host, self.export);
+            let _ = journal::end(&self.services.catalog, &self.services.host, self.export);
         }
         Ok(Ended::Done)
     }

@@ -16,7 +16,9 @@ use sql::{Expr, Insert};
 
 use super::{projected, written_schema};
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::tables::row_expr::compile;
 
 pub(super) struct Partitions {
@@ -30,7 +32,8 @@ pub(super) struct Partitions {
 
 impl Partitions {
     pub(super) fn new(
-        context: &StatementContext,
+        services: &Services,
+        execution: &Execution,
         insert: &Insert,
         def: &TableDef,
         destination: &Destination,
@@ -38,7 +41,7 @@ impl Partitions {
         let mut columns: Vec<usize> = (0..def.columns.len()).collect();
         let mut keys = Vec::new();
         if let Some(by) = &insert.partition_by {
-            let state = context.statement_state()?;
+            let state = statement_state(services, execution)?;
             let named = match destination.strategy {
                 Some(PartitionStrategy::Hive) => hive_columns(by)?,
                 _ => vec![(by.to_string(), by.as_ref().clone())],

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{Op, StagedLoad};
-use model::{DatabaseId, ErrorCode, Label, LoadId, Seq};
+use catalog::{Op, Snapshot, StagedLoad};
+use model::{DatabaseId, Label, LoadId, Seq, ErrorCode};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::submit;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::ledgers::loads::{LoadAttempt, LoadEnd};
 
 /// How long a statement waits for the sinks of one that was stopped.
@@ -20,14 +21,15 @@ const STOPPING_POLL: Duration = Duration::from_millis(10);
 
 /// Takes the load for this statement.
 pub(super) async fn begin(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     load: LoadId,
     label: &Label,
 ) -> Result<Arc<LoadAttempt>, Error> {
-    let clock = &context.database.host.clock;
+    let clock = &services.host.clock;
     let since = clock.monotonic();
     loop {
-        let begun = context.database.loads.begin(load, &context.query_id, &context.progress);
+        let begun = services.loads.begin(load, &execution.query_id, &execution.progress);
         let running = match begun {
             Ok(attempt) => return Ok(attempt),
             Err(running) => running,
@@ -51,17 +53,20 @@ pub(super) fn given_up(label: &Label) -> Error {
     Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
 }
 
-pub(super) async fn commit_ops(context: &Arc<StatementContext>, ops: Vec<Op>) -> Result<Seq, Error> {
-    let (catalog, host) = (&context.database.catalog, &context.database.host);
-    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &context.profile).await
+pub(super) async fn commit_ops(
+    services: &Services,
+    execution: &Execution,
+    ops: Vec<Op>,
+) -> Result<Seq, Error> {
+    let (catalog, host) = (&services.catalog, &services.host);
+    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &execution.profile).await
 }
 
 /// What to say of a load that did not come to its end. One that will not get further by itself, and of which nothing is
 /// staged, is no use to anyone: its label is freed.
-pub(super) async fn stopped(context: &Arc<StatementContext>, id: LoadId, error: Error) -> Error {
-    let database = &context.database;
-    let Some(open) = database.catalog.snapshot().load(id) else {
-        database.loads.forget(id);
+pub(super) async fn stopped(services: &Services, execution: &Execution, id: LoadId, error: Error) -> Error {
+    let Some(open) = services.catalog.snapshot().load(id) else {
+        services.loads.forget(id);
         return error;
     };
     let needs_change = matches!(
@@ -70,24 +75,24 @@ pub(super) async fn stopped(context: &Arc<StatementContext>, id: LoadId, error: 
     );
     if needs_change
         && open.covered_count() == 0
-        && commit_ops(context, vec![Op::StageAbort { load: id }]).await.is_ok()
+        && commit_ops(services, execution, vec![Op::StageAbort { load: id }]).await.is_ok()
     {
-        database.loads.ended(open, LoadEnd::Failed, context.now_ms(), Some(error.clone()));
+        services.loads.ended(open, LoadEnd::Failed, services.now_ms(), Some(error.clone()));
         return error;
     }
-    database.loads.failed(id, &error);
+    services.loads.failed(id, &error);
     with_way_on(error, &open)
 }
 
 /// What to say of a statement that was stopped from outside, by ctrl-C or a time limit: its load stays open, too.
-pub(crate) fn left(context: &StatementContext, error: Error) -> Error {
-    let database = &context.database;
+pub(crate) fn left(services: &Services, execution: &Execution, error: Error) -> Error {
     if error.hint.as_ref().is_some_and(|hint| hint.contains("CANCEL LOAD")) {
         return error;
     }
-    let open = database.loads.begun_by(&context.query_id).and_then(|id| database.catalog.snapshot().load(id));
+    let open =
+        services.loads.begun_by(&execution.query_id).and_then(|id| services.catalog.snapshot().load(id));
     let Some(open) = open else { return error };
-    database.loads.failed(open.id, &error);
+    services.loads.failed(open.id, &error);
     with_way_on(error, &open)
 }
 
@@ -109,27 +114,28 @@ fn with_way_on(error: Error, open: &StagedLoad) -> Error {
 /// # Errors
 /// There is no open load of that label.
 pub(crate) async fn cancel(
-    context: &Arc<StatementContext>,
+    services: &Services,
+    execution: &Execution,
     database: DatabaseId,
     label: &Label,
 ) -> Result<(), Error> {
-    let history = &context.database.loads;
-    let open = context.database.catalog.snapshot().load_labelled(database, label);
-    let open = open.ok_or_else(|| not_open(context, database, label))?;
+    let history = &services.loads;
+    let open = services.catalog.snapshot().load_labelled(database, label);
+    let open = open.ok_or_else(|| not_open(&execution.snapshot, database, label))?;
     if let Some(running) = history.attempted(open.id).running() {
         running.progress.cancel();
     }
-    commit_ops(context, vec![Op::StageAbort { load: open.id }]).await?;
-    history.ended(open, LoadEnd::Cancelled, context.now_ms(), None);
-    context.database.wake.notify_waiters();
+    commit_ops(services, execution, vec![Op::StageAbort { load: open.id }]).await?;
+    history.ended(open, LoadEnd::Cancelled, services.now_ms(), None);
+    services.wake.notify_waiters();
     Ok(())
 }
 
 /// No open load has this label.
-pub(crate) fn not_open(context: &StatementContext, database: DatabaseId, label: &Label) -> Error {
-    let name = context.snapshot.state().database_name(database);
+pub(crate) fn not_open(snapshot: &Snapshot, database: DatabaseId, label: &Label) -> Error {
+    let name = snapshot.state().database_name(database);
     let label_text = label.as_str();
-    match context.snapshot.label(database, label) {
+    match snapshot.label(database, label) {
         Some(done) => {
             let message =
                 format!("load \"{label_text}\" of database \"{name}\" is finished: {} rows", done.rows);

@@ -12,7 +12,7 @@ use sources::{ObjectTable, SourceUnit};
 use stores::SourceFile;
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
 use crate::query::load_source::UNIT_BYTES;
 use crate::resolve::calls::KnownSource;
 
@@ -22,7 +22,7 @@ const FROZEN_BYTES_MAX: usize = 16 << 20;
 /// The units of a load that is to be opened, or none for one that is open: its own are frozen. `None`, with a warning, if
 /// they are too many to freeze.
 pub(crate) async fn units_to_stage(
-    context: &StatementContext,
+    execution: &Execution,
     source: &ObjectTable,
     open: Option<&StagedLoad>,
 ) -> Result<Option<Vec<SourceUnit>>, Error> {
@@ -34,7 +34,7 @@ pub(crate) async fn units_to_stage(
         return Ok(Some(units));
     }
     let (files, count) = (source.files().len(), units.len());
-    context.warn(format!(
+    execution.warn(format!(
         "a load of {files} files and {count} units is too large to be resumable: its label is kept when all of it is \
          loaded; load fewer files at a time to have it go on after an error"
     ));
@@ -50,12 +50,12 @@ fn frozen_bytes(files: &[Arc<SourceFile>], units: &[SourceUnit]) -> usize {
 }
 
 /// What decides the rows of a load beside its files.
-pub(crate) fn input_of(context: &StatementContext, source: &ObjectTable, token: Option<&str>) -> StagedInput {
-    let settings = context.settings.deciding_rows();
+pub(crate) fn input_of(execution: &Execution, source: &ObjectTable, token: Option<&str>) -> StagedInput {
+    let settings = execution.settings.deciding_rows();
     StagedInput {
         format: source.format().name().into(),
         columns: columns_of(source),
-        current_database: context.current_database.as_str().into(),
+        current_database: execution.current_database.as_str().into(),
         token: token.map(Arc::from),
         settings: settings.map(|(name, value)| (name.into(), value.into())).collect(),
     }

@@ -5,7 +5,8 @@ use model::{ColumnType, DefaultKind, TableDef};
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, columns_in, derived_names};
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 
 pub(super) const TABLE: SystemTable = SystemTable {
@@ -49,13 +50,13 @@ pub(crate) fn default_of(def: &TableDef, column: &model::ColumnDef) -> (String, 
     (kind.to_owned(), sql::display_expression(text, def))
 }
 
-fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in context.snapshot.databases() {
-        for table in context.snapshot.tables(database.id) {
+fn fill(_: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in execution.snapshot.databases() {
+        for table in execution.snapshot.tables(database.id) {
             push_table(rows, &database.name, &table.def)?;
         }
     }
-    for table in context.temporary.all() {
+    for table in execution.temporary.all() {
         push_table(rows, "", &table.def)?;
     }
     let derived = std::iter::once((SYSTEM, NAMES))

@@ -15,9 +15,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("comment", "String"),
         ("is_external", "UInt8"),
     ],
-    fill: |context, rows| {
-        let root = context.database.catalog.root().display().to_string();
-        for database in context.snapshot.databases() {
+    fill: |services, execution, rows| {
+        let root = services.catalog.root().display().to_string();
+        for database in execution.snapshot.databases() {
             let engine = if database.name.as_ref() == SYSTEM { "Memory" } else { "Atomic" };
             rows.push_some([
                 ("name", database.name.to_string().into()),

@@ -15,9 +15,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("remote", "UInt8"),
         ("query_id", "String"),
     ],
-    fill: |context, rows| {
-        for (code, noted) in context.database.processes.errors.all() {
-            let is_shown = context.sees_statements_of(&noted.last_user);
+    fill: |services, execution, rows| {
+        for (code, noted) in services.processes.errors.all() {
+            let is_shown = execution.sees_statements_of(&noted.last_user);
             let shown = |text: String| if is_shown { text } else { String::new() };
             rows.push_some([
                 ("name", code.name().into()),

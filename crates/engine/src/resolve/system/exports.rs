@@ -14,12 +14,12 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("needs_credentials", "UInt8"),
         ("opened_ms", "UInt64"),
     ],
-    fill: |context, rows| {
+    fill: |services, execution, rows| {
         // The newest state: an export that waits is of interest also to the transaction that would not see it.
         // Where others write to is theirs.
-        let is_shown = !context.sees_own_only;
-        for export in context.database.catalog.snapshot().exports().filter(|_| is_shown) {
-            let runs = context.database.exports.is_running(export.id);
+        let is_shown = !execution.sees_own_only;
+        for export in services.catalog.snapshot().exports().filter(|_| is_shown) {
+            let runs = services.exports.is_running(export.id);
             let status = match (runs, export.is_committed) {
                 (true, false) => "WRITING",
                 (true, true) => "COMPLETING",

@@ -17,7 +17,8 @@ use super::derived_names::NAMES;
 use super::rows::column_type;
 use super::{SystemTable, columns, databases, tables};
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 
 /// Where the values of a column come from.
 enum Source {
@@ -233,9 +234,13 @@ pub(super) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
 }
 
 /// The table behind `information_schema.<name>`.
-pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+pub(crate) fn table(
+    name: &str,
+    services: &Services,
+    execution: &Execution,
+) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     let Some(view) = view(name) else { return Ok(None) };
-    let batch = kept(&view, (view.over)().batch(context)?)?;
+    let batch = kept(&view, (view.over)().batch(services, execution)?)?;
     let mut fields: Vec<_> =
         columns_of(name).iter().map(|(column, of)| to_field(column, of)).map(Arc::new).collect();
     let values = view.columns.iter().zip(&fields);

@@ -17,9 +17,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("message", "String"),
         ("text", "String"),
     ],
-    fill: |context, rows| {
-        let mut all = context.database.processes.rejected.rows();
-        all.retain(|rejected| context.sees_statements_of(&rejected.user));
+    fill: |services, execution, rows| {
+        let mut all = services.processes.rejected.rows();
+        all.retain(|rejected| execution.sees_statements_of(&rejected.user));
         for rejected in all {
             let row = rejected.reject.row;
             rows.push([

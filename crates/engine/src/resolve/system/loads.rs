@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::StagedLoad;
+use catalog::{Catalog, Snapshot, StagedLoad};
 use model::StagedUnit;
 
 use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
-use crate::ledgers::loads::{Attempted, LoadEnd};
+use crate::context::execution::Execution;
+use crate::ledgers::loads::{Attempted, LoadEnd, LoadHistory};
 
 pub(super) const LOADS: SystemTable = SystemTable {
     columns: &[
@@ -39,11 +39,11 @@ pub(super) const LOADS: SystemTable = SystemTable {
         ("resumable", "UInt8"),
         ("statement", "String"),
     ],
-    fill: |context, rows| {
-        for load in known_loads(context) {
-            push_load(context, rows, &load)?;
+    fill: |services, execution, rows| {
+        for load in known_loads(&services.loads, &services.catalog) {
+            push_load(execution, rows, &load)?;
         }
-        for load in earlier_labels(context) {
+        for load in earlier_labels(&services.loads, &execution.snapshot) {
             rows.push(load)?;
         }
         Ok(())
@@ -63,7 +63,9 @@ pub(super) const UNITS: SystemTable = SystemTable {
         ("state", "String"),
         ("read_here", "UInt8"),
     ],
-    fill: |context, rows| known_loads(context).iter().try_for_each(|load| push_units(rows, load)),
+    fill: |services, _, rows| {
+        known_loads(&services.loads, &services.catalog).iter().try_for_each(|load| push_units(rows, load))
+    },
 };
 
 pub(super) const FILES: SystemTable = SystemTable {
@@ -77,7 +79,9 @@ pub(super) const FILES: SystemTable = SystemTable {
         ("units_total", "UInt64"),
         ("units_done", "UInt64"),
     ],
-    fill: |context, rows| known_loads(context).iter().try_for_each(|load| push_files(rows, load)),
+    fill: |services, _, rows| {
+        known_loads(&services.loads, &services.catalog).iter().try_for_each(|load| push_files(rows, load))
+    },
 };
 
 /// A load whose units are known.
@@ -122,8 +126,7 @@ impl KnownLoad {
 }
 
 /// Ended loads of this process, oldest first, then open ones.
-pub(crate) fn known_loads(context: &StatementContext) -> Vec<KnownLoad> {
-    let history = &context.database.loads;
+pub(crate) fn known_loads(history: &LoadHistory, catalog: &Arc<Catalog>) -> Vec<KnownLoad> {
     let ended = history.all_ended().into_iter().map(|over| KnownLoad {
         state: match over.end {
             LoadEnd::Finished => "FINISHED",
@@ -135,28 +138,28 @@ pub(crate) fn known_loads(context: &StatementContext) -> Vec<KnownLoad> {
         attempted: over.attempted,
     });
     // The newest state, not the statement's: progress is what people look for here.
-    let newest = context.database.catalog.snapshot();
-    let open: Vec<KnownLoad> = newest.loads().map(|load| known_open(context, load)).collect();
+    let newest = catalog.snapshot();
+    let open: Vec<KnownLoad> = newest.loads().map(|load| known_open(history, load)).collect();
     ended.chain(open).collect()
 }
 
-fn known_open(context: &StatementContext, load: &Arc<StagedLoad>) -> KnownLoad {
-    let attempted = context.database.loads.attempted(load.id);
+fn known_open(loads: &LoadHistory, load: &Arc<StagedLoad>) -> KnownLoad {
+    let attempted = loads.attempted(load.id);
     let state = if attempted.running().is_some() { "LOADING" } else { "INTERRUPTED" };
     KnownLoad { state, updated_ms: load.changed_ms, load: Arc::clone(load), attempted }
 }
 
-fn push_load(context: &StatementContext, rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
+fn push_load(execution: &Execution, rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
     let load = &known.load;
-    let table = context.snapshot.table_by_id(load.table);
+    let table = execution.snapshot.table_by_id(load.table);
     // Whose a load was is not known once the process has ended.
-    let shown = |text: &str| Cell::from(if context.sees_own_only { "" } else { text });
+    let shown = |text: &str| Cell::from(if execution.sees_own_only { "" } else { text });
     rows.push([
         load.id.to_string().into(),
         load.label.as_str().into(),
         "INSERT".into(),
         known.attempted.query_id.as_str().into(),
-        context.snapshot.state().database_name(load.database).into(),
+        execution.snapshot.state().database_name(load.database).into(),
         table.map(|table| table.def.name.to_string()).unwrap_or_default().into(),
         known.state.into(),
         Cell::Time(load.opened_ms),
@@ -177,14 +180,14 @@ fn push_load(context: &StatementContext, rows: &mut RowBuilder, known: &KnownLoa
 }
 
 /// Labels whose loads this process has not seen.
-fn earlier_labels(context: &StatementContext) -> Vec<[Cell; 21]> {
-    let ended = context.database.loads.all_ended();
+fn earlier_labels(loads: &LoadHistory, snapshot: &Snapshot) -> Vec<[Cell; 21]> {
+    let ended = loads.all_ended();
     let finished: BTreeSet<_> = ended
         .iter()
         .filter(|over| over.end == LoadEnd::Finished)
         .map(|over| (over.load.database, over.load.label.clone()))
         .collect();
-    let state = context.snapshot.state();
+    let state = snapshot.state();
     let earlier = state.labels().iter().filter(|(database, label, _)| {
         // Cloning a label copies a pointer.
         !finished.contains(&(*database, (*label).clone()))

@@ -3,8 +3,9 @@
 use super::SystemTable;
 use super::rows::RowBuilder;
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
 use crate::ledgers::merges::RunningMerge;
+use catalog::Snapshot;
+use host::Host;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -20,21 +21,26 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("rows_written", "UInt64"),
         ("merge_type", "String"),
     ],
-    fill: |context, rows| {
-        for merge in context.database.merges.running() {
-            push_merge(context, rows, &merge)?;
+    fill: |services, execution, rows| {
+        for merge in services.merges.running() {
+            push_merge(&services.host, &execution.snapshot, rows, &merge)?;
         }
         Ok(())
     },
 };
 
-fn push_merge(context: &StatementContext, rows: &mut RowBuilder, merge: &RunningMerge) -> Result<(), Error> {
+fn push_merge(
+    host: &Host,
+    snapshot: &Snapshot,
+    rows: &mut RowBuilder,
+    merge: &RunningMerge,
+) -> Result<(), Error> {
     // Its table may be gone by now; then there is nothing to show.
-    let Some(table) = context.snapshot.table_by_id(merge.table) else { return Ok(()) };
-    let database = context.snapshot.database_by_id(table.def.database);
+    let Some(table) = snapshot.table_by_id(merge.table) else { return Ok(()) };
+    let database = snapshot.database_by_id(table.def.database);
     let database = database.map(|database| database.name.to_string()).unwrap_or_default();
     let parts: Vec<_> = merge.plan.inputs.iter().filter_map(|id| table.part(*id)).collect();
-    let elapsed = context.database.host.clock.monotonic().saturating_sub(merge.started);
+    let elapsed = host.clock.monotonic().saturating_sub(merge.started);
     let rows_total: u64 = parts.iter().map(|part| part.rows).sum();
     let read = merge.progress.rows_read();
     rows.push([

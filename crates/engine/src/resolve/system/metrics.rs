@@ -1,29 +1,28 @@
 //! `system.metrics`, `system.events`, `system.asynchronous_metrics`: numbers for those who watch, under ClickHouse's
 //! names.
 
-use catalog::TableState;
+use catalog::{Snapshot, TableState};
 use model::TableEngine;
 
 use super::SystemTable;
-use crate::context::statement::StatementContext;
 
 /// What is so at this moment.
 pub(super) const METRICS: SystemTable = SystemTable {
     columns: &[("metric", "String"), ("value", "Int64"), ("description", "String")],
-    fill: |context, rows| {
-        let (database, tables) = (&context.database, tables(context));
+    fill: |services, execution, rows| {
+        let tables = tables(&execution.snapshot);
         let (unpacked_bytes, unpacked_chunks) =
-            database.store.unpacked().map_or((0, 0), |pages| pages.size());
+            services.store.unpacked().map_or((0, 0), |pages| pages.size());
         let metrics = [
-            ("Query", database.processes.running().len() as u64, "Statements running."),
-            ("MemoryTracking", database.host.memory.used(), "Bytes granted to statements and caches."),
+            ("Query", services.processes.running().len() as u64, "Statements running."),
+            ("MemoryTracking", services.host.memory.used(), "Bytes granted to statements and caches."),
             ("UncompressedCacheBytes", unpacked_bytes, "Bytes of parts kept without their compression."),
             ("UncompressedCacheCells", unpacked_chunks as u64, "Column chunks kept so."),
             ("PartsActive", tables.parts, "Parts that are read."),
             ("PartsOutdated", tables.removed, "Parts that were merged away and are not deleted yet."),
             ("AttachedTable", tables.count, "Tables."),
-            ("AttachedDatabase", context.snapshot.databases().count() as u64, "Databases."),
-            ("TemporaryTables", context.temporary.all().len() as u64, "Temporary tables of this session."),
+            ("AttachedDatabase", execution.snapshot.databases().count() as u64, "Databases."),
+            ("TemporaryTables", execution.temporary.all().len() as u64, "Temporary tables of this session."),
         ];
         for (metric, value, description) in metrics {
             rows.push([metric.into(), value.into(), description.into()])?;
@@ -35,11 +34,10 @@ pub(super) const METRICS: SystemTable = SystemTable {
 /// What has been counted since the process started.
 pub(super) const EVENTS: SystemTable = SystemTable {
     columns: &[("event", "String"), ("value", "UInt64"), ("description", "String")],
-    fill: |context, rows| {
-        let (hits, misses) =
-            context.database.store.unpacked().map_or((0, 0), |pages| pages.hits_and_misses());
+    fill: |services, _, rows| {
+        let (hits, misses) = services.store.unpacked().map_or((0, 0), |pages| pages.hits_and_misses());
         let unpacked = [("UncompressedCacheHits", hits), ("UncompressedCacheMisses", misses)];
-        for (event, value) in context.database.processes.totals.all().into_iter().chain(unpacked) {
+        for (event, value) in services.processes.totals.all().into_iter().chain(unpacked) {
             if value > 0 {
                 rows.push([event.into(), value.into(), described(event).into()])?;
             }
@@ -70,20 +68,20 @@ fn described(event: &str) -> &'static str {
 /// What takes more than a counter to say.
 pub(super) const ASYNCHRONOUS: SystemTable = SystemTable {
     columns: &[("metric", "String"), ("value", "Float64"), ("description", "String")],
-    fill: |context, rows| {
-        let (database, tables) = (&context.database, tables(context));
-        let seconds = context.now_ms().saturating_sub(database.started_ms) / 1000;
+    fill: |services, execution, rows| {
+        let tables = tables(&execution.snapshot);
+        let seconds = services.now_ms().saturating_sub(services.started_ms) / 1000;
         let metrics = [
             ("Uptime", seconds, "Seconds since the process started."),
-            ("NumberOfDatabases", context.snapshot.databases().count() as u64, "Databases."),
+            ("NumberOfDatabases", execution.snapshot.databases().count() as u64, "Databases."),
             ("NumberOfTables", tables.count, "Tables."),
             ("TotalPartsOfMergeTreeTables", tables.parts, "Parts that are read."),
             ("TotalRowsOfMergeTreeTables", tables.rows, "Rows in parts and in the log."),
             ("TotalBytesOfMergeTreeTables", tables.bytes, "Bytes of parts and of rows in the log."),
             ("MaxPartCountForPartition", tables.parts_of_partition, "Most parts of one partition."),
             ("MemoryResident", host::process::current_rss_bytes(), "Bytes the process has resident."),
-            ("MemoryLimit", database.host.memory.limit(), "Bytes everything together may hold."),
-            ("NumberOfThreads", database.threads as u64, "Computing threads."),
+            ("MemoryLimit", services.host.memory.limit(), "Bytes everything together may hold."),
+            ("NumberOfThreads", services.threads as u64, "Computing threads."),
         ];
         for (metric, value, description) in metrics {
             // Counts that a Float64 cannot hold exactly are shown nearly.
@@ -104,9 +102,9 @@ struct Sums {
     parts_of_partition: u64,
 }
 
-fn tables(context: &StatementContext) -> Sums {
+fn tables(snapshot: &Snapshot) -> Sums {
     let mut sums = Sums::default();
-    for table in context.snapshot.all_tables() {
+    for table in snapshot.all_tables() {
         sums.count += 1;
         if table.def.engine == TableEngine::MergeTree {
             add(&mut sums, table);

@@ -11,7 +11,8 @@ use model::ColumnType;
 use physical::provider::numbers::{NumberRange, numbers_table};
 
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::tables::reserved::{SYSTEM, is_derived};
 
 mod maps;
@@ -46,12 +47,12 @@ use rows::{Columns, RowBuilder};
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
     pub columns: &'static Columns,
-    pub fill: fn(&StatementContext, &mut RowBuilder) -> Result<(), Error>,
+    pub fill: fn(&Services, &Execution, &mut RowBuilder) -> Result<(), Error>,
 }
 
 impl SystemTable {
-    fn batch(&self, context: &StatementContext) -> Result<RecordBatch, Error> {
-        rows::batch(self.columns, |rows| (self.fill)(context, rows))
+    fn batch(&self, services: &Services, execution: &Execution) -> Result<RecordBatch, Error> {
+        rows::batch(self.columns, |rows| (self.fill)(services, execution, rows))
     }
 }
 
@@ -145,12 +146,16 @@ pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
 }
 
 /// The table behind `system.<name>`.
-pub(crate) fn table(name: &str, context: &StatementContext) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+pub(crate) fn table(
+    name: &str,
+    services: &Services,
+    execution: &Execution,
+) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     if name == "numbers" {
         let all = NumberRange { start: 0, count: None, step: 1, column: "number" };
-        return Ok(Some(numbers_table(all, &context.progress.source)?));
+        return Ok(Some(numbers_table(all, &execution.progress.source)?));
     }
     let Some(table) = definition(name) else { return Ok(None) };
-    let batch = table.batch(context)?;
+    let batch = table.batch(services, execution)?;
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
 }

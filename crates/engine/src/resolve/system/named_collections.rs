@@ -16,11 +16,11 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("source", "String"),
         ("create_query", "String"),
     ],
-    fill: |context, rows| {
-        if context.sees_own_only {
+    fill: |services, execution, rows| {
+        if execution.sees_own_only {
             return Ok(());
         }
-        for (name, entries, origin) in all(context) {
+        for (name, entries, origin) in all(&services.config, &execution.snapshot) {
             let pairs = entries.keys().map(|key| (key.to_string(), HIDDEN_PART.to_owned())).collect();
             let (source, query) = match origin {
                 Origin::Configuration => ("CONFIG", String::new()),

@@ -30,9 +30,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("error", "Int32"),
         ("exception", "String"),
     ],
-    fill: |context, rows| {
-        for event in context.database.part_log.events() {
-            push_event(rows, event, context.sees_own_only)?;
+    fill: |services, execution, rows| {
+        for event in services.part_log.events() {
+            push_event(rows, event, execution.sees_own_only)?;
         }
         Ok(())
     },

@@ -1,11 +1,13 @@
 //! `system.parts`: live parts, and removed ones until their files are collected.
 
 use model::{PartDescriptor, TableDef};
+use parts::PartStore;
 
 use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -38,15 +40,22 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill,
 };
 
-fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in context.snapshot.databases() {
-        for table in context.snapshot.tables(database.id) {
+fn fill(services: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in execution.snapshot.databases() {
+        for table in execution.snapshot.tables(database.id) {
             for part in table.parts() {
-                push_part(context, rows, &database.name, &table.def, part, Cell::Null)?;
+                push_part(&services.store, rows, &database.name, &table.def, part, Cell::Null)?;
             }
             for removed in table.removed() {
                 let removed_at = Cell::Time(removed.removed_ms);
-                push_part(context, rows, &database.name, &table.def, &removed.descriptor, removed_at)?;
+                push_part(
+                    &services.store,
+                    rows,
+                    &database.name,
+                    &table.def,
+                    &removed.descriptor,
+                    removed_at,
+                )?;
             }
         }
     }
@@ -54,7 +63,7 @@ fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> 
 }
 
 fn push_part(
-    context: &StatementContext,
+    store: &PartStore,
     rows: &mut RowBuilder,
     database: &str,
     def: &TableDef,
@@ -62,7 +71,7 @@ fn push_part(
     removed_at: Cell,
 ) -> Result<(), Error> {
     let active = matches!(removed_at, Cell::Null);
-    let (checked_ms, damage) = context.database.store.health().of(part);
+    let (checked_ms, damage) = store.health().of(part);
     rows.push([
         part.partition.name().into(),
         part.name().into(),
@@ -83,7 +92,7 @@ fn push_part(
         database.into(),
         def.name.to_string().into(),
         "MergeTree".into(),
-        context.database.store.path(part).display().to_string().into(),
+        store.path(part).display().to_string().into(),
         format!("{:016x}", part.checksum).into(),
         part.load.map(|load| load.to_string()).unwrap_or_default().into(),
         checked_ms.map_or(Cell::Null, Cell::Time),

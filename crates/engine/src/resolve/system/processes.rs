@@ -84,10 +84,10 @@ pub(super) fn address(client: &Caller) -> (Cell, Cell) {
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: COLUMNS,
-    fill: |context, rows| {
-        let now = context.database.host.clock.monotonic();
-        let mut running = context.database.processes.running();
-        running.retain(|process| context.sees_statements_of(&process.user));
+    fill: |services, execution, rows| {
+        let now = services.host.clock.monotonic();
+        let mut running = services.processes.running();
+        running.retain(|process| execution.sees_statements_of(&process.user));
         for process in running {
             let (progress, client) = (&process.progress, &process.client);
             let (address, port) = address(client);

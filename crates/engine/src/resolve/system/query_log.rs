@@ -62,11 +62,11 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("Settings", "Map(String, String)"),
         ("warnings", "Array(String)"),
     ],
-    fill: |context, rows| {
-        let mut ended = context.database.processes.ended();
-        ended.retain(|entry| context.sees_statements_of(&entry.process.user));
+    fill: |services, execution, rows| {
+        let mut ended = services.processes.ended();
+        ended.retain(|entry| execution.sees_statements_of(&entry.process.user));
         for entry in ended {
-            push_entry(rows, entry, &context.database.host_name)?;
+            push_entry(rows, entry, &services.host_name)?;
         }
         Ok(())
     },

@@ -16,10 +16,10 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("schema_inference_mode", "Nullable(String)"),
         ("etag", "String"),
     ],
-    fill: |context, rows| {
+    fill: |services, execution, rows| {
         // What others read is theirs.
-        let is_shown = !context.sees_own_only;
-        for row in context.database.sources.schemas.rows().into_iter().filter(|_| is_shown) {
+        let is_shown = !execution.sees_own_only;
+        for row in services.sources.schemas.rows().into_iter().filter(|_| is_shown) {
             let schema = row.entry.columns.map(|columns| {
                 columns.iter().map(|(name, found)| format!("{name} {found}")).collect::<Vec<_>>().join(", ")
             });

@@ -8,7 +8,8 @@ use model::TableEngine;
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use crate::tables::temporary::is_temporary;
@@ -52,14 +53,14 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill,
 };
 
-fn fill(context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in context.snapshot.databases() {
-        for table in context.snapshot.tables(database.id) {
-            push_table(context, rows, &database.name, table)?;
+fn fill(services: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in execution.snapshot.databases() {
+        for table in execution.snapshot.tables(database.id) {
+            push_table(services, execution, rows, &database.name, table)?;
         }
     }
-    for table in context.temporary.all() {
-        push_table(context, rows, "", &table)?;
+    for table in execution.temporary.all() {
+        push_table(services, execution, rows, "", &table)?;
     }
     for name in NAMES {
         push_derived(rows, SYSTEM, name, &format!("System{}", in_camel_case(name)))?;
@@ -87,7 +88,8 @@ fn on_one_line(text: &str) -> String {
 }
 
 fn push_table(
-    context: &StatementContext,
+    services: &Services,
+    execution: &Execution,
     rows: &mut RowBuilder,
     database: &str,
     table: &Arc<TableState>,
@@ -95,7 +97,7 @@ fn push_table(
     let def = &table.def;
     let size = match def.engine {
         TableEngine::MergeTree => Some(merge_tree_size(table)),
-        TableEngine::Memory => Some(context.memory_tables(def).size(def.id)),
+        TableEngine::Memory => Some(execution.memory_tables(services, def).size(def.id)),
         TableEngine::Null => Some((0, 0)),
         // Asking would mean a listing.
         _ => None,
@@ -113,7 +115,7 @@ fn push_table(
         true => sql::show_create_temporary_table(def, &engine),
         false => sql::show_create_table(def, database, &engine),
     };
-    let folder = context.database.store.table_dir(def.id);
+    let folder = services.catalog.root().join("data").join(def.id.to_string());
     let paths = if is_merge_tree { vec![format!("{}/", folder.display())] } else { Vec::new() };
     rows.push_some([
         ("database", database.into()),

@@ -21,9 +21,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("grantees_except", "Array(String)"),
         ("default_database", "String"),
     ],
-    fill: |context, rows| {
+    fill: |_, execution, rows| {
         rows.push_some([
-            ("name", context.user.to_string().into()),
+            ("name", execution.user.to_string().into()),
             ("storage", "configuration".into()),
             ("default_roles_all", true.into()),
             ("grantees_any", true.into()),

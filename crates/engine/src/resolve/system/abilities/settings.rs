@@ -34,15 +34,15 @@ fn is_obeyed(def: &SettingDef) -> Cell {
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: COLUMNS,
-    fill: |context, rows| {
-        let shown = context.settings.iter().filter(|(def, _)| !HIDDEN.contains(&def.name));
+    fill: |_, execution, rows| {
+        let shown = execution.settings.iter().filter(|(def, _)| !HIDDEN.contains(&def.name));
         for (def, value) in shown {
             rows.push_some([
                 ("name", def.name.into()),
                 ("value", value.to_string().into()),
-                ("changed", context.settings.is_changed(def.name).into()),
+                ("changed", execution.settings.is_changed(def.name).into()),
                 ("description", def.doc.into()),
-                ("readonly", context.settings.is_locked(def.name).into()),
+                ("readonly", execution.settings.is_locked(def.name).into()),
                 ("type", def.kind.type_name().into()),
                 ("default", def.default.into()),
                 ("is_obeyed", is_obeyed(def)),

@@ -2,7 +2,8 @@
 
 use super::SystemTable;
 use crate::boundary::error::Error;
-use crate::context::statement::StatementContext;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
 use crate::resolve::function_tables::TABLE_FUNCTIONS;
 use crate::resolve::system::rows::RowBuilder;
 
@@ -11,7 +12,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill,
 };
 
-fn fill(_context: &StatementContext, rows: &mut RowBuilder) -> Result<(), Error> {
+fn fill(_: &Services, _: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
     for function in TABLE_FUNCTIONS {
         rows.push([function.name.into(), function.description.into(), function.is_internal.into()])?;
     }

@@ -1,0 +1,176 @@
+//! One run of a statement: its settings, snapshot, memory, counters, and who asked for it.
+//!
+//! Invariant: one statement sees one snapshot, from planning to its last row. Must not know: what outlives it,
+//! which is `Services`; whoever needs both is given both.
+
+use std::sync::Arc;
+
+use catalog::{Catalog, Snapshot, TableState};
+use host::{Account, MemoryBudget};
+use model::saturating::usize_of;
+use model::{TableDef, TableEngine};
+use parking_lot::Mutex;
+use sql::{SettingChange, Settings, TableName};
+
+use crate::boundary::config::Config;
+use crate::boundary::error::Error;
+use crate::boundary::progress::QueryProgress;
+use crate::context::services::Services;
+use crate::ledgers::profile::StatementProfile;
+use crate::secrets::redaction::Secrets;
+use crate::tables::memory::MemoryTables;
+use crate::tables::temporary::{TemporaryTables, is_temporary};
+
+/// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
+const BATCH_ROWS: u64 = 8192;
+
+/// See the module. Not called a statement: that is `sql::Statement`, what the text says; this is what runs it.
+pub(crate) struct Execution {
+    pub settings: Arc<Settings>,
+    pub current_database: String,
+    pub user: Arc<str>,
+    /// See [`Request`](crate::boundary::request::Request).
+    pub sees_own_only: bool,
+    /// Those of the session.
+    pub temporary: Arc<TemporaryTables>,
+    pub progress: Arc<QueryProgress>,
+    pub memory: MemoryBudget,
+    /// What it holds, as the allocator counts.
+    pub account: Arc<Account>,
+    pub snapshot: Snapshot,
+    pub query_id: String,
+    pub warnings: Arc<Mutex<Vec<String>>>,
+    pub profile: Arc<StatementProfile>,
+    /// EXPLAIN ANALYZE: everything is done but the commit.
+    pub rolls_back: bool,
+    /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
+    pub logged: Arc<str>,
+}
+
+impl Execution {
+    /// Whether what a statement of this user said may be shown to who asks.
+    pub(crate) fn sees_statements_of(&self, user: &str) -> bool {
+        !self.sees_own_only || user == self.user.as_ref()
+    }
+
+    pub(crate) fn warn(&self, warning: impl Into<String>) {
+        self.warnings.lock().push(warning.into());
+    }
+
+    /// The credentials that the statement names: itself, by a table outside or by a collection.
+    pub(crate) fn secrets(&self, config: &Config) -> Secrets {
+        let (mut secrets, mut texts) = (Secrets::of(&self.logged), vec![self.logged.to_string()]);
+        let brings = |engine: TableEngine| engine.is_external() || engine == TableEngine::View;
+        let mut tables: Vec<_> =
+            self.snapshot.all_tables().filter(|table| brings(table.def.engine)).collect();
+        // A view names what brings more of them.
+        while let Some(at) =
+            tables.iter().position(|table| texts.iter().any(|text| text.contains(table.def.name.as_ref())))
+        {
+            let table = tables.swap_remove(at);
+            let name = sql::engine_name(table.def.engine);
+            let call = match table.def.engine {
+                TableEngine::View => table.def.engine_arguments.text().to_owned(),
+                _ => format!("{name}({})", table.def.engine_arguments.text()),
+            };
+            secrets = secrets.and(&Secrets::of(&call));
+            texts.push(call);
+        }
+        let stored = self.snapshot.state().collections().iter();
+        let stored = stored.map(|(name, entries)| (name.as_ref(), entries.as_ref()));
+        let configured = config.named_collections.iter();
+        let configured = configured.map(|(name, entries)| (name.as_str(), entries));
+        let named = stored.chain(configured).filter(|(name, _)| texts.iter().any(|text| text.contains(name)));
+        named.fold(secrets, |secrets, (_, entries)| secrets.with_collection(entries))
+    }
+
+    /// An error as it may be shown.
+    pub(crate) fn without_secrets(&self, config: &Config, error: Error) -> Error {
+        self.secrets(config).scrub_error(error)
+    }
+
+    /// (database, table) with the current database filled in.
+    pub(crate) fn resolve<'a>(&'a self, name: &'a TableName) -> (&'a str, &'a str) {
+        (name.database.as_deref().unwrap_or(&self.current_database), &name.table)
+    }
+
+    /// The table a name means: without a database a temporary one before any other.
+    pub(crate) fn table(&self, name: &TableName) -> Result<Arc<TableState>, Error> {
+        match self.temporary_table(name) {
+            Some(table) => Ok(table),
+            None => self.stored_table(name),
+        }
+    }
+
+    pub(crate) fn temporary_table(&self, name: &TableName) -> Option<Arc<TableState>> {
+        if name.database.is_some() { None } else { self.temporary.table(&name.table) }
+    }
+
+    /// Where the rows of a table with engine Memory are.
+    pub(crate) fn memory_tables<'a>(&'a self, services: &'a Services, def: &TableDef) -> &'a MemoryTables {
+        if is_temporary(def) { &self.temporary.rows } else { &services.memory_tables }
+    }
+
+    /// The table of a database.
+    pub(crate) fn stored_table(&self, name: &TableName) -> Result<Arc<TableState>, Error> {
+        let (database, table) = self.resolve(name);
+        let found = self.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
+        self.snapshot.table(found.id, table).ok_or_else(|| Error::unknown_table(database, table))
+    }
+
+    /// Rows of a batch.
+    pub(crate) fn batch_rows(&self) -> usize {
+        let rows = match self.settings.is_changed("max_block_size") {
+            true => self.settings.get_u64("max_block_size").max(1),
+            false => BATCH_ROWS,
+        };
+        usize_of(rows)
+    }
+}
+
+impl Execution {
+    /// The same statement after it has changed something itself.
+    pub(crate) fn at_newest_snapshot(&self, catalog: &Catalog) -> Arc<Execution> {
+        Arc::new(Execution { snapshot: catalog.snapshot(), ..self.again() })
+    }
+
+    /// The same statement, which commits nothing.
+    pub(crate) fn rolling_back(&self) -> Arc<Execution> {
+        Arc::new(Execution { rolls_back: true, ..self.again() })
+    }
+
+    /// The same statement with more settings of its own.
+    pub(crate) fn with_settings(&self, changes: &[SettingChange]) -> Result<Arc<Execution>, Error> {
+        let mut settings = Arc::clone(&self.settings);
+        Arc::make_mut(&mut settings).apply_all(changes)?.into_iter().for_each(|warning| self.warn(warning));
+        Ok(Arc::new(Execution { settings, ..self.again() }))
+    }
+
+    /// The same statement under the settings, and in the database, it was first run with.
+    pub(crate) fn as_first_run(&self, settings: Settings, database: &str) -> Arc<Execution> {
+        Arc::new(Execution {
+            settings: Arc::new(settings),
+            current_database: database.to_owned(),
+            ..self.again()
+        })
+    }
+
+    fn again(&self) -> Execution {
+        Execution {
+            settings: Arc::clone(&self.settings),
+            current_database: self.current_database.clone(),
+            user: Arc::clone(&self.user),
+            sees_own_only: self.sees_own_only,
+            temporary: Arc::clone(&self.temporary),
+            progress: Arc::clone(&self.progress),
+            memory: self.memory.clone(),
+            account: Arc::clone(&self.account),
+            snapshot: self.snapshot.clone(),
+            query_id: self.query_id.clone(),
+            warnings: Arc::clone(&self.warnings),
+            profile: Arc::clone(&self.profile),
+            rolls_back: self.rolls_back,
+            logged: Arc::clone(&self.logged),
+        }
+    }
+}
