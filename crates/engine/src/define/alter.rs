@@ -19,7 +19,7 @@ use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::altered::{altered, retyped};
-use crate::define::table::commit_ops;
+use crate::define::commit::commit_ops;
 use crate::tables::stored::Tables;
 
 /// How often a change is decided again because another statement came first.

@@ -13,7 +13,7 @@ use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{Origin, find};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::table::commit_ops;
+use crate::define::commit::commit_ops;
 use crate::resolve::outside;
 
 pub(crate) async fn run(

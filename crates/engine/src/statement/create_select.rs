@@ -15,7 +15,7 @@ use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::{table, temporary};
+use crate::define::{create_table, create_temporary};
 use crate::statement::insert;
 use crate::tables::temporary::is_temporary;
 
@@ -26,8 +26,8 @@ pub(crate) async fn run(
     text: &str,
 ) -> Result<(), Error> {
     let created = match create.temporary {
-        true => temporary::create(services, execution, create).await?,
-        false => table::create_table(services, execution, create).await?,
+        true => create_temporary::run(services, execution, create).await?,
+        false => create_table::run(services, execution, create).await?,
     };
     let Some(def) = created else { return Ok(()) };
     let CreateSource::Select { query, empty: false, .. } = &create.source else { return Ok(()) };

@@ -12,7 +12,10 @@ use crate::boundary::request::{BodyStream, Rows};
 use crate::context::execution::Execution;
 use crate::context::limits;
 use crate::context::services::Services;
-use crate::define::{alter, collection, table, temporary, view};
+use crate::define::{
+    alter, collection, create_database, create_view, drop_database, drop_table, drop_temporary, drop_view,
+    exchange, rename, truncate,
+};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -48,39 +51,37 @@ async fn run(
         Statement::Describe(what) => return show::describe(services, execution, what).await,
         Statement::Exists { what } => return show::exists(execution, what),
         Statement::CreateTable(create) => create_select::run(services, execution, create, text).await?,
-        Statement::CreateView(create) => view::create(services, execution, create).await?,
+        Statement::CreateView(create) => create_view::run(services, execution, create).await?,
         Statement::DropView { views, if_exists } => {
-            view::drop_views(services, execution, views, *if_exists).await?
+            drop_view::run(services, execution, views, *if_exists).await?
         }
         Statement::Alter(change) => alter::run(services, execution, change).await?,
         Statement::Collection(change) => collection::run(services, execution, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
-            table::create_database(services, execution, name, *if_not_exists).await?;
+            create_database::run(services, execution, name, *if_not_exists).await?;
         }
         Statement::DropDatabase { name, if_exists } => {
-            table::drop_database(services, execution, name, *if_exists).await?
+            drop_database::run(services, execution, name, *if_exists).await?
         }
         Statement::DropTable { tables, if_exists } => {
-            table::drop_tables(services, execution, tables, *if_exists).await?
+            drop_table::run(services, execution, tables, *if_exists).await?
         }
         Statement::Truncate { table, if_exists } => {
-            table::truncate(services, execution, table, *if_exists).await?
+            truncate::table(services, execution, table, *if_exists).await?
         }
         Statement::TruncateDatabase { name, if_exists, drops } => {
-            table::truncate_database(services, execution, name, *if_exists, *drops).await?;
+            truncate::database(services, execution, name, *if_exists, *drops).await?;
         }
-        Statement::Rename(pairs) => table::rename(services, execution, pairs).await?,
-        Statement::RenameDatabase { from, to } => {
-            table::rename_database(services, execution, from, to).await?
-        }
-        Statement::Exchange(a, b) => table::exchange(services, execution, a, b).await?,
+        Statement::Rename(pairs) => rename::tables(services, execution, pairs).await?,
+        Statement::RenameDatabase { from, to } => rename::database(services, execution, from, to).await?,
+        Statement::Exchange(a, b) => exchange::run(services, execution, a, b).await?,
         Statement::Optimize(what) => optimize::run(services, execution, what).await?,
         Statement::System(command) => system_command(services, execution, command)?,
         Statement::KillQuery { victims, mode } => {
             return kill::run(services, execution, victims, *mode).await;
         }
         Statement::DropTemporaryTables { names, if_exists } => {
-            temporary::drop_tables(&execution.temporary, names, *if_exists)?;
+            drop_temporary::run(&execution.temporary, names, *if_exists)?;
         }
         Statement::CheckTable { table } => return show::check(services, execution, table).await,
         Statement::ResumeLoad { database, label } => {

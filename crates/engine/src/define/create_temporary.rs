@@ -1,4 +1,4 @@
-//! CREATE and DROP of temporary tables.
+//! CREATE TEMPORARY TABLE.
 //!
 //! Invariant: nothing is committed; what fails leaves no table behind. Must not know: the log.
 
@@ -10,11 +10,11 @@ use sql::CreateTable;
 use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::table::definition;
-use crate::tables::temporary::{TemporaryTables, already_exists, no_database, unknown};
+use crate::define::definition::definition;
+use crate::tables::temporary::{already_exists, no_database};
 
 /// Creates a table; answers its definition if it was created now.
-pub(crate) async fn create(
+pub(crate) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     create: &CreateTable,
@@ -32,20 +32,4 @@ pub(crate) async fn create(
     services.tables.check(&def)?;
     execution.temporary.create(&def, create.or_replace)?;
     Ok(Some(def))
-}
-
-/// DROP TEMPORARY TABLE.
-pub(crate) fn drop_tables(
-    temporary: &TemporaryTables,
-    names: &[String],
-    if_exists: bool,
-) -> Result<(), Error> {
-    let missing = names.iter().find(|name| temporary.table(name).is_none());
-    if let Some(name) = missing.filter(|_| !if_exists) {
-        return Err(unknown(name));
-    }
-    for name in names {
-        temporary.drop_table(name);
-    }
-    Ok(())
 }

@@ -1,24 +1,27 @@
-//! CREATE, DROP, TRUNCATE, RENAME, EXCHANGE as transactions.
+//! What a CREATE TABLE defines: its columns, keys and settings, written out, copied, or read from a SELECT or files.
 //!
-//! Invariant: a statement is checked completely, its expressions compiled, before anything is committed.
+//! Invariant: nothing is committed here. Must not know: whether the table is there already.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::{Catalog, Op, Precondition};
 use host::Host;
+<<<<<<< HEAD:crates/engine/src/define/table.rs
 use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId, ErrorCode};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
+=======
+use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId};
+use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
+>>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/definition.rs
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::columns::columns_of;
 use crate::query::select::plan;
 use crate::resolve::outside;
-use crate::resolve::views::refuse_view;
 use crate::tables::constraints::stored_constraint;
+<<<<<<< HEAD:crates/engine/src/define/table.rs
 use crate::tables::reserved::is_derived;
 use crate::tables::temporary::is_temporary;
 
@@ -244,6 +247,8 @@ pub(crate) async fn create_table(
     commit_ops(services, execution, Vec::new(), ops).await?;
     Ok(Some(def))
 }
+=======
+>>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/definition.rs
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
@@ -402,6 +407,10 @@ fn copy_definition(
     Ok(def)
 }
 
+fn random_bytes(host: &Host) -> [u8; 16] {
+    host::random::uuid_bytes(host.random.as_ref())
+}
+
 fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Result<u32, Error> {
     let Some(primary) = primary else { return Ok(u32::try_from(order_by.len()).unwrap_or(u32::MAX)) };
     if order_by.starts_with(primary) {
@@ -469,14 +478,4 @@ async fn column_specs(
         codec: None,
     };
     Ok(schema.fields().iter().map(spec).collect())
-}
-
-pub(crate) async fn rename_database(
-    services: &Services,
-    execution: &Execution,
-    from: &str,
-    to: &str,
-) -> Result<(), Error> {
-    let id = execution.snapshot.database(from).ok_or_else(|| Error::unknown_database(from))?.id;
-    commit_ops(services, execution, Vec::new(), vec![Op::RenameDatabase { id, name: to.into() }]).await
 }

@@ -1,4 +1,4 @@
-//! CREATE VIEW and DROP VIEW as transactions.
+//! CREATE VIEW.
 //!
 //! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types.
 
@@ -10,17 +10,17 @@ use model::type_arrow::from_field;
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
-use sql::{CreateView, Query, TableName};
+use sql::{CreateView, Query};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::table::{commit_ops, drop_tables};
+use crate::define::commit::commit_ops;
 use crate::query::select::{plan, with_columns};
 use crate::resolve::views::{DECLARED, Within, expand};
 use crate::tables::reserved::is_derived;
 
-pub(crate) async fn create(
+pub(crate) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     create: &CreateView,
@@ -124,6 +124,7 @@ fn declared_columns(
     }
     Ok(Some(declared))
 }
+<<<<<<< HEAD:crates/engine/src/define/view.rs
 
 pub(crate) async fn drop_views(
     services: &Services,
@@ -145,3 +146,5 @@ pub(crate) async fn drop_views(
     }
     drop_tables(services, execution, &names, if_exists).await
 }
+=======
+>>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/create_view.rs

@@ -1,0 +1,50 @@
+//! CREATE TABLE.
+//!
+//! Invariant: a statement is checked completely, its expressions compiled, before anything is committed.
+
+use std::sync::Arc;
+
+use catalog::Op;
+use model::TableDef;
+use sql::CreateTable;
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::define::commit::commit_ops;
+use crate::define::definition::definition;
+use crate::resolve::outside;
+use crate::tables::reserved::is_derived;
+
+/// Creates a table; answers its name if it was created now and a SELECT is to fill it.
+pub(crate) async fn run(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    create: &CreateTable,
+) -> Result<Option<Arc<TableDef>>, Error> {
+    let (database_name, name) = execution.resolve(&create.name);
+    if is_derived(database_name) {
+        let message = format!("database \"{database_name}\" takes no tables");
+        return Err(Error::new(ErrorKind::Denied, 497, message));
+    }
+    let database =
+        execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
+    let existing = execution.snapshot.table(database, name);
+    if existing.is_some() && create.if_not_exists {
+        return Ok(None);
+    }
+    if existing.is_some() && !create.or_replace {
+        let message = format!("table \"{database_name}.{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+    }
+    let def = Arc::new(definition(services, execution, create, database).await?);
+    if def.engine.is_external() {
+        outside::check(&services.config, execution, &def)?;
+    }
+    services.tables.check(&def)?;
+    let mut ops = Vec::with_capacity(2);
+    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    ops.push(Op::CreateTable(def.as_ref().clone()));
+    commit_ops(services, execution, Vec::new(), ops).await?;
+    Ok(Some(def))
+}
