@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use catalog::{Snapshot, TableState};
+use catalog::{Catalog, Snapshot, TableState};
 use mergetree::merge::{MergeLimits, choose_for};
 use model::TableId;
 use physical::provider::part_files::part_path;
@@ -80,8 +80,8 @@ fn noted(services: &Weak<Services>, error: &Error) -> Duration {
     AFTER_ERROR
 }
 
-fn all_tables(services: &Services) -> Vec<Arc<TableState>> {
-    let snapshot = services.catalog.snapshot();
+fn all_tables(catalog: &Catalog) -> Vec<Arc<TableState>> {
+    let snapshot = catalog.snapshot();
     let parted = |table: &&Arc<TableState>| table.def.engine == model::TableEngine::MergeTree;
     snapshot.all_tables().filter(parted).cloned().collect()
 }
@@ -94,7 +94,7 @@ fn merge_round(services: &Arc<Services>) -> Result<bool, Error> {
     }
     let limits = MergeLimits { bytes_max: services.config.merge_bytes_max, ..MergeLimits::default() };
     let (now_ms, now) = (services.host.clock.now_ms(), services.host.clock.monotonic());
-    let mut tables = all_tables(services);
+    let mut tables = all_tables(&services.catalog);
     tables.sort_by_key(|table| services.merges.turn(table.def.id));
     for table in tables {
         let id = table.def.id;
@@ -169,7 +169,7 @@ fn flush_round(services: &Arc<Services>) -> Result<bool, Error> {
         return Ok(false);
     }
     let now = services.host.clock.monotonic();
-    let tables = all_tables(services);
+    let tables = all_tables(&services.catalog);
     services.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
     let mut flushed = false;
     for table in services.flushing.choose(&tables, now) {

@@ -14,7 +14,8 @@ use host::MemoryBudget;
 use mergetree::TableError;
 use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
-use model::{ErrorCode, PartDescriptor, TableId};
+use model::{PartDescriptor, TableId, ErrorCode};
+use parts::PartStore;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::services::Services;
@@ -35,7 +36,7 @@ pub(crate) fn run_merge(
     let memory: MemoryBudget = services.host.memory.child(MERGE_MEMORY_BYTES);
     let running = &slot.merge;
     let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
-    let outcome = outcome.map_err(|error| merge_error(services, state, error));
+    let outcome = outcome.map_err(|error| merge_error(&services.store, state, error));
     log_merge(services, state, &running.plan, memory.peak(), now, &outcome);
     match outcome? {
         MergeOutcome::Committed { .. } => Ok(true),
@@ -45,9 +46,9 @@ pub(crate) fn run_merge(
 }
 
 /// An input that is damaged is no input of another merge.
-fn merge_error(services: &Services, state: &TableState, error: TableError) -> Error {
+fn merge_error(store: &PartStore, state: &TableState, error: TableError) -> Error {
     let TableError::Part(part) = error else { return error.into() };
-    services.store.health().note_error(state.def.id, &part);
+    store.health().note_error(state.def.id, &part);
     let damaged = part.damaged_part().and_then(|id| state.part(id));
     match damaged {
         Some(damaged) => Error::from(part).of_part(&state.def.name, damaged),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use catalog::TableState;
 use mergetree::merge::{MergePlan, plan_all_but};
 use model::ErrorCode;
+use parts::PartStore;
 use sql::{Optimize, Partition};
 
 use crate::background::merging::{flush_table, run_merge};
@@ -50,7 +51,7 @@ pub(crate) async fn run(
             let left_alone = services.store.health().damaged(table);
             let plans: Vec<MergePlan> = plan_all_but(&state, &left_alone, partition.as_deref(), is_final);
             if plans.is_empty() || cancelled.is_cancelled() {
-                let damaged = damage(&services, &state, partition.as_deref());
+                let damaged = damage(&services.store, &state, partition.as_deref());
                 return match (cancelled.is_cancelled(), damaged) {
                     (true, _) => Err(Error::cancelled()),
                     (false, Some(error)) if is_final => Err(error),
@@ -84,10 +85,10 @@ pub(crate) async fn run(
 }
 
 /// What is wrong with a part that had to be left as it is.
-fn damage(services: &Services, state: &TableState, partition: Option<&str>) -> Option<Error> {
+fn damage(store: &PartStore, state: &TableState, partition: Option<&str>) -> Option<Error> {
     let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
     wanted.find_map(|part| {
-        let damage = services.store.health().of(part).1?;
+        let damage = store.health().of(part).1?;
         let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref()).of_part(&state.def.name, part);
         Some(error.with_hint(
             "the part is left as it is, and the others were merged; put its file back from a copy",

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use catalog::Catalog;
 use model::{PartDescriptor, TableEngine};
 
 use crate::boundary::error::Error;
@@ -30,7 +31,7 @@ pub(crate) fn round(services: &Arc<Services>) -> Result<bool, Error> {
         // The database is about to close.
         Ok(false) => return Ok(false),
         // Its file went with it meanwhile.
-        Err(_) if !is_live(services, &part) => {}
+        Err(_) if !is_live(&services.catalog, &part) => {}
         Err(error) => {
             store.health().note_error(part.table, &error);
             store.health().note_looked(&part, clock.now_ms());
@@ -61,6 +62,6 @@ fn due(services: &Services, now_ms: u64) -> Option<Arc<PartDescriptor>> {
         .map(|(_, part)| Arc::clone(part))
 }
 
-fn is_live(services: &Services, part: &PartDescriptor) -> bool {
-    services.catalog.snapshot().table_by_id(part.table).is_some_and(|table| table.part(part.id).is_some())
+fn is_live(catalog: &Catalog, part: &PartDescriptor) -> bool {
+    catalog.snapshot().table_by_id(part.table).is_some_and(|table| table.part(part.id).is_some())
 }

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{Collection, Snapshot};
-use sql::CallValue;
+use sql::{CallValue, Settings};
 use stores::calls::collections::NamedCollections;
 
 use crate::boundary::config::Config;
-use crate::context::execution::Execution;
 
 /// Who made a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,16 +43,20 @@ pub(crate) fn find<'a>(
 }
 
 /// All of them as sources take them.
-pub(crate) fn for_sources(config: &Config, execution: &Execution) -> Arc<NamedCollections> {
+pub(crate) fn for_sources(
+    config: &Config,
+    snapshot: &Snapshot,
+    settings: &Settings,
+) -> Arc<NamedCollections> {
     let values = |entries: &Collection| {
         entries.iter().map(|(key, value)| (key.to_string(), value.text.to_string())).collect()
     };
-    let by_default = execution.settings.get_bool("allow_named_collection_override_by_default");
+    let by_default = settings.get_bool("allow_named_collection_override_by_default");
     let fixed = |entries: &Collection| {
         let fixed = entries.iter().filter(|(_, value)| !value.overridable.unwrap_or(by_default));
         fixed.map(|(key, _)| key.to_string()).collect()
     };
-    let all = all(config, &execution.snapshot);
+    let all = all(config, snapshot);
     let fixed = all.iter().map(|(name, entries, _)| ((*name).to_owned(), fixed(entries))).collect();
     let all = all.iter().map(|(name, entries, _)| ((*name).to_owned(), values(entries))).collect();
     Arc::new(NamedCollections::new(all).with_fixed(fixed))

@@ -13,8 +13,10 @@ use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::boundary::error::{Error, ErrorKind};
+use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
+use crate::ledgers::profile::StatementProfile;
 
 /// Refuses statements that change something while `readonly` is set. Temporary tables are the session's own matter
 /// where it may change its settings.
@@ -85,16 +87,17 @@ pub(crate) fn check_tree(settings: &Settings, measure: Measure) -> Result<(), Er
 /// Runs a statement for `max_execution_time` at most, to the last row of its result.
 pub(crate) async fn within_time(
     runtimes: &Runtimes,
-    execution: &Execution,
+    settings: &Settings,
+    progress: &Arc<QueryProgress>,
     work: impl Future<Output = Result<Rows, Error>>,
 ) -> Result<Rows, Error> {
-    let Some(limit) = TimeLimit::start(runtimes, execution) else { return work.await };
+    let Some(limit) = TimeLimit::start(runtimes, settings, progress) else { return work.await };
     let mut work = Box::pin(work);
     let done = tokio::select! {
         biased;
         done = &mut work => done,
         () = limit.passed.cancelled() => {
-            if execution.progress.give_up() {
+            if progress.give_up() {
                 return Err(limit.error());
             }
             work.await
@@ -102,13 +105,13 @@ pub(crate) async fn within_time(
     };
     let rows = done.map_err(|error| limit.blame(error))?;
     // What is committed stays committed: an error now would have it done again.
-    if execution.progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
+    if progress.has_begun_commit() { Ok(rows) } else { Ok(limit.over(rows)) }
 }
 
 /// Why a statement was stopped from outside of its own run.
-pub(crate) fn stopped(execution: &Execution) -> Error {
-    let seconds = execution.settings.get_f64("max_execution_time");
-    let is_late = seconds > 0.0 && execution.profile.elapsed().as_secs_f64() >= seconds;
+pub(crate) fn stopped(settings: &Settings, profile: &StatementProfile) -> Error {
+    let seconds = settings.get_f64("max_execution_time");
+    let is_late = seconds > 0.0 && profile.elapsed().as_secs_f64() >= seconds;
     if is_late { timeout(seconds) } else { Error::cancelled() }
 }
 
@@ -127,12 +130,12 @@ struct TimeLimit {
 
 impl TimeLimit {
     /// `None` without a limit.
-    fn start(runtimes: &Runtimes, execution: &Execution) -> Option<TimeLimit> {
-        let seconds = execution.settings.get_f64("max_execution_time");
+    fn start(runtimes: &Runtimes, settings: &Settings, progress: &Arc<QueryProgress>) -> Option<TimeLimit> {
+        let seconds = settings.get_f64("max_execution_time");
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())?;
         let (passed, over) = (CancellationToken::new(), CancellationToken::new());
         let guard = over.clone().drop_guard();
-        let (passing, progress) = (passed.clone(), Arc::clone(&execution.progress));
+        let (passing, progress) = (passed.clone(), Arc::clone(progress));
         runtimes.spawn_io("max_execution_time", async move {
             tokio::select! {
                 () = over.cancelled() => {}

@@ -8,8 +8,7 @@ use mergetree::pressure::{PartCounts, PartLimits, part_delay};
 
 use crate::boundary::error::Error;
 use crate::boundary::progress::QueryProgress;
-use crate::context::execution::Execution;
-use crate::context::services::Services;
+use crate::ledgers::flushing::Flushing;
 
 /// Waits before the first part is written while the table has more parts than merges can keep up with.
 ///
@@ -17,7 +16,7 @@ use crate::context::services::Services;
 /// It has far too many.
 pub(crate) async fn wait_for_merges(
     snapshot: &Snapshot,
-    progress: &Arc<QueryProgress>,
+    progress: &QueryProgress,
     table: &TableState,
 ) -> Result<(), Error> {
     let name = snapshot.state().table_name(table.def.id);
@@ -36,14 +35,15 @@ pub(crate) async fn wait_for_merges(
 /// # Errors
 /// There is far too much.
 pub(crate) async fn wait_for_flushes(
-    services: &Services,
-    execution: &Execution,
+    flushing: &Flushing,
+    snapshot: &Snapshot,
+    progress: &QueryProgress,
     table: &TableState,
 ) -> Result<(), Error> {
-    let name = || execution.snapshot.state().table_name(table.def.id);
-    let delay = services.flushing.delay(name)?;
+    let name = || snapshot.state().table_name(table.def.id);
+    let delay = flushing.delay(name)?;
     if !delay.is_zero() {
-        execution.progress.add_delay(delay);
+        progress.add_delay(delay);
         tokio::time::sleep(delay).await;
     }
     Ok(())

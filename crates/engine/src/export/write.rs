@@ -92,7 +92,7 @@ pub(crate) async fn run(
     // Tokens are names of tables; a function's was made a label.
     let once = |claim: &Arc<Claim>| Once { token: None, ..claim.once() };
     let names = ExportNames {
-        file_id: file_id(services, claim.as_deref()),
+        file_id: file_id(&services.host, claim.as_deref()),
         temporary_id: export.to_string(),
         is_named: claim.is_some(),
     };
@@ -250,13 +250,13 @@ fn with_token_as_label(settings: &Settings, insert: &Insert, target: TableId) ->
 }
 
 /// The name of files that have none of their own: the same for the same label, so a repetition writes the same keys.
-fn file_id(services: &Services, claim: Option<&Claim>) -> String {
+fn file_id(host: &Host, claim: Option<&Claim>) -> String {
     let label = claim.and_then(|claim| claim.once().label);
     let of_label = label.as_ref().map(Label::as_str).map(of_token);
     let number = of_label.map(|hash| u64::try_from(hash >> 65).unwrap_or(u64::MAX));
-    let random = host::random::u64(services.host.random.as_ref()) & ((1 << 22) - 1);
+    let random = host::random::u64(host.random.as_ref()) & ((1 << 22) - 1);
     // As snowflake ids are: 41 bits of milliseconds, then what tells statements of one millisecond apart.
-    number.unwrap_or(((services.now_ms() << 22) | random) & (u64::MAX >> 1)).to_string()
+    number.unwrap_or(((host.clock.now_ms() << 22) | random) & (u64::MAX >> 1)).to_string()
 }
 
 fn random_bytes(host: &Host) -> [u8; 16] {

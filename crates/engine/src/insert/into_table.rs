@@ -13,6 +13,7 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use formats::Omissions;
 use futures::StreamExt;
+use host::MemoryBudget;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
@@ -180,7 +181,11 @@ async fn write_parts(
 ) -> Result<Rows, Error> {
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     // Rows that no key orders stay as they came.
-    let sinks = if table.def.order_by.is_empty() { 1 } else { sink_settings(services, execution).1 };
+    let sinks = if table.def.order_by.is_empty() {
+        1
+    } else {
+        sink_settings(services.threads, &execution.settings, &execution.memory).1
+    };
     let target =
         sink_target(services, execution, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
     write_rows(rows, sinks, &target).await?;
@@ -226,7 +231,7 @@ async fn store_small(
                 table: table.def.id,
                 schema_version: table.def.schema_version,
             };
-            wait_for_flushes(services, execution, table).await?;
+            wait_for_flushes(&services.flushing, &execution.snapshot, &execution.progress, table).await?;
             execution.progress.begin_commit()?;
             let read_seq = execution.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);
@@ -272,22 +277,21 @@ fn partitions_max(settings: &Settings) -> u64 {
     }
 }
 
-fn sink_settings(services: &Services, execution: &Execution) -> (SinkSettings, usize) {
-    let settings: &Settings = &execution.settings;
+fn sink_settings(threads: usize, settings: &Settings, memory: &MemoryBudget) -> (SinkSettings, usize) {
     let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
     let plan = plan_sinks(SinkRequest {
-        cores: services.threads as u64,
+        cores: threads as u64,
         insert_threads: settings.get_u64("max_insert_threads"),
         block_rows_min: given("min_insert_block_size_rows"),
         block_bytes_min: given("min_insert_block_size_bytes"),
-        memory_bytes_max: execution.memory.limit(),
+        memory_bytes_max: memory.limit(),
     });
     let sinks = usize::try_from(plan.sinks).unwrap_or(1).max(1);
     let sink = SinkSettings {
         block_rows_min: plan.block_rows_min,
         block_bytes_min: plan.block_bytes_min,
         partitions_max: partitions_max(settings),
-        memory: execution.memory.clone(),
+        memory: memory.clone(),
         load: None,
     };
     (sink, sinks)
@@ -300,7 +304,7 @@ fn sink_target(
     conform: Arc<Conform>,
     claim: Option<Arc<Claim>>,
 ) -> Result<Arc<SinkTarget>, Error> {
-    let (settings, _) = sink_settings(services, execution);
+    let (settings, _) = sink_settings(services.threads, &execution.settings, &execution.memory);
     Ok(Arc::new(SinkTarget {
         uncommitted: Arc::new(UncommittedParts::new(table.store.clone())),
         table,
@@ -381,7 +385,7 @@ pub(crate) async fn insert_select(
         let physical = planned.physical().await?;
         return drain_into(services, execution, table, &planned, physical, &conform).await;
     }
-    let (settings, sinks) = sink_settings(services, execution);
+    let (settings, sinks) = sink_settings(services.threads, &execution.settings, &execution.memory);
     let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
     *partitions = sinks.max(1);
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;

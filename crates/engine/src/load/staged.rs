@@ -307,7 +307,12 @@ impl Load {
             statement: masked(insert.text).into(),
             files,
             units,
-            input: Some(Arc::new(input_of(execution, &insert.source, insert.once.token_text.as_deref()))),
+            input: Some(Arc::new(input_of(
+                &execution.settings,
+                &execution.current_database,
+                &insert.source,
+                insert.once.token_text.as_deref(),
+            ))),
         };
         commit_ops(services, execution, vec![open]).await.map(drop)
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalog::{CatalogConfig, Op, read_root};
+use catalog::{Catalog, CatalogConfig, Op, read_root};
 use host::{Host, MemoryBudget};
 use mergetree::bring_in::bring_in;
 use mergetree::lost::LOST_DIR;
@@ -203,7 +203,7 @@ fn restore_table(
     let newest = parts.iter().max_by_key(|found| (found.origin.def.schema_version, written(found)));
     let Some(newest) = newest else { return Err(Error::internal(format!("no part of table {id}"))) };
     let mut restored = RestoredTable { database: newest.origin.database.clone(), ..RestoredTable::default() };
-    let def = define(services, &newest.origin, &mut restored)?;
+    let def = define(&services.catalog, &services.host, &newest.origin, &mut restored)?;
     let table = services.tables.rewriting_handle(&def, &|| Ok(rewriting_state(services)))?;
     let Survivors { taken, replaced, lost } = choose(&candidates(parts));
     let memory: MemoryBudget = services.host.memory.child(services.host.memory.limit() / MEMORY_SHARE);
@@ -243,16 +243,17 @@ fn candidates(parts: &[Found]) -> Vec<Candidate> {
 
 /// Creates the table, and its database if it is not there; under another name if its own is taken.
 fn define(
-    services: &Services,
+    catalog: &Catalog,
+    host: &Host,
     origin: &Origin,
     restored: &mut RestoredTable,
 ) -> Result<Arc<TableDef>, Error> {
-    let snapshot = services.catalog.snapshot();
+    let snapshot = catalog.snapshot();
     let mut ops = Vec::new();
     let database_id = match snapshot.database(&origin.database) {
         Some(found) => found.id,
         None => {
-            let bytes = host::random::uuid_bytes(services.host.random.as_ref());
+            let bytes = host::random::uuid_bytes(host.random.as_ref());
             let id = DatabaseId::from_random_bytes(bytes);
             ops.push(Op::CreateDatabase { id, name: origin.database.as_str().into() });
             id
@@ -267,7 +268,7 @@ fn define(
     restored.name.clone_from(&name);
     let def = TableDef { database: database_id, name: name.as_str().into(), ..origin.def.clone() };
     ops.push(Op::CreateTable(def));
-    commit(&services.catalog, &services.host, snapshot.seq(), Vec::new(), ops, None)?;
-    let made = services.catalog.snapshot().table_by_id(origin.def.id);
+    commit(catalog, host, snapshot.seq(), Vec::new(), ops, None)?;
+    let made = catalog.snapshot().table_by_id(origin.def.id);
     made.map(|made| Arc::clone(&made.def)).ok_or_else(|| Error::internal("the table was not made"))
 }

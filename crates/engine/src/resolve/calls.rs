@@ -174,7 +174,7 @@ pub(crate) fn source_env(services: &Services, execution: &Execution) -> SourceEn
         settings: Arc::new(source_settings(services, execution).bounded()),
         user_files: user_files(&services.config),
         environment: services.sources.environment.clone(),
-        collections: for_sources(&services.config, execution),
+        collections: for_sources(&services.config, &execution.snapshot, &execution.settings),
         progress: Arc::clone(&execution.progress.source),
         memory: execution.memory.clone(),
         now_ms: services.now_ms(),

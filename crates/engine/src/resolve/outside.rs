@@ -175,7 +175,11 @@ pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> R
         );
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     }
-    Ok(source_call(&call_of(def)?).check_overrides(&for_sources(config, execution))?)
+    Ok(source_call(&call_of(def)?).check_overrides(&for_sources(
+        config,
+        &execution.snapshot,
+        &execution.settings,
+    ))?)
 }
 
 /// Tables outside that a query names. A name that a WITH item of the query has means that.
@@ -271,10 +275,7 @@ pub(crate) async fn open(
 }
 
 /// The table's SETTINGS are defaults of the statements that read it.
-pub(crate) fn with_own_settings(
-    execution: &Arc<Execution>,
-    def: &TableDef,
-) -> Result<Arc<Execution>, Error> {
+pub(crate) fn with_own_settings(execution: &Arc<Execution>, def: &TableDef) -> Result<Arc<Execution>, Error> {
     let own = def.settings.iter().filter(|(name, _)| !execution.settings.is_changed(name));
     let change = |(name, value): (&Arc<str>, &Arc<str>)| SettingChange {
         name: name.to_string(),

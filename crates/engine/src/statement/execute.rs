@@ -30,7 +30,8 @@ pub(crate) async fn execute(
     limits::check_readonly(execution, statement)?;
     limits::within_time(
         &services.runtimes,
-        execution,
+        &execution.settings,
+        &execution.progress,
         Box::pin(run(services, execution, statement, text, body)),
     )
     .await

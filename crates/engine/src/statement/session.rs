@@ -129,7 +129,7 @@ impl Session {
                 let whose = (&execution.progress, execution.account.as_ref());
                 let planned = self.services.planners.run(&self.services.runtimes, whose, work.boxed());
                 let stopped = |error: Error| match error.kind {
-                    ErrorKind::Cancelled => stopped(&execution),
+                    ErrorKind::Cancelled => stopped(&execution.settings, &execution.profile),
                     _ => error,
                 };
                 planned.await.map_err(stopped)
@@ -145,7 +145,7 @@ impl Session {
             Err(error) => {
                 // It may have been stopped wherever it was, with a load open.
                 let stopped = execution.progress.is_cancelled() || execution.progress.is_given_up();
-                let error = if stopped { left(&self.services, &execution, error) } else { error };
+                let error = if stopped { left(&self.services, &execution.query_id, error) } else { error };
                 let error = execution.without_secrets(&self.services.config, error);
                 listed.end(0, Some(error.clone()));
                 Err(error)

@@ -85,12 +85,11 @@ pub(super) async fn stopped(services: &Services, execution: &Execution, id: Load
 }
 
 /// What to say of a statement that was stopped from outside, by ctrl-C or a time limit: its load stays open, too.
-pub(crate) fn left(services: &Services, execution: &Execution, error: Error) -> Error {
+pub(crate) fn left(services: &Services, query_id: &str, error: Error) -> Error {
     if error.hint.as_ref().is_some_and(|hint| hint.contains("CANCEL LOAD")) {
         return error;
     }
-    let open =
-        services.loads.begun_by(&execution.query_id).and_then(|id| services.catalog.snapshot().load(id));
+    let open = services.loads.begun_by(query_id).and_then(|id| services.catalog.snapshot().load(id));
     let Some(open) = open else { return error };
     services.loads.failed(open.id, &error);
     with_way_on(error, &open)

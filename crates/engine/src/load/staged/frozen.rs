@@ -9,6 +9,7 @@ use std::sync::Arc;
 use catalog::StagedLoad;
 use model::{ErrorCode, StagedFile, StagedInput, StagedUnit};
 use sources::{ObjectTable, SourceUnit};
+use sql::Settings;
 use stores::SourceFile;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -50,12 +51,17 @@ fn frozen_bytes(files: &[Arc<SourceFile>], units: &[SourceUnit]) -> usize {
 }
 
 /// What decides the rows of a load beside its files.
-pub(crate) fn input_of(execution: &Execution, source: &ObjectTable, token: Option<&str>) -> StagedInput {
-    let settings = execution.settings.deciding_rows();
+pub(crate) fn input_of(
+    settings: &Settings,
+    current_database: &str,
+    source: &ObjectTable,
+    token: Option<&str>,
+) -> StagedInput {
+    let settings = settings.deciding_rows();
     StagedInput {
         format: source.format().name().into(),
         columns: columns_of(source),
-        current_database: execution.current_database.as_str().into(),
+        current_database: current_database.into(),
         token: token.map(Arc::from),
         settings: settings.map(|(name, value)| (name.into(), value.into())).collect(),
     }
