@@ -111,7 +111,7 @@ pub(crate) async fn run(
     }
     match load.execute(services, execution, insert, prepared).await {
         Ok(()) => Ok(Rows::none()),
-        Err(error) => Err(stopped(services, execution, id, error).await),
+        Err(error) => Err(stopped(services, &execution.profile, id, error).await),
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn finish(
     let load = Load { id: open.id, label: open.label.clone(), attempt };
     match load.publish(services, execution, &once).await {
         Ok(()) => Ok(Rows::none()),
-        Err(error) => Err(stopped(services, execution, open.id, error).await),
+        Err(error) => Err(stopped(services, &execution.profile, open.id, error).await),
     }
 }
 
@@ -314,7 +314,7 @@ impl Load {
                 insert.once.token_text.as_deref(),
             ))),
         };
-        commit_ops(services, execution, vec![open]).await.map(drop)
+        commit_ops(services, &execution.profile, vec![open]).await.map(drop)
     }
 
     fn target(&self, services: &Services, execution: &Execution, insert: StagedInsert<'_>) -> SinkTarget {
@@ -343,12 +343,12 @@ impl Load {
         let mut ops = vec![Op::StagePublish { load: self.id }];
         ops.extend(once.ops(staged.rows()));
         execution.progress.begin_commit()?;
-        let committed = commit_ops(services, execution, ops).await;
+        let committed = commit_ops(services, &execution.profile, ops).await;
         settled(committed, Some(once), &services.catalog, &execution.progress)?;
         let mut end = LoadEnd::Finished;
         if services.catalog.snapshot().load(self.id).is_some() {
             // Another statement took the token meanwhile, with the same rows: these are not needed.
-            commit_ops(services, execution, vec![Op::StageAbort { load: self.id }]).await?;
+            commit_ops(services, &execution.profile, vec![Op::StageAbort { load: self.id }]).await?;
             end = LoadEnd::Cancelled;
         } else if execution.progress.already_loaded().is_none() {
             log_published(services, execution, &staged);

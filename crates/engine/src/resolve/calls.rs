@@ -15,6 +15,7 @@ use crate::boundary::error::Error;
 use crate::context::collections::for_sources;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::context::source_settings::source_settings;
 use crate::resolve::function_tables::table_of;
 use crate::resolve::schemas::Calls;
@@ -157,7 +158,7 @@ async fn resolve_with(
     if texts.is_empty() {
         return Ok(table);
     }
-    let defaults = SourceDefaults::new(services, execution, table.columns(), texts)?;
+    let defaults = SourceDefaults::new(&statement_state(services, execution)?, table.columns(), texts)?;
     Ok(table.with_defaults(Arc::new(defaults)))
 }
 

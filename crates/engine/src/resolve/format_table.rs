@@ -18,6 +18,7 @@ use sql::{CallArgument, CallValue, TableFunctionCall};
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::context::source_settings::{format_settings, inference_settings};
 use crate::resolve::source_defaults::{SourceDefaults, filled};
 
@@ -74,7 +75,8 @@ pub(crate) fn format_table(
     let mut batches = Vec::new();
     reader.read(&data, true, &mut batches)?;
     if !defaults.is_empty() {
-        batches = filled(&SourceDefaults::new(services, execution, &columns, &defaults)?, &schema, batches)?;
+        let defaults = SourceDefaults::new(&statement_state(services, execution)?, &columns, &defaults)?;
+        batches = filled(&defaults, &schema, batches)?;
     }
     let skipped = reader.rejected();
     if skipped > 0 {

@@ -19,6 +19,7 @@ use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{for_sources, named_in};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::context::session_state::statement_state;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
 use crate::resolve::source_defaults::SourceDefaults;
@@ -270,7 +271,7 @@ pub(crate) async fn open(
     if texts.is_empty() {
         return Ok(table);
     }
-    let defaults = SourceDefaults::new(services, &execution, table.columns(), &texts)?;
+    let defaults = SourceDefaults::new(&statement_state(services, &execution)?, table.columns(), &texts)?;
     Ok(table.with_defaults(Arc::new(defaults)))
 }
 

@@ -6,15 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use datafusion::execution::SessionState;
 use formats::without_omissions;
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, TableId};
 use sources::{ColumnDefaults, Filling};
 
 use crate::boundary::error::Error;
-use crate::context::execution::Execution;
-use crate::context::services::Services;
-use crate::context::session_state::statement_state;
 use crate::tables::conform::{Conform, Defaults};
 use crate::tables::row_expr::compile;
 
@@ -27,10 +25,9 @@ pub(crate) struct SourceDefaults {
 }
 
 impl SourceDefaults {
-    /// `texts` are the defaults of some of the columns, by their names.
+    /// `texts` are the defaults of some of the columns, by their names; `state` is the statement's.
     pub(crate) fn new(
-        services: &Services,
-        execution: &Execution,
+        state: &SessionState,
         columns: &[(String, ColumnType)],
         texts: &[(String, String)],
     ) -> Result<SourceDefaults, Error> {
@@ -47,9 +44,8 @@ impl SourceDefaults {
             }
         }
         let def = def_of(columns);
-        let state = statement_state(services, execution)?;
         let compiled = |column: &ColumnDef| match &column.default {
-            Some((_, text)) => compile(&state, &def, text).map(|(default, _)| Some(default)),
+            Some((_, text)) => compile(state, &def, text).map(|(default, _)| Some(default)),
             None => Ok(None),
         };
         let defaults = def.columns.iter().map(compiled).collect::<Result<_, _>>()?;

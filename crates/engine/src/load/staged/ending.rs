@@ -14,6 +14,7 @@ use crate::commit::submit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::ledgers::loads::{LoadAttempt, LoadEnd};
+use crate::ledgers::profile::StatementProfile;
 
 /// How long a statement waits for the sinks of one that was stopped.
 const STOPPING_MAX: Duration = Duration::from_secs(10);
@@ -55,16 +56,21 @@ pub(super) fn given_up(label: &Label) -> Error {
 
 pub(super) async fn commit_ops(
     services: &Services,
-    execution: &Execution,
+    profile: &StatementProfile,
     ops: Vec<Op>,
 ) -> Result<Seq, Error> {
     let (catalog, host) = (&services.catalog, &services.host);
-    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, &execution.profile).await
+    submit(catalog, host, catalog.snapshot().seq(), Vec::new(), ops, profile).await
 }
 
 /// What to say of a load that did not come to its end. One that will not get further by itself, and of which nothing is
 /// staged, is no use to anyone: its label is freed.
-pub(super) async fn stopped(services: &Services, execution: &Execution, id: LoadId, error: Error) -> Error {
+pub(super) async fn stopped(
+    services: &Services,
+    profile: &StatementProfile,
+    id: LoadId,
+    error: Error,
+) -> Error {
     let Some(open) = services.catalog.snapshot().load(id) else {
         services.loads.forget(id);
         return error;
@@ -75,7 +81,7 @@ pub(super) async fn stopped(services: &Services, execution: &Execution, id: Load
     );
     if needs_change
         && open.covered_count() == 0
-        && commit_ops(services, execution, vec![Op::StageAbort { load: id }]).await.is_ok()
+        && commit_ops(services, profile, vec![Op::StageAbort { load: id }]).await.is_ok()
     {
         services.loads.ended(open, LoadEnd::Failed, services.now_ms(), Some(error.clone()));
         return error;
@@ -124,7 +130,7 @@ pub(crate) async fn cancel(
     if let Some(running) = history.attempted(open.id).running() {
         running.progress.cancel();
     }
-    commit_ops(services, execution, vec![Op::StageAbort { load: open.id }]).await?;
+    commit_ops(services, &execution.profile, vec![Op::StageAbort { load: open.id }]).await?;
     history.ended(open, LoadEnd::Cancelled, services.now_ms(), None);
     services.wake.notify_waiters();
     Ok(())

@@ -1,13 +1,13 @@
 //! `system.columns`: columns of every table, of those of the session and of those made up from live state.
 
+use catalog::Snapshot;
 use model::{ColumnType, DefaultKind, TableDef};
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, columns_in, derived_names};
 use crate::boundary::error::Error;
-use crate::context::execution::Execution;
-use crate::context::services::Services;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
+use crate::tables::temporary::TemporaryTables;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -35,7 +35,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("serialization_hint", "Nullable(String)"),
         ("statistics", "String"),
     ],
-    fill,
+    fill: |_, execution, rows| fill(&execution.snapshot, &execution.temporary, rows),
 };
 
 /// (kind, expression) of a column's default as DESCRIBE shows them.
@@ -50,13 +50,13 @@ pub(crate) fn default_of(def: &TableDef, column: &model::ColumnDef) -> (String, 
     (kind.to_owned(), sql::display_expression(text, def))
 }
 
-fn fill(_: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in execution.snapshot.databases() {
-        for table in execution.snapshot.tables(database.id) {
+fn fill(snapshot: &Snapshot, temporary: &TemporaryTables, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in snapshot.databases() {
+        for table in snapshot.tables(database.id) {
             push_table(rows, &database.name, &table.def)?;
         }
     }
-    for table in execution.temporary.all() {
+    for table in temporary.all() {
         push_table(rows, "", &table.def)?;
     }
     let derived = std::iter::once((SYSTEM, NAMES))

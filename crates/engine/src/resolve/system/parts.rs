@@ -1,13 +1,12 @@
 //! `system.parts`: live parts, and removed ones until their files are collected.
 
+use catalog::Snapshot;
 use model::{PartDescriptor, TableDef};
 use parts::PartStore;
 
 use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
 use crate::boundary::error::Error;
-use crate::context::execution::Execution;
-use crate::context::services::Services;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -37,25 +36,18 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("is_broken", "UInt8"),
         ("exception", "String"),
     ],
-    fill,
+    fill: |services, execution, rows| fill(&services.store, &execution.snapshot, rows),
 };
 
-fn fill(services: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in execution.snapshot.databases() {
-        for table in execution.snapshot.tables(database.id) {
+fn fill(store: &PartStore, snapshot: &Snapshot, rows: &mut RowBuilder) -> Result<(), Error> {
+    for database in snapshot.databases() {
+        for table in snapshot.tables(database.id) {
             for part in table.parts() {
-                push_part(&services.store, rows, &database.name, &table.def, part, Cell::Null)?;
+                push_part(store, rows, &database.name, &table.def, part, Cell::Null)?;
             }
             for removed in table.removed() {
                 let removed_at = Cell::Time(removed.removed_ms);
-                push_part(
-                    &services.store,
-                    rows,
-                    &database.name,
-                    &table.def,
-                    &removed.descriptor,
-                    removed_at,
-                )?;
+                push_part(store, rows, &database.name, &table.def, &removed.descriptor, removed_at)?;
             }
         }
     }

@@ -2,17 +2,15 @@
 
 use super::SystemTable;
 use crate::boundary::error::Error;
-use crate::context::execution::Execution;
-use crate::context::services::Services;
 use crate::resolve::function_tables::TABLE_FUNCTIONS;
 use crate::resolve::system::rows::RowBuilder;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("name", "String"), ("description", "String"), ("allow_readonly", "UInt8")],
-    fill,
+    fill: |_, _, rows| fill(rows),
 };
 
-fn fill(_: &Services, _: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
+fn fill(rows: &mut RowBuilder) -> Result<(), Error> {
     for function in TABLE_FUNCTIONS {
         rows.push([function.name.into(), function.description.into(), function.is_internal.into()])?;
     }
