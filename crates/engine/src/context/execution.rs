@@ -1,25 +1,23 @@
 //! One run of a statement: its settings, snapshot, memory, counters, and who asked for it.
 //!
-//! Invariant: one statement sees one snapshot, from planning to its last row. Must not know: what outlives it,
-//! which is `Services`; whoever needs both is given both.
+//! Invariant: one statement sees one snapshot, from planning to its last row. It holds nothing that all statements
+//! share: that is `Services`, and whoever needs both is given both.
 
 use std::sync::Arc;
 
 use catalog::{Catalog, Snapshot, TableState};
 use host::{Account, MemoryBudget};
+use model::TableEngine;
 use model::saturating::usize_of;
-use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
 use sql::{SettingChange, Settings, TableName};
 
 use crate::boundary::config::Config;
 use crate::boundary::error::Error;
 use crate::boundary::progress::QueryProgress;
-use crate::context::services::Services;
 use crate::ledgers::profile::StatementProfile;
 use crate::secrets::redaction::Secrets;
-use crate::tables::memory::MemoryTables;
-use crate::tables::temporary::{TemporaryTables, is_temporary};
+use crate::tables::temporary::TemporaryTables;
 
 /// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
 const BATCH_ROWS: u64 = 8192;
@@ -104,11 +102,6 @@ impl Execution {
 
     pub(crate) fn temporary_table(&self, name: &TableName) -> Option<Arc<TableState>> {
         if name.database.is_some() { None } else { self.temporary.table(&name.table) }
-    }
-
-    /// Where the rows of a table with engine Memory are.
-    pub(crate) fn memory_tables<'a>(&'a self, services: &'a Services, def: &TableDef) -> &'a MemoryTables {
-        if is_temporary(def) { &self.temporary.rows } else { &services.memory_tables }
     }
 
     /// The table of a database.

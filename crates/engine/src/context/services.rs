@@ -1,6 +1,7 @@
 //! What outlives a statement: the parts that every statement and all background work share.
 //!
-//! Invariant: the parts are built once, in `open`. Must not know: statements, sessions, what runs in the background.
+//! Invariant: the parts are built once, in `open`. Must not know: what a statement does, what
+//! runs in the background.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
+use model::TableDef;
 use parts::PartStore;
 use sql::Settings;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +28,7 @@ use crate::ledgers::processes::Processes;
 use crate::planning::planners::Planners;
 use crate::tables::memory::MemoryTables;
 use crate::tables::stored::Tables;
+use crate::tables::temporary::{TemporaryTables, is_temporary};
 
 /// See the module. Made by [`Database::open`](crate::Database::open).
 pub(crate) struct Services {
@@ -90,6 +93,15 @@ impl Services {
             0 => self.threads,
             given => given,
         }
+    }
+
+    /// Where the rows of a table with engine Memory are; `temporary` are those of the session that asks.
+    pub(crate) fn memory_tables_of<'a>(
+        &'a self,
+        temporary: &'a TemporaryTables,
+        def: &TableDef,
+    ) -> &'a MemoryTables {
+        if is_temporary(def) { &temporary.rows } else { &self.memory_tables }
     }
 
     /// Counts an error in `system.errors`, of a statement or of work that nobody waits for.

@@ -208,7 +208,9 @@ async fn store_small(
     match table.def.engine {
         TableEngine::Null => {}
         TableEngine::Memory if execution.rolls_back => {}
-        TableEngine::Memory => execution.memory_tables(services, &table.def).append(table.def.id, batches)?,
+        TableEngine::Memory => {
+            services.memory_tables_of(&execution.temporary, &table.def).append(table.def.id, batches)?
+        }
         // A label is kept also when there were no rows.
         TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
             let mut encoded_bytes = 0;
@@ -448,6 +450,6 @@ async fn drain_into(
             kept.push(batch)?;
         }
     }
-    execution.memory_tables(services, &table.def).append(table.def.id, kept.into_batches())?;
+    services.memory_tables_of(&execution.temporary, &table.def).append(table.def.id, kept.into_batches())?;
     Ok(Rows::none())
 }

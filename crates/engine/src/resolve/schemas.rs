@@ -221,7 +221,7 @@ fn provider_of_stored(
             Ok(Arc::new(MergeTreeTable::new(state, execution.snapshot.seq(), memtables, older)))
         }
         TableEngine::Memory => {
-            let rows = execution.memory_tables(services, &state.def).batches(state.def.id);
+            let rows = services.memory_tables_of(&execution.temporary, &state.def).batches(state.def.id);
             let schema = state.def.arrow_schema();
             let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
             let rows = rows.iter().map(|rows| evolve(rows, &schema, &older.evolution));

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use catalog::TableState;
+use catalog::{Snapshot, TableState};
 use model::TableEngine;
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
 use crate::boundary::error::Error;
-use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
-use crate::tables::temporary::is_temporary;
+use crate::tables::temporary::{TemporaryTables, is_temporary};
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -50,17 +49,22 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("loading_dependent_database", "Array(String)"),
         ("loading_dependent_table", "Array(String)"),
     ],
-    fill,
+    fill: |services, execution, rows| fill(services, &execution.snapshot, &execution.temporary, rows),
 };
 
-fn fill(services: &Services, execution: &Execution, rows: &mut RowBuilder) -> Result<(), Error> {
-    for database in execution.snapshot.databases() {
-        for table in execution.snapshot.tables(database.id) {
-            push_table(services, execution, rows, &database.name, table)?;
+fn fill(
+    services: &Services,
+    snapshot: &Snapshot,
+    temporary: &TemporaryTables,
+    rows: &mut RowBuilder,
+) -> Result<(), Error> {
+    for database in snapshot.databases() {
+        for table in snapshot.tables(database.id) {
+            push_table(services, temporary, rows, &database.name, table)?;
         }
     }
-    for table in execution.temporary.all() {
-        push_table(services, execution, rows, "", &table)?;
+    for table in temporary.all() {
+        push_table(services, temporary, rows, "", &table)?;
     }
     for name in NAMES {
         push_derived(rows, SYSTEM, name, &format!("System{}", in_camel_case(name)))?;
@@ -89,7 +93,7 @@ fn on_one_line(text: &str) -> String {
 
 fn push_table(
     services: &Services,
-    execution: &Execution,
+    temporary: &TemporaryTables,
     rows: &mut RowBuilder,
     database: &str,
     table: &Arc<TableState>,
@@ -97,7 +101,7 @@ fn push_table(
     let def = &table.def;
     let size = match def.engine {
         TableEngine::MergeTree => Some(merge_tree_size(table)),
-        TableEngine::Memory => Some(execution.memory_tables(services, def).size(def.id)),
+        TableEngine::Memory => Some(services.memory_tables_of(temporary, def).size(def.id)),
         TableEngine::Null => Some((0, 0)),
         // Asking would mean a listing.
         _ => None,
