@@ -14,7 +14,7 @@ use host::MemoryBudget;
 use mergetree::TableError;
 use mergetree::flush::FlushOutcome;
 use mergetree::merge::{self, MergeOutcome, MergePlan};
-use model::{PartDescriptor, TableId, ErrorCode};
+use model::{ErrorCode, PartDescriptor, TableId};
 use parts::PartStore;
 
 use crate::boundary::error::{Error, ErrorKind};

@@ -76,7 +76,11 @@ pub(crate) async fn run(
                 services.host.clock.sleep(std::time::Duration::from_millis(20));
             }
             if !services.merges.may_run(table) {
-                return Err(Error::new(ErrorKind::Conflict, ErrorCode::CANNOT_ASSIGN_OPTIMIZE, "merges were stopped meanwhile"));
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    ErrorCode::CANNOT_ASSIGN_OPTIMIZE,
+                    "merges were stopped meanwhile",
+                ));
             }
         }
     };
@@ -89,7 +93,8 @@ fn damage(store: &PartStore, state: &TableState, partition: Option<&str>) -> Opt
     let mut wanted = state.parts().filter(|part| partition.is_none_or(|name| name == part.partition.name()));
     wanted.find_map(|part| {
         let damage = store.health().of(part).1?;
-        let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref()).of_part(&state.def.name, part);
+        let error = Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, damage.as_ref())
+            .of_part(&state.def.name, part);
         Some(error.with_hint(
             "the part is left as it is, and the others were merged; put its file back from a copy",
         ))

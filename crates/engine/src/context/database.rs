@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use model::ErrorCode;
 use host::MemoryBudget;
+use model::ErrorCode;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 

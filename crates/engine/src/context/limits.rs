@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use model::ErrorCode;
 use host::Runtimes;
+use model::ErrorCode;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 

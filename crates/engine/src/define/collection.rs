@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use model::ErrorCode;
 use catalog::{Collection, CollectionValue, Op, Snapshot};
+use model::ErrorCode;
 use sql::{CollectionChange, CollectionEntry, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};

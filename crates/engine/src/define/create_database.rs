@@ -3,7 +3,7 @@
 //! Invariant: names of databases made up from live state are taken.
 
 use catalog::Op;
-use model::DatabaseId;
+use model::{DatabaseId, ErrorCode};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -22,7 +22,7 @@ pub(crate) async fn run(
             return Ok(());
         }
         let message = format!("database \"{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, 82, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS, message));
     }
     let id = DatabaseId::from_random_bytes(host::random::uuid_bytes(services.host.random.as_ref()));
     commit_ops(services, execution, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use catalog::Op;
-use model::TableDef;
+use model::{ErrorCode, TableDef};
 use sql::CreateTable;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -25,7 +25,7 @@ pub(crate) async fn run(
     let (database_name, name) = execution.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no tables");
-        return Err(Error::new(ErrorKind::Denied, 497, message));
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let database =
         execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     }
     if existing.is_some() && !create.or_replace {
         let message = format!("table \"{database_name}.{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, 57, message));
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
     let def = Arc::new(definition(services, execution, create, database).await?);
     if def.engine.is_external() {

@@ -124,27 +124,3 @@ fn declared_columns(
     }
     Ok(Some(declared))
 }
-<<<<<<< HEAD:crates/engine/src/define/view.rs
-
-pub(crate) async fn drop_views(
-    services: &Services,
-    execution: &Execution,
-    names: &[TableName],
-    if_exists: bool,
-) -> Result<(), Error> {
-    // A temporary table of the name is another matter.
-    let stored = |name: &TableName| TableName::new(Some(execution.resolve(name).0), &name.table);
-    let names: Vec<TableName> = names.iter().map(stored).collect();
-    for name in &names {
-        if let Ok(table) = execution.stored_table(name)
-            && table.def.engine != TableEngine::View
-        {
-            let message = format!("table \"{name}\" is not a View");
-            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
-                .with_hint("DROP TABLE drops it"));
-        }
-    }
-    drop_tables(services, execution, &names, if_exists).await
-}
-=======
->>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/create_view.rs

@@ -6,13 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::Host;
-<<<<<<< HEAD:crates/engine/src/define/table.rs
-use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId, ErrorCode};
-use sql::{ColumnSpec, CreateSource, CreateTable, Settings, TableName};
-=======
-use model::{ColumnType, DatabaseId, EngineArguments, KeptClause, TableDef, TableEngine, TableId};
+use model::{ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId};
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
->>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/definition.rs
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -21,234 +16,6 @@ use crate::define::columns::columns_of;
 use crate::query::select::plan;
 use crate::resolve::outside;
 use crate::tables::constraints::stored_constraint;
-<<<<<<< HEAD:crates/engine/src/define/table.rs
-use crate::tables::reserved::is_derived;
-use crate::tables::temporary::is_temporary;
-
-/// Commits ops of one DDL statement on a blocking thread.
-pub(crate) async fn commit_ops(
-    services: &Services,
-    execution: &Execution,
-    preconditions: Vec<Precondition>,
-    ops: Vec<Op>,
-) -> Result<(), Error> {
-    let (catalog, host) = (Arc::clone(&services.catalog), services.host.clone());
-    let read_seq = execution.snapshot.seq();
-    let profile = Arc::clone(&execution.profile);
-    let work = move || commit(&catalog, &host, read_seq, preconditions, ops, Some(&profile));
-    let joined = services.runtimes.spawn_blocking("commit", work).await;
-    joined.map_err(Error::ended_early)?.map(|_| ())
-}
-
-fn random_bytes(host: &Host) -> [u8; 16] {
-    host::random::uuid_bytes(host.random.as_ref())
-}
-
-pub(crate) async fn create_database(
-    services: &Services,
-    execution: &Execution,
-    name: &str,
-    if_not_exists: bool,
-) -> Result<(), Error> {
-    if execution.snapshot.database(name).is_some() || is_derived(name) {
-        if if_not_exists {
-            return Ok(());
-        }
-        let message = format!("database \"{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS, message));
-    }
-    let id = DatabaseId::from_random_bytes(random_bytes(&services.host));
-    commit_ops(services, execution, Vec::new(), vec![Op::CreateDatabase { id, name: name.into() }]).await
-}
-
-pub(crate) async fn drop_database(
-    services: &Services,
-    execution: &Execution,
-    name: &str,
-    if_exists: bool,
-) -> Result<(), Error> {
-    match execution.snapshot.database(name) {
-        Some(database) => {
-            commit_ops(services, execution, Vec::new(), vec![Op::DropDatabase { id: database.id }]).await
-        }
-        None if if_exists => Ok(()),
-        None => Err(Error::unknown_database(name)),
-    }
-}
-
-pub(crate) async fn drop_tables(
-    services: &Services,
-    execution: &Execution,
-    names: &[TableName],
-    if_exists: bool,
-) -> Result<(), Error> {
-    let (mut ops, mut temporary) = (Vec::with_capacity(names.len()), Vec::new());
-    for name in names {
-        if execution.temporary_table(name).is_some() {
-            temporary.push(name.table.as_str());
-            continue;
-        }
-        match execution.stored_table(name) {
-            Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
-            Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let dropped: Vec<TableId> = ops.iter().filter_map(Op::table).collect();
-    if !ops.is_empty() {
-        commit_ops(services, execution, Vec::new(), ops).await?;
-    }
-    dropped.into_iter().for_each(|table| services.memory_tables.clear(table));
-    for name in temporary {
-        execution.temporary.drop_table(name);
-    }
-    Ok(())
-}
-
-pub(crate) async fn truncate(
-    services: &Services,
-    execution: &Execution,
-    name: &TableName,
-    if_exists: bool,
-) -> Result<(), Error> {
-    let table = match execution.table(name) {
-        Ok(table) if table.def.engine.is_external() => {
-            let engine = sql::engine_name(table.def.engine);
-            let message = format!(
-                "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
-            );
-            return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
-                .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
-        }
-        Ok(table) if is_temporary(&table.def) => {
-            execution.temporary.rows.clear(table.def.id);
-            return Ok(());
-        }
-        Ok(table) => {
-            refuse_view(&table.def, "Truncate")?;
-            table.def.id
-        }
-        Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    commit_ops(services, execution, Vec::new(), vec![Op::TruncateTable { table }]).await?;
-    services.memory_tables.clear(table);
-    Ok(())
-}
-
-/// Empties all tables of a database that have rows of their own, or drops all there are.
-pub(crate) async fn truncate_database(
-    services: &Services,
-    execution: &Execution,
-    name: &str,
-    if_exists: bool,
-    drops: bool,
-) -> Result<(), Error> {
-    if is_derived(name) {
-        let message = format!("the tables of database \"{name}\" stay as they are");
-        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
-    }
-    let Some(database) = execution.snapshot.database(name) else {
-        return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
-    };
-    let keeps = |engine: TableEngine| {
-        matches!(engine, TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null)
-    };
-    let tables: Vec<TableId> = execution
-        .snapshot
-        .tables(database.id)
-        .filter(|table| drops || keeps(table.def.engine))
-        .map(|table| table.def.id)
-        .collect();
-    let op = |table: &TableId| match drops {
-        true => Op::DropTable { table: *table },
-        false => Op::TruncateTable { table: *table },
-    };
-    if !tables.is_empty() {
-        commit_ops(services, execution, Vec::new(), tables.iter().map(op).collect()).await?;
-    }
-    tables.into_iter().for_each(|table| services.memory_tables.clear(table));
-    Ok(())
-}
-
-pub(crate) async fn rename(
-    services: &Services,
-    execution: &Execution,
-    pairs: &[(TableName, TableName)],
-) -> Result<(), Error> {
-    let mut ops = Vec::with_capacity(pairs.len());
-    for (from, to) in pairs {
-        let table = execution.stored_table(from)?.def.id;
-        let (database, name) = execution.resolve(to);
-        let database =
-            execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
-        check_may_move(&services.catalog, table, database)?;
-        ops.push(Op::RenameTable { table, database, name: name.into() });
-    }
-    commit_ops(services, execution, Vec::new(), ops).await
-}
-
-pub(crate) async fn exchange(
-    services: &Services,
-    execution: &Execution,
-    a: &TableName,
-    b: &TableName,
-) -> Result<(), Error> {
-    let (first, second) = (execution.stored_table(a)?, execution.stored_table(b)?);
-    check_may_move(&services.catalog, first.def.id, second.def.database)?;
-    check_may_move(&services.catalog, second.def.id, first.def.database)?;
-    let (first, second) = (first.def.id, second.def.id);
-    commit_ops(services, execution, Vec::new(), vec![Op::ExchangeTables { first, second }]).await
-}
-
-/// The label of an open load belongs to the database it was opened in: in another one its statement would load the rows
-/// once more.
-fn check_may_move(catalog: &Arc<Catalog>, table: TableId, database: DatabaseId) -> Result<(), Error> {
-    let newest = catalog.snapshot();
-    let Some(open) = newest.loads().find(|load| load.table == table && load.database != database) else {
-        return Ok(());
-    };
-    let (label, table) = (open.label.as_str(), newest.state().table_name(table));
-    let message =
-        format!("table \"{table}\" has the open load \"{label}\" and stays in its database until it is over");
-    Err(Error::new(ErrorKind::Conflict, ErrorCode::BAD_ARGUMENTS, message)
-        .with_hint(format!("finish it with RESUME LOAD '{label}', or give it up with CANCEL LOAD '{label}'")))
-}
-
-/// Creates a table; answers its name if it was created now and a SELECT is to fill it.
-pub(crate) async fn create_table(
-    services: &Arc<Services>,
-    execution: &Arc<Execution>,
-    create: &CreateTable,
-) -> Result<Option<Arc<TableDef>>, Error> {
-    let (database_name, name) = execution.resolve(&create.name);
-    if is_derived(database_name) {
-        let message = format!("database \"{database_name}\" takes no tables");
-        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
-    }
-    let database =
-        execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
-    let existing = execution.snapshot.table(database, name);
-    if existing.is_some() && create.if_not_exists {
-        return Ok(None);
-    }
-    if existing.is_some() && !create.or_replace {
-        let message = format!("table \"{database_name}.{name}\" already exists");
-        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
-    }
-    let def = Arc::new(definition(services, execution, create, database).await?);
-    if def.engine.is_external() {
-        outside::check(&services.config, execution, &def)?;
-    }
-    services.tables.check(&def)?;
-    let mut ops = Vec::with_capacity(2);
-    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
-    ops.push(Op::CreateTable(def.as_ref().clone()));
-    commit_ops(services, execution, Vec::new(), ops).await?;
-    Ok(Some(def))
-}
-=======
->>>>>>> 23d8fe5 (Define one file a DDL statement):crates/engine/src/define/definition.rs
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
@@ -327,8 +94,10 @@ fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef,
 fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngine, Error> {
     let keyed = create.order_by.is_some() || create.primary_key.is_some() || !create.partition_by.is_empty();
     match settings.get_text("default_table_engine").as_str() {
-        "None" => Err(Error::new(ErrorKind::BadInput, ErrorCode::ENGINE_REQUIRED, "CREATE TABLE names no engine")
-            .with_hint("write ENGINE = MergeTree, or set default_table_engine")),
+        "None" => {
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::ENGINE_REQUIRED, "CREATE TABLE names no engine")
+                .with_hint("write ENGINE = MergeTree, or set default_table_engine"))
+        }
         "Memory" if keyed => Err(Error::new(
             ErrorKind::BadInput,
             ErrorCode::BAD_ARGUMENTS,

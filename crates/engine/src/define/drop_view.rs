@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is no view is not dropped, whatever its name.
 
-use model::TableEngine;
+use model::{ErrorCode, TableEngine};
 use sql::TableName;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -24,7 +24,8 @@ pub(crate) async fn run(
             && table.def.engine != TableEngine::View
         {
             let message = format!("table \"{name}\" is not a View");
-            return Err(Error::new(ErrorKind::BadInput, 80, message).with_hint("DROP TABLE drops it"));
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
+                .with_hint("DROP TABLE drops it"));
         }
     }
     drop_table::run(services, execution, &names, if_exists).await

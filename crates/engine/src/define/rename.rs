@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use catalog::{Catalog, Op};
-use model::{DatabaseId, TableId};
+use model::{DatabaseId, ErrorCode, TableId};
 use sql::TableName;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -54,6 +54,6 @@ pub(crate) fn check_may_move(
     let (label, table) = (open.label.as_str(), newest.state().table_name(table));
     let message =
         format!("table \"{table}\" has the open load \"{label}\" and stays in its database until it is over");
-    Err(Error::new(ErrorKind::Conflict, 36, message)
+    Err(Error::new(ErrorKind::Conflict, ErrorCode::BAD_ARGUMENTS, message)
         .with_hint(format!("finish it with RESUME LOAD '{label}', or give it up with CANCEL LOAD '{label}'")))
 }

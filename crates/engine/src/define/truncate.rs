@@ -3,7 +3,7 @@
 //! Invariant: only what has rows of its own is emptied.
 
 use catalog::Op;
-use model::{TableEngine, TableId};
+use model::{ErrorCode, TableEngine, TableId};
 use sql::TableName;
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -26,7 +26,7 @@ pub(crate) async fn table(
             let message = format!(
                 "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
             );
-            return Err(Error::new(ErrorKind::Unsupported, 48, message)
+            return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
                 .with_hint("remove or overwrite its files; DROP TABLE forgets the table and leaves them"));
         }
         Ok(table) if is_temporary(&table.def) => {
@@ -55,7 +55,7 @@ pub(crate) async fn database(
 ) -> Result<(), Error> {
     if is_derived(name) {
         let message = format!("the tables of database \"{name}\" stay as they are");
-        return Err(Error::new(ErrorKind::Denied, 497, message));
+        return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
     let Some(database) = execution.snapshot.database(name) else {
         return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };

@@ -80,7 +80,8 @@ pub(crate) async fn run(
     if found.is_some() && open.is_none() {
         history.forget(id);
         let message = format!("load \"{label}\" ended in this moment", label = label.as_str());
-        let error = Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message).with_hint("run the statement again");
+        let error = Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
+            .with_hint("run the statement again");
         return refused(&services.catalog, &execution.progress, &insert.once, error);
     }
     if let Some(open) = &open {

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
 use model::column_type::Indented;
 use model::type_arrow::{from_field, to_field};
-use model::{ColumnType, TableDef, TableEngine, ErrorCode};
+use model::{ColumnType, ErrorCode, TableDef, TableEngine};
 use sql::{Created, Described, ExistsKind, NameFilter, Settings, Show, TableName};
 
 use crate::boundary::already_loaded::moment;

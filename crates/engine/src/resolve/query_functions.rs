@@ -132,8 +132,13 @@ fn merge(execution: &Execution, call: &WrittenCall<'_>) -> Result<ast::Query, Er
             ));
         }
     };
-    let matching = regex::Regex::new(pattern)
-        .map_err(|e| Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_COMPILE_REGEXP, format!("table function merge: {e}")))?;
+    let matching = regex::Regex::new(pattern).map_err(|e| {
+        Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::CANNOT_COMPILE_REGEXP,
+            format!("table function merge: {e}"),
+        )
+    })?;
     let found = execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
     let mut tables: Vec<_> =
         execution.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();

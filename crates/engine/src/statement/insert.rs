@@ -43,7 +43,11 @@ pub(crate) async fn run(
     };
     let temporary = execution.temporary_table(name).is_some();
     if !temporary && is_derived(execution.resolve(name).0) {
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::NOT_IMPLEMENTED, format!("table \"{name}\" takes no INSERT")));
+        return Err(Error::new(
+            ErrorKind::BadInput,
+            ErrorCode::NOT_IMPLEMENTED,
+            format!("table \"{name}\" takes no INSERT"),
+        ));
     }
     let table = execution.table(name)?;
     let (database, table_name) = execution.resolve(name);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Op, Snapshot, StagedLoad};
-use model::{DatabaseId, Label, LoadId, Seq, ErrorCode};
+use model::{DatabaseId, ErrorCode, Label, LoadId, Seq};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::submit;
