@@ -80,11 +80,10 @@ fn definition(
         comment: comment_of(create, name).into(),
         ..ColumnDef::plain(id, name, column_type.clone())
     };
-    let id = TableId::from_random_bytes(host::random::uuid_bytes(context.database.host.random.as_ref()));
+    let id = TableId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref()));
     let columns = (1..).zip(columns).map(column).collect();
     let clause = KeptClause { keyword: DECLARED.into(), text: "".into() };
     Ok(TableDef {
-        id: TableId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())),
         database,
         engine_arguments: EngineArguments::new(select),
         kept: if declared.as_deref().is_some_and(|declared| declared != found) {

@@ -201,17 +201,8 @@ async fn inferred_specs(
 ) -> Result<Vec<ColumnSpec>, Error> {
     let def = TableDef {
         engine_arguments: create.engine_arguments.clone(),
-        schema_version: 1,
-        columns: Vec::new(),
-        next_column_id: 1,
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
         settings: table_settings(execution, create, engine)?,
-        kept: Vec::new(),
-        constraints: Vec::new(),
-        comment: "".into(),
+        ..TableDef::plain(TableId::from_bytes([0; 16]), &create.name.table, engine, Vec::new())
     };
     let table = outside::open(services, execution, &def, None).await?;
     let spec = |(name, column_type): &(String, ColumnType)| ColumnSpec {

@@ -410,8 +410,8 @@ pub(crate) async fn insert_select(
         return insert_batches(services, execution, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(services, execution, handle, conform, claim)?;
-    let sink = SinkExec::new(metered(physical)?, Arc::clone(&target));
-    let plan: Arc<dyn ExecutionPlan> = Arc::new(CommitExec::new(Arc::new(sink), target));
+    let sink = Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?;
+    let plan = Unary::over(sink, CommitExec { target })?;
     execution.progress.watch(&plan);
     let mut committed = execute_stream(plan, planned.state.task_ctx())?;
     while let Some(batch) = committed.next().await {

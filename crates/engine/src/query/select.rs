@@ -22,7 +22,6 @@ use futures::{FutureExt, StreamExt};
 use model::saturating::usize_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind, ErrorCode};
-
 use physical::nodes::gather::gathered;
 use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
@@ -135,7 +134,7 @@ async fn plan_chosen(
     let outside = tables_in(execution, &prepared.ast);
     drop(planning);
     let mut planned = Box::pin(plan_once(services, execution, &prepared, &outside, known, &wanted)).await?;
-    let is_unknown = matches!(&planned.logical, Err(error) if error.code == UNKNOWN_IDENTIFIER);
+    let is_unknown = matches!(&planned.logical, Err(error) if error.code == ErrorCode::UNKNOWN_IDENTIFIER);
     if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
         // Files that the conditions keep from being listed may have the column.
         wanted.files.clear();
@@ -263,7 +262,7 @@ fn naming_the_database(execution: &Execution, mut error: Error) -> Error {
     let quoted = error.message.split('"').nth(1).and_then(|name| name.split_once('.'));
     match quoted {
         Some((database, _))
-            if error.code == 60
+            if error.code == ErrorCode::UNKNOWN_TABLE
                 && !is_derived(database)
                 && execution.snapshot.database(database).is_none() =>
         {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use host::Host;
-use model::ColumnType;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};

@@ -89,34 +89,11 @@ async fn into_null(
     if insert.partition_by.is_some() || insert.label.is_some() {
         return Err(Error::unsupported("PARTITION BY or a label of INSERT INTO FUNCTION null"));
     }
-    let columns = null_columns(call)?;
-    let column = |(id, (name, column_type)): (u32, &(String, ColumnType))| ColumnDef {
-        id: ColumnId(id),
-        name: name.as_str().into(),
-        column_type: column_type.clone(),
-        default: None,
-        comment: "".into(),
-        codec: None,
-    };
-    let def = TableDef {
-        // Of its own, so that nothing that is known of another such call is taken for it.
-        id: TableId::from_random_bytes(host::random::uuid_bytes(services.host.random.as_ref())),
-        database: DatabaseId::from_bytes([0; 16]),
-        name: "null".into(),
-        engine: TableEngine::Null,
-        engine_arguments: EngineArguments::default(),
-        schema_version: 1,
-        next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
-        columns: (1..).zip(&columns).map(column).collect(),
-        partition_by: Vec::new(),
-        order_by: Vec::new(),
-        sort_key_version: 1,
-        primary_key_len: 0,
-        settings: BTreeMap::new(),
-        kept: Vec::new(),
-        constraints: Vec::new(),
-        comment: "".into(),
-    };
+    let columns = (1..).zip(null_columns(call)?);
+    let columns = columns.map(|(id, (name, column_type))| ColumnDef::plain(id, &name, column_type)).collect();
+    // Of its own, so that nothing that is known of another such call is taken for it.
+    let id = TableId::from_random_bytes(host::random::uuid_bytes(services.host.random.as_ref()));
+    let def = TableDef::plain(id, "null", TableEngine::Null, columns);
     let state = Arc::new(TableState::new(Arc::new(def)));
     if is_infile(insert) {
         let insert = as_select(insert, &state.def)?;

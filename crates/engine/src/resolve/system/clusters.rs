@@ -23,5 +23,5 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("database_replica_name", "String"),
         ("is_active", "Nullable(UInt8)"),
     ],
-    fill: |_, _| Ok(()),
+    fill: |_, _, _| Ok(()),
 };

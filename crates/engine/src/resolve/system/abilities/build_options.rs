@@ -6,7 +6,7 @@ use super::SystemTable;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("name", "String"), ("value", "String")],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         let mut numbers = CLAIMED_VERSION.split('.');
         let mut next = || numbers.next().unwrap_or("0").to_owned();
         let (major, minor, patch) = (next(), next(), next());

@@ -64,7 +64,7 @@ const FAMILIES: &[(&str, bool, &str)] = &[
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("name", "String"), ("case_insensitive", "UInt8"), ("alias_to", "String")],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for (name, any_case, alias_to) in FAMILIES {
             rows.push([(*name).into(), (*any_case).into(), (*alias_to).into()])?;
         }

@@ -45,7 +45,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("introduced_in", "String"),
         ("related", "Array(String)"),
     ],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for kind in FormatKind::list() {
             rows.push_some([
                 ("name", kind.name().into()),

@@ -20,7 +20,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("introduced_in", "String"),
         ("categories", "String"),
     ],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for function in planner::documented_functions() {
             rows.push_some([
                 ("name", function.name.into()),

@@ -54,7 +54,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
 
 pub(super) const MERGE_TREE_TABLE: SystemTable = SystemTable {
     columns: COLUMNS,
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for def in sql::settings::table_settings().iter() {
             rows.push_some([
                 ("name", def.name.into()),

@@ -89,7 +89,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("introduced_in", "String"),
         ("related", "Array(String)"),
     ],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for engine in ENGINES {
             rows.push_some([
                 ("name", engine.name.into()),

@@ -4,7 +4,7 @@ use super::SystemTable;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("time_zone", "String")],
-    fill: |_, rows| {
+    fill: |_, _, rows| {
         for zone in chrono_tz::TZ_VARIANTS {
             rows.push([zone.name().into()])?;
         }
