@@ -121,10 +121,7 @@ fn the_picture_of_crates_is_the_table() {
     assert_one(&edges::check_picture(&right.replace("  load │", "  load, load │")), "draws load twice");
     let beside = right.replace(" L2  commitlog", " L0  commitlog");
     assert_one(&edges::check_picture(&beside), "does not draw commitlog above host");
-    assert_one(
-        &edges::check_picture(&right.replace("`sources` and", "`stores` and")),
-        "does not name exactly",
-    );
+    assert_one(&edges::check_picture(&right.replace("`sources`, ", "`stores`, ")), "does not name exactly");
 }
 
 fn manifest(text: &str) -> manifest::Manifest {
