@@ -54,7 +54,7 @@ fn plain_date(text: &[u8; 10]) -> Option<i64> {
 }
 
 /// MySQL's word for no date. It is before every date of every type.
-const ZERO_DATE: &[u8] = b"0000-00-00";
+pub(crate) const ZERO_DATE: &[u8] = b"0000-00-00";
 
 /// The day that stands for the zero date: ClickHouse's first of Date32; Date clamps it to its own.
 const ZERO_DATE_DAYS: i64 = days_of(1900, 1, 1);
@@ -111,7 +111,8 @@ pub(crate) fn time_basic(text: &[u8]) -> Option<TimeText> {
     {
         return Some(unix);
     }
-    date(text).map(|days| TimeText { seconds: days * DAY_SECONDS, nanos: 0, offset: None })
+    let days = if text == ZERO_DATE { 0 } else { date(text)? };
+    Some(TimeText { seconds: days * DAY_SECONDS, nanos: 0, offset: None })
 }
 
 fn fraction_or_none(text: &[u8]) -> Option<u32> {
@@ -164,6 +165,9 @@ pub(crate) fn time(text: &[u8], input: DateTimeInput) -> Option<TimeText> {
 
 /// Everything people and machines write: see `DateTimeInput::BestEffort`. `month_first` reads 2/1/2020 as the first of February.
 fn time_best_effort(text: &[u8], month_first: bool) -> Option<TimeText> {
+    if text == ZERO_DATE {
+        return None;
+    }
     if let Some(found) = time_basic(text)
         && (found.offset.is_none() || text.len() >= 9)
     {

@@ -8,7 +8,7 @@ use crate::error::FormatError;
 use crate::scan::number;
 use crate::settings::{FormatSettings, InferNullable, JsonReading};
 use crate::values::cell::{Cell, Items, NotAList, Syntax, TextForm};
-use crate::values::date_text::{date, time};
+use crate::values::date_text::{ZERO_DATE, date, time};
 
 /// What the cells are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -274,6 +274,10 @@ fn dated(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
     if text.len() < 8
         || text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-')) && !text.contains(&b'-')
     {
+        return None;
+    }
+    // Nobody can tell what no date means in a column that is not declared; a date without separators is a number and more.
+    if text.starts_with(ZERO_DATE) || text[..8].iter().all(u8::is_ascii_digit) {
         return None;
     }
     // A type that cannot hold the time would read another one.
