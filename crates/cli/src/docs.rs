@@ -33,16 +33,30 @@ const PAGES: &[Page] = &[
         file: "settings.md",
         title: "Settings of a session",
         words: "`SET name = value`, or `SETTINGS name = value` at the end of a statement. A setting that is not obeyed is accepted, \
-                because people have it in their statements; changing it warns.",
-        query: "SELECT name, type, default, if(is_obeyed = 1, 'yes', 'no'), description FROM system.settings ORDER BY name",
+                because people have it in their statements; changing it warns. The settings of ClickHouse that are not here are in \
+                `settings_of_clickhouse.md`.",
+        query: "SELECT name, type, default, if(is_obeyed = 1, 'yes', 'no'), description FROM system.settings \
+                WHERE description NOT LIKE '% setting of ClickHouse; %' ORDER BY name",
         columns: &["setting", "type", "default", "obeyed", "meaning"],
     },
     Page {
         file: "table_settings.md",
         title: "Settings of a table",
         words: "`SETTINGS name = value` at the end of CREATE TABLE.",
-        query: "SELECT name, type, value, if(is_obeyed = 1, 'yes', 'no'), description FROM system.merge_tree_settings ORDER BY name",
+        query: "SELECT name, type, value, if(is_obeyed = 1, 'yes', 'no'), description FROM system.merge_tree_settings \
+                WHERE description NOT LIKE '% setting of ClickHouse; %' ORDER BY name",
         columns: &["setting", "type", "default", "obeyed", "meaning"],
+    },
+    Page {
+        file: "settings_of_clickhouse.md",
+        title: "Settings of ClickHouse that do nothing here",
+        words: "Any value is accepted in silence, because it decides about speed, logs and caches, or what it allows is refused by \
+                its own name. Those that are refused would change an answer: another value than the default is an error.",
+        query: "SELECT name, 'statement', type, default, if(is_obsolete = 1, 'obsolete', effect::String) FROM system.settings \
+                WHERE description LIKE '% setting of ClickHouse; %' UNION ALL \
+                SELECT name, 'table', type, default, if(is_obsolete = 1, 'obsolete', effect::String) FROM system.merge_tree_settings \
+                WHERE description LIKE '% setting of ClickHouse; %' ORDER BY 2, 1",
+        columns: &["setting", "of", "type", "default", "effect"],
     },
     Page {
         file: "functions.md",

@@ -151,6 +151,11 @@ fn suites_of_questions_have_the_answers_of_clickhouse() {
 }
 
 #[test]
+fn settings_are_those_of_clickhouse() {
+    run_with_binary("chdb", "oracle/settings_check.py", &[]);
+}
+
+#[test]
 fn five_thousand_statements_have_the_answers_of_clickhouse() {
     run_with_binary("chdb", "oracle/statements_check.py", &[]);
 }

@@ -30,7 +30,8 @@ pub use parser::{measured_query, parse, parse_constraint, parse_expression, pars
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};
 pub use settings::{
-    SettingDef, SettingEffect, SettingKind, SettingValue, Settings, session_settings, table_settings,
+    KnownSetting, SettingDef, SettingEffect, SettingKind, SettingValue, Settings, known_session_settings,
+    known_table_settings, session_settings, table_settings,
 };
 pub use sqlparser::ast::Expr;
 pub use statement::{

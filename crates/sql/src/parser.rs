@@ -137,7 +137,7 @@ fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Res
     while let Some(start) = last_clause(tokens) {
         let is_settings = is_word(&tokens[start].token, "SETTINGS");
         // SETTINGS before a SELECT, or without one, are the table's and not the statement's.
-        if is_settings && creates && !has_word(&tokens[..start], "SELECT") || sets {
+        if is_settings && creates && !selects(&tokens[..start]) || sets {
             break;
         }
         let clause = tokens.split_off(start);
@@ -151,8 +151,29 @@ fn starts_with(tokens: &[TokenWithSpan], words: &[&str]) -> bool {
     words.iter().all(|word| significant.next().is_some_and(|token| is_word(&token.token, word)))
 }
 
-fn has_word(tokens: &[TokenWithSpan], word: &str) -> bool {
-    tokens.iter().any(|token| is_word(&token.token, word))
+/// Whether a SELECT makes the rows of what is created. One in parentheses does if AS stands before them; that of a
+/// projection or of a key is a clause.
+fn selects(tokens: &[TokenWithSpan]) -> bool {
+    // Of each open parenthesis whether what stands in it belongs to a clause.
+    let mut open: Vec<bool> = vec![];
+    let mut before: Option<&Token> = None;
+    for token in tokens.iter().map(|token| &token.token) {
+        match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                let follows_as = before.is_some_and(|before| is_word(before, "AS"));
+                let opens_select = matches!(before, Some(Token::LParen)) || follows_as;
+                open.push(open.last().copied().unwrap_or(false) || !opens_select);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                open.pop();
+            }
+            word if is_word(word, "SELECT") && !open.last().copied().unwrap_or(false) => return true,
+            _ => {}
+        }
+        before = Some(token);
+    }
+    false
 }
 
 /// Where the last of the trailing clauses starts, if one stands at depth 0.

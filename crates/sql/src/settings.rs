@@ -6,6 +6,7 @@
 mod foreign;
 mod formats;
 mod insert;
+mod known;
 mod query;
 mod sources;
 mod table;
@@ -17,6 +18,7 @@ use std::sync::LazyLock;
 use crate::error::{Result, SqlError};
 use crate::statement::{SettingChange, SettingText};
 
+pub use known::{KnownSetting, known_session_settings, known_table_settings};
 pub use value::SettingValue;
 
 /// What values a setting takes.
@@ -45,6 +47,8 @@ pub enum SettingEffect {
     Obeyed,
     /// Accepted because people have it in their statements; setting it to something else than its default warns.
     NoEffect,
+    /// Accepted without a word: it decides about speed, logs or caches, or what it allows is refused by its own name.
+    Silent,
     /// Another value than the default is an error: ignoring it could make an answer wrong.
     Refused,
 }
@@ -106,16 +110,19 @@ pub struct SettingTable {
 struct SettingRow {
     def: &'static SettingDef,
     default: SettingValue,
+    /// The name under which its value is kept: another one where this is another word for that.
+    real: &'static str,
 }
 
-static SESSION: LazyLock<SettingTable> = LazyLock::new(|| SettingTable::new("setting", session_rows()));
+static SESSION: LazyLock<SettingTable> =
+    LazyLock::new(|| SettingTable::new("setting", session_rows(), known_session_settings()));
 
 fn session_rows() -> Vec<SettingDef> {
     [query::QUERY, insert::INSERT, sources::SOURCES, formats::FORMATS, foreign::FOREIGN].concat()
 }
 
 static TABLE: LazyLock<SettingTable> =
-    LazyLock::new(|| SettingTable::new("table setting", table::TABLE.to_vec()));
+    LazyLock::new(|| SettingTable::new("table setting", table::TABLE.to_vec(), known_table_settings()));
 
 /// Families of settings that decide which rows a reader makes of a file.
 const DECIDING_FAMILIES: &[&str] = &["input_format_", "format_", "schema_inference_"];
@@ -160,10 +167,20 @@ pub fn table_settings() -> &'static SettingTable {
 }
 
 impl SettingTable {
-    fn new(noun: &'static str, rows: Vec<SettingDef>) -> Self {
+    fn new(
+        noun: &'static str,
+        mut rows: Vec<SettingDef>,
+        known: &BTreeMap<&'static str, KnownSetting>,
+    ) -> Self {
+        rows.extend(known.values().filter_map(KnownSetting::def));
         let rows: &'static [SettingDef] = Vec::leak(rows);
-        let row =
-            |def: &'static SettingDef| (def.name, SettingRow { def, default: SettingValue::default_of(def) });
+        let row = |def: &'static SettingDef| {
+            // A row of ours is obeyed under its own name.
+            let other =
+                known.get(def.name).filter(|known| known.def().is_some() && !known.alias_for.is_empty());
+            let real = other.map_or(def.name, |known| known.alias_for);
+            (def.name, SettingRow { def, default: SettingValue::default_of(def), real })
+        };
         Self { rows: rows.iter().map(row).collect(), noun }
     }
 
@@ -172,15 +189,16 @@ impl SettingTable {
         self.rows.values().map(|row| row.def)
     }
 
-    /// The row of a name, without looking for the nearest one.
+    /// The row of a name, without looking for the nearest one; of another word for a setting that setting's.
     pub fn get(&self, name: &str) -> Option<&'static SettingDef> {
-        self.rows.get(name).map(|row| row.def)
+        let row = self.rows.get(name)?;
+        Some(if row.real == row.def.name { row } else { self.rows.get(row.real)? }.def)
     }
 
     /// The row of a name, or an error that names the nearest one.
     pub fn find(&self, name: &str) -> Result<&'static SettingDef> {
-        if let Some(row) = self.rows.get(name) {
-            return Ok(row.def);
+        if let Some(def) = self.get(name) {
+            return Ok(def);
         }
         let noun = self.noun;
         let nearest = self.rows.keys().min_by_key(|known| edit_distance(known, name)).copied();
@@ -290,7 +308,7 @@ impl Settings {
         }
         let row = self.table.rows.get(name);
         debug_assert!(row.is_some(), "no setting {name}");
-        row.map(|row| &row.default)
+        row.map(|row| self.changed.get(row.real).unwrap_or(&row.default))
     }
 
     /// Counts, bytes, threads, milliseconds, and seconds of whole numbers; booleans as 0 and 1.
@@ -318,7 +336,7 @@ impl Settings {
 
     /// True when a value was given, even if it is the default.
     pub fn is_changed(&self, name: &str) -> bool {
-        self.changed.contains_key(name)
+        self.changed.contains_key(self.table.get(name).map_or(name, |def| def.name))
     }
 
     /// The values that were given, by name.
@@ -446,6 +464,26 @@ mod tests {
         assert_eq!(settings.set("enable_positional_arguments", "1").unwrap(), None);
         let e = settings.set("enable_positional_arguments", "0").unwrap_err();
         assert_eq!((e.code.number(), settings.get_bool("enable_positional_arguments")), (48, true));
+    }
+
+    #[test]
+    fn settings_of_clickhouse_are_known_and_another_word_means_the_same_setting() {
+        let mut settings = Settings::session();
+        assert_eq!(settings.set("compile_expressions", "0").unwrap(), None);
+        assert_eq!(settings.set("optimize_read_in_window_order", "0").unwrap(), None);
+        assert_eq!(settings.get_text("query_plan_reuse_storage_ordering_for_window_functions"), "0");
+        assert_eq!(settings.get_text("optimize_read_in_window_order"), "0");
+        assert!(settings.is_changed("optimize_read_in_window_order"));
+        assert_eq!(settings.set("transform_null_in", "0").unwrap(), None);
+        let e = settings.set("transform_null_in", "1").unwrap_err();
+        assert_eq!(
+            (e.code.number(), e.message.as_str()),
+            (48, "setting \"transform_null_in\" with another value than '0' is not supported")
+        );
+        assert_eq!(
+            Settings::of_table().set("vertical_merge_algorithm_min_rows_to_activate", "1").unwrap(),
+            None
+        );
     }
 
     #[test]

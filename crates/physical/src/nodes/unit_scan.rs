@@ -121,6 +121,7 @@ impl ExecutionPlan for UnitScanExec {
             batch_rows: context.session_config().batch_size(),
             ends: self.ends.clone(),
             partition,
+            partitions: self.properties.partitioning.partition_count(),
         };
         let schema = Arc::clone(self.properties.eq_properties.schema());
         let counters = BaselineMetrics::new(&self.metrics, partition);
@@ -143,9 +144,19 @@ struct UnitReader {
     batch_rows: usize,
     ends: Option<Arc<UnitEnds>>,
     partition: usize,
+    partitions: usize,
 }
 
 type Batch = arrow::array::RecordBatch;
+
+/// How many units one of `partitions` streams has open: by their mean size, and never more than its fair share. Else the
+/// first stream takes both halves of a file, and the others have nothing to do.
+fn units_open(units: usize, bytes: u64, partitions: usize) -> usize {
+    let mean = bytes / u64_of(units.max(1));
+    let small = (SMALL_BYTES_OPEN / mean.max(1)).min(SMALL_UNITS_OPEN);
+    let by_size = usize::try_from(small).unwrap_or(UNITS_OPEN).max(UNITS_OPEN);
+    by_size.min(units / partitions.max(1)).max(1)
+}
 
 impl UnitReader {
     /// The next unit is opened while one is read: its requests are under way before its rows are wanted.
@@ -165,12 +176,9 @@ impl UnitReader {
             .flatten()
     }
 
-    /// How many units to have open, by their mean size.
     fn units_open(&self) -> usize {
         let bytes: u64 = self.units.iter().map(|unit| unit.bytes).sum();
-        let mean = bytes / u64_of(self.units.len().max(1));
-        let small = (SMALL_BYTES_OPEN / mean.max(1)).min(SMALL_UNITS_OPEN);
-        usize::try_from(small).unwrap_or(UNITS_OPEN).max(UNITS_OPEN)
+        units_open(self.units.len(), bytes, self.partitions)
     }
 
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {
@@ -200,5 +208,32 @@ impl UnitReader {
             .chain(end)
             .try_filter_map(|batch| std::future::ready(Ok(batch)));
         Ok(batches.boxed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_opens_ahead_no_more_than_its_share() {
+        const MIB: u64 = 1 << 20;
+        for (units, bytes, partitions, open) in [
+            (2, 1000 * MIB, 2, 1),
+            (3, 1000 * MIB, 2, 1),
+            (4, 1000 * MIB, 2, 2),
+            (12, 400 * MIB, 2, 2),
+            (1, MIB, 4, 1),
+            (0, 0, 2, 1),
+            (1000, 1000 * MIB, 2, 8),
+            (1000, 10 * MIB, 2, 16),
+            (20, MIB, 4, 5),
+        ] {
+            assert_eq!(
+                units_open(units, bytes, partitions),
+                open,
+                "{units} units, {bytes} bytes, {partitions} streams"
+            );
+        }
     }
 }

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Settings by name, type and default: `system.settings` and `system.merge_tree_settings` of ours against ClickHouse's.
+
+Usage: settings_check.py BINARY
+
+Every setting of ClickHouse (the chdb wheel) must be there, with its type, its default, and the name it is another word for. Defaults of
+settings that are obeyed may be ours, and the numbers of threads are the machine's; both are counted and shown.
+"""
+import json
+import subprocess
+import sys
+
+import chdb
+
+# Settings that ours does not show: clients that see them use them, and answers are not written that way.
+HIDDEN = {"send_progress_in_http_headers"}
+
+
+def ours(binary, table):
+    text = f"SELECT name, type, default, effect, alias_for, is_obsolete FROM system.{table} FORMAT JSONCompact"
+    answer = subprocess.run([binary, "local", "-q", text], capture_output=True, check=True)
+    return {row[0]: row[1:] for row in json.loads(answer.stdout)["data"]}
+
+
+def theirs(table, alias):
+    text = f"SELECT name, type, default, '', {alias}, is_obsolete FROM system.{table}"
+    return {row[0]: row[1:] for row in json.loads(str(chdb.query(text, "JSONCompact")))["data"]}
+
+
+def plain(type_name):
+    return "Enum" if type_name.startswith("Enum") else type_name
+
+
+def main():
+    passed, wrong, own_defaults = 0, [], []
+    for table, alias in (("settings", "alias_for"), ("merge_tree_settings", "''")):
+        known = ours(sys.argv[1], table)
+        for name, (type_name, default, _, alias_for, obsolete) in theirs(table, alias).items():
+            if name in HIDDEN:
+                continue
+            if name not in known:
+                wrong.append(f"{table}: {name} is missing")
+                continue
+            our_type, our_default, effect, our_alias, our_obsolete = known[name]
+            same = our_default == default or default.startswith("auto(") or our_default == "auto"
+            if not same and effect == "obeyed":
+                own_defaults.append(f"{name} {our_default!r} ({default!r} there)")
+                same = True
+            facts = (our_type, our_alias, bool(our_obsolete)) == (plain(type_name), alias_for, bool(obsolete))
+            if same and facts:
+                passed += 1
+            else:
+                wrong.append(f"{table}: {name}: {known[name]} is {[type_name, default, alias_for, obsolete]} there")
+    for line in wrong:
+        print(line)
+    print(f"{len(own_defaults)} defaults of settings that are obeyed are ours: {'; '.join(own_defaults)}")
+    print(f"{passed} passed, {len(wrong)} failed")
+    sys.exit(1 if wrong else 0)
+
+
+main()
