@@ -7,6 +7,7 @@ mod definition;
 mod finish;
 mod per_group;
 mod float_extreme;
+mod float_window;
 mod nested_extreme;
 pub(crate) mod own;
 mod quantile;
@@ -20,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate;
-use datafusion::logical_expr::expr::{AggregateFunction, Sort};
+use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion::logical_expr::{AggregateUDF, Expr, WindowFunctionDefinition};
 
@@ -121,8 +122,9 @@ pub(crate) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggreg
         "argMin" | "argMax" if expr.args.len() == 2 => Ok(PlannerResult::Planned(extreme(expr)?)),
         "avgWeighted" if expr.args.len() == 2 => Ok(PlannerResult::Planned(weighted(expr)?)),
         "uniq" if expr.args.len() > 1 => {
+            let filter = with_values(&expr.args, expr.filter);
             let args = vec![call("toString", vec![call("tuple", expr.args)?])?];
-            Ok(PlannerResult::Original(RawAggregateExpr { args, ..expr }))
+            Ok(PlannerResult::Original(RawAggregateExpr { args, filter, ..expr }))
         }
         "groupConcat" if expr.args.len() == 1 => {
             let mut args = expr.args;
@@ -133,9 +135,22 @@ pub(crate) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggreg
     }
 }
 
-/// The same over a window: only the parameters of our own functions are taken off.
+/// The same over a window, where rows have an order already.
 pub(crate) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
     if let WindowFunctionDefinition::AggregateUDF(func) = &expr.func_def {
+        match func.name() {
+            name @ ("argMin" | "argMax") if expr.args.len() == 2 => {
+                let best = combined::by_best(name, named("any")?, name == "argMax");
+                // Rows with a NULL in any argument are none.
+                expr.filter = with_values(&expr.args[..1], expr.filter);
+                expr.func_def = WindowFunctionDefinition::AggregateUDF(best);
+                return Ok(PlannerResult::Original(expr));
+            }
+            "avgWeighted" if expr.args.len() == 2 => {
+                return Ok(PlannerResult::Planned(weighted_over(expr)?));
+            }
+            _ => {}
+        }
         let bound = match combined::bound(func, &mut expr.args)? {
             Some(func) => Some(func),
             None => own::bound(func, &mut expr.args),
@@ -165,12 +180,23 @@ pub(crate) fn takes_floats(func: &AggregateUDF) -> bool {
 
 /// DataFusion turns a distinct count into two steps of grouping, which is its fastest way.
 fn count_distinct(expr: RawAggregateExpr) -> Result<Expr> {
-    let args = match expr.args.len() {
-        0 | 1 => expr.args,
-        _ => vec![call("tuple", expr.args)?],
+    let (args, filter) = match expr.args.len() {
+        0 | 1 => (expr.args, expr.filter),
+        _ => {
+            // A tuple is never NULL, and rows with a NULL are none.
+            let filter = with_values(&expr.args, expr.filter);
+            (vec![call("tuple", expr.args)?], filter)
+        }
     };
     let count = named("count")?;
-    Ok(Expr::AggregateFunction(AggregateFunction::new_udf(count, args, true, expr.filter, vec![], None)))
+    Ok(Expr::AggregateFunction(AggregateFunction::new_udf(count, args, true, filter, vec![], None)))
+}
+
+/// The filter that also leaves out rows in which one of these is NULL.
+fn with_values(args: &[Expr], filter: Option<Box<Expr>>) -> Option<Box<Expr>> {
+    let tests = args.iter().map(|arg| Expr::IsNotNull(Box::new(arg.clone())));
+    let all = filter.map(|filter| *filter).into_iter().chain(tests);
+    all.reduce(Expr::and).map(Box::new)
 }
 
 /// `argMin(x, by)` is the first x ordered by `by`.
@@ -199,4 +225,26 @@ fn weighted(expr: RawAggregateExpr) -> Result<Expr> {
         ))
     };
     call("divide", vec![of(call("multiply", expr.args)?), of(weight)])
+}
+
+/// `avgWeighted` over a window.
+fn weighted_over(expr: RawWindowExpr) -> Result<Expr> {
+    let sum = named("sum")?;
+    let weight = expr.args.get(1).cloned().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+    let filter = with_values(&expr.args, expr.filter);
+    let product = call("multiply", expr.args)?;
+    let of = |arg: Expr| {
+        let fun = WindowFunctionDefinition::AggregateUDF(Arc::clone(&sum));
+        let params = WindowFunctionParams {
+            args: vec![arg],
+            partition_by: expr.partition_by.clone(),
+            order_by: expr.order_by.clone(),
+            window_frame: expr.window_frame.clone(),
+            filter: filter.clone(),
+            null_treatment: expr.null_treatment,
+            distinct: false,
+        };
+        Expr::WindowFunction(Box::new(WindowFunction { fun, params }))
+    };
+    call("divide", vec![of(product), of(weight)])
 }

@@ -177,7 +177,8 @@ impl Caster {
             return Ok(from_ticks(ticks, column.to));
         }
         let made: Int64Array = self.try_map(column, &ticks, |tick| {
-            (tick / down / cut * cut).checked_mul(up).ok_or(Problem::DecimalOverflow)
+            // The digits that go are those of the target's ticks.
+            (tick / down).checked_mul(up).map(|tick| tick / cut * cut).ok_or(Problem::DecimalOverflow)
         })?;
         Ok(from_ticks(made, column.to))
     }

@@ -155,7 +155,8 @@ fn or_zero(name: &'static str, arguments: std::ops::RangeInclusive<usize>, targe
 }
 
 fn or_default(name: &'static str, extra: usize, target: Target) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| Ok(like_source(args, target(args)?));
+    // NULL becomes the default, too, also one without a type.
+    let rule = move |args: &[ArgType]| target(args);
     let kernel = move |call: &Call<'_>| {
         let value = call.result_type.value_type();
         let tried = convert(call, CastMode::OrNull, &value.clone().nullable())?;

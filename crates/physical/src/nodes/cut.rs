@@ -16,12 +16,11 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
-};
+use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties};
 use futures::StreamExt;
 use planner::nodes::CutKind;
 
+use super::asked_order::asked_order;
 use super::unary::{Step, Unary};
 
 /// Bytes of a counter beside its key.
@@ -44,7 +43,7 @@ pub(crate) struct CutExec {
 
 impl CutExec {
     pub(crate) fn over(input: Arc<dyn ExecutionPlan>, rule: Rule) -> Result<Arc<dyn ExecutionPlan>> {
-        let ordering = input.output_ordering().cloned();
+        let ordering = asked_order(&input);
         Unary::over(input, CutExec { rule, ordering })
     }
 }
@@ -59,7 +58,7 @@ impl Step for CutExec {
     }
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        let mut known = input.equivalence_properties().clone();
+        let mut known = input.properties().eq_properties.clone();
         if self.ordering.is_none() {
             known.clear_orderings();
         }

@@ -18,11 +18,8 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, OrderingRequirements};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
-};
+use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties};
 use model::ColumnType;
 use model::type_arrow::from_field;
 
@@ -31,6 +28,7 @@ use filler::Filler;
 use row::Rule;
 use rows::{Maker, Origin};
 
+use super::asked_order::asked_order;
 use super::unary::{Step, Unary};
 
 /// What is filled, and with what.
@@ -50,9 +48,7 @@ pub(crate) struct FillExec {
 
 impl FillExec {
     pub(crate) fn over(input: Arc<dyn ExecutionPlan>, plan: Plan) -> Result<Arc<dyn ExecutionPlan>> {
-        // What the sort was asked for: of what it gives, columns that are the same in all rows of a stream are left out.
-        let sort = input.downcast_ref::<SortExec>().map(|sort| sort.expr().clone());
-        let ordering = sort.or_else(|| input.output_ordering().cloned());
+        let ordering = asked_order(&input);
         Unary::over(input, FillExec { plan, ordering })
     }
 

@@ -3,9 +3,13 @@
 //! Invariant: every unit is read whole by the one stream that leased it, and nothing here mixes rows of different units
 //! unless the statement itself asks for it. Must not know: where the rows go, and who commits them.
 
+mod asked_order;
 mod repeated;
 mod wide_unions;
 pub mod unary;
+pub mod sealed_rows;
+mod skip;
+mod drawn;
 mod array_join;
 mod cells;
 mod asof;
@@ -17,5 +21,5 @@ pub mod gather;
 pub mod source_order;
 pub mod steps;
 pub mod unit_ends;
-mod unit_scan;
+pub(crate) mod unit_scan;
 pub mod unit_table;

@@ -12,6 +12,9 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
+use super::skip::SkipExec;
+use super::unary::Unary;
+
 /// The plan with a single stream from its source to the answer, if the source is one that streams.
 pub fn in_source_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(unspread(&plan)?.unwrap_or(plan))
@@ -47,9 +50,11 @@ fn is_one_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     }
 }
 
-/// Whether rows of one stream leave the step in their order.
+/// Whether rows of one stream leave the step in their order. Of OFFSET rules shall not know, lest they move a sort below it.
 fn keeps_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.is::<CoalescePartitionsExec>() || plan.maintains_input_order() == [true]
+    plan.is::<CoalescePartitionsExec>()
+        || plan.is::<Unary<SkipExec>>()
+        || plan.maintains_input_order() == [true]
 }
 
 #[cfg(test)]

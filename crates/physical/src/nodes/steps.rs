@@ -21,8 +21,10 @@ use planner::nodes::{ArrayJoin, Asof, Cut, Fill};
 use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
 use super::cut::{CutExec, Rule};
+use super::drawn::{Drawn, DrawnExec, with_barriers};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
 use super::repeated::with_room;
+use super::skip::{Skip, SkipExec, with_skips};
 use super::unary::Unary;
 use super::wide_unions::divided;
 use crate::error::{PhysicalError, into_datafusion};
@@ -39,7 +41,8 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)]);
-        planner.create_physical_plan(&with_room(divided(logical_plan)?)?, session).await
+        let ready = with_barriers(with_skips(with_room(divided(logical_plan)?)?)?)?;
+        planner.create_physical_plan(&ready, session).await
     }
 }
 
@@ -80,6 +83,12 @@ impl ExtensionPlanner for Steps {
             let zone = planner::session_time_zone(session.config_options());
             let plan = filled(fill, logical, zone, compile)?;
             return Ok(Some(FillExec::over(Arc::clone(input), plan)?));
+        }
+        if node.is::<Drawn>() {
+            return Ok(Some(Unary::over(Arc::clone(input), DrawnExec)?));
+        }
+        if let Some(skip) = node.downcast_ref::<Skip>() {
+            return Ok(Some(SkipExec::over(Arc::clone(input), skip.rows)?));
         }
         let Some(cut) = node.downcast_ref::<Cut>() else { return Ok(None) };
         let keys = cut.keys.iter();

@@ -34,9 +34,9 @@ const SMALL_UNITS_OPEN: u64 = 16;
 const SMALL_BYTES_OPEN: u64 = 8 << 20;
 
 pub(crate) struct UnitScanExec {
-    table: Arc<ObjectTable>,
-    units: Arc<Vec<SourceUnit>>,
-    queue: UnitQueue,
+    pub(crate) table: Arc<ObjectTable>,
+    pub(crate) units: Arc<Vec<SourceUnit>>,
+    pub(crate) queue: UnitQueue,
     projection: Option<Vec<usize>>,
     ends: Option<Arc<UnitEnds>>,
     properties: Arc<PlanProperties>,

@@ -101,6 +101,12 @@ pub(super) fn bound(udaf: &AggregateUDF, args: &mut Vec<Expr>) -> Result<Option<
     Ok(Some(Arc::new(AggregateUDF::from(combined))))
 }
 
+/// `inner` over the rows with the smallest, or greatest, last argument.
+pub(super) fn by_best(name: &str, inner: Arc<AggregateUDF>, greatest: bool) -> Arc<AggregateUDF> {
+    let inner = Some((inner, Combinator::Best { greatest }));
+    Arc::new(AggregateUDF::from(Combined { name: name.to_owned(), inner, ..Combined::default() }))
+}
+
 fn resample(start: &str, end: &str, step: &str) -> Result<Combinator> {
     let (Ok(start), Ok(end), Ok(step)) = (start.parse::<i64>(), end.parse::<i64>(), step.parse::<i64>())
     else {

@@ -23,6 +23,7 @@ use super::collected;
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
+use super::float_window;
 use super::nested_extreme;
 use super::wide_sum;
 use crate::types::typing::type_of_field;
@@ -187,7 +188,13 @@ impl AggregateUDFImpl for Wrapped {
         if let Some(inner) = wide_sum::accumulator(self.definition.name, &args)? {
             return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
-        let inner = self.inner.create_sliding_accumulator(self.inner_args(&args)?)?;
+        let inner_args = self.inner_args(&args)?;
+        let types: Vec<DataType> =
+            inner_args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
+        if let Some(inner) = float_window::accumulator(self.definition.name, &types) {
+            return Ok(Box::new(Finished { inner, finish, states: vec![] }));
+        }
+        let inner = self.inner.create_sliding_accumulator(inner_args)?;
         Ok(Box::new(Finished { inner, finish, states: vec![] }))
     }
 

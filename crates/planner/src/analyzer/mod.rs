@@ -10,4 +10,5 @@ pub(crate) mod lift;
 pub(crate) mod filled;
 pub(crate) mod bags;
 pub(crate) mod taken_apart;
+pub(crate) mod drawn;
 pub(crate) mod rules;

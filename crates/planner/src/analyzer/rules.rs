@@ -20,13 +20,15 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use super::bags;
+use super::drawn::DrawnOnce;
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
 use crate::coercion::aggregated::{nan_beside_null, typed_aggregate, typed_window};
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
-use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, in_list, is_comparison};
+use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
+use crate::coercion::in_list::in_list;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::truth::TRUTH;
@@ -399,6 +401,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(ResolveGroupingFunction::new()),
         Arc::new(ClickHouseTypes),
         Arc::new(TakenApart),
+        Arc::new(DrawnOnce),
         Arc::new(TypeCoercion::new()),
     ]
 }

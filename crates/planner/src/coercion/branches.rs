@@ -20,7 +20,7 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
         nesting::check_copies(operand, when_then_expr.len())?;
     }
     let condition = |when: Expr| match &operand {
-        Some(operand) => compare(operand.as_ref().clone(), Operator::Eq, when, schema, Some(session)),
+        Some(operand) => same(operand, when, schema, session),
         None => as_predicate(when, schema),
     };
     let otherwise = else_expr.map_or(Expr::Literal(ScalarValue::Null, None), |expr| *expr);
@@ -50,6 +50,19 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     nesting::check_conditions(&made)?;
     let field = made.to_field(schema)?.1;
     if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+/// Whether a branch of `CASE operand WHEN when` is taken: NULL is NULL there.
+fn same(operand: &Expr, when: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let is_null = |expr: &Expr| Expr::IsNull(Box::new(expr.clone()));
+    let (operand_type, when_type) = (type_of(operand, schema)?, type_of(&when, schema)?);
+    if when_type == ColumnType::Nothing {
+        return Ok(is_null(operand));
+    }
+    let both_null =
+        (operand_type.is_nullable() && when_type.is_nullable()).then(|| is_null(operand).and(is_null(&when)));
+    let equal = compare(operand.clone(), Operator::Eq, when, schema, Some(session))?;
+    Ok(both_null.into_iter().fold(equal, Expr::or))
 }
 
 fn without_dictionary(column_type: ColumnType) -> ColumnType {

@@ -4,15 +4,13 @@
 //! pruning, hash joins and Parquet see it.
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{InList, Like};
+use datafusion::logical_expr::expr::Like;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
 use model::{ColumnType, ErrorCode, WideInteger};
 
-use crate::chains::grouped as balanced;
 use crate::scalar::adapter::{CAST, call};
-use crate::scalar::constant_set;
 use crate::scalar::truth::check;
 use crate::types::literals::{Purpose, literal_as};
 use crate::types::typing::{external, is_predicate, literal_of, type_of};
@@ -174,7 +172,7 @@ pub(crate) fn is_float(column_type: &ColumnType) -> bool {
     matches!(column_type.value_type(), ColumnType::Float32 | ColumnType::Float64)
 }
 
-fn nests(column_type: &ColumnType) -> bool {
+pub(super) fn nests(column_type: &ColumnType) -> bool {
     matches!(column_type.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
 }
 
@@ -285,7 +283,7 @@ fn align(
     if a.is_wide_integer() || b.is_wide_integer() || a.is_address() && b.is_address() {
         return common((left, left_type), (right, right_type));
     }
-    columns((left, a), (right, b))
+    columns((left, left_type), (right, right_type))
 }
 
 fn is_moment(column_type: &ColumnType) -> bool {
@@ -295,33 +293,37 @@ fn is_moment(column_type: &ColumnType) -> bool {
 /// Two sides neither of which is a literal that fits the other.
 fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
     use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Ipv4, Ipv6, UInt32, UInt64, Uuid};
-    let ((left, a), (right, b)) = (left, right);
+    let ((left, left_type), (right, right_type)) = (left, right);
+    let (a, b) = (left_type.value_type(), right_type.value_type());
+    // NULL stays NULL.
+    let cast = |(expr, own): (&Expr, &ColumnType), to: &ColumnType| match own.is_nullable() {
+        true => cast_to(expr.clone(), &to.clone().nullable()),
+        false => cast_to(expr.clone(), to),
+    };
+    let left_as = |to: &ColumnType| cast((&left, left_type), to);
+    let right_as = |to: &ColumnType| cast((&right, right_type), to);
     match (a, b) {
         (ColumnType::String, ColumnType::FixedString(_)) => Ok((without_zeros(left)?, right)),
         (ColumnType::FixedString(_), ColumnType::String) => Ok((left, without_zeros(right)?)),
         _ if a.is_string() && b.is_string() => Ok((left, right)),
-        _ if a.is_string() && b.enum_values().is_some() => Ok((left, cast_to(right, &ColumnType::String)?)),
-        _ if b.is_string() && a.enum_values().is_some() => Ok((cast_to(left, &ColumnType::String)?, right)),
+        _ if a.is_string() && b.enum_values().is_some() => Ok((left, right_as(&ColumnType::String)?)),
+        _ if b.is_string() && a.enum_values().is_some() => Ok((left_as(&ColumnType::String)?, right)),
         _ if a.is_string() || b.is_string() => Err(no_common_type(a, b)),
-        (Bool, _) if b.is_number() => Ok((cast_to(left, &ColumnType::UInt8)?, right)),
-        (_, Bool) if a.is_number() => Ok((left, cast_to(right, &ColumnType::UInt8)?)),
-        (Decimal { .. }, _) if is_float(b) => Ok((cast_to(left, &ColumnType::Float64)?, right)),
-        (_, Decimal { .. }) if is_float(a) => Ok((left, cast_to(right, &ColumnType::Float64)?)),
+        (Bool, _) if b.is_number() => Ok((left_as(&ColumnType::UInt8)?, right)),
+        (_, Bool) if a.is_number() => Ok((left, right_as(&ColumnType::UInt8)?)),
+        (Decimal { .. }, _) if is_float(b) => Ok((left_as(&ColumnType::Float64)?, right)),
+        (_, Decimal { .. }) if is_float(a) => Ok((left, right_as(&ColumnType::Float64)?)),
         (Date | Date32, Date | Date32) => Ok((left, right)),
-        (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((cast_to(left, b)?, right)),
-        (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, cast_to(right, a)?)),
+        (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((left_as(&as_long(b))?, right)),
+        (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, right_as(&as_long(a))?)),
         (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
-            if digits(a) < digits(b) {
-                Ok((cast_to(left, b)?, right))
-            } else {
-                Ok((left, cast_to(right, a)?))
-            }
+            if digits(a) < digits(b) { Ok((left_as(b)?, right)) } else { Ok((left, right_as(a)?)) }
         }
         (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => {
-            Ok((cast_to(left, &ColumnType::Int64)?, right))
+            Ok((left_as(&ColumnType::Int64)?, right))
         }
         (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => {
-            Ok((left, cast_to(right, &ColumnType::Int64)?))
+            Ok((left, right_as(&ColumnType::Int64)?))
         }
         // The layout of an IPv4 address is its number.
         (Ipv4, UInt32 | UInt64) | (UInt32 | UInt64, Ipv4) => Ok((left, right)),
@@ -329,6 +331,16 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
             Err(illegal_types(a, b))
         }
         _ => Ok((left, right)),
+    }
+}
+
+/// The type of times that has all dates, in the layout of this one: DateTime ends in 2106 and begins in 1970.
+fn as_long(moment: &ColumnType) -> ColumnType {
+    match moment {
+        ColumnType::DateTime { time_zone } => {
+            ColumnType::DateTime64 { precision: 0, time_zone: time_zone.clone() }
+        }
+        other => other.clone(),
     }
 }
 
@@ -358,65 +370,8 @@ fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusi
     external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
 }
 
-/// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
-pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
-    let InList { expr, list, negated } = in_list;
-    let expr = as_value(*expr, schema)?;
-    let column_type = type_of(&expr, schema)?;
-    if column_type == ColumnType::Nothing {
-        return Ok(Expr::Literal(ScalarValue::Null, None));
-    }
-    let list = match list.as_slice() {
-        [one] => match constant_set::list_of(one) {
-            Some(constants) => {
-                let alone = std::slice::from_ref(&expr);
-                let exprs = call_arguments(&expr, "tuple").unwrap_or(alone);
-                if let Some(test) = constant_set::test(exprs, constants, schema)? {
-                    return Ok(if negated { Expr::Not(Box::new(test)) } else { test });
-                }
-                constant_set::expressions(constants, |cells| call("tuple", cells))?
-            }
-            None => list,
-        },
-        _ => list,
-    };
-    let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
-        let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
-            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
-            _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
-        };
-        let tests = list.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
-        // A tree, since a chain of thousands is as deep.
-        balanced(tests, &|left, right| left.or(right))
-    } else {
-        let literals = literals_in(&list, &column_type, schema, session)?;
-        (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))
-    };
-    let made = made.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(false)), None));
-    Ok(match made {
-        Expr::InList(list) => Expr::InList(InList { negated, ..list }),
-        other if negated => Expr::Not(Box::new(other)),
-        other => other,
-    })
-}
-
-fn literals_in(
-    list: &[Expr],
-    column_type: &ColumnType,
-    schema: &DFSchema,
-    session: &SessionValues,
-) -> Result<Vec<Expr>> {
-    let mut literals = Vec::with_capacity(list.len());
-    for item in list {
-        let Some(value) = literal_of(item).filter(|value| !value.is_null()) else { continue };
-        let from = type_of(item, schema)?;
-        literals.extend(literal_as(value, &from, column_type, Purpose::Member, Some(session))?);
-    }
-    Ok(literals)
-}
-
 /// The arguments of a call of one of our functions.
-fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
+pub(super) fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
     match expr {
         Expr::ScalarFunction(function) if function.func.name() == name => Some(&function.args),
         Expr::Alias(alias) => call_arguments(&alias.expr, name),
@@ -429,7 +384,7 @@ fn unknown() -> Expr {
 }
 
 /// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
-fn elements(
+pub(super) fn elements(
     left: &[Expr],
     right: &[Expr],
     schema: &DFSchema,

@@ -435,6 +435,22 @@ fn literal(value: Value) -> Result<Expr> {
     })
 }
 
+/// `CASE operand WHEN when`: NULL is NULL there. Both sides are written twice only where they are names.
+fn same(operand: Expr, when: Expr) -> Expr {
+    let is_null = |expr: &Expr| Expr::IsNull(Box::new(nested(expr.clone())));
+    let is_name = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    if matches!(&when, Expr::Value(value) if value.value == Value::Null) {
+        return is_null(&operand);
+    }
+    let both_null = (is_name(&operand) && is_name(&when))
+        .then(|| operation(is_null(&operand), BinaryOperator::And, is_null(&when)));
+    let equal = operation(nested(operand), BinaryOperator::Eq, nested(when));
+    match both_null {
+        Some(both_null) => nested(operation(equal, BinaryOperator::Or, nested(both_null))),
+        None => equal,
+    }
+}
+
 /// A CASE as the arguments of multiIf, which the planner does not look into.
 fn branches(
     operand: Option<Box<Expr>>,
@@ -444,9 +460,7 @@ fn branches(
     let mut args = Vec::with_capacity(conditions.len() * 2 + 1);
     for when in conditions {
         args.push(match &operand {
-            Some(operand) => {
-                operation(nested((**operand).clone()), BinaryOperator::Eq, nested(when.condition))
-            }
+            Some(operand) => same((**operand).clone(), when.condition),
             None => when.condition,
         });
         args.push(when.result);

@@ -35,6 +35,10 @@ pub(crate) fn select_of(select: &Select) -> Result<Select> {
         totals.having = None;
     }
     totals.group_by = GroupByExpr::Expressions(vec![], vec![]);
+    // One row, also where nothing is counted that would make it one.
+    let rows = call("count", vec![Expr::Value(Value::Number("1".to_owned(), false).into())]);
+    let zero = Expr::Value(Value::Number("0".to_owned(), false).into());
+    totals.having = Some(operation(rows, BinaryOperator::GtEq, zero));
     totals.distinct = None;
     let mut filler = Filler { keys: &keys, filled: nothing_of, open: vec![] };
     for item in &mut totals.projection {

@@ -1,6 +1,6 @@
 //! `x IN (long list of constants)`: the list is read into one set, which a function of its own looks into.
 //!
-//! Invariant: what is in the set is what `coercion::comparison::in_list` would compare with, value by value; only types
+//! Invariant: what is in the set is what `coercion::in_list` would compare with, value by value; only types
 //! and numbers of values decide who does it. The planner sees one call, however many values there are, and the bounds of
 //! whole numbers beside it, so that statistics still prune.
 

@@ -136,8 +136,12 @@ fn number_as(
             let plain = if matches!(to, ColumnType::Enum8(_)) { ColumnType::Int8 } else { ColumnType::Int16 };
             exact(value, from, &plain, session)
         }
+        // A number that is no time of the type is none of its values, also where a conversion would take the nearest.
         _ if is_time(to) && from.is_integer() => {
-            Ok(Some(convert(value, from, to, CastMode::Strict, session)?))
+            let made = convert(value, from, to, CastMode::Strict, session)?;
+            let time = ScalarValue::try_from_array(&made, 0)?;
+            let back = convert(&time, to, from, CastMode::Strict, session)?;
+            Ok((ScalarValue::try_from_array(&back, 0)? == *value).then_some(made))
         }
         // The elements of IN are days since 1970; `=` compares no date with a number.
         ColumnType::Date if purpose == Purpose::Member && from.is_integer() => {

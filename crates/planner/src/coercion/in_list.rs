@@ -1,0 +1,83 @@
+//! `IN (list)`: which items can be in it, and how each is compared.
+//!
+//! Invariant: as in ClickHouse, a value that the type of the left side cannot hold, and NULL, is in no list. Must not know: sets that
+//! a subquery gives.
+
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::{Expr, Operator};
+use functions::SessionValues;
+use model::ColumnType;
+
+use super::comparison::{as_value, call_arguments, compare, elements, nests};
+use crate::chains::grouped as balanced;
+use crate::scalar::adapter::call;
+use crate::scalar::constant_set;
+use crate::types::literals::{Purpose, literal_as};
+use crate::types::typing::{literal_of, type_of};
+
+/// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
+pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let InList { expr, list, negated } = in_list;
+    let expr = as_value(*expr, schema)?;
+    let column_type = type_of(&expr, schema)?;
+    if column_type == ColumnType::Nothing {
+        return Ok(Expr::Literal(ScalarValue::Null, None));
+    }
+    let list = match list.as_slice() {
+        [one] => match constant_set::list_of(one) {
+            Some(constants) => {
+                let alone = std::slice::from_ref(&expr);
+                let exprs = call_arguments(&expr, "tuple").unwrap_or(alone);
+                if let Some(test) = constant_set::test(exprs, constants, schema)? {
+                    return Ok(if negated { Expr::Not(Box::new(test)) } else { test });
+                }
+                constant_set::expressions(constants, |cells| call("tuple", cells))?
+            }
+            None => list,
+        },
+        _ => list,
+    };
+    let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
+        let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
+            Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
+            _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
+        };
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            // NULL is in no list, and neither is a tuple with one.
+            let parts = call_arguments(&item, "tuple").unwrap_or(std::slice::from_ref(&item));
+            let has_null = parts.iter().map(|part| type_of(part, schema)).collect::<Result<Vec<_>>>()?;
+            if !has_null.contains(&ColumnType::Nothing) {
+                items.push(item);
+            }
+        }
+        let tests = items.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
+        // A tree, since a chain of thousands is as deep.
+        balanced(tests, &|left, right| left.or(right))
+    } else {
+        let literals = literals_in(&list, &column_type, schema, session)?;
+        (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))
+    };
+    let made = made.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(false)), None));
+    Ok(match made {
+        Expr::InList(list) => Expr::InList(InList { negated, ..list }),
+        other if negated => Expr::Not(Box::new(other)),
+        other => other,
+    })
+}
+
+fn literals_in(
+    list: &[Expr],
+    column_type: &ColumnType,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Vec<Expr>> {
+    let mut literals = Vec::with_capacity(list.len());
+    for item in list {
+        let Some(value) = literal_of(item).filter(|value| !value.is_null()) else { continue };
+        let from = type_of(item, schema)?;
+        literals.extend(literal_as(value, &from, column_type, Purpose::Member, Some(session))?);
+    }
+    Ok(literals)
+}
