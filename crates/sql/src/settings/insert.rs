@@ -15,7 +15,7 @@ min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes 
 max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
 throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
 optimize_on_insert              Bool, "1", NoEffect, "Whether rows of an insert are merged by the engine's rule; ours has none.";
-async_insert                    Bool, "0", NoEffect, "Whether small inserts are grouped. Group commit: every INSERT is durable and visible when answered.";
+async_insert                    Bool, "1", NoEffect, "Whether small inserts are grouped. Group commit: every INSERT is durable and visible when answered.";
 wait_for_async_insert           Bool, "1", NoEffect, "Whether a grouped INSERT waits until it is durable; group commit always waits.";
 wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds a grouped INSERT waits; group commit writes at once, max_execution_time limits a statement.";
 async_insert_max_data_size      Bytes, "10485760", NoEffect, "Bytes from which a group is written; group commit writes what has come while it wrote before.";
@@ -33,7 +33,7 @@ insert_deduplicate              Bool, "1", Obeyed, "Whether an INSERT is compare
 deduplicate_insert              Choice(&["enable", "disable", "backward_compatible_choice"]), "enable", Obeyed, "Whether an INSERT is compared with those before it; when given, insert_deduplicate is not looked at.";
 deduplicate_insert_select       Choice(&["enable_when_possible", "force_enable", "enable_even_for_bad_queries", "disable"]), "enable_when_possible", Obeyed, "Whether that holds for INSERT SELECT; rows are compared in any order, so it is always possible.";
 insert_deduplication_token      Text, "", Obeyed, "Name by which an INSERT into its table is written once; other data under the same name are an error.";
-deduplicate_blocks_in_dependent_materialized_views Bool, "0", NoEffect, "Whether views deduplicate.";
+deduplicate_blocks_in_dependent_materialized_views Bool, "1", NoEffect, "Whether views deduplicate.";
 insert_quorum                   Text, "0", NoEffect, "Replicas that must have a part.";
 insert_null_as_default          Bool, "1", Obeyed, "Whether NULL of INSERT SELECT into a column without NULL is its default.";
 insert_distributed_sync         Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
@@ -45,11 +45,11 @@ min_chunk_bytes_for_parallel_parsing Bytes, "10485760", Obeyed, "Bytes of a piec
 max_insert_delayed_streams_for_parallel_write UInt64, "0", Obeyed, "Objects of one INSERT whose last parts are sent at one time; 0 means 100.";
 fsync_metadata                  Bool, "1", NoEffect, "Whether metadata is synced; every commit is.";
 load_stage_min_bytes            Bytes, "67108864", Obeyed, "Stored bytes of whole units from which a sink of a labelled load makes them resumable; 0 after every unit.";
-adopt                           Bool, "1", NoEffect, "Whether column chunks of Parquet files may be copied into parts.";
+adopt                           Bool, "1", Obeyed, "Whether column chunks of Parquet files may be copied into parts.";
 optimize_throw_if_noop          Bool, "0", Obeyed, "Whether OPTIMIZE fails when there is nothing to merge.";
 optimize_skip_merged_partitions Bool, "0", NoEffect, "Whether OPTIMIZE FINAL skips partitions of one part.";
 alter_sync                      UInt64, "1", NoEffect, "Whose replicas ALTER waits for.";
-mutations_sync                  UInt64, "0", NoEffect, "Whose replicas mutations wait for.";
+mutations_sync                  UInt64, "1", NoEffect, "Whose replicas mutations wait for.";
 lightweight_deletes_sync        UInt64, "2", NoEffect, "Whose replicas DELETE waits for.";
 database_atomic_wait_for_drop_and_detach_synchronously Bool, "0", NoEffect, "Whether DROP waits; it always does.";
 data_type_default_nullable      Bool, "0", Refused, "Whether columns without NULL or NOT NULL are nullable.";

@@ -7,7 +7,7 @@
 //! * `silent`: it decides about speed, logs, caches, gates or features that are refused by their own names, so any value
 //!   is accepted;
 //! * `refused`: another value than the default would change an answer or what is an error, so it is an error;
-//! * `obsolete`: it does nothing in ClickHouse either.
+//! * `obsolete`: it does nothing in ClickHouse either; `obsolete row` if a row of ours is about it all the same.
 //!
 //! Invariant: a setting that could change an answer is never `silent`. Must not know: sessions, and who obeys a setting.
 
@@ -54,7 +54,7 @@ fn setting(line: &'static str) -> Option<KnownSetting> {
     let mut fields = line.split('\t');
     let (name, type_name, default, word) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let effect = match word {
-        "row" => None,
+        "row" | "obsolete row" => None,
         "refused" => Some(SettingEffect::Refused),
         _ => Some(SettingEffect::Silent),
     };
@@ -62,7 +62,7 @@ fn setting(line: &'static str) -> Option<KnownSetting> {
         name,
         type_name,
         default: unescaped(default),
-        is_obsolete: word == "obsolete",
+        is_obsolete: word.starts_with("obsolete"),
         alias_for: fields.next().unwrap_or(""),
         effect,
     })
@@ -125,7 +125,7 @@ mod tests {
             (include_str!("known/table.tsv"), known_table_settings()),
         ] {
             assert_eq!(text.lines().count(), known.len());
-            let words = ["row", "silent", "refused", "obsolete"];
+            let words = ["row", "obsolete row", "silent", "refused", "obsolete"];
             assert!(text.lines().all(|line| words.contains(&line.split('\t').nth(3).unwrap_or("none"))));
         }
     }
