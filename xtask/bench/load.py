@@ -42,11 +42,16 @@ def load_posts(args, url, out):
     statements = [threads, posts.CREATE, insert, posts.ACTIVE_BYTES]
     small_statements = [threads, posts.CREATE, small]
     tuned_statements = [threads, posts.CREATE, insert + tuned(args.threads)]
+    decoded_statements = [threads, posts.CREATE, insert + " SETTINGS adopt = 0"]
+    final_statements = [threads, posts.CREATE, insert, "OPTIMIZE TABLE posts FINAL", posts.ACTIVE_BYTES]
     sides = {
         "ours": lambda: peers.gristmill(args.binary, folders.fresh("gm"), statements),
         "default": lambda: peers.chdb(folders.fresh("ch"), statements),
         "tuned": lambda: peers.chdb(folders.fresh("ch-tuned"), tuned_statements),
         "small": lambda: peers.gristmill(args.binary, folders.fresh("gm-small"), small_statements),
+        "decoded": lambda: peers.gristmill(args.binary, folders.fresh("gm-decoded"), decoded_statements),
+        "final": lambda: peers.gristmill(args.binary, folders.fresh("gm-final"), final_statements),
+        "default final": lambda: peers.chdb(folders.fresh("ch-final"), final_statements),
     }
     runs = {name: [] for name in sides}
     order = list(sides)
@@ -69,6 +74,11 @@ def load_posts(args, url, out):
     compare("peak memory of the process", "ours", "default", lambda run: run.peak_bytes, "MB")
     compare("INSERT SELECT posts, ours within 1 GiB", "small", "default", lambda run: run.seconds[2], "s")
     compare("peak memory of it", "small", "default", lambda run: run.peak_bytes, "MB")
+    compare("INSERT SELECT posts, ours with adopt = 0", "decoded", "default", lambda run: run.seconds[2], "s")
+    until_merged = lambda run: run.seconds[2] + run.seconds[3]
+    compare("INSERT SELECT posts until OPTIMIZE FINAL has ended", "final", "default final", until_merged, "s")
+    compare("processor seconds of both", "final", "default final", lambda run: run.cpu_seconds, "s")
+    compare("bytes of active parts after both", "final", "default final", lambda run: int(run.answers[4]), "MB")
 
 
 def ask(args, url, out):
@@ -93,11 +103,17 @@ def ask(args, url, out):
 def load_lineitem(args, url, out):
     threads, folders = f"SET max_threads = {args.threads}", Folders(args.cache)
     insert = f"INSERT INTO lineitem SELECT * FROM {posts.lineitem_source(url)}"
-    ours, theirs = [], []
+    statements = [threads, posts.LINEITEM, insert, "OPTIMIZE TABLE lineitem FINAL"]
+    decoded = [threads, posts.LINEITEM, insert + " SETTINGS adopt = 0"]
+    ours, ours_decoded, theirs = [], [], []
     for _ in range(args.rounds):
-        ours.append(peers.gristmill(args.binary, folders.fresh("gm-tpch"), [threads, posts.LINEITEM, insert]).seconds[2])
-        theirs.append(peers.chdb(folders.fresh("ch-tpch"), [threads, posts.LINEITEM, insert]).seconds[2])
-    out.add("INSERT SELECT TPC-H lineitem SF 0.5", ours, theirs, "s")
+        ours.append(peers.gristmill(args.binary, folders.fresh("gm-tpch"), statements).seconds[2:])
+        ours_decoded.append(peers.gristmill(args.binary, folders.fresh("gm-tpch"), decoded).seconds[2])
+        theirs.append(peers.chdb(folders.fresh("ch-tpch"), statements).seconds[2:])
+    inserted = [run[0] for run in theirs]
+    out.add("INSERT SELECT TPC-H lineitem SF 0.5", [run[0] for run in ours], inserted, "s")
+    out.add("INSERT SELECT lineitem, ours with adopt = 0", ours_decoded, inserted, "s")
+    out.add("INSERT SELECT lineitem until OPTIMIZE FINAL has ended", [sum(run) for run in ours], [sum(run) for run in theirs], "s")
 
 
 def main():

@@ -11,6 +11,7 @@ use crate::faults::Faults;
 use crate::memory::MemoryBudget;
 use crate::random::{Random, SystemRandom};
 use crate::system_disk::SystemDisk;
+use crate::workers::Workers;
 
 /// Time, dice, disk and memory. Clones share them.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Host {
     pub memory: MemoryBudget,
     /// Points where a test may make this host fail; nothing in release builds.
     pub faults: Faults,
+    /// Threads beside that of whoever has work for more; none until somebody brings them.
+    pub workers: Workers,
 }
 
 impl Host {
@@ -37,6 +40,7 @@ impl Host {
             disk: Arc::new(SystemDisk),
             memory: MemoryBudget::new(memory_bytes_max),
             faults,
+            workers: Workers::default(),
         })
     }
 }

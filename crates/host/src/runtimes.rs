@@ -95,6 +95,24 @@ impl Tasks {
     }
 }
 
+/// Starts closures on threads where they may block, as long as the pool for computing lives.
+pub(crate) struct Blocking {
+    cpu: Handle,
+    tasks: Arc<Tasks>,
+}
+
+impl Blocking {
+    pub(crate) fn run(&self, name: &'static str, work: Box<dyn FnOnce() + Send>) {
+        let named = Arc::clone(&self.tasks).enter(name.into());
+        let account = meter::current();
+        self.cpu.spawn_blocking(move || {
+            let _named = named;
+            let _entered = meter::enter(account);
+            work();
+        });
+    }
+}
+
 impl Runtimes {
     /// Starts both pools; a count of 0 means 1.
     ///
@@ -151,6 +169,11 @@ impl Runtimes {
             idle();
             done
         })
+    }
+
+    /// What [`Runtimes::spawn_blocking`] does, for whoever keeps neither pool alive.
+    pub(crate) fn blocking(&self) -> Blocking {
+        Blocking { cpu: self.cpu.clone(), tasks: Arc::clone(&self.shared.tasks) }
     }
 
     /// Runs a closure on a thread of its own, which ends with it. For work that waits for the pools: waiting on one of

@@ -5,6 +5,7 @@
 
 pub mod units;
 
+pub mod adoption;
 pub mod controller;
 pub mod plan;
 pub mod queue;

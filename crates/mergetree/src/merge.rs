@@ -16,4 +16,5 @@ pub mod run;
 pub use candidates::{choose_for, plan_all, plan_all_but, summaries};
 pub use choose::{MergeLimits, MergePlan, MergeReason, PartSummary, choose};
 pub use execute::MergeProgress;
+pub use memory::memory_bytes_of;
 pub use run::{MergeOutcome, run};

@@ -7,6 +7,7 @@ pub mod gather;
 pub mod partition;
 pub mod sort;
 pub mod sink;
+pub mod adopt;
 
 use arrow::array::RecordBatch;
 use model::RowExpr;

@@ -78,6 +78,8 @@ pub struct PartDescriptor {
     /// Mutations applied to it.
     pub data_version: u64,
     pub sort_order: SortOrder,
+    /// Columns whose pages were copied out of another file, in part or all of them.
+    pub adopted: Vec<ColumnId>,
     pub bounds: Vec<ColumnBounds>,
     pub rows: u64,
     /// Size of the file.

@@ -22,6 +22,8 @@ pub enum WritePurpose {
     Merge,
     /// Out of inline rows, in the background and soon merged: for speed.
     Flush,
+    /// On the way to a merged part, read once and deleted: packing it would cost more than writing what it saves.
+    Scratch,
 }
 
 /// How values become bytes of a page.
@@ -155,6 +157,7 @@ pub fn choose_leaf(sample: LeafSample, purpose: WritePurpose) -> LeafEncoding {
     let leaf = |values, codec| LeafEncoding { values, codec };
     let zstd = PageCodec::Zstd(1);
     match sample {
+        _ if purpose == WritePurpose::Scratch => leaf(ValueEncoding::Plain, PageCodec::None),
         _ if sample.repeats() => leaf(ValueEncoding::Dictionary, zstd),
         // One level up packs text an eighth smaller at nearly the same price; two levels up cost half as much again.
         LeafSample { is_text: true, .. } if for_size => leaf(ValueEncoding::Plain, PageCodec::Zstd(2)),
@@ -226,7 +229,8 @@ fn look_at(leaf: &ArrayRef, purpose: WritePurpose) -> LeafSample {
         packed: None,
     };
     // Packing takes milliseconds, too long for what gets a dictionary or another level anyway.
-    if sample.is_text && !sample.repeats() && purpose != WritePurpose::Merge {
+    let is_packed = matches!(purpose, WritePurpose::Insert | WritePurpose::Flush);
+    if sample.is_text && !sample.repeats() && is_packed {
         sample.packed = PackedSizes::measure(&leaf);
     }
     sample

@@ -11,7 +11,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, StringViewArray,
     make_array, new_empty_array, new_null_array,
 };
-use arrow::buffer::Buffer;
+use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, i256};
 use arrow::error::ArrowError;
 use model::table_def::column_id_of;
@@ -72,6 +72,9 @@ fn column(
     let stored = batch.schema_ref().fields().iter().position(|f| id.is_some() && column_id_of(f) == id);
     if let Some(at) = stored {
         let values = batch.column(at);
+        if is_merely_optional(batch.schema_ref().field(at), field) && values.null_count() == 0 {
+            return Ok(Arc::clone(values));
+        }
         return evolution
             .convert(values, &from_field(batch.schema_ref().field(at)), &from_field(field))
             .map_err(failed);
@@ -86,6 +89,14 @@ fn column(
     let known = inputs(batch, default.columns(), evolution, depth)?;
     let values = default.evaluate(&known).map_err(failed)?;
     evolution.convert(&values, default.column_type(), &from_field(field)).map_err(failed)
+}
+
+/// Whether two fields differ only in that values of the stored one could be NULL, as in a part that got its pages from another file
+/// (`PartWriter::append_chunk`).
+fn is_merely_optional(stored: &Field, target: &Field) -> bool {
+    stored.data_type() == target.data_type()
+        && stored.is_nullable()
+        && from_field(stored) == from_field(target).nullable()
 }
 
 /// The columns a default is computed from, as they are now.
@@ -154,10 +165,10 @@ fn zeros(data_type: &DataType, rows: usize) -> Result<ArrayRef, ArrowError> {
     let width = data_type
         .primitive_width()
         .ok_or_else(|| ArrowError::NotYetImplemented(format!("a default of layout {data_type}")))?;
-    let data = arrow::array::ArrayData::builder(data_type.clone())
-        .len(rows)
-        .add_buffer(Buffer::from(vec![0_u8; width * rows]))
-        .build()?;
+    // Bytes of a vector may begin anywhere; numbers begin where the processor wants them.
+    let bytes = MutableBuffer::from_len_zeroed(width * rows);
+    let data =
+        arrow::array::ArrayData::builder(data_type.clone()).len(rows).add_buffer(bytes.into()).build()?;
     Ok(make_array(data))
 }
 

@@ -60,6 +60,7 @@ impl FoundPart {
             level: 0,
             data_version: 0,
             sort_order: SortOrder::None,
+            adopted: Vec::new(),
             bounds: Vec::new(),
             rows,
             bytes,

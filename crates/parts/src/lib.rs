@@ -16,6 +16,7 @@ pub mod parquet;
 pub mod unpacked;
 pub mod health;
 pub mod store;
+mod column_writer;
 mod row_group;
 pub mod writer;
 pub mod footer;
@@ -24,6 +25,8 @@ pub mod reader;
 pub mod found;
 pub mod verify;
 
+pub use self::parquet::spliced_chunk::{CopiedChunk, CopiedPage};
+pub use array_size::array_bytes;
 pub use encoding::{ColumnEncodings, SAMPLE_ROWS_MAX, WritePurpose};
 pub use error::PartError;
 pub use footer::{PartFooter, tail_range};

@@ -17,11 +17,13 @@ use crate::storage::{PartStorage, UnsealedFile};
 pub(crate) struct LocalStorage {
     host: Host,
     root: PathBuf,
+    /// Whether files are read by this process alone, and gone with it.
+    is_scratch: bool,
 }
 
 impl LocalStorage {
     pub(crate) fn new(host: Host, root: PathBuf) -> LocalStorage {
-        LocalStorage { host, root }
+        LocalStorage { host, root, is_scratch: false }
     }
 
     /// The folder a file is in.
@@ -45,7 +47,8 @@ impl PartStorage for LocalStorage {
         let folder = self.folder_of(&path);
         self.create_folder(&folder)?;
         let file = self.host.disk.create(&path).map_err(PartError::disk("create", &path))?;
-        Ok(Box::new(LocalFile { host: self.host.clone(), folder, path, file, is_sealed: false }))
+        let (host, is_scratch) = (self.host.clone(), self.is_scratch);
+        Ok(Box::new(LocalFile { host, folder, path, file, is_scratch, is_sealed: false }))
     }
 
     fn open(&self, key: &str) -> Result<Arc<dyn DiskRead>, PartError> {
@@ -99,7 +102,8 @@ impl PartStorage for LocalStorage {
 
     /// The same folder: a merge that dies leaves orphans, which are collected as all others are.
     fn scratch(self: Arc<Self>) -> Arc<dyn PartStorage> {
-        self
+        let (host, root) = (self.host.clone(), self.root.clone());
+        Arc::new(LocalStorage { host, root, is_scratch: true })
     }
 
     fn place(&self, key: &str) -> PathBuf {
@@ -124,6 +128,8 @@ struct LocalFile {
     folder: PathBuf,
     path: PathBuf,
     file: Box<dyn DiskFile>,
+    /// Then it need not be durable.
+    is_scratch: bool,
     is_sealed: bool,
 }
 
@@ -133,10 +139,16 @@ impl UnsealedFile for LocalFile {
     }
 
     fn start_sync(&mut self) {
-        self.file.start_sync();
+        if !self.is_scratch {
+            self.file.start_sync();
+        }
     }
 
     fn seal(&mut self) -> Result<(), PartError> {
+        if self.is_scratch {
+            self.is_sealed = true;
+            return Ok(());
+        }
         let faults = &self.host.faults;
         faults.hit("parts.seal.sync").map_err(PartError::disk("sync", &self.path))?;
         if !faults.planted("parts.skip_sync") {

@@ -12,4 +12,6 @@ pub(crate) mod summed_pages;
 mod page_limits;
 pub(crate) mod text_chunk;
 pub(crate) mod properties;
+mod copied_bounds;
+pub(crate) mod spliced_chunk;
 pub(crate) mod stats;

@@ -1,46 +1,42 @@
 //! The columns of the row group that is being written.
 //!
-//! Plain texts are written by [`TextChunk`], all else by the Parquet library. Invariant: only a row group whose columns have
-//! equally many rows gets into a file. Must not know: files, and when a row group is full.
+//! Plain texts are written by [`TextChunk`], chunks of other files are copied by [`SplicedChunk`], all else is written by the
+//! Parquet library. Invariant: only a row group whose columns have equally many rows gets into a file. Must not know: files, and
+//! when a row group is full.
 
 use std::io::Write;
-use std::ops::Range;
-use std::sync::Arc;
 
-use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, compute_leaves};
+use ::parquet::arrow::arrow_writer::ArrowColumnWriter;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::SchemaDescriptor;
 use arrow::array::ArrayRef;
-use arrow::datatypes::Field;
+use arrow::datatypes::FieldRef;
+use host::Workers;
 
-use parking_lot::Mutex;
-
+use crate::column_writer::{ColumnWriter, LeafWriter, OpenColumn};
 use crate::packer::Effort;
-use crate::parquet::summed_pages::{ChunkPages, SummedPages};
+use crate::parquet::spliced_chunk::SplicedChunk;
+use crate::parquet::summed_pages::SummedPages;
 use crate::parquet::text_chunk::TextChunk;
 
 pub(crate) struct OpenRowGroup {
-    leaves: Vec<LeafWriter>,
+    columns: Vec<OpenColumn>,
     /// Rows written so far, by column.
     rows: Vec<u64>,
     /// Of the values, before encoding.
     pub bytes: u64,
 }
 
-enum LeafWriter {
-    Text(Box<TextChunk>),
-    Other(Box<ArrowColumnWriter>, Arc<Mutex<ChunkPages>>),
-}
-
 impl OpenRowGroup {
-    /// `texts` says of each leaf whether, and how, it is written as plain text; `summed` has the pages of the others.
+    /// `first_leaf` says where the leaves of each column begin, and at last how many there are; `texts` of each leaf whether, and
+    /// how, it is written as plain text; `summed` has the pages of the others.
     pub(crate) fn new(
         writers: Vec<ArrowColumnWriter>,
-        schema: &SchemaDescriptor,
+        (schema, first_leaf): (&SchemaDescriptor, &[usize]),
         texts: &[Option<Effort>],
         summed: &SummedPages,
-        columns: usize,
+        workers: &Workers,
     ) -> ParquetResult<OpenRowGroup> {
         let leaf = |(index, writer)| {
             Ok(match texts.get(index).copied().flatten() {
@@ -49,7 +45,12 @@ impl OpenRowGroup {
             })
         };
         let leaves = writers.into_iter().enumerate().map(leaf).collect::<ParquetResult<Vec<_>>>()?;
-        Ok(OpenRowGroup { leaves, rows: vec![0; columns], bytes: 0 })
+        let mut leaves = leaves.into_iter();
+        let of_column = |ends: &[usize]| ColumnWriter::new(leaves.by_ref().take(ends[1] - ends[0]).collect());
+        let columns: Vec<ColumnWriter> = first_leaf.windows(2).map(of_column).collect();
+        let rows = vec![0; columns.len()];
+        let columns = columns.into_iter().map(|column| OpenColumn::new(column, workers)).collect();
+        Ok(OpenRowGroup { columns, rows, bytes: 0 })
     }
 
     /// Rows of the first column.
@@ -59,33 +60,29 @@ impl OpenRowGroup {
 
     /// Bytes of encoded pages.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let bytes = self.leaves.iter().map(|leaf| match leaf {
-            LeafWriter::Text(chunk) => chunk.memory_size(),
-            LeafWriter::Other(writer, _) => writer.memory_size(),
-        });
-        bytes.map(|bytes| bytes as u64).sum()
+        self.columns.iter().map(OpenColumn::memory_size).sum()
     }
 
-    /// Appends values to the column at `position`, whose leaves are `leaves`.
+    /// Appends values to the column at `position`.
     pub(crate) fn write(
         &mut self,
         position: usize,
-        leaves: Range<usize>,
-        field: &Field,
+        field: &FieldRef,
         values: &ArrayRef,
     ) -> ParquetResult<()> {
-        if let [LeafWriter::Text(chunk)] = &mut self.leaves[leaves.clone()] {
-            chunk.write(values)?;
-        } else {
-            let arrays = compute_leaves(field, values)?;
-            for (leaf, array) in self.leaves[leaves].iter_mut().zip(&arrays) {
-                match leaf {
-                    LeafWriter::Other(writer, _) => writer.write(array)?,
-                    LeafWriter::Text(_) => return Err(ParquetError::General("a nested text".to_owned())),
-                }
-            }
-        }
+        self.columns[position].write(field, values)?;
         self.rows[position] += values.len() as u64;
+        Ok(())
+    }
+
+    /// Gives the column at `position`, which has no values yet, all of them.
+    pub(crate) fn splice(&mut self, position: usize, chunk: SplicedChunk) -> ParquetResult<()> {
+        if self.rows[position] > 0 {
+            return Err(ParquetError::General("a chunk is copied into a column that has values".to_owned()));
+        }
+        let rows = chunk.rows();
+        self.columns[position].splice(chunk)?;
+        self.rows[position] = rows;
         Ok(())
     }
 
@@ -99,13 +96,8 @@ impl OpenRowGroup {
         if self.rows.iter().any(|column_rows| *column_rows != rows) {
             return Err(ParquetError::General("columns of a row group have different lengths".to_owned()));
         }
-        for leaf in self.leaves {
-            match leaf {
-                LeafWriter::Text(chunk) => chunk.append_to(target, sums)?,
-                LeafWriter::Other(writer, pages) => {
-                    ChunkPages::append(&pages, writer.close()?, target, sums)?;
-                }
-            }
+        for column in self.columns {
+            column.append_to(target, sums)?;
         }
         Ok(rows)
     }

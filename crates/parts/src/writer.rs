@@ -16,12 +16,15 @@ use ::parquet::file::metadata::SortingColumn;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::SchemaDescriptor;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type, Schema, SchemaRef};
 use model::part::FORMAT_PARQUET;
+use model::table_def::column_id_of;
 use model::{
-    BlockRange, ColumnBounds, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue, SealedPart,
-    SortOrder, TableDef, TableKeys,
+    BlockRange, ColumnBounds, ColumnId, LoadId, PartDescriptor, PartId, PartLocation, PartitionValue,
+    SealedPart, SortOrder, TableDef, TableKeys,
 };
+
+use host::Workers;
 
 use crate::array_size::array_bytes;
 use crate::encoding::{ColumnEncodings, WritePurpose};
@@ -32,6 +35,7 @@ use crate::parquet::file::ChecksummedFile;
 use crate::parquet::footer_sum;
 use crate::parquet::page_sums;
 use crate::parquet::properties::{FileLayout, writer_properties};
+use crate::parquet::spliced_chunk::{CopiedChunk, SplicedChunk};
 use crate::parquet::stats::column_bounds;
 use crate::parquet::summed_pages::SummedPages;
 use crate::row_group::OpenRowGroup;
@@ -74,6 +78,10 @@ pub struct PartWriter {
     first_leaf: Vec<usize>,
     /// Columns of floating point numbers in which NaN was seen.
     has_nan: Vec<bool>,
+    /// Columns that got pages of other files.
+    adopted: Vec<ColumnId>,
+    /// Write columns beside the thread that brings them.
+    workers: Workers,
     file: Option<OpenFile>,
     rows: u64,
     bytes_uncompressed: u64,
@@ -118,8 +126,21 @@ impl PartWriter {
     /// # Errors
     /// The table has a column Parquet cannot store.
     pub fn new(store: &PartStore, spec: PartSpec) -> Result<PartWriter, PartError> {
+        PartWriter::adopting(store, spec, &[])
+    }
+
+    /// The same for a part that gets chunks of other files ([`PartWriter::append_chunk`]): says of columns whether their pages tell NULLs,
+    /// where that is not what the table says.
+    ///
+    /// # Errors
+    /// As [`PartWriter::new`].
+    pub fn adopting(
+        store: &PartStore,
+        spec: PartSpec,
+        optional: &[(ColumnId, bool)],
+    ) -> Result<PartWriter, PartError> {
         let id = PartId::from_random_bytes(host::random::uuid_bytes(store.host().random.as_ref()));
-        let schema = spec.table.arrow_schema();
+        let schema = with_optional(spec.table.arrow_schema(), optional);
         let leaves = ArrowSchemaConverter::new().convert(&schema).map_err(|e| PartError::write(id, e))?;
         let first_leaf = first_leaves(&leaves, schema.fields().len());
         let has_nan = vec![false; schema.fields().len()];
@@ -131,14 +152,21 @@ impl PartWriter {
             schema,
             first_leaf,
             has_nan,
+            workers: Workers::default(),
             file: None,
             rows: 0,
+            adopted: Vec::new(),
             bytes_uncompressed: 0,
         })
     }
 
     pub fn id(&self) -> PartId {
         self.id
+    }
+
+    /// Lets workers write the columns of row groups, side by side. Errors of values come with later ones, or at the end of the row group.
+    pub fn use_workers(&mut self, workers: &Workers) {
+        self.workers = workers.clone();
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -207,10 +235,37 @@ impl PartWriter {
         self.has_nan[position] = has_nan;
         let bytes = array_bytes(values);
         self.bytes_uncompressed += bytes;
-        let leaves = self.first_leaf[position]..self.first_leaf[position + 1];
         let group = self.open_group()?;
-        group.write(position, leaves, &field, values).map_err(|e| PartError::write(id, e))?;
+        group.write(position, &field, values).map_err(|e| PartError::write(id, e))?;
         group.bytes += bytes;
+        Ok(())
+    }
+
+    /// Size in memory of the values that were written.
+    pub fn bytes_uncompressed(&self) -> u64 {
+        self.bytes_uncompressed
+    }
+
+    /// Makes a chunk of another file all of a column's values in the row group. The rest is as with [`PartWriter::write_column`]; its
+    /// pages are not looked into.
+    ///
+    /// # Errors
+    /// The disk refuses, the chunk has another layout than the column, or a page has not its own checksum.
+    pub fn append_chunk(&mut self, position: usize, chunk: &CopiedChunk) -> Result<(), PartError> {
+        let id = self.id;
+        let leaf = self.first_leaf.get(position).copied().filter(|_| position < self.schema.fields().len());
+        let leaf = leaf.ok_or_else(|| PartError::write(id, format!("there is no column {position}")))?;
+        self.open_group()?;
+        let Some(file) = &self.file else { return Err(PartError::write(id, "the file is not open")) };
+        let leaf = file.writer.schema_descr().column(leaf);
+        let spliced = SplicedChunk::new(&leaf, chunk).map_err(|e| PartError::write(id, e))?;
+        let group = self.open_group()?;
+        group.splice(position, spliced).map_err(|e| PartError::write(id, e))?;
+        group.bytes += chunk.value_bytes;
+        self.bytes_uncompressed += chunk.value_bytes;
+        self.has_nan[position] |= chunk.has_nan;
+        self.adopted
+            .extend(column_id_of(self.schema.field(position)).filter(|id| !self.adopted.contains(id)));
         Ok(())
     }
 
@@ -289,6 +344,7 @@ impl PartWriter {
             level: spec.level,
             data_version: 0,
             sort_order: spec.sort,
+            adopted: self.adopted.clone(),
             bounds,
             rows: self.rows,
             bytes,
@@ -300,13 +356,15 @@ impl PartWriter {
     }
 
     fn open_group(&mut self) -> Result<&mut OpenRowGroup, PartError> {
-        let (id, columns) = (self.id, self.schema.fields().len());
-        let file = self.open_file()?;
+        let id = self.id;
+        self.open_file()?;
+        let Some(file) = &mut self.file else { return Err(PartError::write(id, "the file is not open")) };
         if file.group.is_none() {
             let writers = file.factory.create_column_writers(file.groups_done);
-            let schema = file.writer.schema_descr();
-            let group = writers
-                .and_then(|writers| OpenRowGroup::new(writers, schema, &file.texts, &file.summed, columns));
+            let schema = (file.writer.schema_descr(), self.first_leaf.as_slice());
+            let group = writers.and_then(|writers| {
+                OpenRowGroup::new(writers, schema, &file.texts, &file.summed, &self.workers)
+            });
             file.group = Some(group.map_err(|e| PartError::write(id, e))?);
         }
         file.group.as_mut().ok_or_else(|| PartError::write(id, "no row group is open"))
@@ -381,6 +439,22 @@ impl PartWriter {
         let own = pairs.into_iter().map(|(key, value)| (key.to_owned(), value));
         own.chain(self.spec.origin.iter().cloned()).collect()
     }
+}
+
+/// The schema with these columns nullable or not; their types stay those of the table.
+fn with_optional(schema: SchemaRef, optional: &[(ColumnId, bool)]) -> SchemaRef {
+    if optional.is_empty() {
+        return schema;
+    }
+    let field = |field: &FieldRef| {
+        let id = column_id_of(field);
+        match optional.iter().find(|(column, _)| Some(*column) == id) {
+            Some((_, nullable)) => Arc::new(field.as_ref().clone().with_nullable(*nullable)),
+            None => Arc::clone(field),
+        }
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 fn first_leaves(schema: &SchemaDescriptor, columns: usize) -> Vec<usize> {

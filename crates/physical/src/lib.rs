@@ -1,6 +1,6 @@
 //! Physical plans of our own: parts and units of loads as scans, and steps of queries that DataFusion does not have.
 //!
-//! `provider` makes tables of ours into scans, `nodes` are the operators. `engine` puts plans together out of both; doors do not
+//! `provider` makes tables of ours into scans, `nodes` are the operators, `adopt` finds what of a load can be copied. `engine` puts plans together out of both; doors do not
 //! name this crate.
 //!
 //! Invariant: a plan reads what it was made with, parts of one snapshot or units of one load, and commits nothing.
@@ -9,5 +9,6 @@
 mod error;
 pub mod provider;
 pub mod nodes;
+pub mod adopt;
 
 pub use error::PhysicalError;

@@ -17,8 +17,12 @@ pub mod tables;
 pub mod resolve;
 pub mod export;
 
+pub use self::parquet::adopt::chunks::{ArrivingChunks, RowGroupChunks};
+pub use self::parquet::adopt::page_walk::StoredPage;
+pub use self::parquet::adopt::verify::{ChunkWanted, UnfitPages, Verified, VerifiedChunk};
 pub use self::parquet::decode::BatchStream;
 pub use self::parquet::sent::SentParquet;
+pub use ::parquet::file::metadata::ParquetMetaData as Footer;
 pub use cache::key::{SchemaEntry, SchemaKey};
 pub use cache::schemas::{SchemaCache, SchemaCacheRow};
 pub use env::SourceEnv;

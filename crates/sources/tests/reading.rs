@@ -37,3 +37,5 @@ mod facts;
 mod stores;
 #[path = "reading/partitions.rs"]
 mod partitions;
+#[path = "reading/adopted.rs"]
+mod adopted;

@@ -13,8 +13,9 @@ use super::VERSION;
 use super::fields::{Field, FieldReader, FieldWriter, FormatError, put_varint};
 
 const PART: &str = "part";
-/// The number of the newest field.
 const TAIL: u64 = 22;
+/// The number of the newest field. Readers that do not know it lose nothing that decides.
+const ADOPTED: u64 = 23;
 
 /// Kind byte, then the value to the end: the field around it knows the length.
 fn value_bytes(value: &Value) -> Vec<u8> {
@@ -115,6 +116,7 @@ pub fn write_part(fields: &mut FieldWriter, part: &PartDescriptor) {
             inner.fixed64(2, tail.checksum);
         });
     }
+    part.adopted.iter().for_each(|column| fields.uint_some(ADOPTED, column.0.into()));
 }
 
 /// The oldest format version whose readers know all of the part.
@@ -210,6 +212,7 @@ pub fn read_part(mut fields: FieldReader<'_>) -> Result<PartDescriptor, FormatEr
             20 => part.load = Some(LoadId::from_bytes(field.id()?)),
             21 => part.created_ms = field.uint()?,
             TAIL => part.tail = Some(read_tail(field.nested("tail of a part")?)?),
+            ADOPTED => part.adopted.push(ColumnId(field.narrow()?)),
             _ => field.skip(VERSION)?,
         }
     }
@@ -233,6 +236,7 @@ fn blank() -> PartDescriptor {
         level: 0,
         data_version: 0,
         sort_order: SortOrder::None,
+        adopted: Vec::new(),
         bounds: Vec::new(),
         rows: 0,
         bytes: 0,

@@ -312,11 +312,12 @@ fn bounds() -> impl Strategy<Value = ColumnBounds> {
 fn descriptor() -> impl Strategy<Value = PartDescriptor> {
     let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), any::<Option<[u8; 16]>>());
     let place = (any::<u16>(), text(), prop::collection::vec(any::<u32>(), 0..3));
+    let columns = (prop::collection::vec(bounds(), 0..3), prop::collection::vec(any::<u32>(), 0..3));
     let partition = (prop::collection::vec(value(), 0..3), text());
     let numbers = any::<(u32, u32, u64, u64, u64, u32, u64, Option<u32>)>();
     let sizes = any::<(u64, u64, u64, u16, u64, Option<(u64, u64)>)>();
-    (ids, place, partition, numbers, sizes, prop::collection::vec(bounds(), 0..3)).prop_map(
-        |(ids, place, partition, numbers, sizes, bounds)| PartDescriptor {
+    (ids, place, partition, numbers, sizes, columns).prop_map(
+        |(ids, place, partition, numbers, sizes, columns)| PartDescriptor {
             id: PartId::from_bytes(ids.0),
             table: TableId::from_bytes(ids.1),
             load: ids.2.map(LoadId::from_bytes),
@@ -335,7 +336,8 @@ fn descriptor() -> impl Strategy<Value = PartDescriptor> {
             bytes_uncompressed: sizes.2,
             format: sizes.3,
             created_ms: sizes.4,
-            bounds,
+            adopted: columns.1.into_iter().map(ColumnId).collect(),
+            bounds: columns.0,
         },
     )
 }

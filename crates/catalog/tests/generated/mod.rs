@@ -95,6 +95,7 @@ pub(crate) fn part(id: PartId, table: TableId, partition: u64) -> PartDescriptor
         level: 0,
         data_version: 0,
         sort_order: SortOrder::Key { version: 0 },
+        adopted: Vec::new(),
         bounds: vec![ColumnBounds {
             column: ColumnId(0),
             min: Some(Value::UInt(partition)),

@@ -23,12 +23,15 @@ use crate::resolve::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
+/// A large merge shall not keep small ones waiting.
+const MERGES_MIN: usize = 2;
 /// After an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 /// Starts the loops of an opened database.
 pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
     let mut tasks = Vec::new();
-    for number in 0..services.config.background_pool_size.max(1) {
+    let merges = services.config.background_pool_size.unwrap_or(services.threads / 2).max(MERGES_MIN);
+    for number in 0..merges {
         tasks.push(start_loop(services, format!("merge {number}"), merge_round, |services| {
             Arc::clone(&services.wake)
         }));

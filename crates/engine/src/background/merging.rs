@@ -13,16 +13,13 @@ use functions::call::SessionValues;
 use host::MemoryBudget;
 use mergetree::TableError;
 use mergetree::flush::FlushOutcome;
-use mergetree::merge::{self, MergeOutcome, MergePlan};
+use mergetree::merge::{self, MergeOutcome, MergePlan, memory_bytes_of};
 use model::{ErrorCode, PartDescriptor, TableId};
 use parts::PartStore;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::services::Services;
 use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
-
-/// Memory of one background merge: a hundred parts of a gigabyte together fit in.
-const MERGE_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.
 pub(crate) fn run_merge(
@@ -33,7 +30,7 @@ pub(crate) fn run_merge(
     let table = services.tables.rewriting_handle(&state.def, &|| Ok(rewriting_state(services)))?;
     let now = services.host.clock.monotonic();
     let Some(slot) = services.merges.enter(state.def.id, plan, now) else { return Ok(false) };
-    let memory: MemoryBudget = services.host.memory.child(MERGE_MEMORY_BYTES);
+    let memory: MemoryBudget = services.host.memory.child(memory_bytes_of(services.host.memory.limit()));
     let running = &slot.merge;
     let outcome = merge::run(&table, &running.plan, &memory, &running.progress, &running.cancelled);
     let outcome = outcome.map_err(|error| merge_error(&services.store, state, error));

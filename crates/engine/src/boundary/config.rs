@@ -20,8 +20,9 @@ pub struct Config {
     pub threads: Option<usize>,
     /// Merges, flushes, collection and checkpoints run in the background.
     pub background: bool,
-    /// Concurrent merges (`background_pool_size`).
-    pub background_pool_size: usize,
+    /// Concurrent merges (`background_pool_size`); `None` takes half as many as there are worker threads, and two at least: each
+    /// merge has its columns written side by side.
+    pub background_pool_size: Option<usize>,
     /// Largest merge, in compressed bytes (`max_bytes_to_merge_at_max_space_in_pool`).
     pub merge_bytes_max: u64,
     /// Milliseconds a part stays after it was merged away (`old_parts_lifetime`).
@@ -45,7 +46,7 @@ pub struct Config {
 
 impl Default for Config {
     /// What `gristmill local` runs with. Merge limits are ClickHouse's defaults, but for the pool: merges are CPU
-    /// work, so there are as many as cores.
+    /// work.
     fn default() -> Config {
         Config {
             root: None,
@@ -53,7 +54,7 @@ impl Default for Config {
             uncompressed_cache_bytes: None,
             threads: None,
             background: true,
-            background_pool_size: 2,
+            background_pool_size: None,
             merge_bytes_max: 150 << 30,
             old_parts_lifetime_ms: 480_000,
             orphans_lifetime_ms: 7 * 86_400_000,

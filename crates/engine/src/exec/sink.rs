@@ -7,19 +7,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt64Array};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, Time};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 use mergetree::write::PartSink;
 use model::SealedPart;
 use model::saturating::usize_of;
+use physical::nodes::sealed_rows::{SinkCounters, part_rows, part_schema};
 use physical::nodes::unary::{Step, Unary};
 
 use crate::boundary::error::{Error, into_datafusion};
@@ -28,42 +26,6 @@ use crate::sink_target::SinkTarget;
 #[derive(Clone)]
 pub(crate) struct SinkExec {
     pub target: Arc<SinkTarget>,
-}
-
-/// What one partition counts.
-#[derive(Clone, Default)]
-struct SinkCounters {
-    rows_written: Count,
-    /// Of the files.
-    bytes_written: Count,
-    parts: Count,
-    /// Casting, sorting, encoding, writing; not waiting for the input.
-    time: Time,
-}
-
-impl SinkCounters {
-    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> SinkCounters {
-        SinkCounters {
-            rows_written: MetricBuilder::new(metrics).counter("rows_written", partition),
-            bytes_written: MetricBuilder::new(metrics).counter("bytes_written", partition),
-            parts: MetricBuilder::new(metrics).counter("parts", partition),
-            time: MetricBuilder::new(metrics).elapsed_compute(partition),
-        }
-    }
-
-    fn sealed(&self, parts: &[SealedPart]) {
-        self.parts.add(parts.len());
-        let bytes: u64 = parts.iter().map(|part| part.descriptor().bytes).sum();
-        self.bytes_written.add(usize_of(bytes));
-    }
-}
-
-fn part_schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("part", DataType::Utf8View, false),
-        Field::new("rows", DataType::UInt64, false),
-        Field::new("bytes", DataType::UInt64, false),
-    ]))
 }
 
 impl Step for SinkExec {
@@ -151,21 +113,10 @@ async fn run(
         }
         sink.write(batch)?;
         target.progress.add_written(rows, bytes);
-        counters.rows_written.add(usize_of(rows));
-        counters.time.add_duration(clock.monotonic().saturating_sub(before));
+        counters.wrote(usize_of(rows), clock.monotonic().saturating_sub(before));
     }
     let before = clock.monotonic();
     let parts = sink.finish()?;
-    counters.time.add_duration(clock.monotonic().saturating_sub(before));
+    counters.wrote(0, clock.monotonic().saturating_sub(before));
     Ok(parts)
-}
-
-fn part_rows(parts: &[SealedPart]) -> Result<RecordBatch> {
-    let names = parts.iter().map(|part| Some(part.descriptor().id.to_string()));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(names.collect::<StringViewArray>()),
-        Arc::new(parts.iter().map(|part| Some(part.descriptor().rows)).collect::<UInt64Array>()),
-        Arc::new(parts.iter().map(|part| Some(part.descriptor().bytes)).collect::<UInt64Array>()),
-    ];
-    Ok(RecordBatch::try_new(part_schema(), columns)?)
 }

@@ -17,6 +17,7 @@ use host::MemoryBudget;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
+use physical::adopt::AdoptExec;
 use physical::nodes::metered::metered;
 use physical::nodes::unary::Unary;
 use sql::{Insert, InsertSource, Settings};
@@ -31,6 +32,7 @@ use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::SinkExec;
+use crate::insert::adopting::adoption_of;
 use crate::insert::rows::SentRows;
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
@@ -41,6 +43,7 @@ use crate::once::claim::Claim;
 use crate::once::names::{Once, settled};
 use crate::query::load_source::{read_by_units, resumable_source};
 use crate::query::select::{PlannedQuery, plan_into};
+use crate::resolve::calls::KnownSource;
 use crate::sink_target::SinkTarget;
 use crate::tables::conform::{Conform, insert_columns};
 use crate::tables::memory::Gathered;
@@ -372,17 +375,9 @@ pub(crate) async fn insert_select(
         (_, Some(open)) => known_source(open),
         _ => None,
     };
-    let target = insert_columns(&table.def, columns)?;
-    let mut planned = plan_into(services, execution, query, known.as_ref(), &target).await?;
-    let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
+    let (mut planned, conform) =
+        plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
-    let defaults = services.tables.defaults(&table.def, &|| statement_state(services, execution))?;
-    let nulls_fit = execution.settings.get_bool("insert_null_as_default");
-    let (constraints, _) =
-        services.tables.constraints(&table.def, &|| statement_state(services, execution))?;
-    let conform = Conform::new(&table.def, columns, omissions.width, &defaults)?;
-    let conform = conform.with_null_as_default(nulls_fit).with_omissions(omissions);
-    let conform = Arc::new(conform.with_constraints(constraints));
     if table.def.engine != TableEngine::MergeTree {
         let physical = planned.physical().await?;
         return drain_into(services, execution, table, &planned, physical, &conform).await;
@@ -410,8 +405,15 @@ pub(crate) async fn insert_select(
         return insert_batches(services, execution, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(services, execution, handle, conform, claim)?;
-    let sink = Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?;
-    let plan = Unary::over(sink, CommitExec { target })?;
+    let into = (&target.table, target.conform.as_ref());
+    let adoption = adoption_of(services, execution, &physical, into, target.claim.as_deref());
+    let written: Arc<dyn ExecutionPlan> = match adoption {
+        Ok(adoption) if adoption.is_worth_a_try().await? => {
+            Arc::new(AdoptExec::new(Arc::clone(&target) as _, Arc::new(adoption)))
+        }
+        _ => Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?,
+    };
+    let plan = Unary::over(written, CommitExec { target })?;
     execution.progress.watch(&plan);
     let mut committed = execute_stream(plan, planned.state.task_ctx())?;
     while let Some(batch) = committed.next().await {
@@ -419,6 +421,47 @@ pub(crate) async fn insert_select(
     }
     services.wake.notify_waiters();
     Ok(Rows::none())
+}
+
+/// The SELECT planned, and how its rows become rows of the table.
+async fn plan_rows(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    table: &Arc<TableState>,
+    columns: Option<&[String]>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+) -> Result<(PlannedQuery, Arc<Conform>), Error> {
+    let target = insert_columns(&table.def, columns)?;
+    let planned = plan_into(services, execution, query, known, &target).await?;
+    let omissions = Omissions::of(planned.logical.schema().as_arrow())?;
+    let defaults = services.tables.defaults(&table.def, &|| statement_state(services, execution))?;
+    let nulls_fit = execution.settings.get_bool("insert_null_as_default");
+    let (constraints, _) =
+        services.tables.constraints(&table.def, &|| statement_state(services, execution))?;
+    let conform = Conform::new(&table.def, columns, omissions.width, &defaults)?;
+    let conform = conform.with_null_as_default(nulls_fit).with_omissions(omissions);
+    Ok((planned, Arc::new(conform.with_constraints(constraints))))
+}
+
+/// What EXPLAIN LOAD says of the pages that an INSERT SELECT would copy.
+pub(crate) async fn adoption_lines(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    table: &Arc<TableState>,
+    columns: Option<&[String]>,
+    query: &sql::Query,
+) -> Result<Vec<String>, Error> {
+    let (mut planned, conform) = plan_rows(services, execution, table, columns, query, None).await?;
+    let (handle, _) = services.tables.handle(&table.def)?;
+    let (_, sinks) = sink_settings(services.threads, &execution.settings, &execution.memory);
+    planned.state.config_mut().options_mut().execution.target_partitions = sinks.max(1);
+    read_by_units(&mut planned, sinks).await?;
+    let physical = planned.physical().await?;
+    match adoption_of(services, execution, &physical, (&handle, &conform), None) {
+        Ok(adoption) => Ok(adoption.report().await?),
+        Err(why) => Ok(vec![format!("Adoption: none, {why}")]),
+    }
 }
 
 /// A plan of so few rows, as far as it knows beforehand, is no load.

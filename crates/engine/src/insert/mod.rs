@@ -8,4 +8,5 @@ pub(crate) mod pieces;
 pub(crate) mod values;
 pub(crate) mod rows;
 pub(crate) mod sinks;
+pub(crate) mod adopting;
 pub(crate) mod into_table;

@@ -95,6 +95,11 @@ impl Claim {
         hashed.boxed()
     }
 
+    /// Whether the statement is known by its rows.
+    pub(crate) fn is_by_rows(&self) -> bool {
+        self.by_rows
+    }
+
     /// Rows of the table that are about to be written.
     pub(crate) fn add_rows(&self, batch: &RecordBatch) -> Result<(), Error> {
         if self.by_rows {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use model::ByteSize;
+use model::{ByteSize, TableEngine};
 use physical::nodes::metered::metered;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
@@ -15,6 +15,7 @@ use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::insert::into_table::adoption_lines;
 use crate::ledgers::processes::Processes;
 use crate::ledgers::profile::State;
 use crate::query::explain_sources::source_lines;
@@ -56,7 +57,7 @@ pub(crate) async fn run(
         ExplainKind::Pipeline => physical_lines(services, execution, query).await?,
         ExplainKind::Estimate => estimate(services, execution, query).await?,
         ExplainKind::Analyze => analyze(services, execution, query).await?,
-        ExplainKind::Load => load_lines(services, execution, query).await?,
+        ExplainKind::Load => load_lines(services, execution, query, target).await?,
     };
     let secrets = execution.secrets(&services.config);
     lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
@@ -158,9 +159,14 @@ async fn load_lines(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     query: &Query,
+    target: Option<&Insert>,
 ) -> Result<Vec<String>, Error> {
     let planned = plan(services, execution, query, None).await?;
     let mut out = source_lines(&planned).await?;
+    let table = match target.map(|insert| &insert.target) {
+        Some(InsertTarget::Table(name)) => Some(execution.table(name)?),
+        _ => None,
+    };
     if let Some(source) = plain_source(&planned) {
         let units = source.units(UNIT_BYTES).await?;
         let load = load::LoadPlan::new(units.iter().enumerate().map(unit_of).collect());
@@ -170,6 +176,12 @@ async fn load_lines(
             ByteSize(load.bytes_total),
             load.rows_total.map_or_else(|| "unknown".to_owned(), |rows| rows.to_string())
         ));
+        if let (Some(insert), Some(table)) = (target, table)
+            && table.def.engine == TableEngine::MergeTree
+        {
+            let columns = insert.columns.as_deref();
+            out.extend(adoption_lines(services, execution, &table, columns, query).await?);
+        }
     } else {
         out.push("Load: the query is run as a whole; it is not a plain scan of one source".to_owned());
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use catalog::{Catalog, CatalogConfig};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use host::{Host, Runtimes};
+use host::{Host, Runtimes, Workers};
 use mergetree::memtable::MemtableCache;
 use model::ErrorCode;
 use object_store::local::LocalFileSystem;
@@ -61,9 +61,11 @@ impl Database {
     /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
     pub fn open(config: Config) -> Result<Arc<Database>, Error> {
         let memory = config.memory_bytes_max.unwrap_or_else(|| host::process::total_memory_bytes() / 5 * 4);
-        let host = Host::system(memory)?;
+        let mut host = Host::system(memory)?;
         follow_tasks();
         let threads = config.threads.unwrap_or_else(host::process::cpu_count).max(1);
+        let runtimes = Runtimes::new(threads, IO_THREADS)?;
+        host.workers = Workers::of(&runtimes, threads);
         let (root, temporary) = root_folder(&config, &host)?;
         host.disk.create_dir_all(&root)?;
         let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
@@ -72,7 +74,6 @@ impl Database {
         let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked);
         let found = mergetree::collect::orphans_at_open(&catalog, &store, config.orphans_lifetime_ms)?;
         let notices = found_at_open::notices(&catalog, &found);
-        let runtimes = Runtimes::new(threads, IO_THREADS)?;
         // It ends with the catalog; nobody waits for it.
         let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
         let runtime_env =

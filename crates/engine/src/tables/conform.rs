@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{filter_record_batch, interleave};
-use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use formats::Omissions;
 use functions::cast::{CastMode, cast_column, default_array};
 use model::table_def::column_id_of;
 use model::type_arrow::from_field;
-use model::{ColumnDef, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
+use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
+use physical::adopt::Needs;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::memory::room::room_for;
@@ -151,32 +152,124 @@ impl Conform {
             return RecordBatch::try_new(Arc::clone(&self.schema), columns)
                 .map_err(|e| Error::internal(e.to_string()));
         }
-        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.targets.len()];
+        let field = |index: usize| native.is_none().then(|| batch.schema_ref().field(index));
+        let input = |index: usize| batch.columns().get(index).map(|array| (array, field(index)));
+        let known = vec![None; self.targets.len()];
+        let wanted = vec![true; self.targets.len()];
+        let arrays = self.arrays(batch.num_rows(), &input, omissions, known, &wanted)?;
+        let arrays: Vec<ArrayRef> = self.stored(arrays).flatten().collect();
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Values of the targets that are wanted and not known yet, in the layout of the table; `input` gives the incoming columns,
+    /// native ones without a field.
+    fn arrays<'a>(
+        &self,
+        rows: usize,
+        input: &dyn Fn(usize) -> Option<(&'a ArrayRef, Option<&'a Field>)>,
+        omissions: &Omissions,
+        known: Vec<Option<ArrayRef>>,
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ArrayRef>>, Error> {
+        let mut arrays = known;
         let mut asked: Vec<Option<BooleanArray>> = vec![None; self.targets.len()];
         for (place, (column, origin)) in self.targets.iter().enumerate() {
+            if arrays[place].is_some() || !wanted[place] {
+                continue;
+            }
             match origin {
                 Origin::Input(index, default) => {
-                    let array = batch.column(*index);
+                    let missing = || Error::internal(format!("column {} has no input", column.name));
+                    let (array, field) = input(*index).ok_or_else(missing)?;
                     self.check_nulls(array, column)?;
-                    let from = match native {
-                        Some(_) => &column.column_type,
-                        None => &from_field(batch.schema_ref().field(*index)),
+                    let from = match field {
+                        None => &column.column_type,
+                        Some(field) => &from_field(field),
                     };
                     arrays[place] = Some(cast_into(array, from, column)?);
                     if default.is_some() {
-                        asked[place] = asked_cells(batch, omissions, *index, &column.column_type);
+                        let told = omissions.columns.iter().position(|of| of == index);
+                        let told = told.and_then(|at| input(omissions.width + at)).map(|(told, _)| told);
+                        asked[place] = asked_cells(told, array, &column.column_type);
                     }
                 }
-                Origin::TypeDefault => {
-                    arrays[place] = Some(default_array(&column.column_type, batch.num_rows()));
-                }
+                Origin::TypeDefault => arrays[place] = Some(default_array(&column.column_type, rows)),
                 Origin::Computed(_) => {}
             }
         }
-        self.compute_defaults(&mut arrays, &asked, batch.num_rows())?;
-        let stored = arrays.into_iter().zip(&self.targets).filter(|(_, (column, _))| !is_ephemeral(column));
-        let arrays: Vec<ArrayRef> = stored.filter_map(|(array, _)| array).collect();
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|e| Error::internal(e.to_string()))
+        self.compute_defaults(&mut arrays, (&asked, wanted), rows)?;
+        Ok(arrays)
+    }
+
+    /// Without those that are there only for the defaults of others.
+    fn stored<T>(&self, of_targets: Vec<T>) -> impl Iterator<Item = T> {
+        let stored = of_targets.into_iter().zip(&self.targets);
+        stored.filter(|(_, (column, _))| !is_ephemeral(column)).map(|(one, _)| one)
+    }
+
+    /// Whether rows are compared with constraints.
+    pub(crate) fn has_constraints(&self) -> bool {
+        self.constraints.is_some()
+    }
+
+    /// The incoming column of a stored one, if it has one, and whether NULL there may ask for something else than NULL.
+    pub(crate) fn input_of(&self, column: ColumnId) -> Option<(usize, bool)> {
+        let target = self.targets.iter().find(|(target, _)| target.id == column);
+        match target.map(|(_, origin)| origin) {
+            Some(Origin::Input(index, default)) => Some((*index, default.is_some())),
+            _ => None,
+        }
+    }
+
+    /// What is needed to make all stored columns but those for which `is_copied` holds.
+    pub(crate) fn needs(&self, is_copied: &dyn Fn(ColumnId) -> bool) -> Needs {
+        let mut needs = Needs { wanted: vec![false; self.targets.len()], ..Needs::default() };
+        let made = |(column, _): &(ColumnDef, Origin)| !is_ephemeral(column) && !is_copied(column.id);
+        let mut due: Vec<usize> = (0..self.targets.len()).filter(|at| made(&self.targets[*at])).collect();
+        while let Some(at) = due.pop() {
+            if std::mem::replace(&mut needs.wanted[at], true) {
+                continue;
+            }
+            let (column, origin) = &self.targets[at];
+            if is_copied(column.id) {
+                needs.values_of.push(column.id);
+                continue;
+            }
+            if let Origin::Input(index, _) = origin {
+                needs.inputs.push(*index);
+                let told = self.omissions.columns.iter().position(|of| of == index);
+                needs.inputs.extend(told.map(|at| self.omissions.width + at));
+            }
+            if let Origin::Computed(expression) | Origin::Input(_, Some(expression)) = origin {
+                let of = |id: &ColumnId| self.targets.iter().position(|(column, _)| column.id == *id);
+                due.extend(expression.columns().iter().filter_map(of));
+            }
+        }
+        needs.inputs.sort_unstable();
+        needs.inputs.dedup();
+        needs
+    }
+
+    /// Stored columns in the order of the table, without those that are not needed. `given` are incoming columns by position,
+    /// `copied` gives the values of columns that are copied.
+    pub(crate) fn apply_beside(
+        &self,
+        rows: usize,
+        needs: &Needs,
+        given: &[Option<(ArrayRef, FieldRef)>],
+        copied: &dyn Fn(ColumnId) -> Option<ArrayRef>,
+    ) -> Result<Vec<Option<ArrayRef>>, Error> {
+        let known = |(column, _): &(ColumnDef, Origin)| match needs.values_of.contains(&column.id) {
+            true => copied(column.id),
+            false => None,
+        };
+        let known = self.targets.iter().map(known).collect();
+        let input = |index: usize| {
+            let (array, field) = given.get(index)?.as_ref()?;
+            Some((array, Some(field.as_ref())))
+        };
+        let arrays = self.arrays(rows, &input, &self.omissions, known, &needs.wanted)?;
+        Ok(self.stored(arrays).collect())
     }
 
     fn all_stored(&self) -> bool {
@@ -197,10 +290,10 @@ impl Conform {
     fn compute_defaults(
         &self,
         arrays: &mut [Option<ArrayRef>],
-        asked: &[Option<BooleanArray>],
+        (asked, wanted): (&[Option<BooleanArray>], &[bool]),
         rows: usize,
     ) -> Result<(), Error> {
-        for index in self.computed.iter().copied() {
+        for index in self.computed.iter().copied().filter(|index| wanted[*index]) {
             let (column, origin) = &self.targets[index];
             match (origin, &arrays[index], &asked[index]) {
                 (Origin::Computed(expression), ..) => {
@@ -234,15 +327,9 @@ fn nothing_omitted(batch: &RecordBatch, omissions: &Omissions) -> bool {
 
 /// The cells of a column that ask for its default, if any: whoever read them said so, or they are NULL where the column
 /// knows none.
-fn asked_cells(
-    batch: &RecordBatch,
-    omissions: &Omissions,
-    index: usize,
-    column_type: &ColumnType,
-) -> Option<BooleanArray> {
-    let told = omissions.columns.iter().position(|of| *of == index);
-    let told = told.map(|place| batch.column(omissions.width + place).as_boolean().values().clone());
-    let nulls = batch.column(index).logical_nulls().filter(|_| !column_type.is_nullable());
+fn asked_cells(told: Option<&ArrayRef>, values: &ArrayRef, column_type: &ColumnType) -> Option<BooleanArray> {
+    let told = told.map(|told| told.as_boolean().values().clone());
+    let nulls = values.logical_nulls().filter(|_| !column_type.is_nullable());
     // Files with types of their own may have a NULL where whoever reads them sees nothing missing.
     let asked = match (told, nulls) {
         (Some(told), Some(nulls)) => &told | &!nulls.inner(),

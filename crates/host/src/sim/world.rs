@@ -14,6 +14,7 @@ use crate::faults::Faults;
 use crate::machine::Host;
 use crate::memory::MemoryBudget;
 use crate::random::Random;
+use crate::workers::Workers;
 
 /// Wall clock of every simulation at its start: 2026-01-01 UTC.
 const START_MS: u64 = 1_767_225_600_000;
@@ -58,6 +59,8 @@ impl SimWorld {
             disk: Arc::new(SimDisk { state: Arc::clone(&self.state), life }),
             memory: MemoryBudget::new(self.memory_bytes_max),
             faults: self.faults.clone(),
+            // Whoever has work does it: a seed decides everything.
+            workers: Workers::default(),
         }
     }
 

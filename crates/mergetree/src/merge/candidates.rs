@@ -44,14 +44,44 @@ pub fn summaries(table: &TableState, busy: &HashSet<PartId>) -> Vec<PartSummary>
     summaries
 }
 
-/// The merges of a table worth doing now, best first.
+/// For how long an unsorted part waits for others that are merged with it.
+const UNSORTED_MS_MAX: u64 = 5_000;
+
+/// The merges of a table worth doing now, best first. If there is none, parts that are not sorted yet are sorted, neighbours together.
 pub fn choose_for(
     table: &TableState,
     busy: &HashSet<PartId>,
     limits: &MergeLimits,
     now_ms: u64,
 ) -> Vec<MergePlan> {
-    choose(&summaries(table, busy), limits, now_ms)
+    let parts = summaries(table, busy);
+    match choose(&parts, limits, now_ms) {
+        none if none.is_empty() => sorting(table, &parts, limits, now_ms),
+        chosen => chosen,
+    }
+}
+
+fn sorting(table: &TableState, parts: &[PartSummary], limits: &MergeLimits, now_ms: u64) -> Vec<MergePlan> {
+    let mut plans = Vec::new();
+    for neighbours in parts.chunk_by(|a, b| a.neighbourhood == b.neighbourhood) {
+        for unsorted in neighbours.split(|part| !is_unsorted(table, part.id)) {
+            let mut left = unsorted;
+            while !left.is_empty() && plans.len() < limits.plans_max {
+                let mut bytes = 0_u64;
+                let fits = left.iter().take(limits.parts_max).take_while(|part| {
+                    bytes = bytes.saturating_add(part.bytes);
+                    bytes <= limits.bytes_max
+                });
+                let (now, later) = left.split_at(fits.count().max(1));
+                let is_due = |part: &PartSummary| now_ms.saturating_sub(part.created_ms) >= UNSORTED_MS_MAX;
+                if now.iter().all(is_due) {
+                    plans.push(plan(now, MergeReason::Regular));
+                }
+                left = later;
+            }
+        }
+    }
+    plans
 }
 
 /// What OPTIMIZE asks for, in all partitions or the one of this name: with FINAL, one merge of all neighbours, or of a

@@ -88,6 +88,7 @@ impl MergeJob<'_> {
         let layout = costs.layout(grant.bytes());
         let mut writer = PartWriter::new(&self.table.store, self.spec())?;
         writer.choose_encodings(&inputs.sample()?);
+        writer.use_workers(&self.table.host.workers);
         let mut merging = Merging {
             job: self,
             order: MergeOrder::new(self.table, &inputs.readers, layout.key_batch_rows)?,

@@ -172,15 +172,22 @@ fn sort(
         evolution: Arc::clone(&table.keys.evolution),
     });
     let in_one = Table { keys, store: scratch.clone(), ..table.clone() };
-    let mut sink =
-        PartSink::replacing(in_one, SinkSettings::within(memory), WritePurpose::Flush, BlockRange::default());
     let reader = open_part(&table.store, part)?;
-    let mut rows = InputRows::new(
-        &reader,
-        0..reader.rows(),
-        (&table.def.arrow_schema(), &table.keys.evolution),
-        BATCH_ROWS,
+    let schema = table.def.arrow_schema();
+    // All columns are read at once. Without these pages there is no sorting, so blocks are the smaller for them.
+    let held = column_ids(&schema).into_iter().map(|column| {
+        let (dictionary, _) = column_sizes(&reader, column);
+        reader.column_read_bytes(column).saturating_add(dictionary)
+    });
+    let mut pages = memory.empty_grant("merge input pages");
+    pages.grow_anyway(held.fold(0, u64::saturating_add));
+    let mut sink = PartSink::replacing(
+        in_one,
+        SinkSettings::within(memory),
+        WritePurpose::Scratch,
+        BlockRange::default(),
     );
+    let mut rows = InputRows::new(&reader, 0..reader.rows(), (&schema, &table.keys.evolution), BATCH_ROWS);
     while let Some(batch) = rows.next()? {
         check_cancelled(cancelled)?;
         sink.write(batch)?;

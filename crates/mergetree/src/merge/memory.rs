@@ -7,6 +7,18 @@
 
 use model::saturating::usize_of;
 
+/// Memory of one merge: in the least of it a hundred parts of a gigabyte together fit. More of it makes the blocks larger in which
+/// unsorted parts are sorted.
+const MEMORY_BYTES_MIN: u64 = 256 << 20;
+const MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// Of all memory, for one merge.
+const MEMORY_SHARE: u64 = 32;
+
+/// What one merge may hold, of so much for everything.
+pub fn memory_bytes_of(all: u64) -> u64 {
+    (all / MEMORY_SHARE).clamp(MEMORY_BYTES_MIN, MEMORY_BYTES_MAX)
+}
+
 /// What one column costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ColumnCost {

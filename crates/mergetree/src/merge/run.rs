@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use catalog::{Op, Precondition, RefusedWhy, TableState};
 use host::MemoryBudget;
-use model::{PartDescriptor, PartId, SealedPart, Seq};
+use model::{PartDescriptor, PartId, SealedPart, Seq, SortOrder};
 
 use super::choose::MergePlan;
 use super::execute::{MergeJob, MergeProgress};
@@ -54,7 +54,7 @@ pub fn run(
         // The merge would drop columns that were added since its table was opened.
         return Ok(MergeOutcome::Lost);
     }
-    if table.store.free_bytes()? < inputs.iter().map(|part| part.bytes).sum() {
+    if table.store.free_bytes()? < room_needed(table, &inputs) {
         return Ok(MergeOutcome::NoSpace);
     }
     let mut inputs = inputs.as_slice();
@@ -67,6 +67,17 @@ pub fn run(
         }
     };
     commit(table, snapshot.seq(), inputs, merged)
+}
+
+/// Bytes of the result at most, and of inputs that are sorted on the way, which are not packed then.
+fn room_needed(table: &Table, inputs: &[Arc<PartDescriptor>]) -> u64 {
+    let order = table.sort_order();
+    let sorted_first = |part: &PartDescriptor| order != SortOrder::None && part.sort_order != order;
+    let bytes = inputs.iter().map(|part| match sorted_first(part) {
+        true => part.bytes.saturating_add(part.bytes_uncompressed),
+        false => part.bytes,
+    });
+    bytes.fold(0, u64::saturating_add)
 }
 
 fn live_inputs(state: &TableState, plan: &MergePlan) -> Option<Vec<Arc<PartDescriptor>>> {

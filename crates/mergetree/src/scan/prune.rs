@@ -73,6 +73,7 @@ mod tests {
             level: 0,
             data_version: 0,
             sort_order: SortOrder::None,
+            adopted: Vec::new(),
             bounds,
             rows: 10,
             bytes: 1,

@@ -16,3 +16,4 @@ mod merge_crash;
 mod collect;
 mod missing;
 mod older_columns;
+mod adopted;

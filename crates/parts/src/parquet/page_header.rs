@@ -13,6 +13,8 @@ const DATA_PAGE: u32 = 0;
 const DICTIONARY_PAGE: u32 = 2;
 /// The field `data_page_header`, a struct, the id after the sum; its first field has the id 1.
 const DATA_PAGE_HEADER: u8 = 0x1c;
+/// The field `dictionary_page_header`, a struct, two ids further.
+const DICTIONARY_PAGE_HEADER: u8 = 0x3c;
 /// What a field's first byte is larger by for each id between it and the field in front of it.
 const ID_STEP: u8 = 0x10;
 /// Ends a struct.
@@ -110,12 +112,32 @@ impl PageHeader {
 /// A page of texts: DATA_PAGE with values in PLAIN and levels in RLE. `sum` is the CRC-32 of the packed page.
 pub(crate) fn data_page_header(unpacked: u32, packed: u32, sum: u32, rows: u32) -> Vec<u8> {
     const PLAIN: u32 = 0;
+    page_header(PageKind::Data, (unpacked, packed), sum, (rows, PLAIN))
+}
+
+/// A page whose levels, if it has any, are in RLE, without statistics. Sizes are those without and with compression, `sum` is the
+/// CRC-32 of the packed page; then come its values and the number of their encoding.
+pub(crate) fn page_header(
+    kind: PageKind,
+    (unpacked, packed): (u32, u32),
+    sum: u32,
+    (values, encoding): (u32, u32),
+) -> Vec<u8> {
     const RLE: u32 = 3;
     let mut header = Vec::with_capacity(32);
-    put_fields(&[DATA_PAGE, unpacked, packed], &mut header);
+    let number = if kind == PageKind::Dictionary { DICTIONARY_PAGE } else { DATA_PAGE };
+    put_fields(&[number, unpacked, packed], &mut header);
     put_sum(sum, &mut header);
-    header.push(DATA_PAGE_HEADER);
-    put_fields(&[rows, PLAIN, RLE, RLE], &mut header);
+    match kind {
+        PageKind::Data => {
+            header.push(DATA_PAGE_HEADER);
+            put_fields(&[values, encoding, RLE, RLE], &mut header);
+        }
+        PageKind::Dictionary => {
+            header.push(DICTIONARY_PAGE_HEADER);
+            put_fields(&[values, encoding], &mut header);
+        }
+    }
     header.extend_from_slice(&[STOP, STOP]);
     header
 }
@@ -211,6 +233,17 @@ mod tests {
         assert_eq!(data_page_header(600, 300, 0xffff_fffe, 3), expected);
         let parsed = PageHeader::parse(expected).unwrap();
         assert_eq!((parsed.unpacked, parsed.packed), (600, 300));
+    }
+
+    #[test]
+    fn a_copied_page_has_the_header_that_the_library_writes() {
+        // A dictionary as below, with its sum: 1 type 2, 2 and 3 sizes, 4 crc -2, 7 { 1 values 3, 2 PLAIN }.
+        let dictionary = b"\x15\x04\x15\xb0\x09\x15\xd8\x04\x15\x03\x3c\x15\x06\x15\x00\x00\x00";
+        let header = page_header(PageKind::Dictionary, (600, 300), 0xffff_fffe, (3, 0));
+        assert_eq!(header, dictionary);
+        let data = page_header(PageKind::Data, (600, 300), 7, (3, 8));
+        assert!(data.windows(2).any(|field| field == b"\x15\x10"), "the encoding is 8");
+        assert!(PageHeader::parse(&header).is_some() && PageHeader::parse(&data).is_some());
     }
 
     #[test]

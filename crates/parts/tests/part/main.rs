@@ -12,4 +12,5 @@ mod round_trip;
 mod bytes;
 mod texts;
 mod unpacked;
+mod spliced;
 mod storage;

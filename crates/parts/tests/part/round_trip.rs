@@ -1,10 +1,12 @@
 //! A part is written, described, read in pieces, verified, and found when it is damaged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{Array, AsArray, RecordBatch, StringViewArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
+use host::{Runtimes, Workers};
 use model::{ColumnId, SortOrder, TableKeys, Value};
 use parquet::basic::Compression;
 use parts::encoding::{LeafEncoding, PageCodec, ValueEncoding};
@@ -53,6 +55,39 @@ fn rows_come_back_by_range_and_column() {
         assert_eq!((found.rows, found.bytes), (30_000, part.bytes));
         assert_eq!(found.bytes_uncompressed, part.bytes_uncompressed);
     }
+}
+
+#[test]
+fn workers_write_the_pages_that_one_thread_writes() {
+    let (dir, table) = (tempfile::tempdir().unwrap(), table());
+    let (store, runtimes) = (store(&dir), Runtimes::new(2, 1).unwrap());
+    let batch = make_rows(&table, 0, 40_000, true);
+    let written = |workers: &Workers| {
+        let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Merge)).unwrap();
+        writer.use_workers(workers);
+        for start in (0..40_000).step_by(5000) {
+            writer.write(&batch.slice(start, 5000)).unwrap();
+            if start == 20_000 {
+                writer.end_row_group().unwrap();
+            }
+        }
+        writer.finish().unwrap().into_descriptor()
+    };
+    let (alone, beside) = (written(&Workers::default()), written(&Workers::of(&runtimes, 3)));
+    assert_eq!((alone.bytes, alone.rows, &alone.bounds), (beside.bytes, beside.rows, &beside.bounds));
+    let pages = |part| {
+        let reader = open_part(&store, part).unwrap();
+        let groups = reader.metadata().row_groups().to_vec();
+        (groups.iter().flat_map(|group| group.columns().to_vec()).collect::<Vec<_>>(), reader)
+    };
+    assert_eq!(pages(&alone).0, pages(&beside).0);
+    assert_eq!(read_all(pages(&beside).1.read(&ids(&ALL), None, 5000).unwrap()).columns(), batch.columns());
+    // A worker that nobody runs any more is an error of the part.
+    runtimes.shutdown(Duration::from_secs(5));
+    let mut writer = PartWriter::new(&store, spec(&table, WritePurpose::Merge)).unwrap();
+    writer.use_workers(&Workers::of(&runtimes, 3));
+    let refused = writer.write(&batch).and_then(|()| writer.end_row_group());
+    assert!(refused.unwrap_err().to_string().contains("a worker ended"));
 }
 
 #[test]

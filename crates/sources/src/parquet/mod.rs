@@ -12,3 +12,4 @@ pub(crate) mod disk;
 pub(crate) mod decode;
 pub(crate) mod sent;
 pub(crate) mod bloom;
+pub(crate) mod adopt;

@@ -81,6 +81,7 @@ pub(crate) struct ObjectSource {
     pub notes: Vec<String>,
 }
 
+mod adopted;
 mod expected;
 mod matching;
 mod tags;
@@ -430,7 +431,7 @@ impl ObjectTable {
     }
 
     /// Whether the values of a column are those that files have, all of them.
-    pub(crate) fn is_stored(&self, name: &str) -> bool {
+    pub fn is_stored(&self, name: &str) -> bool {
         let has_default = || self.defaults.as_ref().is_some_and(|defaults| defaults.has_default(name));
         self.constant(name).is_none() && !has_default()
     }

@@ -1,7 +1,7 @@
 //! `system.parts`: live parts, and removed ones until their files are collected.
 
 use catalog::Snapshot;
-use model::{PartDescriptor, TableDef};
+use model::{PartDescriptor, SortOrder, TableDef};
 use parts::PartStore;
 
 use super::SystemTable;
@@ -32,6 +32,8 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("path", "String"),
         ("hash_of_all_files", "String"),
         ("load_id", "String"),
+        ("is_sorted", "UInt8"),
+        ("adopted_columns", "Array(String)"),
         ("last_checked", "Nullable(DateTime('UTC'))"),
         ("is_broken", "UInt8"),
         ("exception", "String"),
@@ -87,8 +89,21 @@ fn push_part(
         store.path(part).display().to_string().into(),
         format!("{:016x}", part.checksum).into(),
         part.load.map(|load| load.to_string()).unwrap_or_default().into(),
+        is_sorted(def, part).into(),
+        adopted_columns(def, part).into(),
         checked_ms.map_or(Cell::Null, Cell::Time),
         damage.is_some().into(),
         damage.map_or_else(String::new, |damage| damage.to_string()).into(),
     ])
+}
+
+/// Whether the rows are in the table's order; a merge sorts the others.
+fn is_sorted(def: &TableDef, part: &PartDescriptor) -> bool {
+    def.order_by.is_empty() || part.sort_order == SortOrder::Key { version: def.sort_key_version }
+}
+
+/// Columns whose pages were copied out of a file.
+fn adopted_columns(def: &TableDef, part: &PartDescriptor) -> Vec<String> {
+    let adopted = def.columns.iter().filter(|column| part.adopted.contains(&column.id));
+    adopted.map(|column| column.name.to_string()).collect()
 }
