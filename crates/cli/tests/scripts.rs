@@ -136,6 +136,11 @@ fn a_load_equals_what_other_readers_see() {
 }
 
 #[test]
+fn adopted_rows_are_those_of_a_load_that_decodes() {
+    run_with_binary("chdb, duckdb, pyarrow", "oracle/adoption_check.py", &[amount("short", "long")]);
+}
+
+#[test]
 fn formats_and_codecs_go_there_and_back() {
     run_with_binary("chdb, pyarrow", "oracle/formats.py", &[amount("50", "20000")]);
 }

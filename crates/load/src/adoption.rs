@@ -186,7 +186,7 @@ impl ReencodeReason {
             ReencodeReason::Codec => "its pages have a codec that parts do not use",
             ReencodeReason::PageVersion => "its pages are of version 2",
             ReencodeReason::PageBytes => "one of its pages is larger than 8 MiB",
-            ReencodeReason::Pages => "its pages are not laid out one behind the other",
+            ReencodeReason::Pages => "its pages are laid out or encoded as those of parts are not",
             ReencodeReason::Nulls => "it has NULLs, which become defaults",
             ReencodeReason::Range => "it has values outside the range of its type",
             ReencodeReason::Bytes => "it has text that is not UTF-8, or is not known to be",
@@ -268,6 +268,12 @@ fn decide_column(wanted: &WantedColumn<'_>) -> ColumnDecision {
         ColumnOrigin::Refused(reason) => Some(reason),
     };
     refused.map_or(ColumnDecision::Splice, ColumnDecision::Reencode)
+}
+
+/// Why the stored values are not those of `column_type`, as far as metadata tell; for the type in which a statement reads them, if that
+/// is not the table's.
+pub fn refusal(column_type: &ColumnType, stored: &StoredColumn) -> Option<ReencodeReason> {
+    fit::refusal(column_type, stored)
 }
 
 /// What verification found in the values of a column.

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
-use arrow::compute::take;
-use arrow::datatypes::DataType;
+use arrow::compute::{cast, max, min, take};
+use arrow::datatypes::{DataType, Decimal128Type};
 use arrow::row::{RowConverter, SortField};
 
 use crate::packer::{Effort, Packer};
@@ -60,6 +60,9 @@ pub struct LeafSample {
     pub is_text: bool,
     /// Stored as a whole number of up to 64 bits: integers, dates, times, small decimals.
     pub is_integer: bool,
+    /// Whether steps between its numbers may be too large for numbers of as many bits: the Parquet library (59) cannot pass over
+    /// several of the same size then, and calls the page broken.
+    pub has_wide_steps: bool,
     /// Of a page of it, where there is as much text.
     pub packed: Option<PackedSizes>,
 }
@@ -166,7 +169,9 @@ pub fn choose_leaf(sample: LeafSample, purpose: WritePurpose) -> LeafEncoding {
         }
         LeafSample { is_text: true, .. } => leaf(ValueEncoding::Plain, zstd),
         // As small as zstd makes it, as quick as plain values, and nothing to decompress for a reader.
-        LeafSample { is_integer: true, .. } => leaf(ValueEncoding::Delta, PageCodec::None),
+        LeafSample { is_integer: true, has_wide_steps: false, .. } => {
+            leaf(ValueEncoding::Delta, PageCodec::None)
+        }
         _ if for_size => leaf(ValueEncoding::Plain, zstd),
         _ => leaf(ValueEncoding::Plain, PageCodec::Lz4),
     }
@@ -226,6 +231,7 @@ fn look_at(leaf: &ArrayRef, purpose: WritePurpose) -> LeafSample {
         distinct: count_distinct(&leaf),
         is_text: matches!(data_type, DataType::Utf8View | DataType::BinaryView | DataType::Utf8),
         is_integer,
+        has_wide_steps: is_integer && has_wide_steps(&leaf),
         packed: None,
     };
     // Packing takes milliseconds, too long for what gets a dictionary or another level anyway.
@@ -234,6 +240,15 @@ fn look_at(leaf: &ArrayRef, purpose: WritePurpose) -> LeafSample {
         sample.packed = PackedSizes::measure(&leaf);
     }
     sample
+}
+
+/// Whether numbers are further apart than half of what their layout in Parquet holds.
+fn has_wide_steps(leaf: &ArrayRef) -> bool {
+    let Ok(numbers) = cast(leaf, &DataType::Decimal128(38, 0)) else { return false };
+    let numbers = numbers.as_primitive::<Decimal128Type>();
+    let is_short = leaf.data_type().primitive_width().is_some_and(|bytes| bytes <= 4);
+    let half = if is_short { i128::from(i32::MAX) } else { i128::from(i64::MAX) } / 2;
+    min(numbers).zip(max(numbers)).is_some_and(|(least, greatest)| greatest - least > half)
 }
 
 /// A type without an order counts as all distinct.
@@ -259,8 +274,9 @@ mod tests {
             "text, quick 1.4 times as large" => ("text", Some(PackedSizes { zstd: 1000, quick: 1334 })),
             kind => (kind, None),
         };
-        let (is_text, is_integer) = (kind == "text", kind == "integer");
-        let sample = LeafSample { rows, distinct, is_text, is_integer, packed };
+        let has_wide_steps = kind == "integer in wide steps";
+        let (is_text, is_integer) = (kind == "text", kind == "integer" || has_wide_steps);
+        let sample = LeafSample { rows, distinct, is_text, is_integer, has_wide_steps, packed };
         let chosen = choose_leaf(sample, purpose);
         assert_eq!(
             format!("{:?} {:?}", chosen.values, chosen.codec),
@@ -281,9 +297,24 @@ mod tests {
         check(4096, 4000, "float", Flush, "Plain Lz4");
         check(4096, 12, "integer", Insert, "Dictionary Zstd(1)");
         check(4096, 4000, "integer", Merge, "Delta None");
+        check(4096, 4000, "integer in wide steps", Insert, "Plain Lz4");
+        check(4096, 4000, "integer in wide steps", Merge, "Plain Zstd(1)");
+        check(4096, 12, "integer in wide steps", Insert, "Dictionary Zstd(1)");
         check(4096, 4000, "text", Merge, "Plain Zstd(2)");
         check(4096, 4000, "float", Merge, "Plain Zstd(1)");
         check(10, 1, "text", Insert, "Plain Zstd(1)");
         check(0, 0, "text", Insert, "Plain Zstd(1)");
+    }
+
+    #[test]
+    fn steps_are_wide_where_numbers_are_far_apart() {
+        use arrow::array::{Int32Array, Int64Array, UInt32Array};
+        let steps = |leaf: ArrayRef| look_at(&leaf, WritePurpose::Insert).has_wide_steps;
+        assert!(steps(Arc::new(Int32Array::from(vec![i32::MIN, 5, i32::MAX]))));
+        assert!(steps(Arc::new(UInt32Array::from(vec![0, u32::MAX]))));
+        assert!(!steps(Arc::new(UInt32Array::from(vec![u32::MAX - 7, u32::MAX]))));
+        assert!(steps(Arc::new(Int64Array::from(vec![i64::MIN, i64::MAX]))));
+        assert!(!steps(Arc::new(Int64Array::from(vec![-(1 << 40), 1 << 40]))));
+        assert!(!steps(Arc::new(Int64Array::from(vec![None, None]))));
     }
 }

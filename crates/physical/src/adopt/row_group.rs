@@ -10,10 +10,10 @@ use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef};
 use load::adoption::{
     AdoptionTerms, ColumnDecision, ColumnOrigin, FoundValues, PAGE_BYTES_MAX, ReencodeReason,
-    RowGroupDecision, StoredColumn, WantedColumn, confirm, decide,
+    RowGroupDecision, StoredColumn, WantedColumn, confirm, decide, refusal,
 };
 use model::type_arrow::{from_field, to_data_type};
-use model::{ColumnId, ColumnType};
+use model::{ColumnId, ColumnType, Value};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parts::CopiedChunk;
 use sources::{ChunkWanted, ObjectTable, RowGroupChunks, UnfitPages, Verified, VerifiedChunk};
@@ -91,11 +91,16 @@ impl AdoptedLoad {
         let origin = |(at, target): (usize, &Target)| match (&found[at], refused.get(at).copied().flatten()) {
             _ if target.output.is_none() => ColumnOrigin::Computed,
             (_, Some(reason)) => ColumnOrigin::Refused(reason),
-            (Some((_, stored)), None) => match self.is_same(target) {
-                true => ColumnOrigin::Stored(stored),
-                false => ColumnOrigin::Refused(ReencodeReason::Type),
+            // Read in a narrower type than the table's, some values are errors.
+            (Some((_, stored)), None) => match self.source_type(target).filter(|_| self.is_same(target)) {
+                Some(read_as) => match refusal(&read_as, stored) {
+                    None => ColumnOrigin::Stored(stored),
+                    Some(reason) => ColumnOrigin::Refused(reason),
+                },
+                None => ColumnOrigin::Refused(ReencodeReason::Type),
             },
             (None, None) => match self.source_field(target) {
+                Some(field) if field.data_type().is_nested() => ColumnOrigin::Refused(ReencodeReason::Nested),
                 Some(field) if self.source.is_stored(field.name()) => ColumnOrigin::Missing,
                 _ => ColumnOrigin::Computed,
             },
@@ -142,8 +147,14 @@ impl AdoptedLoad {
             has_raw_bytes: verified.has_raw_bytes || has_unseen,
             largest_page_bytes: verified.largest_page_bytes,
         };
-        if let ColumnDecision::Reencode(reason) = confirm(&self.strict_type(target), found) {
-            return Ok(VerifiedColumn::Refused(reason));
+        let read_as = self.source_type(target).unwrap_or_else(|| target.column_type.clone());
+        for column_type in [self.strict_type(target), read_as] {
+            if let ColumnDecision::Reencode(reason) = confirm(&column_type, found) {
+                return Ok(VerifiedColumn::Refused(reason));
+            }
+        }
+        if has_wide_steps(&verified, &target.column_type) {
+            return Ok(VerifiedColumn::Refused(ReencodeReason::Pages));
         }
         let values = match keeps_values {
             true => Some(kept_values(&mut verified, &target.column_type)?),
@@ -173,20 +184,44 @@ impl AdoptedLoad {
         Some(Arc::clone(field))
     }
 
+    /// In which the source gives the column's values.
+    fn source_type(&self, target: &Target) -> Option<ColumnType> {
+        self.source_field(target).map(|field| from_field(&field))
+    }
+
     /// Whether the source gives the column's values as what they are, so that nothing happens to them on their way.
     fn is_same(&self, target: &Target) -> bool {
-        let Some(field) = self.source_field(target) else { return false };
-        is_same_at_rest(plain(&from_field(&field)), plain(&target.column_type))
+        let Some(read_as) = self.source_type(target) else { return false };
+        is_same_at_rest(plain(&read_as), plain(&target.column_type))
     }
 
     /// The type of the table's column, which NULL belongs to only if NULL stays NULL on the way.
     fn strict_type(&self, target: &Target) -> ColumnType {
-        let keeps_nulls = self.source_field(target).is_some_and(|field| from_field(&field).is_nullable());
+        let keeps_nulls = self.source_type(target).is_some_and(|read_as| read_as.is_nullable());
         match keeps_nulls && !target.has_default {
             true => target.column_type.clone(),
             false => plain(&target.column_type).clone(),
         }
     }
+}
+
+/// Whether differences between numbers are stored that may be too large for numbers of as many bits: the Parquet library (59)
+/// cannot pass over several of the same size, so that some questions about the part could not be answered.
+fn has_wide_steps(verified: &VerifiedChunk, column_type: &ColumnType) -> bool {
+    const DELTA_BINARY_PACKED: u32 = 5;
+    if verified.pages.iter().all(|page| page.encoding != DELTA_BINARY_PACKED) {
+        return false;
+    }
+    let number = |value: &Option<Value>| match value {
+        Some(Value::Int(number)) => Some(i128::from(*number)),
+        Some(Value::UInt(number)) => Some(i128::from(*number)),
+        Some(Value::Decimal(number)) => Some(*number),
+        _ => None,
+    };
+    let is_short = to_data_type(column_type).primitive_width().is_some_and(|bytes| bytes <= 4);
+    let half = if is_short { i128::from(i32::MAX) } else { i128::from(i64::MAX) } / 2;
+    let ends = number(&verified.least).zip(number(&verified.greatest));
+    ends.is_some_and(|(least, greatest)| greatest - least > half)
 }
 
 fn unfit(why: UnfitPages) -> ReencodeReason {

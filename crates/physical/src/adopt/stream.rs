@@ -19,6 +19,7 @@ use model::table_def::column_id_of;
 use model::{ColumnId, PartitionValue, SealedPart};
 use parts::array_bytes;
 use sources::{ArrivingChunks, RowGroupChunks};
+use stores::SourceError;
 
 use super::adoption::{AdoptTarget, Adoption, Needs, internal};
 use super::counters::AdoptCounters;
@@ -347,13 +348,15 @@ impl<'a> AdoptStream<'a> {
                 return Ok(None);
             }
         }
-        match done == place.rows {
-            true => Ok(Some(made)),
-            false => {
-                let (group, rows) = (place.row_group, place.rows);
-                Err(internal(format!("row group {group} gave {done} of {rows} rows")))
-            }
+        if done == place.rows {
+            return Ok(Some(made));
         }
+        let path = load.source.files().get(place.file).map(|file| file.path.clone()).unwrap_or_default();
+        let (group, rows) = (place.row_group, place.rows);
+        let message = format!(
+            "\"{path}\" cannot be decoded: row group {group}: {done} of {rows} rows could be decoded"
+        );
+        Err(into_datafusion(SourceError::corrupt(&path, message)))
     }
 
     /// Where the rows of a row group belong, and whether they are in order.
