@@ -52,10 +52,11 @@ const PAGES: &[Page] = &[
         title: "Settings of ClickHouse that do nothing here",
         words: "Any value is accepted in silence, because it decides about speed, logs and caches, or what it allows is refused by \
                 its own name. Those that are refused would change an answer: another value than the default is an error.",
-        query: "SELECT name, 'statement', type, default, if(is_obsolete = 1, 'obsolete', effect::String) FROM system.settings \
+        query: "SELECT name, `of`, type, default, effect FROM (\
+                SELECT name, 'statement' AS `of`, type, default, if(is_obsolete = 1, 'obsolete', effect::String) AS effect FROM system.settings \
                 WHERE description LIKE '% setting of ClickHouse; %' UNION ALL \
                 SELECT name, 'table', type, default, if(is_obsolete = 1, 'obsolete', effect::String) FROM system.merge_tree_settings \
-                WHERE description LIKE '% setting of ClickHouse; %' ORDER BY 2, 1",
+                WHERE description LIKE '% setting of ClickHouse; %') ORDER BY `of`, name",
         columns: &["setting", "of", "type", "default", "effect"],
     },
     Page {

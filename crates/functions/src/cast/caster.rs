@@ -169,7 +169,7 @@ impl Caster {
             (C::Bool, to) => {
                 let numbers =
                     cast(column.array, &to_data_type(&C::UInt8)).map_err(|e| broken(&e.to_string(), to))?;
-                self.value(&Column { from: &C::UInt8, array: &numbers, to, ..*column })
+                self.value(&Column { from: &C::UInt8, array: &numbers, to })
             }
             (_, C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. }) => self.to_time(column),
             (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. }, _) => {

@@ -28,6 +28,7 @@ use crate::coercion::aggregated::{nan_beside_null, typed_aggregate, typed_window
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
 use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
+use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
 use crate::scalar::adapter::{call, digested};
@@ -245,8 +246,8 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             };
             literal(&literal_array(&value, &column_type)?, &column_type)
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
-            compare(*left, op, *right, schema, Some(session))
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) || is_distinction(op) => {
+            compared(*left, op, *right, schema, session)
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if matches!(op, Operator::And | Operator::Or) => {
             let (left, right) = (as_predicate(*left, schema)?, as_predicate(*right, schema)?);

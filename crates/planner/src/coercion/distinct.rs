@@ -1,0 +1,62 @@
+//! `IS [NOT] DISTINCT FROM` between sides of different types.
+//!
+//! Must not know: how values of different types are compared.
+
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::{Expr, Operator};
+use functions::SessionValues;
+use model::ColumnType;
+
+use super::comparison::{binary, compare};
+use crate::types::typing::type_of;
+
+pub(crate) fn is_distinction(op: Operator) -> bool {
+    matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom)
+}
+
+/// `left op right`, a comparison or IS [NOT] DISTINCT FROM.
+pub(crate) fn compared(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Expr> {
+    match is_distinction(op) {
+        true => distinct(left, op, right, schema, session),
+        false => compare(left, op, right, schema, Some(session)),
+    }
+}
+
+/// `left IS [NOT] DISTINCT FROM right`, of which NULL is never the answer.
+fn distinct(
+    left: Expr,
+    op: Operator,
+    right: Expr,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Expr> {
+    let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    let (a, b) = (left_type.value_type(), right_type.value_type());
+    // Arrow compares plain numbers as they are, and joins can go by the operator.
+    if a == b || is_plain_number(a) && is_plain_number(b) {
+        return Ok(binary(left, op, right));
+    }
+    if *a == ColumnType::Nothing || *b == ColumnType::Nothing {
+        return Ok(binary(left, op, right));
+    }
+    let is_null = |expr: &Expr| Expr::IsNull(Box::new(expr.clone()));
+    let is_there = |expr: &Expr| Expr::IsNotNull(Box::new(expr.clone()));
+    let equal = compare(left.clone(), Operator::Eq, right.clone(), schema, Some(session))?;
+    let both_null = is_null(&left).and(is_null(&right));
+    let same = both_null.or(is_there(&left).and(is_there(&right)).and(equal));
+    Ok(match op {
+        Operator::IsDistinctFrom => Expr::IsNotTrue(Box::new(same)),
+        _ => Expr::IsTrue(Box::new(same)),
+    })
+}
+
+fn is_plain_number(column_type: &ColumnType) -> bool {
+    let is_decimal = matches!(column_type, ColumnType::Decimal { .. } | ColumnType::Bool);
+    column_type.is_number() && !column_type.is_wide_integer() && !is_decimal
+}
