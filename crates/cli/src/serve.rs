@@ -53,7 +53,10 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         uncompressed_cache_bytes: file.uncompressed_cache_bytes,
         scrub_interval_ms: scrub_interval.unwrap_or(defaults.scrub_interval_ms),
         allow_any_local_path: false,
-        user_files: Some(file.user_files.clone().unwrap_or_else(|| path.join("user_files"))),
+        // Of a relative folder the files of `file()` would be looked for from the root of the machine.
+        user_files: Some(std::path::absolute(
+            file.user_files.clone().unwrap_or_else(|| path.join("user_files")),
+        )?),
         allowed_hosts: file.allowed_hosts.clone(),
         faces_users: true,
         named_collections: file.named_collections.clone(),
