@@ -263,10 +263,8 @@ impl<'a> AdoptStream<'a> {
         // Keys first: they tell whether the rest is worth looking at.
         let (known, rest): (Vec<usize>, Vec<usize>) =
             choice.copied().partition(|at| self.keeps_values(load.targets[*at].id, &needs));
-        for at in known {
-            if !self.verify(&place, &choice, &chunks, (at, true), &mut copied)? {
-                return Ok((place, Err(NotWritten::Again)));
-            }
+        if !self.verify_all(&place, &choice, &chunks, (known, true), &mut copied)? {
+            return Ok((place, Err(NotWritten::Again)));
         }
         let Some(made) = self.decode(&place, &needs, &mut rows, &copied, &mut grant).await? else {
             return Ok((place, Err(NotWritten::NoMemory)));
@@ -275,10 +273,8 @@ impl<'a> AdoptStream<'a> {
             Ok(group) => group,
             Err(reason) => return Ok((place, Err(NotWritten::Sink(reason)))),
         };
-        for at in rest {
-            if !self.verify(&place, &choice, &chunks, (at, false), &mut copied)? {
-                return Ok((place, Err(NotWritten::Again)));
-            }
+        if !self.verify_all(&place, &choice, &chunks, (rest, false), &mut copied)? {
+            return Ok((place, Err(NotWritten::Again)));
         }
         self.write(place.rows, (made, copied), group)?;
         if !rows.reads() {
@@ -286,6 +282,22 @@ impl<'a> AdoptStream<'a> {
         }
         self.counters.sink.wrote(place.rows, clock.monotonic().saturating_sub(before));
         Ok((place, Ok(rows.reads())))
+    }
+
+    /// False if one of the columns cannot be copied. All are looked at: a row group is not fetched again for each of them.
+    fn verify_all(
+        &mut self,
+        place: &Place,
+        choice: &GroupChoice,
+        chunks: &RowGroupChunks,
+        (columns, keeps_values): (Vec<usize>, bool),
+        copied: &mut [Option<CopiedColumn>],
+    ) -> Result<bool> {
+        let mut all = true;
+        for at in columns {
+            all &= self.verify(place, choice, chunks, (at, keeps_values), copied)?;
+        }
+        Ok(all)
     }
 
     /// False if the column cannot be copied, which is remembered.
