@@ -8,6 +8,7 @@ mod finish;
 mod per_group;
 mod float_extreme;
 mod float_window;
+mod framed;
 mod nested_extreme;
 pub(crate) mod own;
 mod quantile;
@@ -19,16 +20,21 @@ mod wrapped;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate;
 use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion::logical_expr::{AggregateUDF, Expr, WindowFunctionDefinition};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, Literal};
 
 use model::ColumnType;
 
 use crate::scalar::adapter::call;
 use combined::Combined;
+use framed::Framed;
 use own::Own;
 use quantile::Quantile;
 use table::TABLE;
@@ -162,6 +168,50 @@ pub(crate) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWi
     Ok(PlannerResult::Original(expr))
 }
 
+/// The aggregate as it is over frames of a window; as it is where that cannot be told from these arguments.
+pub(crate) fn over_frames(
+    func: &Arc<AggregateUDF>,
+    args: &[Expr],
+    fields: Vec<FieldRef>,
+) -> Arc<AggregateUDF> {
+    if func.inner().is::<Framed>() {
+        return Arc::clone(func);
+    }
+    match value_of_nothing(func, args, fields) {
+        Ok(nothing) => Arc::new(AggregateUDF::from(Framed::new(Arc::clone(func), nothing))),
+        Err(_) => Arc::clone(func),
+    }
+}
+
+/// What an aggregate of such arguments gives over no rows.
+fn value_of_nothing(func: &AggregateUDF, args: &[Expr], fields: Vec<FieldRef>) -> Result<ScalarValue> {
+    let layouts: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
+    let wanted = func.inner().coerce_types(&layouts)?.into_iter();
+    let fields: Vec<FieldRef> = wanted
+        .zip(fields)
+        .map(|(wanted, field)| match *field.data_type() == wanted {
+            true => field,
+            false => Arc::new(Field::new(field.name(), wanted, field.is_nullable())),
+        })
+        .collect();
+    let exprs = args.iter().zip(&fields).enumerate().map(|(at, (arg, field))| match arg {
+        Expr::Literal(value, _) => Arc::new(Literal::new(value.clone())) as Arc<dyn PhysicalExpr>,
+        _ => Arc::new(Column::new(field.name(), at)) as Arc<dyn PhysicalExpr>,
+    });
+    let mut accumulator = func.accumulator(AccumulatorArgs {
+        return_field: func.return_field(&fields)?,
+        schema: &Schema::new(fields.clone()),
+        ignore_nulls: false,
+        order_bys: &[],
+        is_reversed: false,
+        name: func.name(),
+        is_distinct: false,
+        exprs: &exprs.collect::<Vec<_>>(),
+        expr_fields: &fields,
+    })?;
+    accumulator.evaluate()
+}
+
 /// The aggregate of nothing but NULLs.
 pub(crate) fn nothing_of() -> Arc<AggregateUDF> {
     functions_aggregate::min_max::max_udaf()
@@ -175,7 +225,8 @@ pub(crate) fn check_arguments(func: &AggregateUDF, types: &[ColumnType]) -> Resu
 /// Whether its arguments are numbers that it takes as Float64.
 pub(crate) fn takes_floats(func: &AggregateUDF) -> bool {
     let inner = func.inner();
-    inner.downcast_ref::<Wrapped>().is_some_and(Wrapped::takes_floats) || inner.is::<Quantile>()
+    inner.downcast_ref::<Wrapped>().is_some_and(Wrapped::takes_floats)
+        || inner.downcast_ref::<Quantile>().is_some_and(|quantile| !quantile.keeps_type())
 }
 
 /// DataFusion turns a distinct count into two steps of grouping, which is its fastest way.
@@ -212,7 +263,8 @@ fn extreme(expr: RawAggregateExpr) -> Result<Expr> {
 fn weighted(expr: RawAggregateExpr) -> Result<Expr> {
     let sum = named("sum")?;
     let weight = expr.args.get(1).cloned().unwrap_or(Expr::Literal(ScalarValue::Null, None));
-    let filter = expr.filter;
+    // Rows with a NULL in any argument are none.
+    let filter = with_values(&expr.args, expr.filter);
     let of = |arg: Expr| {
         let sum = Arc::clone(&sum);
         Expr::AggregateFunction(AggregateFunction::new_udf(

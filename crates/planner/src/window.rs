@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Scalar};
 use arrow::compute::SortOptions;
-use arrow::compute::is_not_null;
 use arrow::compute::kernels::zip::zip;
+use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionStateDefaults;
@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::PhysicalExpr;
 use functions::default_array;
 use model::ColumnType;
-use model::type_arrow::to_field;
+use model::type_arrow::{to_data_type, to_field};
 
 use crate::types::typing::{scalar_at, type_of_field};
 
@@ -101,7 +101,8 @@ impl WindowUDFImpl for OtherRow {
         if column_type.is_nullable() {
             return Ok(inner);
         }
-        Ok(Box::new(Filled { inner, nothing: default_array(&column_type, 1) }))
+        let data_type = to_data_type(&column_type);
+        Ok(Box::new(Filled { inner, nothing: default_array(&column_type, 1), data_type }))
     }
 
     fn field(&self, field_args: WindowUDFFieldArgs) -> Result<FieldRef> {
@@ -137,10 +138,13 @@ struct Filled {
     inner: Box<dyn PartitionEvaluator>,
     /// One row.
     nothing: ArrayRef,
+    /// The layout of the column: a single list or tuple forgets what the fields of its elements say.
+    data_type: DataType,
 }
 
 impl Filled {
     fn fill(&self, array: ArrayRef) -> Result<ArrayRef> {
+        let array = if *array.data_type() == self.data_type { array } else { cast(&array, &self.data_type)? };
         if array.null_count() == 0 {
             return Ok(array);
         }
@@ -168,7 +172,11 @@ impl PartitionEvaluator for Filled {
 
     fn evaluate(&mut self, values: &[ArrayRef], range: &Range<usize>) -> Result<ScalarValue> {
         let value = self.inner.evaluate(values, range)?;
-        if value.is_null() { scalar_at(&self.nothing, 0) } else { Ok(value) }
+        if value.is_null() {
+            scalar_at(&self.nothing, 0)
+        } else {
+            scalar_at(&self.fill(value.to_array()?)?, 0)
+        }
     }
 
     fn evaluate_all_with_rank(

@@ -8,6 +8,7 @@
 //! compute, storage, sessions, protocols.
 
 pub mod error;
+mod codec_text;
 pub mod lexer;
 pub mod statement;
 pub mod dialect;
@@ -20,6 +21,7 @@ pub mod settings;
 pub mod guard;
 pub mod table_text;
 
+pub use codec_text::shown_codec;
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use lexer::arriving::{Arrived, arrived};

@@ -13,6 +13,7 @@ use model::{
 };
 use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
+use crate::codec_text::shown_codec;
 use crate::error::{Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
@@ -118,7 +119,7 @@ fn column_text(column: &ColumnDef, def: &TableDef) -> String {
         text.push_str(&format!(" COMMENT {}", crate::lexer::escape::quote_text(&column.comment)));
     }
     if let Some(codec) = &column.codec {
-        text.push_str(&format!(" CODEC({})", codec.trim_start_matches('(').trim_end_matches(')')));
+        text.push_str(&format!(" CODEC({})", shown_codec(codec, &column.column_type)));
     }
     text
 }

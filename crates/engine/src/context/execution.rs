@@ -19,6 +19,9 @@ use crate::ledgers::profile::StatementProfile;
 use crate::secrets::redaction::Secrets;
 use crate::tables::temporary::TemporaryTables;
 
+/// More is not asked for, whatever `max_block_size` allows: operators allocate whole batches ahead of their rows.
+const BATCH_ROWS_MAX: u64 = 1 << 20;
+
 /// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
 const BATCH_ROWS: u64 = 8192;
 
@@ -114,7 +117,7 @@ impl Execution {
     /// Rows of a batch.
     pub(crate) fn batch_rows(&self) -> usize {
         let rows = match self.settings.is_changed("max_block_size") {
-            true => self.settings.get_u64("max_block_size").max(1),
+            true => self.settings.get_u64("max_block_size").clamp(1, BATCH_ROWS_MAX),
             false => BATCH_ROWS,
         };
         usize_of(rows)

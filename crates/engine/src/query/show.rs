@@ -200,7 +200,10 @@ fn described(settings: &Settings, def: &TableDef) -> Vec<Description> {
         let mut row = plain(settings, &column.name, &column.column_type);
         (row[2], row[3]) = system::default_of(def, column);
         row[4] = column.comment.to_string();
-        row[5] = column.codec.as_deref().unwrap_or("").to_owned();
+        row[5] = column
+            .codec
+            .as_deref()
+            .map_or_else(String::new, |codec| sql::shown_codec(codec, &column.column_type));
         row
     };
     def.columns.iter().map(row).collect()

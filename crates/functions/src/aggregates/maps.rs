@@ -155,8 +155,10 @@ fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         any.iter_mut().zip(kept).for_each(|(any, kept)| *any |= kept);
         columns.push(column);
     }
-    // Of maps every key stays; of arrays those whose sums are all 0 do not.
-    let leaves_out = way == Way::Sum && matches!(group.call.result_type, ColumnType::Tuple(_));
+    // Of maps every key stays; of arrays those whose sums are all 0 do not, unless they could be NULL.
+    let may_be_null = values.iter().any(|(_, value)| value.is_nullable());
+    let leaves_out =
+        way == Way::Sum && !may_be_null && matches!(group.call.result_type, ColumnType::Tuple(_));
     let order = sort_to_indices(&keys, Some(SortOptions::default()), None)?;
     let order: UInt64Array = order
         .values()

@@ -256,7 +256,8 @@ impl Caster {
                 })?;
             return Ok(Arc::new(is_not_zero(&read)));
         }
-        let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+        // NULL stays NULL here; whether it may is checked where the target is Nullable or not.
+        let floats = self.column(column.array, column.from, &ColumnType::Float64.nullable())?;
         Ok(Arc::new(is_not_zero(floats.as_primitive::<arrow::datatypes::Float64Type>())))
     }
 }

@@ -38,9 +38,14 @@ fn int_hash(value: u64) -> u64 {
     x ^ (x >> 33)
 }
 
-/// Thomas Wang's mix of 64 bits to 32, which ClickHouse calls intHash32.
+/// ClickHouse's intHash32 with the salt of the function of that name.
 fn int_hash_32(value: u64) -> u32 {
-    let mut x = value ^ 0x75D9_543D_E018_BF45;
+    mix_32(value ^ 0x75D9_543D_E018_BF45)
+}
+
+/// Thomas Wang's mix of 64 bits to 32: ClickHouse's intHash32 without a salt.
+pub fn mix_32(value: u64) -> u32 {
+    let mut x = value;
     x = (!x).wrapping_add(x << 18);
     x ^= x.rotate_right(31);
     x = x.wrapping_mul(21);

@@ -18,6 +18,8 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
+use functions::allowance::{Reserved, reserve};
+use model::saturating::{u64_of, usize_of};
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, mix64};
 
@@ -51,7 +53,9 @@ impl PartitionStream for Throwing {
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let count = context.session_config().batch_size();
+        let row_bytes: u64 = self.rows.columns.iter().map(|(_, of)| mean_bytes(&self.rows, of)).sum();
+        let fitting = usize_of(BATCH_BYTES / row_bytes.max(1)).max(1);
+        let count = context.session_config().batch_size().min(fitting);
         let (rows, schema) = (self.rows.clone(), Arc::clone(&self.schema));
         let mut dice = Dice(rows.seed);
         let batches = std::iter::from_fn(move || {
@@ -64,6 +68,39 @@ impl PartitionStream for Throwing {
         });
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(batches)))
     }
+}
+
+/// What a batch may take on the average.
+const BATCH_BYTES: u64 = 16 << 20;
+
+/// Bytes of a value of this type on the average.
+fn mean_bytes(rows: &RandomRows, column_type: &ColumnType) -> u64 {
+    match column_type {
+        ColumnType::Nullable(inner) | ColumnType::LowCardinality(inner) => mean_bytes(rows, inner),
+        ColumnType::String => 16 + rows.text_bytes_max / 2,
+        ColumnType::FixedString(bytes) => 16 + u64::from(*bytes),
+        ColumnType::Array(inner) => {
+            mean_bytes(rows, inner).saturating_mul(rows.array_length_max.div_ceil(2)).saturating_add(4)
+        }
+        ColumnType::Map(key, value) => {
+            let entry = mean_bytes(rows, key).saturating_add(mean_bytes(rows, value));
+            entry.saturating_mul(rows.array_length_max.div_ceil(2)).saturating_add(4)
+        }
+        ColumnType::Tuple(elements) => {
+            elements.iter().map(|element| mean_bytes(rows, &element.column_type)).fold(0, u64::saturating_add)
+        }
+        fixed => to_data_type(fixed).primitive_width().map_or(32, u64_of),
+    }
+}
+
+/// Asks for the elements of lists, of which one row may have more than there is memory.
+fn granted(
+    rows: &RandomRows,
+    element: &ColumnType,
+    count: usize,
+) -> std::result::Result<Reserved, ArrowError> {
+    let bytes = usize_of(mean_bytes(rows, element).saturating_mul(u64_of(count)));
+    reserve("generateRandom", bytes).map_err(|refused| ArrowError::ExternalError(Box::new(refused)))
 }
 
 /// The numbers of a seed.
@@ -114,13 +151,16 @@ fn values(
         }
         ColumnType::Array(inner) => {
             let lengths: Vec<usize> = (0..count).map(|_| dice.length(rows.array_length_max)).collect();
-            let items = values(dice, rows, inner, lengths.iter().sum())?;
+            let total = lengths.iter().sum();
+            let _granted = granted(rows, inner, total)?;
+            let items = values(dice, rows, inner, total)?;
             let DataType::List(item) = data_type else { return Err(unknown(column_type)) };
             Arc::new(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), items, None)?)
         }
         ColumnType::Map(key, value) => {
             let lengths: Vec<usize> = (0..count).map(|_| dice.length(rows.array_length_max)).collect();
             let total = lengths.iter().sum();
+            let _granted = (granted(rows, key, total)?, granted(rows, value, total)?);
             let entries = vec![values(dice, rows, key, total)?, values(dice, rows, value, total)?];
             let DataType::Map(entry, sorted) = data_type else { return Err(unknown(column_type)) };
             let DataType::Struct(fields) = entry.data_type().clone() else {

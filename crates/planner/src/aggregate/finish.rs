@@ -192,6 +192,18 @@ impl Accumulator for Finished {
 pub(super) struct FinishedGroups {
     pub(super) inner: Box<dyn GroupsAccumulator>,
     pub(super) finish: Finish,
+    /// As those of [`Finished`].
+    pub(super) states: Vec<DataType>,
+}
+
+impl FinishedGroups {
+    fn declared(&self, states: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let column = |(index, state): (usize, ArrayRef)| match self.states.get(index) {
+            Some(declared @ DataType::List(_)) => laid_out(state, declared),
+            _ => Ok(state),
+        };
+        states.into_iter().enumerate().map(column).collect()
+    }
 }
 
 impl GroupsAccumulator for FinishedGroups {
@@ -214,7 +226,8 @@ impl GroupsAccumulator for FinishedGroups {
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.inner.state(emit_to)
+        let states = self.inner.state(emit_to)?;
+        self.declared(states)
     }
 
     fn merge_batch(
@@ -231,7 +244,7 @@ impl GroupsAccumulator for FinishedGroups {
         values: &[ArrayRef],
         opt_filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        self.inner.convert_to_state(&self.finish.inner(values), opt_filter)
+        self.declared(self.inner.convert_to_state(&self.finish.inner(values), opt_filter)?)
     }
 
     fn size(&self) -> usize {

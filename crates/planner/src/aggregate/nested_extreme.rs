@@ -1,14 +1,15 @@
 //! `min` and `max` of arrays, maps and tuples, which DataFusion's accumulators do not compare.
 //!
-//! Invariant: values are in order element by element, as functions compare them; NULLs are passed over. The state is the
-//! value.
+//! Invariant: values are in order element by element; NULLs are passed over. A NULL or NaN within a value loses against
+//! any other element, for `min` as for `max`. The state is the value.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, UInt64Array, make_comparator};
-use arrow::compute::{SortOptions, cast, take};
-use arrow::datatypes::DataType;
+use arrow::array::ArrayData;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array, make_array, make_comparator};
+use arrow::compute::{SortOptions, cast, nullif, take};
+use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 
@@ -42,13 +43,14 @@ impl Best {
     fn offer(&mut self, values: &ArrayRef) -> Result<()> {
         let same = *values.data_type() == self.data_type;
         let values = if same { Arc::clone(values) } else { cast(values, &self.data_type)? };
-        let options = SortOptions { descending: false, nulls_first: false };
-        let order = make_comparator(&values, &values, options)?;
+        let compared = without_nan(&values)?;
+        let options = SortOptions { descending: false, nulls_first: self.wanted == Ordering::Greater };
+        let order = make_comparator(&compared, &compared, options)?;
         let present = (0..values.len()).filter(|row| values.is_valid(*row));
         let found = present.reduce(|best, row| if order(row, best) == self.wanted { row } else { best });
         let Some(row) = found else { return Ok(()) };
         let replaces = match &self.best {
-            Some(best) => make_comparator(&values, best, options)?(row, 0) == self.wanted,
+            Some(best) => make_comparator(&compared, &without_nan(best)?, options)?(row, 0) == self.wanted,
             None => true,
         };
         if replaces {
@@ -58,6 +60,46 @@ impl Best {
         }
         Ok(())
     }
+}
+
+/// The same values with NULL for each NaN, at any depth.
+fn without_nan(array: &ArrayRef) -> Result<ArrayRef> {
+    let data = array.to_data();
+    let is_nan: Option<BooleanArray> = match array.data_type() {
+        DataType::Float32 => {
+            Some(array.as_primitive::<Float32Type>().values().iter().map(|v| Some(v.is_nan())).collect())
+        }
+        DataType::Float64 => {
+            Some(array.as_primitive::<Float64Type>().values().iter().map(|v| Some(v.is_nan())).collect())
+        }
+        _ => None,
+    };
+    if let Some(is_nan) = is_nan {
+        return Ok(nullif(array, &is_nan)?);
+    }
+    if data.child_data().is_empty() {
+        return Ok(Arc::clone(array));
+    }
+    let children =
+        data.child_data().iter().map(|child| Ok(without_nan(&make_array(child.clone()))?.to_data()));
+    let children = children.collect::<Result<Vec<_>>>()?;
+    let nullable = |field: &FieldRef, child: &ArrayData| {
+        let field = field.as_ref().clone().with_data_type(child.data_type().clone());
+        Arc::new(field.with_nullable(true))
+    };
+    let data_type = match (array.data_type(), &children[..]) {
+        (DataType::List(item), [child]) => DataType::List(nullable(item, child)),
+        (DataType::Struct(fields), children) => DataType::Struct(
+            fields.iter().zip(children).map(|(field, child)| nullable(field, child)).collect(),
+        ),
+        // The entries of a map are never NULL themselves.
+        (DataType::Map(entry, sorted), [child]) => {
+            let entry = entry.as_ref().clone().with_data_type(child.data_type().clone());
+            DataType::Map(Arc::new(entry), *sorted)
+        }
+        (other, _) => other.clone(),
+    };
+    Ok(make_array(data.into_builder().data_type(data_type).child_data(children).build()?))
 }
 
 impl Accumulator for Best {
@@ -104,5 +146,19 @@ mod tests {
             assert_eq!(best.evaluate().unwrap(), scalar_at(&lists, row).unwrap(), "{function}");
         }
         assert!(accumulator("min", &DataType::Int32).is_none());
+    }
+
+    #[test]
+    fn null_and_nan_within_lose() {
+        let list = |item: Option<f64>| Some(vec![item]);
+        let lists = [list(None), list(Some(f64::NAN)), list(Some(1.0)), list(Some(2.0))];
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(lists));
+        for (function, row) in [("min", 2), ("max", 3)] {
+            let mut best = accumulator(function, lists.data_type()).unwrap();
+            for row in 0..lists.len() {
+                best.update_batch(&[lists.slice(row, 1)]).unwrap();
+            }
+            assert_eq!(best.evaluate().unwrap(), scalar_at(&lists, row).unwrap(), "{function}");
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! `quantile` and its kin.
 //!
-//! Invariant: exact up to [`SAMPLE_MAX`] values of a group, as in ClickHouse; beyond that `quantile` keeps a uniform
-//! sample of that size, so memory is bounded, and the `Exact` ones keep all values.
+//! Invariant: `quantile` is exact up to [`SAMPLE_MAX`] values of a group, as in ClickHouse; beyond that it keeps a uniform
+//! sample of that size, so memory is bounded. `quantileTDigest` keeps a sketch, the `Exact` ones all values.
+
+mod digest;
+mod exact;
+mod sketch;
+mod timing;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -39,9 +44,9 @@ pub(super) enum Pick {
     Inclusive,
     /// As `Inclusive`, with room for one value more at each end.
     Exclusive,
-    /// As `Interpolate`; the result is a Float32.
+    /// By a sketch; the result is a Float32.
     Digest,
-    /// As `Exact`; the result is a Float32.
+    /// Of milliseconds up to 30 seconds; the result is a Float32.
     Timing,
 }
 
@@ -87,15 +92,21 @@ impl Quantile {
         Self { name, pick, several, aliases: all, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
+    /// Whether a result is one of the values.
+    pub(super) fn keeps_type(&self) -> bool {
+        matches!(self.pick, Pick::Exact | Pick::ExactLow | Pick::ExactHigh)
+    }
+
     /// The type of one value.
     fn element(&self, argument: &ColumnType) -> ColumnType {
         let plain = argument.value_type();
         let element = match self.pick {
-            Pick::Exact | Pick::ExactLow | Pick::ExactHigh => plain.clone(),
-            _ if is_temporal(plain) => plain.clone(),
-            Pick::Digest | Pick::Timing => ColumnType::Float32,
+            _ if self.keeps_type() => plain.clone(),
+            Pick::Timing => ColumnType::Float32,
+            Pick::Interpolate | Pick::Digest if is_temporal(plain) => plain.clone(),
+            Pick::Digest => ColumnType::Float32,
             Pick::Interpolate if matches!(plain, ColumnType::Decimal { .. }) => plain.clone(),
-            Pick::Interpolate | Pick::Inclusive | Pick::Exclusive => ColumnType::Float64,
+            _ => ColumnType::Float64,
         };
         if argument.is_nullable() && !self.several { element.nullable() } else { element }
     }
@@ -165,11 +176,9 @@ impl AggregateUDFImpl for Quantile {
 
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
         let argument = arg_fields.first().map_or(ColumnType::String, |field| type_of_field(field));
-        let keeps_type = matches!(self.pick, Pick::Exact | Pick::ExactLow | Pick::ExactHigh);
-        let is_wide = argument.is_wide_integer() && keeps_type;
-        if is_wide
-            || !argument.is_number() && !is_temporal(argument.value_type()) && argument != ColumnType::Nothing
-        {
+        let plain = argument.value_type();
+        let fits = plain.is_number() || is_temporal(plain) || *plain == ColumnType::Bool;
+        if !fits && argument != ColumnType::Nothing {
             let message = format!("illegal type {argument} of argument for aggregate function {}", self.name);
             return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
         }
@@ -179,25 +188,73 @@ impl AggregateUDFImpl for Quantile {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let bounded = matches!(self.pick, Pick::Interpolate | Pick::Digest);
+        let element = match from_field(&args.return_field) {
+            ColumnType::Array(element) => *element,
+            other => other,
+        };
+        let results = Results { levels: self.levels(&args)?, several: self.several, element };
+        if let (true, Some(field)) = (self.keeps_type(), args.expr_fields.first()) {
+            return Ok(Box::new(exact::Values::new(field.data_type(), self.pick, results)));
+        }
+        if self.pick == Pick::Digest {
+            return Ok(Box::new(sketch::Sketch::new(results)));
+        }
         Ok(Box::new(Sample {
             values: Vec::new(),
             seen: 0,
-            sample_max: if bounded { SAMPLE_MAX } else { usize::MAX },
+            sample_max: if self.pick == Pick::Interpolate { SAMPLE_MAX } else { usize::MAX },
             random: RandomStream::new(0),
             pick: self.pick,
-            levels: self.levels(&args)?,
-            several: self.several,
-            result: from_field(&args.return_field),
+            results,
         }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let element = Arc::new(Field::new_list_field(DataType::Float64, true));
-        Ok(vec![
-            Arc::new(Field::new(format!("{}[values]", args.name), DataType::List(element), true)),
-            Arc::new(Field::new(format!("{}[seen]", args.name), DataType::UInt64, true)),
-        ])
+        let list = |what: &str, element: &DataType| {
+            let element = Arc::new(Field::new_list_field(element.clone(), true));
+            Arc::new(Field::new(format!("{}[{what}]", args.name), DataType::List(element), true))
+        };
+        if let (true, Some(field)) = (self.keeps_type(), args.input_fields.first()) {
+            return Ok(vec![list("values", field.data_type())]);
+        }
+        if self.pick == Pick::Digest {
+            return Ok(vec![list("means", &DataType::Float32), list("counts", &DataType::Float32)]);
+        }
+        let seen = Field::new(format!("{}[seen]", args.name), DataType::UInt64, true);
+        Ok(vec![list("values", &DataType::Float64), Arc::new(seen)])
+    }
+}
+
+/// What is asked of the values of a group.
+#[derive(Clone, Debug)]
+struct Results {
+    levels: Vec<f64>,
+    /// An array of one value for each level.
+    several: bool,
+    /// The type of one value.
+    element: ColumnType,
+}
+
+impl Results {
+    /// One value for each level as the result.
+    fn scalar(&self, values: ArrayRef) -> Result<ScalarValue> {
+        let data_type = to_data_type(&self.element);
+        let values = if *values.data_type() == data_type { values } else { cast(&values, &data_type)? };
+        if !self.several {
+            return scalar_at(&values, 0);
+        }
+        let field = Arc::new(to_field("item", &self.element));
+        let offsets = OffsetBuffer::from_lengths([values.len()]);
+        Ok(ScalarValue::List(Arc::new(ListArray::try_new(field, offsets, values, None)?)))
+    }
+
+    /// The same of numbers; of no rows where `is_empty` says so.
+    fn of_floats(&self, values: Vec<f64>, is_empty: bool) -> Result<ScalarValue> {
+        let is_float = matches!(to_data_type(&self.element), DataType::Float32 | DataType::Float64);
+        self.scalar(match is_empty && (!is_float || self.element.is_nullable()) {
+            true => default_array(&self.element, values.len()),
+            false => from_floats(values, &self.element)?,
+        })
     }
 }
 
@@ -210,9 +267,7 @@ struct Sample {
     sample_max: usize,
     random: RandomStream,
     pick: Pick,
-    levels: Vec<f64>,
-    several: bool,
-    result: ColumnType,
+    results: Results,
 }
 
 impl Sample {
@@ -233,17 +288,13 @@ impl Sample {
         let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
         let count = u32::try_from(sorted.len()).map_or(f64::from(u32::MAX), f64::from);
         match self.pick {
-            Pick::Interpolate | Pick::Digest | Pick::Inclusive => {
+            Pick::Timing => f64::from(timing::at(sorted, level)),
+            Pick::Interpolate | Pick::Inclusive => {
                 let position = level * (count - 1.0);
                 let below = index_of(position, last);
                 let above = (below + 1).min(last);
                 let part = position - position.floor();
                 sorted[below] * (1.0 - part) + sorted[above] * part
-            }
-            Pick::Exact | Pick::Timing => sorted[index_of(level * count, last)],
-            Pick::ExactHigh => {
-                let position = if level == 0.5 { (count / 2.0).floor() } else { level * count };
-                sorted[index_of(position, last)]
             }
             Pick::Exclusive => {
                 let position = level * (count + 1.0);
@@ -254,10 +305,8 @@ impl Sample {
                 let part = position - position.floor();
                 sorted[above - 1] * (1.0 - part) + sorted[above] * part
             }
-            Pick::ExactLow => {
-                let position = if level == 0.5 { ((count - 1.0) / 2.0).floor() } else { level * count };
-                sorted[index_of(position, last)]
-            }
+            // They keep their values as they are.
+            Pick::Exact | Pick::ExactLow | Pick::ExactHigh | Pick::Digest => f64::NAN,
         }
     }
 }
@@ -296,30 +345,16 @@ impl Accumulator for Sample {
         let Some(first) = values.first() else { return Ok(()) };
         let floats = as_floats(first)?;
         for value in floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| !value.is_nan()) {
-            self.offer(value);
+            self.offer(if self.pick == Pick::Timing { timing::kept(value) } else { value });
         }
         Ok(())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         self.values.sort_unstable_by(f64::total_cmp);
-        let element = match &self.result {
-            ColumnType::Array(element) => element.as_ref(),
-            other => other,
-        };
-        let picked: Vec<f64> = self.levels.iter().map(|level| self.at(&self.values, *level)).collect();
-        let is_float = matches!(to_data_type(element), DataType::Float32 | DataType::Float64);
-        let made = match self.values.is_empty() && !is_float {
-            true => default_array(element, picked.len()),
-            false if self.values.is_empty() && element.is_nullable() => default_array(element, picked.len()),
-            false => from_floats(picked, element)?,
-        };
-        if !self.several {
-            return scalar_at(&made, 0);
-        }
-        let field = Arc::new(to_field("item", element));
-        let offsets = OffsetBuffer::from_lengths([made.len()]);
-        Ok(ScalarValue::List(Arc::new(ListArray::try_new(field, offsets, made, None)?)))
+        let levels = self.results.levels.iter();
+        let picked: Vec<f64> = levels.map(|level| self.at(&self.values, *level)).collect();
+        self.results.of_floats(picked, self.values.is_empty())
     }
 
     fn size(&self) -> usize {

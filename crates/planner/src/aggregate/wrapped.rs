@@ -82,15 +82,17 @@ impl Wrapped {
 
     /// The layouts of the inner states; none where no argument is a list.
     fn list_states(&self, args: &AccumulatorArgs<'_>) -> Result<Vec<DataType>> {
-        if !args.expr_fields.iter().any(|field| matches!(field.data_type(), DataType::List(_))) {
+        let ordering = args.order_bys.iter().map(|key| key.expr.return_field(args.schema));
+        let ordering = ordering.collect::<Result<Vec<_>>>()?;
+        let is_list = |field: &FieldRef| matches!(field.data_type(), DataType::List(_));
+        if !args.expr_fields.iter().chain(&ordering).any(is_list) {
             return Ok(vec![]);
         }
-        let ordering = args.order_bys.iter().map(|key| key.expr.return_field(args.schema));
         let fields = self.inner.state_fields(StateFieldsArgs {
             name: args.name,
             input_fields: args.expr_fields,
             return_field: Arc::clone(&args.return_field),
-            ordering_fields: &ordering.collect::<Result<Vec<_>>>()?,
+            ordering_fields: &ordering,
             is_distinct: args.is_distinct,
         })?;
         Ok(fields.iter().map(|field| field.data_type().clone()).collect())
@@ -225,12 +227,13 @@ impl AggregateUDFImpl for Wrapped {
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let finish = self.finish(&args);
         if let Some(inner) = wide_sum::groups_accumulator(self.definition.name, &args)? {
-            return Ok(Box::new(FinishedGroups { inner, finish }));
+            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
         }
         let args = self.inner_args(&args)?;
+        let states = self.list_states(&args)?;
         let own = float_extreme::groups_accumulator(self.definition.name, args.return_field.data_type());
         let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;
-        Ok(Box::new(FinishedGroups { inner, finish }))
+        Ok(Box::new(FinishedGroups { inner, finish, states }))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 use model::ColumnType;
 
 use super::comparison::{as_value, cast_to, is_float};
-use crate::aggregate::{check_arguments, nothing_of, takes_floats};
+use crate::aggregate::{check_arguments, nothing_of, over_frames, takes_floats};
 use crate::scalar::adapter::call;
 use crate::types::typing::type_of;
 
@@ -61,6 +61,10 @@ pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> R
         window.null_treatment = Some(NullTreatment::IgnoreNulls);
     }
     window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
+    if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
+        let fields = window.args.iter().map(|arg| Ok(arg.to_field(schema)?.1)).collect::<Result<_>>()?;
+        function.fun = WindowFunctionDefinition::AggregateUDF(over_frames(func, &window.args, fields));
+    }
     Ok(Expr::from(function))
 }
 

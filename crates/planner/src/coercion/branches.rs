@@ -11,6 +11,7 @@ use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::comparison::{as_predicate, cast_to, compare};
 use super::nesting;
+use crate::scalar::adapter::call;
 use crate::types::typing::{external, type_of, type_of_field};
 
 /// Branches in the type that holds them all, as multiIf has it.
@@ -24,6 +25,7 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
         None => as_predicate(when, schema),
     };
     let otherwise = else_expr.map_or(Expr::Literal(ScalarValue::Null, None), |expr| *expr);
+    let when_count = when_then_expr.len();
     let mut types = Vec::new();
     for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
         types.push(type_of(branch, schema)?);
@@ -36,6 +38,8 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
         if same && expr.get_type(schema)? == to_data_type(&result) {
             Ok(expr)
         } else {
+            // ClickHouse's multiIf casts its branches, its if does not.
+            let expr = if when_count == 1 { with_zeros(expr, column_type, &result)? } else { expr };
             cast_to(expr, &result)
         }
     };
@@ -50,6 +54,18 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     nesting::check_conditions(&made)?;
     let field = made.to_field(schema)?.1;
     if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+/// A branch of fixed length beside texts keeps the zero bytes at its end, which a CAST takes off.
+fn with_zeros(branch: Expr, own: &ColumnType, result: &ColumnType) -> Result<Expr> {
+    match (own.value_type(), result.value_type()) {
+        (ColumnType::FixedString(bytes), ColumnType::String) => {
+            let bytes = Expr::Literal(ScalarValue::UInt64(Some(u64::from(*bytes))), None);
+            let zero = Expr::Literal(ScalarValue::Utf8View(Some("\0".to_owned())), None);
+            call("rightPad", vec![branch, bytes, zero])
+        }
+        _ => Ok(branch),
+    }
 }
 
 /// Whether a branch of `CASE operand WHEN when` is taken: NULL is NULL there.

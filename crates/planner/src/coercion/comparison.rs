@@ -3,6 +3,8 @@
 //! Invariant: a column keeps standing bare on its side wherever a literal can be moved to its type instead, so that
 //! pruning, hash joins and Parquet see it.
 
+mod tuples;
+
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Like;
 use datafusion::logical_expr::utils::conjunction;
@@ -15,6 +17,7 @@ use crate::scalar::truth::check;
 use crate::types::literals::{Purpose, literal_as};
 use crate::types::typing::{external, is_predicate, literal_of, type_of};
 use functions::FunctionError;
+pub(super) use tuples::{call_arguments, elements};
 
 /// The function that compares as this operator does, for types Arrow does not compare.
 fn function_of(op: Operator) -> Option<&'static str> {
@@ -114,7 +117,7 @@ pub(crate) fn compare(
 ) -> Result<Expr> {
     let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
     if nests(&left_type) || nests(&right_type) {
-        return nested(left, op, right, schema, session);
+        return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }
     if is_apart(&left_type, &right_type) {
         return by_function(left, op, right);
@@ -174,24 +177,6 @@ pub(crate) fn is_float(column_type: &ColumnType) -> bool {
 
 pub(super) fn nests(column_type: &ColumnType) -> bool {
     matches!(column_type.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
-}
-
-/// Tuples that are written out compare element by element, which prunes; the rest is our function's.
-fn nested(
-    left: Expr,
-    op: Operator,
-    right: Expr,
-    schema: &DFSchema,
-    session: Option<&SessionValues>,
-) -> Result<Expr> {
-    if matches!(op, Operator::Eq | Operator::NotEq)
-        && let Some((a, b)) = call_arguments(&left, "tuple").zip(call_arguments(&right, "tuple"))
-        && a.len() == b.len()
-    {
-        let equal = elements(a, b, schema, session)?;
-        return Ok(if op == Operator::Eq { equal } else { Expr::Not(Box::new(equal)) });
-    }
-    by_function(left, op, right)
 }
 
 fn by_function(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
@@ -368,37 +353,6 @@ fn no_common_type(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFus
 fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
     let message = format!("illegal types of arguments ({a}, {b}) of a comparison");
     external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
-}
-
-/// The arguments of a call of one of our functions.
-pub(super) fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
-    match expr {
-        Expr::ScalarFunction(function) if function.func.name() == name => Some(&function.args),
-        Expr::Alias(alias) => call_arguments(&alias.expr, name),
-        _ => None,
-    }
-}
-
-fn unknown() -> Expr {
-    Expr::Literal(ScalarValue::Boolean(None), None)
-}
-
-/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
-pub(super) fn elements(
-    left: &[Expr],
-    right: &[Expr],
-    schema: &DFSchema,
-    session: Option<&SessionValues>,
-) -> Result<Expr> {
-    for element in left.iter().chain(right) {
-        if type_of(element, schema)? == ColumnType::Nothing {
-            return Ok(unknown());
-        }
-    }
-    let pairs = left.iter().zip(right);
-    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, session));
-    let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
-    Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
 }
 
 /// LIKE over names of an enum is over their text; over numbers it is an error.

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use crate::lookup::names;
 use crate::rewrite::array_join::Call;
 use crate::rewrite::shown::tables;
+use crate::rewrite::using_star::Joined;
 
 /// Aliases of one SELECT, and where the rewrite is inside of it.
 #[derive(Default)]
@@ -33,8 +34,8 @@ pub(crate) struct Scope {
     pub(crate) array_joins: Vec<Call>,
     /// The tables that `*` stands for, where USING joins them.
     pub(crate) starred: Option<Vec<(ObjectName, Vec<Ident>)>>,
-    /// The columns of USING, each with a table that has it.
-    pub(crate) using: Vec<(Ident, Vec<Ident>)>,
+    /// The columns of USING, each with what has its value.
+    pub(crate) using: Vec<Joined>,
     /// The names of the tables of its FROM.
     pub(crate) tables: Vec<String>,
     /// The windows of the SELECT, as written.

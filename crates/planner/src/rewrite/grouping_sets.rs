@@ -4,15 +4,17 @@
 
 use std::ops::ControlFlow;
 
-use sql::dialect::{call, name_of};
+use sql::dialect::{call, name_of, number};
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, GroupByWithModifier, OrderBy, OrderByKind, Select, SelectItem, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Select, SelectItem, Value,
+    VisitMut, VisitorMut,
 };
 
 use crate::analyzer::filled::FILLED;
 use crate::lookup::names;
+use crate::rewrite::lower::{nested, operation};
 
 /// The name of the function that tells the left out keys of a row.
 pub(crate) const GROUPING: &str = "grouping";
@@ -32,6 +34,19 @@ pub(crate) fn sets(keys: Vec<Expr>, modifiers: &[GroupByWithModifier]) -> Result
         [GroupByWithModifier::GroupingSets(sets)] if keys.is_empty() => (vec![sets.clone()], true),
         [modifier, ..] => return Err(SqlError::not_implemented(format!("{modifier} here"))),
     })
+}
+
+/// HAVING of ROLLUP and CUBE, whose total is no row where there are no rows; that of GROUPING SETS is one.
+pub(crate) fn of_rows(keys: &GroupByExpr, having: Option<Expr>) -> Option<Expr> {
+    let GroupByExpr::Expressions(keys, _) = keys else { return having };
+    if !keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_))) {
+        return having;
+    }
+    let any = operation(call("count", vec![]), BinaryOperator::Gt, number("0"));
+    match having {
+        Some(having) => Some(operation(nested(having), BinaryOperator::And, any)),
+        None => Some(any),
+    }
 }
 
 /// Rewrites the keys inside of sets.

@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use crate::chains::grouped;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
+use crate::rewrite::using_star::Joined;
 use crate::rewrite::weight::level;
 use crate::scalar::constant_set::CONSTANTS;
 
@@ -112,7 +113,7 @@ impl Rewriter {
                 Some(meaning) => Ok(meaning),
                 None => match resolve(&self.scopes, &name.value).cloned() {
                     Some(definition) => self.replaced(&name.value, definition),
-                    None => Ok(self.of_using(name)),
+                    None => self.of_using(name),
                 },
             },
             Expr::CompoundIdentifier(names) => match self.parameter_element(&names) {
@@ -180,13 +181,18 @@ impl Rewriter {
         lowered.map(nested)
     }
 
-    /// A column, in WHERE that of the table that has the value of USING.
-    fn of_using(&mut self, name: Ident) -> Expr {
+    /// A column; one of USING is that of whichever table has the value.
+    fn of_using(&mut self, name: Ident) -> Result<Expr> {
         let scope = self.scope();
-        let path = scope.using.iter().find(|(column, _)| scope.in_where && column.value == name.value);
-        match path {
-            Some((_, path)) => Expr::CompoundIdentifier(path.clone()),
-            None => Expr::Identifier(name),
+        let is_meant =
+            |known: &&Joined| (scope.in_where || known.everywhere) && known.name.value == name.value;
+        match scope.using.iter().find(is_meant) {
+            Some(Joined { value: column @ Expr::CompoundIdentifier(_), .. }) => Ok(column.clone()),
+            Some(known) => {
+                let value = known.value.clone();
+                self.value(value)
+            }
+            None => Ok(Expr::Identifier(name)),
         }
     }
 

@@ -142,7 +142,7 @@ impl Rewriter {
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
         self.scope().starred = using_star::parts(&select.from);
-        self.scope().using = using_star::in_where(&select.from);
+        self.scope().using = using_star::joined_columns(&mut select);
         select.from = self.from(std::mem::take(&mut select.from))?;
         self.scope().in_where = true;
         let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();
@@ -158,6 +158,7 @@ impl Rewriter {
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
+        select.having = grouping_sets::of_rows(&select.group_by, select.having);
         select.having = select.having.map(|having| self.condition(having)).transpose()?;
         select.qualify = select.qualify.map(|qualify| self.condition(qualify)).transpose()?;
         let any_star = columns.iter().any(Option::is_none);
@@ -231,7 +232,17 @@ impl Rewriter {
                     let without = |options: &mut WildcardAdditionalOptions, columns: &[Ident]| {
                         leave_out(options, columns.iter().map(|column| column.value.as_str()));
                     };
-                    out.extend(using_star::stars(&options, &parts, without));
+                    let joined = std::mem::take(&mut self.scope().using);
+                    let stars = using_star::stars(&options, &parts, &joined, without);
+                    self.scope().using = joined;
+                    for star in stars {
+                        out.push(match star {
+                            SelectItem::ExprWithAlias { expr, alias } => {
+                                SelectItem::ExprWithAlias { expr: self.value(expr)?, alias }
+                            }
+                            other => other,
+                        });
+                    }
                     columns.push(None);
                     continue;
                 }

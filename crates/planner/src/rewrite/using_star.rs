@@ -3,14 +3,26 @@
 //! DataFusion keeps the key of whichever table's name sorts first, which in an outer join may be the side without a row.
 //! Invariant: where a table has no name, or a join is of another kind, the `*` stays.
 
-use sql::tables::joins::constraint_of;
+use sql::dialect::call;
+use sql::reader::clauses::{Side, Strictness, word_of};
+use sql::tables::joins::{constraint_mut, constraint_of};
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SelectItemQualifiedWildcardKind,
-    TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
+
+use crate::rewrite::lower::operation;
 
 /// The table's name, and the columns of it that USING names.
 type Part = (ObjectName, Vec<Ident>);
+
+/// What the bare name of a column of USING stands for.
+pub(crate) struct Joined {
+    pub(crate) name: Ident,
+    pub(crate) value: Expr,
+    /// Also outside of WHERE.
+    pub(crate) everywhere: bool,
+}
 
 /// The tables that a `*` stands for, when one of them is joined with USING.
 pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
@@ -27,7 +39,7 @@ pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
 
 /// For each column of USING a table whose column has its value: the planner does not find it in WHERE by itself. In a
 /// FULL JOIN there is none.
-pub(crate) fn in_where(from: &[TableWithJoins]) -> Vec<(Ident, Vec<Ident>)> {
+fn in_where(from: &[TableWithJoins]) -> Vec<Joined> {
     let (Some(parts), [tables]) = (parts(from), from) else { return vec![] };
     let mut names: Vec<&ObjectName> = vec![];
     for (at, (name, _)) in parts.iter().enumerate() {
@@ -39,17 +51,79 @@ pub(crate) fn in_where(from: &[TableWithJoins]) -> Vec<(Ident, Vec<Ident>)> {
         }
     }
     let Some(first) = names.first() else { return vec![] };
-    let table: Vec<Ident> = first.0.iter().filter_map(|part| part.as_ident()).cloned().collect();
-    let mut columns: Vec<(Ident, Vec<Ident>)> = vec![];
+    let mut columns: Vec<Joined> = vec![];
     for column in parts.iter().flat_map(|(_, columns)| columns) {
         // Which of several tables has a column that only the later ones are joined by is not known here.
         let everywhere = parts.iter().skip(1).all(|(_, columns)| columns.contains(column));
-        if everywhere && columns.iter().all(|(known, _)| known != column) {
-            let path = table.iter().cloned().chain([column.clone()]).collect();
-            columns.push((column.clone(), path));
+        if everywhere && columns.iter().all(|known| known.name != *column) {
+            let value = column_of(first, column);
+            columns.push(Joined { name: column.clone(), value, everywhere: false });
         }
     }
     columns
+}
+
+/// What the bare names of columns of USING stand for in a SELECT. A `*` of which columns are left out or replaced needs
+/// them to be one column.
+pub(crate) fn joined_columns(select: &mut Select) -> Vec<Joined> {
+    let changes = |item: &SelectItem| match item {
+        SelectItem::Wildcard(options) => options.opt_replace.is_some() || options.opt_except.is_some(),
+        _ => false,
+    };
+    let apart = match select.projection.iter().any(changes) {
+        true => vec![],
+        false => kept_apart(&mut select.from),
+    };
+    if apart.is_empty() { in_where(&select.from) } else { apart }
+}
+
+/// Joins a table to another with ON in place of USING where the first may have no row: its own column is then the default,
+/// while the bare name is the column of whichever has one. Says what the bare names stand for.
+///
+/// DataFusion has one column for both. Where more than two tables are joined it stays so.
+fn kept_apart(from: &mut [TableWithJoins]) -> Vec<Joined> {
+    let [tables] = from else { return vec![] };
+    let Some(first) = name_of(&tables.relation) else { return vec![] };
+    let [join] = tables.joins.as_mut_slice() else { return vec![] };
+    let Some(second) = name_of(&join.relation).filter(|second| *second != first) else { return vec![] };
+    let second_may_miss = match &join.join_operator {
+        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => false,
+        JoinOperator::FullOuter(_) => true,
+        JoinOperator::AsOf { match_condition, .. } => {
+            match word_of(match_condition).and_then(Strictness::parse) {
+                Some((Strictness::Any | Strictness::Anti, Side::Right)) => false,
+                _ => return vec![],
+            }
+        }
+        _ => return vec![],
+    };
+    let Some(columns) = using(join).filter(|columns| !columns.is_empty()) else { return vec![] };
+    let pair = |column: &Ident| (column_of(&first, column), column_of(&second, column));
+    let equal = columns.iter().map(pair).map(|(left, right)| operation(left, BinaryOperator::Eq, right));
+    let condition = equal.reduce(|all, one| operation(all, BinaryOperator::And, one));
+    let (Some(condition), Some(constraint)) = (condition, constraint_mut(&mut join.join_operator)) else {
+        return vec![];
+    };
+    *constraint = JoinConstraint::On(condition);
+    let joined = |name: Ident| {
+        let (left, right) = pair(&name);
+        let value = if second_may_miss { whichever(left, right) } else { right };
+        Joined { name, value, everywhere: true }
+    };
+    columns.into_iter().map(joined).collect()
+}
+
+/// The left column, or the right one where that is its default: then the left row is missing, or both are equal.
+fn whichever(left: Expr, right: Expr) -> Expr {
+    let default = call("defaultValueOfArgumentType", vec![left.clone()]);
+    let is_default = operation(left.clone(), BinaryOperator::Eq, default);
+    let misses = operation(Expr::IsNull(Box::new(left.clone())), BinaryOperator::Or, is_default);
+    call("if", vec![misses, right, left])
+}
+
+fn column_of(table: &ObjectName, column: &Ident) -> Expr {
+    let table = table.0.iter().filter_map(|part| part.as_ident()).cloned();
+    Expr::CompoundIdentifier(table.chain([column.clone()]).collect())
 }
 
 /// A plain `*` as these columns and stars. Where the tables are joined by different columns, the first table keeps its own
@@ -57,10 +131,11 @@ pub(crate) fn in_where(from: &[TableWithJoins]) -> Vec<(Ident, Vec<Ident>)> {
 pub(crate) fn stars(
     options: &WildcardAdditionalOptions,
     parts: &[Part],
+    joined: &[Joined],
     leave_out: impl Fn(&mut WildcardAdditionalOptions, &[Ident]),
 ) -> Vec<SelectItem> {
-    let joined: Vec<&Vec<Ident>> = parts.iter().skip(1).map(|(_, columns)| columns).collect();
-    let same = joined.first().filter(|first| joined.iter().all(|other| other == *first));
+    let named: Vec<&Vec<Ident>> = parts.iter().skip(1).map(|(_, columns)| columns).collect();
+    let same = named.first().filter(|first| named.iter().all(|other| other == *first));
     let star = |(at, (name, columns)): (usize, &Part)| {
         let mut options = options.clone();
         leave_out(&mut options, if at == 0 { same.map_or(&[][..], |same| same) } else { columns });
@@ -70,14 +145,14 @@ pub(crate) fn stars(
     let first = parts.first().map(|(name, _)| name);
     let key = |column: Ident| match (first, parts.len()) {
         // The planner finds the one of whichever side has the row, but not among more than two tables.
-        (Some(first), 3..) => {
-            let parts = first.0.iter().filter_map(|part| part.as_ident()).cloned();
-            Expr::CompoundIdentifier(parts.chain([column]).collect())
-        }
-        _ => Expr::Identifier(column),
+        (Some(first), 3..) => SelectItem::UnnamedExpr(column_of(first, &column)),
+        _ => match joined.iter().find(|known| known.everywhere && known.name.value == column.value) {
+            Some(known) => SelectItem::ExprWithAlias { expr: known.value.clone(), alias: column },
+            None => SelectItem::UnnamedExpr(Expr::Identifier(column)),
+        },
     };
     let keys = same.into_iter().flat_map(|columns| columns.iter().cloned());
-    let keys = keys.map(|column| SelectItem::UnnamedExpr(key(column)));
+    let keys = keys.map(key);
     keys.chain(parts.iter().enumerate().map(star)).collect()
 }
 

@@ -3,6 +3,7 @@
 use model::{ConstraintKind, DefaultKind};
 use sqlparser::tokenizer::Token;
 
+use crate::codec_text::kept_codec;
 use crate::error::Result;
 use crate::reader::head::{Head, whole_expression};
 use crate::statement::{ColumnSpec, ConstraintSpec};
@@ -181,8 +182,8 @@ fn default(head: &mut Head<'_>, column: &mut ColumnSpec) -> Result<bool> {
 
 /// `CODEC(Delta, ZSTD(1))`, kept as text.
 fn codec(head: &mut Head<'_>) -> Result<String> {
-    let start = head.offset();
     head.advance();
+    let start = head.offset();
     if *head.token() != Token::LParen {
         return Err(head.expected("("));
     }
@@ -203,5 +204,6 @@ fn codec(head: &mut Head<'_>) -> Result<String> {
     if !head.warnings.iter().any(|known| known == warning) {
         head.warnings.push(warning.to_owned());
     }
-    Ok(head.text_since(start).to_owned())
+    let written = head.text_since(start).trim();
+    kept_codec(written.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(written))
 }

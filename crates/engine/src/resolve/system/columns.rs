@@ -102,6 +102,8 @@ fn push_column(
     let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
     let (default_kind, default_expression) = default_of(def, column);
     let [octets, precision, radix, scale, datetime] = measures(&column.column_type);
+    let codec = column.codec.as_deref().map(|codec| sql::shown_codec(codec, &column.column_type));
+    let codec = codec.map_or_else(String::new, |shown| format!("CODEC({shown})"));
     rows.push_some([
         ("database", database.into()),
         ("table", def.name.to_string().into()),
@@ -114,7 +116,7 @@ fn push_column(
         ("is_in_partition_key", uses(&def.partition_by).into()),
         ("is_in_sorting_key", uses(&def.order_by).into()),
         ("is_in_primary_key", uses(primary).into()),
-        ("compression_codec", column.codec.as_deref().unwrap_or("").into()),
+        ("compression_codec", codec.into()),
         ("character_octet_length", octets),
         ("numeric_precision", precision),
         ("numeric_precision_radix", radix),

@@ -1,0 +1,127 @@
+//! Comparisons of tuples element by element, where that prunes or where an element may be NULL.
+//!
+//! Invariant: `(a, b) < (c, d)` is `a < c OR a = c AND b < d` with NULL as SQL has it; a written NULL makes all of it NULL,
+//! as in ClickHouse. What holds no NULL is compared by our functions, whole.
+
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, Operator};
+use functions::SessionValues;
+use model::ColumnType;
+
+use super::{Side, binary, by_function, compare};
+use crate::scalar::adapter::call;
+use crate::types::typing::type_of;
+
+/// Arrays, maps and tuples. Tuples that are written out compare element by element, which prunes.
+pub(super) fn nested(
+    left: Side,
+    op: Operator,
+    right: Side,
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
+    let written = call_arguments(&left.0, "tuple").is_some() && call_arguments(&right.0, "tuple").is_some();
+    let has_null = may_hold_null(left.1) || may_hold_null(right.1);
+    let taken_apart = is_equality && written || has_null && !left.0.is_volatile() && !right.0.is_volatile();
+    if taken_apart
+        && let (Some(a), Some(b)) = (parts(&left)?, parts(&right)?)
+        && a.len() == b.len()
+        && !a.is_empty()
+    {
+        return match op {
+            Operator::Eq => elements(&a, &b, schema, session),
+            Operator::NotEq => Ok(Expr::Not(Box::new(elements(&a, &b, schema, session)?))),
+            _ => in_order(&a, op, &b, schema, session),
+        };
+    }
+    by_function(left.0, op, right.0)
+}
+
+/// Whether an element of a tuple, or of a tuple in it, may be NULL.
+fn may_hold_null(column_type: &ColumnType) -> bool {
+    match column_type {
+        ColumnType::Tuple(elements) => elements
+            .iter()
+            .any(|element| may_hold_null(&element.column_type) || element.column_type.is_nullable()),
+        other => *other == ColumnType::Nothing,
+    }
+}
+
+/// The elements of a tuple; `None` of what is none.
+fn parts((expr, column_type): &Side) -> Result<Option<Vec<Expr>>> {
+    if let Some(written) = call_arguments(expr, "tuple") {
+        return Ok(Some(written.to_vec()));
+    }
+    let ColumnType::Tuple(elements) = column_type else { return Ok(None) };
+    let part = |at: usize| {
+        let place = Expr::Literal(ScalarValue::UInt64(Some(model::saturating::u64_of(at + 1))), None);
+        call("tupleElement", vec![expr.clone(), place])
+    };
+    (0..elements.len()).map(part).collect::<Result<Vec<_>>>().map(Some)
+}
+
+/// The arguments of a call of one of our functions.
+pub(in crate::coercion) fn call_arguments<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.name() == name => Some(&function.args),
+        Expr::Alias(alias) => call_arguments(&alias.expr, name),
+        _ => None,
+    }
+}
+
+fn unknown() -> Expr {
+    Expr::Literal(ScalarValue::Boolean(None), None)
+}
+
+fn has_written_null(left: &[Expr], right: &[Expr], schema: &DFSchema) -> Result<bool> {
+    for element in left.iter().chain(right) {
+        if type_of(element, schema)? == ColumnType::Nothing {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
+pub(in crate::coercion) fn elements(
+    left: &[Expr],
+    right: &[Expr],
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    if has_written_null(left, right, schema)? {
+        return Ok(unknown());
+    }
+    let pairs = left.iter().zip(right);
+    let tests = pairs.map(|(a, b)| compare(a.clone(), Operator::Eq, b.clone(), schema, session));
+    let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
+    Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}
+
+/// `(a, b) < (c, d)` and the like: the first elements that differ decide.
+fn in_order(
+    left: &[Expr],
+    op: Operator,
+    right: &[Expr],
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Expr> {
+    if has_written_null(left, right, schema)? {
+        return Ok(unknown());
+    }
+    let strict = match op {
+        Operator::Lt | Operator::LtEq => Operator::Lt,
+        _ => Operator::Gt,
+    };
+    let mut decided: Option<Expr> = None;
+    for (a, b) in left.iter().zip(right).rev() {
+        let test = |op: Operator| compare(a.clone(), op, b.clone(), schema, session);
+        decided = Some(match decided {
+            None => test(op)?,
+            Some(rest) => test(strict)?.or(binary(test(Operator::Eq)?, Operator::And, rest)),
+        });
+    }
+    Ok(decided.unwrap_or_else(unknown))
+}
