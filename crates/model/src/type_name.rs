@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
                 Ok(ColumnType::Enum8(Arc::new(self.enum_values(i16::from(i8::MIN), i16::from(i8::MAX))?)))
             }
             ("Enum16", _) => Ok(ColumnType::Enum16(Arc::new(self.enum_values(i16::MIN, i16::MAX)?))),
-            ("Enum", _) => self.enum_of_fitting_size(),
+            _ if name.eq_ignore_ascii_case("Enum") => self.enum_of_fitting_size(),
             ("Nullable", _) => self.wrapped("Nullable").map(|inner| ColumnType::Nullable(Box::new(inner))),
             ("LowCardinality", _) => {
                 self.wrapped("LowCardinality").map(|t| ColumnType::LowCardinality(Box::new(t)))

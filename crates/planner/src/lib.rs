@@ -21,6 +21,7 @@ mod relations;
 mod analyzer;
 mod install;
 pub mod columns;
+pub mod leftmost;
 pub mod rewrite;
 
 pub use analyzer::rules::typed_expression;

@@ -33,7 +33,7 @@ enum Filled {
     Width,
 }
 
-/// `delta, zstd(3)` in the spelling in which it is kept.
+/// `Delta, ZSTD(3)` in the spelling in which it is kept.
 ///
 /// # Errors
 /// Names of no codec.
@@ -64,7 +64,7 @@ pub fn shown_codec(kept: &str, column_type: &ColumnType) -> String {
 }
 
 fn known(name: &str) -> Option<(&'static str, Filled)> {
-    CODECS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).copied()
+    CODECS.iter().find(|(known, _)| *known == name).copied()
 }
 
 /// Names with what stands in parentheses behind them. Definitions of older versions have CODEC(..) around them.
@@ -113,10 +113,11 @@ mod tests {
     #[test]
     fn codecs_are_shown_with_what_clickhouse_fills_in() {
         let shown = |written: &str, of: ColumnType| shown_codec(&kept_codec(written).unwrap(), &of);
-        assert_eq!(shown("delta, zstd", ColumnType::UInt64), "Delta(8), ZSTD(1)");
+        assert_eq!(shown("Delta, ZSTD", ColumnType::UInt64), "Delta(8), ZSTD(1)");
         assert_eq!(shown("CODEC(Gorilla(4), LZ4HC(9))", ColumnType::Float64), "Gorilla(4), LZ4HC(9)");
         assert_eq!(shown("Delta", ColumnType::String), "Delta");
         assert_eq!(shown("Default", ColumnType::UInt8), "Default");
+        assert!(kept_codec("zstd").is_err());
         assert!(kept_codec("Snappy").unwrap_err().message.contains("unknown codec Snappy"));
     }
 }

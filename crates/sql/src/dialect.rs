@@ -64,7 +64,7 @@ impl Dialect for OurDialect {
     }
 
     fn is_identifier_part(&self, ch: char) -> bool {
-        ClickHouseDialect {}.is_identifier_part(ch)
+        ch == '$' || ClickHouseDialect {}.is_identifier_part(ch)
     }
 
     fn supports_string_literal_backslash_escape(&self) -> bool {
@@ -426,6 +426,8 @@ fn membership(negated: bool, parser: &mut Parser<'_>, left: &Expr) -> Option<Par
                 let found = call("has", vec![Expr::Function(function), *expr]);
                 Ok(if negated { call("not", vec![found]) } else { found })
             }
+            // What it is tells its type: an array is a set.
+            function @ Expr::Function(_) => Ok(Expr::InList { expr, list: vec![function], negated }),
             Expr::Identifier(name) => {
                 Ok(Expr::InSubquery { expr, subquery: whole_table(vec![name]), negated })
             }

@@ -18,6 +18,7 @@ pub mod tables;
 mod grammar;
 pub mod parser;
 pub mod settings;
+mod parameters;
 pub mod guard;
 pub mod table_text;
 
@@ -28,6 +29,7 @@ pub use lexer::arriving::{Arrived, arrived};
 pub use lexer::depth::Measure;
 pub use lexer::escape;
 pub use lexer::scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
+pub use parameters::{bind_parameters, default_parameters, has_parameters};
 pub use parser::{measured_query, parse, parse_constraint, parse_expression, parse_one, parse_query};
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};

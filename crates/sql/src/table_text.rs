@@ -11,7 +11,7 @@ use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{
     ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
 };
-use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
 
 use crate::codec_text::shown_codec;
 use crate::error::{Result, SqlError};
@@ -22,6 +22,21 @@ use crate::printer::printed::printed;
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
 struct Renaming<F> {
     rename: F,
+    /// Parameters of the lambdas around the current expression, which are no columns.
+    lambdas: Vec<Vec<String>>,
+}
+
+impl<F> Renaming<F> {
+    fn new(rename: F) -> Self {
+        Self { rename, lambdas: vec![] }
+    }
+}
+
+fn parameters(lambda: &LambdaFunction) -> Vec<String> {
+    match &lambda.params {
+        OneOrManyWithParens::One(name) => vec![name.name.value.clone()],
+        OneOrManyWithParens::Many(names) => names.iter().map(|name| name.name.value.clone()).collect(),
+    }
 }
 
 impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
@@ -32,11 +47,23 @@ impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
             let shown = names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".");
             return ControlFlow::Break(shown);
         }
-        if let Expr::Identifier(name) = expression {
+        if let Expr::Lambda(lambda) = expression {
+            self.lambdas.push(parameters(lambda));
+        }
+        if let Expr::Identifier(name) = expression
+            && !self.lambdas.iter().flatten().any(|parameter| *parameter == name.value)
+        {
             match (self.rename)(&name.value) {
                 Some(renamed) => *name = identifier(&renamed),
                 None => return ControlFlow::Break(name.value.clone()),
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
+        if matches!(expression, Expr::Lambda(_)) {
+            self.lambdas.pop();
         }
         ControlFlow::Continue(())
     }
@@ -60,7 +87,7 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
         let column = columns.iter().find(|column| column.name.as_ref() == name)?;
         Some(stored_column_name(column.id))
     };
-    match stored.visit(&mut Renaming { rename: find }) {
+    match stored.visit(&mut Renaming::new(find)) {
         ControlFlow::Continue(()) => Ok(printed(&stored)),
         ControlFlow::Break(name) => Err(SqlError::new(
             ErrorCode::UNKNOWN_IDENTIFIER,
@@ -76,7 +103,7 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
         let column = def.column_by_id(parse_stored_column_name(name)?)?;
         Some(column.name.to_string())
     };
-    match expression.visit(&mut Renaming { rename: find }) {
+    match expression.visit(&mut Renaming::new(find)) {
         ControlFlow::Continue(()) => printed(&expression),
         ControlFlow::Break(_) => stored.to_owned(),
     }

@@ -208,7 +208,7 @@ fn from_schema_error(error: &SchemaError) -> Error {
         }
         SchemaError::AmbiguousReference { field } => Error::new(
             ErrorKind::BadInput,
-            ErrorCode::AMBIGUOUS_COLUMN_NAME,
+            ErrorCode::AMBIGUOUS_IDENTIFIER,
             format!("column {} is ambiguous", field.name),
         ),
         SchemaError::DuplicateQualifiedField { name, .. }

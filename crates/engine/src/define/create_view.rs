@@ -48,7 +48,9 @@ pub(crate) async fn run(
     while let Some(chosen) = with_columns(services, execution, &select).await? {
         select = chosen;
     }
-    let planned = plan(services, execution, &select, None).await?;
+    let mut typed = select.clone();
+    sql::default_parameters(&mut typed.ast);
+    let planned = plan(services, execution, &typed, None).await?;
     let found: Vec<(String, ColumnType)> = planned
         .result_schema()?
         .fields()

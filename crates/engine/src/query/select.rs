@@ -22,6 +22,7 @@ use futures::{FutureExt, StreamExt};
 use model::saturating::usize_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
 use model::{ColumnDef, ColumnType, DefaultKind, ErrorCode};
+use physical::nodes::cross_of_lists::with_nested_columns;
 use physical::nodes::gather::gathered;
 use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
@@ -38,6 +39,7 @@ use crate::ledgers::profile::{Span, StatementProfile};
 use crate::planning::sparing::Sparing;
 use crate::planning::stack_room::Roomy;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_calls};
+use crate::resolve::computed;
 use crate::resolve::file_filters::of_calls;
 use crate::resolve::outside::{resolve_tables, tables_in};
 use crate::resolve::schemas::external_name;
@@ -111,6 +113,62 @@ async fn plan_chosen(
     if let Some(query) = with_columns(services, execution, query).await? {
         return Box::pin(plan_into(services, execution, &query, known, target)).await;
     }
+    if let Some(query) = with_computed(services, execution, query).await? {
+        return Box::pin(plan_into(services, execution, &query, known, target)).await;
+    }
+    match plan_written(services, execution, query, known, target).await {
+        Err(error) if error.code == ErrorCode::AMBIGUOUS_IDENTIFIER => {
+            match with_left_names(services, execution, query).await? {
+                Some(query) => plan_written(services, execution, &query, known, target).await,
+                None => Err(error),
+            }
+        }
+        planned => planned,
+    }
+}
+
+/// The query with values in the place of all arguments of table functions that have to be computed, if there are any.
+async fn with_computed(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+) -> Result<Option<sql::Query>, Error> {
+    let mut written: Option<Query> = None;
+    while let Some(argument) = computed::first(written.as_ref().unwrap_or(&query.ast)) {
+        let planned = Box::pin(plan(services, execution, &computed::query_of(argument)?, None)).await?;
+        let value = computed::literal_of(&planned.optimized(&planned.logical)?.0)?;
+        written = Some(computed::with_value(written.unwrap_or_else(|| query.ast.as_ref().clone()), value));
+    }
+    Ok(written.map(|ast| sql::Query { ast: Box::new(ast), ..query.clone() }))
+}
+
+/// The query with the left table before names that both tables of a join have; `None` where there are none.
+async fn with_left_names(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+) -> Result<Option<sql::Query>, Error> {
+    let mut written = query.ast.as_ref().clone();
+    let mut at = 0;
+    while let Some(probe) = planner::leftmost::probe(&written, at) {
+        // Tables that cannot be read by themselves, inside of a correlated query, keep their names.
+        if let Ok(planned) = plan(services, execution, &sql::Query::from(Box::new(probe)), None).await {
+            let columns: Vec<String> =
+                planned.logical.schema().fields().iter().map(|field| field.name().clone()).collect();
+            written = planner::leftmost::qualified(written, at, &columns);
+        }
+        at += 1;
+    }
+    Ok((written != *query.ast).then(|| sql::Query { ast: Box::new(written), ..query.clone() }))
+}
+
+async fn plan_written(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+    known: Option<&KnownSource>,
+    target: &[ColumnDef],
+) -> Result<PlannedQuery, Error> {
     let planning = execution.profile.timed(Span::Plan);
     let union_default_mode = execution.settings.get_text("union_default_mode");
     let rules = planner::RewriteContext {
@@ -331,7 +389,7 @@ impl PlannedQuery {
         let _planning = self.profile.timed(Span::Plan);
         let (optimized, nullable) = self.optimized(logical)?;
         let planned = self.state.query_planner().create_physical_plan(&optimized, &self.state);
-        let physical = Sparing::new(planned).await?;
+        let physical = with_nested_columns(Sparing::new(planned).await?)?;
         Ok((limited(physical, self.rounds_max)?, nullable))
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod schemas;
 pub(crate) mod file_filters;
 pub(crate) mod target_types;
 pub(crate) mod setting_calls;
+pub(crate) mod computed;
 pub(crate) mod calls;
 pub(crate) mod outside;
 pub(crate) mod query_functions;

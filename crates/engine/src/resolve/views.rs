@@ -104,6 +104,29 @@ impl Expansion<'_> {
         expanded.map(|()| query).map_err(|error| error.in_context(&format!("while reading view \"{name}\"")))
     }
 
+    /// `view(k = 2)`: the view's SELECT with values for its parameters.
+    fn view_with_parameters(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
+        let (database, name) = match call.name.split_once('.') {
+            Some((database, name)) => (Some(database), name),
+            None => (None, call.name),
+        };
+        let state = match self.execution.table(&TableName::new(database, name)) {
+            Ok(state) if state.def.engine == TableEngine::View => state,
+            // Whoever plans says that there is no such function.
+            Ok(_) | Err(_) => return Ok(None),
+        };
+        let values: Vec<(&str, &ast::Expr)> = call.arguments.iter().filter_map(parameter_value).collect();
+        if values.len() != call.arguments.len() {
+            let message = format!("view \"{name}\" takes its parameters as name = value");
+            return Err(SqlError::bad_arguments(message));
+        }
+        let mut query = self.view(&state).map_err(|error| self.fail(error))?;
+        sql::bind_parameters(&mut query, |name| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).clone())
+        });
+        Ok(Some(query))
+    }
+
     fn fail(&mut self, error: Error) -> SqlError {
         let shown = SqlError::new(ErrorCode::BAD_ARGUMENTS, error.message.clone());
         self.failed = Some(error);
@@ -124,7 +147,7 @@ impl Replace for Expansion<'_> {
 
     fn call(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
         let Some(mut query) = query_of_call(self.execution, call).map_err(|error| self.fail(error))? else {
-            return Ok(None);
+            return self.view_with_parameters(call);
         };
         // What it may hold is the statement's own text, and measured with it.
         let measure = Measure { levels: 1, terms: 0, elements: 1, nodes: 1 };
@@ -132,6 +155,19 @@ impl Replace for Expansion<'_> {
         let expanded = expand(self.execution, &mut query, self.within);
         self.within.views.pop();
         expanded.map(|()| Some(query)).map_err(|error| self.fail(error))
+    }
+}
+
+/// `k = 2`.
+fn parameter_value(argument: &ast::FunctionArg) -> Option<(&str, &ast::Expr)> {
+    let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::BinaryOp { left, op, right })) =
+        argument
+    else {
+        return None;
+    };
+    match (left.as_ref(), op) {
+        (ast::Expr::Identifier(name), ast::BinaryOperator::Eq) => Some((&name.value, right)),
+        _ => None,
     }
 }
 

@@ -328,12 +328,12 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
         out.push_str(&rest[..open]);
         let inside = &rest[open + 1..close];
         match inside.split_once(':') {
-            Some((name, type_name)) if name.trim().chars().all(|c| c.is_alphanumeric() || c == '_') => {
-                let value = params.iter().find(|(given, _)| given == name.trim()).ok_or_else(|| {
-                    let message = format!("substitution `{}` is not set", name.trim());
-                    Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_QUERY_PARAMETER, message)
-                })?;
-                out.push_str(&value_of_parameter(&value.0, &value.1, type_name.trim())?);
+            Some((name, type_name)) if name.trim().chars().all(is_of_name) => {
+                match params.iter().find(|(given, _)| given == name.trim()) {
+                    Some(value) => out.push_str(&value_of_parameter(&value.0, &value.1, type_name.trim())?),
+                    // A view may leave it to those who read from it; elsewhere the planner asks for it.
+                    None => out.push_str(&rest[open..=close]),
+                }
             }
             _ => out.push_str(&rest[open..=close]),
         }
@@ -341,6 +341,10 @@ fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Res
     }
     out.push_str(rest);
     Ok(())
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
 }
 
 /// What stands for a parameter. Texts come as in TabSeparated, `\N` is NULL, and an `Identifier` is a name.
@@ -360,6 +364,10 @@ fn value_of_parameter(name: &str, value: &str, type_name: &str) -> Result<String
             .with_hint("write \\t or \\n"));
     }
     let literal = if is_text { literal_of_escaped(value) } else { sql::escape::quote_text(value) };
+    if type_name == "String" {
+        // Bare, so that it is a constant wherever one is needed: a time zone, a format.
+        return Ok(literal);
+    }
     Ok(format!("CAST({literal}, {})", sql::escape::quote_text(type_name)))
 }
 

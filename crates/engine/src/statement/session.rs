@@ -41,6 +41,19 @@ struct Variables {
     current_database: String,
     /// Shared with the statements that change nothing of it.
     settings: Arc<Settings>,
+    /// Values of `{name:Type}`, which `SET param_name` gave.
+    parameters: Vec<(String, String)>,
+}
+
+/// What stands before the name of a parameter.
+const PARAMETER: &str = "param_";
+
+impl Variables {
+    fn set_parameter(&mut self, change: &SettingChange) {
+        let name = change.name.trim_start_matches(PARAMETER);
+        self.parameters.retain(|(known, _)| known != name);
+        self.parameters.push((name.to_owned(), change.value.text().unwrap_or_default().to_owned()));
+    }
 }
 
 /// One client's session, with its temporary tables. Cheap; statements of one session may run at the same time.
@@ -56,6 +69,7 @@ impl Database {
         let variables = Variables {
             current_database: DEFAULT_DATABASE.to_owned(),
             settings: Arc::new(Settings::session()),
+            parameters: vec![],
         };
         let temporary = Arc::new(TemporaryTables::new(self.services.host.memory.clone()));
         Session { services: Arc::clone(&self.services), variables: Mutex::new(variables), temporary }
@@ -183,10 +197,9 @@ impl Session {
 
     fn prepare(&self, request: Request) -> Result<(Prepared, Listed), Error> {
         let started = self.now();
-        let text = match request.params.is_empty() {
-            true => request.sql,
-            false => with_parameters(&request.sql, &request.params)?,
-        };
+        let mut params = request.params;
+        params.extend(self.variables.lock().parameters.iter().cloned());
+        let text = if params.is_empty() { request.sql } else { with_parameters(&request.sql, &params)? };
         let parsed = sql::parse_one(&text).map_err(|error| Secrets::of(&text).scrub_error(error.into()))?;
         let parsed_at = self.now();
         if let Some(format) = &parsed.output.format {
@@ -259,9 +272,14 @@ impl Session {
             }
             Statement::Set(changes) => {
                 let mut changed = Arc::clone(&self.variables.lock().settings);
-                match Arc::make_mut(&mut changed).apply_all(changes) {
+                let (values, changes): (Vec<_>, Vec<_>) =
+                    changes.iter().cloned().partition(|change| change.name.starts_with(PARAMETER));
+                match Arc::make_mut(&mut changed).apply_all(&changes) {
                     Ok(warnings) => {
-                        self.variables.lock().settings = changed;
+                        let mut variables = self.variables.lock();
+                        variables.settings = changed;
+                        values.iter().for_each(|value| variables.set_parameter(value));
+                        drop(variables);
                         warnings.into_iter().for_each(|warning| prepared.execution.warn(warning));
                         Ok(Some(Rows::none()))
                     }

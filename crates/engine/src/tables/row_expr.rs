@@ -1,8 +1,8 @@
 //! Compiles stored expressions (`` toDate(`#4`) ``) to `RowExpr`s: keys and defaults as storage sees them.
 //!
-//! Invariant: only deterministic, row-wise expressions compile, so a key computed today equals the key computed when
-//! the row was written. A default may ask about the statement that writes the row, as `now()` does; it is known by
-//! that and belongs to the one statement it was compiled for.
+//! Invariant: only row-wise expressions compile, and of keys only deterministic ones, so that a key computed today equals
+//! the key computed when the row was written. A default may ask about the statement that writes the row, as `now()` does,
+//! or draw a value, as `rand()` does; it is known by that and belongs to the one statement it was compiled for.
 
 use std::sync::Arc;
 
@@ -180,7 +180,10 @@ fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
     let mut volatile = None;
     expression.apply(|node| {
         match node {
-            Expr::ScalarFunction(call) if call.func.signature().volatility == Volatility::Volatile => {
+            Expr::ScalarFunction(call)
+                if call.func.signature().volatility == Volatility::Volatile
+                    && functions::lookup(call.func.name()).is_none() =>
+            {
                 volatile = Some(call.func.name().to_owned());
             }
             Expr::AggregateFunction(call) => volatile = Some(call.func.name().to_owned()),
@@ -198,12 +201,13 @@ fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {
     }
 }
 
-/// The name of a function that answers something about the statement.
+/// The name of a function that answers something about the statement, or another value for each row.
 fn asks_statement(expression: &Expr) -> Result<Option<&'static str>, Error> {
     let mut asked = None;
     expression.apply(|node| {
         if let Expr::ScalarFunction(call) = node
-            && let Some(function) = functions::lookup(call.func.name()).filter(|known| known.of_statement)
+            && let Some(function) =
+                functions::lookup(call.func.name()).filter(|known| known.of_statement || known.volatile)
         {
             asked = Some(function.name);
             return Ok(TreeNodeRecursion::Stop);

@@ -19,6 +19,7 @@ pub mod metered;
 pub mod rounds;
 pub mod gather;
 pub mod source_order;
+pub mod cross_of_lists;
 pub mod steps;
 pub mod unit_ends;
 pub(crate) mod unit_scan;

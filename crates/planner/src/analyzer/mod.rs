@@ -9,6 +9,7 @@ pub(crate) mod ordered;
 pub(crate) mod lift;
 pub(crate) mod filled;
 pub(crate) mod bags;
+pub(crate) mod constant_rows;
 pub(crate) mod taken_apart;
 pub(crate) mod drawn;
 pub(crate) mod rules;

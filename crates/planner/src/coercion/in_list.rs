@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
-use super::comparison::{as_value, call_arguments, compare, elements, nests};
+use super::comparison::{as_predicate, as_value, call_arguments, compare, elements, nests};
 use crate::chains::grouped as balanced;
 use crate::scalar::adapter::call;
 use crate::scalar::constant_set;
@@ -23,6 +23,14 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     let column_type = type_of(&expr, schema)?;
     if column_type == ColumnType::Nothing {
         return Ok(Expr::Literal(ScalarValue::Null, None));
+    }
+    // A set that is given as one array: `x IN {set:Array(UInt8)}`.
+    if let [one] = list.as_slice()
+        && !matches!(column_type.value_type(), ColumnType::Array(_))
+        && matches!(type_of(one, schema)?, ColumnType::Array(_))
+    {
+        let found = as_predicate(call("has", vec![one.clone(), expr])?, schema)?;
+        return Ok(if negated { Expr::Not(Box::new(found)) } else { found });
     }
     let list = match list.as_slice() {
         [one] => match constant_set::list_of(one) {

@@ -9,8 +9,8 @@ use sql::lexer::constants::list_of;
 use sql::printer::label::{extract_function, label, trim_function};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr, TableFactor,
-    UnaryOperator, Value,
+    AccessExpr, BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr,
+    Subscript, TableFactor, UnaryOperator, Value,
 };
 
 use crate::chains::grouped;
@@ -76,6 +76,18 @@ fn is_condition(expr: &Expr) -> bool {
 
 fn as_condition(expr: Expr) -> Expr {
     if is_condition(&expr) { expr } else { call(TRUTH, vec![expr]) }
+}
+
+/// Whether a query has rows, as a query of one value: the planner knows EXISTS in conditions only.
+fn any_row(query: Query) -> Result<Query> {
+    let mut any = sql::parse_query("SELECT count() > 0 FROM (SELECT 1) AS t")?;
+    if let SetExpr::Select(select) = any.body.as_mut()
+        && let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+    {
+        **subquery = query;
+    }
+    Ok(any)
 }
 
 impl Rewriter {
@@ -144,12 +156,19 @@ impl Rewriter {
             Expr::Function(function) => self.function(function),
             Expr::Tuple(parts) => self.called("tuple", parts),
             Expr::Array(array) => self.called("array", array.elem),
-            Expr::CompoundFieldAccess { root, access_chain } => access_chain
-                .into_iter()
-                .try_fold(self.value(*root)?, |root, access| self.access(root, access)),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let (root, rest) = self.accessed(*root, access_chain);
+                let root = self.value(root)?;
+                rest.into_iter().try_fold(root, |root, access| self.access(root, access))
+            }
             Expr::Subquery(query) => {
                 let query = as_tuple(*query)?;
                 Ok(Expr::Subquery(self.subquery(query)?))
+            }
+            Expr::Exists { subquery, negated } if !self.scope().in_where => {
+                let exists = Expr::Subquery(Box::new(any_row(*subquery)?));
+                let exists = self.value(exists)?;
+                Ok(if negated { not(as_condition(exists)) } else { exists })
             }
             Expr::Exists { subquery, negated } => {
                 Ok(Expr::Exists { subquery: self.subquery(*subquery)?, negated })
@@ -313,12 +332,35 @@ impl Rewriter {
         Ok(done)
     }
 
-    fn access(&mut self, root: Expr, access: sqlparser::ast::AccessExpr) -> Result<Expr> {
-        use sqlparser::ast::{AccessExpr, Subscript};
+    /// What is accessed, and how: of `t.a[1]` the names in front are a column where the first one is a table's.
+    fn accessed(&self, root: Expr, chain: Vec<AccessExpr>) -> (Expr, Vec<AccessExpr>) {
+        let Expr::Identifier(first) = &root else { return (root, chain) };
+        if !self.scopes.iter().any(|scope| scope.tables.contains(&first.value)) {
+            return (root, chain);
+        }
+        let is_name = |access: &&AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
+        let count = chain.iter().take_while(is_name).count();
+        if count == 0 {
+            return (root, chain);
+        }
+        let (mut names, mut rest) = (vec![first.clone()], vec![]);
+        for (at, access) in chain.into_iter().enumerate() {
+            match access {
+                AccessExpr::Dot(Expr::Identifier(name)) if at < count => names.push(name),
+                other => rest.push(other),
+            }
+        }
+        (Expr::CompoundIdentifier(names), rest)
+    }
+
+    fn access(&mut self, root: Expr, access: AccessExpr) -> Result<Expr> {
         match access {
             AccessExpr::Subscript(Subscript::Index { index }) => {
                 let index = self.value(index)?;
                 Ok(call("arrayElement", vec![root, index]))
+            }
+            AccessExpr::Dot(Expr::Value(value)) if value.value == Value::Null => {
+                Ok(call("isNull", vec![root]))
             }
             AccessExpr::Dot(Expr::Identifier(name)) => Ok(call("tupleElement", vec![root, text(name.value)])),
             other => Err(SqlError::not_implemented(format!("access {other}"))),

@@ -2,11 +2,11 @@
 //!
 //! Invariant: a key that is a column of the result is named as the plan names it.
 
+use sql::Result;
 use sql::dialect::{call, name_of, plain_args};
 use sql::printer::label::label;
 use sql::reader::clauses::{LIMIT_BY, WITH_TIES};
 use sql::reader::head::ident;
-use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
 };
@@ -38,8 +38,11 @@ impl Rewriter {
         let (set_operation, mut fills) = (place == Place::BehindSet, vec![]);
         let mut keys: Vec<OrderByExpr> = match order.kind {
             OrderByKind::All(options) => {
-                if columns.is_empty() {
-                    return Err(SqlError::not_implemented("ORDER BY ALL without named columns"));
+                // The columns of a `*` only the planner knows.
+                if columns.is_empty() || place == (Place::Select { any_star: true }) {
+                    let nulls_first = options.nulls_first.or(Some(false));
+                    let kind = OrderByKind::All(OrderByOptions { nulls_first, ..options });
+                    return Ok(OrderBy { kind, interpolate: None });
                 }
                 let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
                 columns.iter().map(key).collect()

@@ -47,8 +47,10 @@ pub fn parse_with_defaults(text: &str) -> Result<Structure> {
                 )));
             }
         }
+        let (type_text, is_nullable) = without_null(type_text);
         let column_type = type_name::parse(type_text)
             .map_err(|error| SourceError::bad_arguments(format!("structure \"{text}\": {error}")))?;
+        let column_type = if is_nullable { column_type.nullable() } else { column_type };
         if columns.iter().any(|(known, _)| *known == name) {
             return Err(SourceError::bad_arguments(format!(
                 "structure \"{text}\" names column \"{name}\" twice"
@@ -60,6 +62,23 @@ pub fn parse_with_defaults(text: &str) -> Result<Structure> {
         return Err(SourceError::bad_arguments("the structure names no column"));
     }
     Ok(Structure { columns, defaults })
+}
+
+/// The type without NULL or NOT NULL behind it, and whether it was NULL.
+fn without_null(type_text: &str) -> (&str, bool) {
+    let before = |text: &str, word: &str| {
+        let at = text.len().checked_sub(word.len())?;
+        let ends = text.get(at..)?.eq_ignore_ascii_case(word);
+        let rest = text[..at].trim_end();
+        (ends && rest.len() < at && !rest.is_empty()).then_some(rest.len())
+    };
+    match before(type_text, "NULL") {
+        Some(end) => match before(&type_text[..end], "NOT") {
+            Some(end) => (&type_text[..end], false),
+            None => (&type_text[..end], true),
+        },
+        None => (type_text, false),
+    }
 }
 
 /// Words that may stand behind a type.

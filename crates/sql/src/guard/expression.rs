@@ -159,6 +159,7 @@ fn access(checked: &AccessExpr, depth: Depth) -> Result<()> {
             Err(SqlError::not_implemented("a slice of an array"))
         }
         AccessExpr::Dot(Expr::Identifier(_)) => Ok(()),
+        AccessExpr::Dot(Expr::Value(value)) if value.value == Value::Null => Ok(()),
         AccessExpr::Dot(other) => Err(SqlError::not_implemented(format!("access .{other}"))),
     }
 }

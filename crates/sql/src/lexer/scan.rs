@@ -120,6 +120,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Whether the byte may stand behind the first one of a bare word.
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
 impl Iterator for Scanner<'_> {
     type Item = Piece;
 
@@ -158,11 +163,12 @@ impl Iterator for Scanner<'_> {
                 }
                 None => {
                     self.at += 1;
-                    PieceKind::Symbol(b'$')
+                    self.skip_while(is_of_word);
+                    if self.at > start + 1 { PieceKind::Word } else { PieceKind::Symbol(b'$') }
                 }
             },
             b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => {
-                self.skip_while(|b| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80);
+                self.skip_while(is_of_word);
                 PieceKind::Word
             }
             b if b.is_ascii_digit() => {

@@ -5,6 +5,7 @@
 //! ORDER BY. Invariant: what is not understood is left as it is, so that the grammar stumbles over it.
 
 use sqlparser::ast::Expr;
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use crate::dialect::text_of;
@@ -77,7 +78,10 @@ pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let has =
         |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| is_word(&token.token, word)));
     let (joins, limits) = (has(&["JOIN"]), has(&["LIMIT"]));
-    let tokens = if has(&["APPLY"]) { applied_stars(tokens) } else { tokens };
+    let (quantified, applied) = (has(&["ANY", "ALL", "SOME"]), has(&["APPLY"]));
+    let tokens = if quantified { plain_calls(tokens) } else { tokens };
+    let tokens = stars_as_arguments(tokens);
+    let tokens = if applied { applied_stars(tokens) } else { tokens };
     let tokens = if joins { strict_joins(array_joins(tokens)) } else { tokens };
     if limits { with_limits(&tokens) } else { tokens }
 }
@@ -102,14 +106,61 @@ fn applied_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let is_item = before.is_some_and(|before| before.token == Token::Comma)
             || is_any(before, &["SELECT", "DISTINCT"]);
         if token.token == Token::Mul && is_item && is_applied(&tokens, at + 1) {
-            out.extend([word("COLUMNS", token.span), symbol(Token::LParen, token.span)]);
-            out.push(symbol(Token::SingleQuotedString(String::new()), token.span));
-            out.push(symbol(Token::RParen, token.span));
+            out.extend(all_columns(token.span));
         } else {
             out.push(token.clone());
         }
     }
     out
+}
+
+/// `2 * any(x)`: behind an operator `any`, `all` and `some` begin a comparison with a query, or else are functions.
+fn plain_calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for at in 0..tokens.len() {
+        let is_call = is_any(tokens.get(at), &["ANY", "ALL", "SOME"])
+            && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
+            && !is_any(tokens.get(at + 2), &["SELECT", "WITH", "FROM"]);
+        if let (true, Token::Word(word)) = (is_call, &mut tokens[at].token) {
+            word.keyword = Keyword::NoKeyword;
+        }
+    }
+    tokens
+}
+
+/// Words before a parenthesis that are no functions of columns.
+const NOT_CALLED: &[&str] =
+    &["COUNT", "IN", "AS", "SELECT", "DISTINCT", "VALUES", "BY", "OVER", "USING", "FROM", "ON"];
+
+/// `f(*)` as `f(COLUMNS(''))`; `count(*)` counts rows.
+fn stars_as_arguments(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |at: usize, token: &Token| tokens.get(at).is_some_and(|found| found.token == *token);
+    let is_argument = |at: usize| {
+        let Some(called) = at.checked_sub(2) else { return false };
+        // INSERT INTO t (*) has a list of columns.
+        let is_table =
+            called.checked_sub(1).is_some_and(|before| is_any(tokens.get(before), &["INTO", "TABLE"]));
+        let is_function =
+            matches!(&tokens[called].token, Token::Word(_)) && !is_any(tokens.get(called), NOT_CALLED);
+        is_function && !is_table && is(at - 1, &Token::LParen) && is(at + 1, &Token::RParen)
+    };
+    if !(0..tokens.len()).any(|at| is(at, &Token::Mul) && is_argument(at)) {
+        return tokens;
+    }
+    let mut out = Vec::with_capacity(tokens.len() + 3);
+    for (at, token) in tokens.iter().enumerate() {
+        if token.token == Token::Mul && is_argument(at) {
+            out.extend(all_columns(token.span));
+        } else {
+            out.push(token.clone());
+        }
+    }
+    out
+}
+
+/// `COLUMNS('')`.
+fn all_columns(span: Span) -> [TokenWithSpan; 4] {
+    let pattern = symbol(Token::SingleQuotedString(String::new()), span);
+    [word("COLUMNS", span), symbol(Token::LParen, span), pattern, symbol(Token::RParen, span)]
 }
 
 /// Whether APPLY is among what follows a star.

@@ -49,6 +49,8 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
                     word.value = unescape(&word.value, quote);
                 }
             }
+            // `$name` is a bare word.
+            Token::Placeholder(word) if word.starts_with('$') => token.token = Token::make_word(word, None),
             Token::DollarQuotedString(heredoc) => {
                 token.token = Token::SingleQuotedString(heredoc.value.clone());
             }

@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
-use physical::provider::numbers::{NumberRange, numbers_table};
+use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 
 use crate::boundary::error::Error;
 use crate::context::execution::Execution;
@@ -78,6 +78,7 @@ pub(crate) const NAMES: &[&str] = &[
     "metrics",
     "named_collections",
     "numbers",
+    "numbers_mt",
     "one",
     "part_log",
     "parts",
@@ -90,6 +91,8 @@ pub(crate) const NAMES: &[&str] = &[
     "tables",
     "time_zones",
     "users",
+    "zeros",
+    "zeros_mt",
 ];
 
 fn definition(name: &str) -> Option<SystemTable> {
@@ -138,11 +141,22 @@ pub(crate) fn columns_in(database: &str, name: &str) -> Vec<(String, ColumnType)
 
 /// (column, type) of a system table.
 pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
-    if name == "numbers" {
-        return vec![("number".to_owned(), ColumnType::UInt64)];
+    if let Some(range) = endless(name) {
+        let of = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
+        return vec![(range.column.to_owned(), of)];
     }
     let Some(table) = definition(name) else { return Vec::new() };
     table.columns.iter().map(|(column, of)| ((*column).to_owned(), rows::column_type(of))).collect()
+}
+
+/// The rows of a table that never ends.
+fn endless(name: &str) -> Option<NumberRange> {
+    let column = match name {
+        "numbers" | "numbers_mt" => "number",
+        "zeros" | "zeros_mt" => ZERO,
+        _ => return None,
+    };
+    Some(NumberRange { start: 0, count: None, step: 1, column })
 }
 
 /// The table behind `system.<name>`.
@@ -151,9 +165,8 @@ pub(crate) fn table(
     services: &Services,
     execution: &Execution,
 ) -> Result<Option<Arc<dyn TableProvider>>, Error> {
-    if name == "numbers" {
-        let all = NumberRange { start: 0, count: None, step: 1, column: "number" };
-        return Ok(Some(numbers_table(all, &execution.progress.source)?));
+    if let Some(range) = endless(name) {
+        return Ok(Some(numbers_table(range, &execution.progress.source)?));
     }
     let Some(table) = definition(name) else { return Ok(None) };
     let batch = table.batch(services, execution)?;

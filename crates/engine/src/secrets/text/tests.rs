@@ -139,11 +139,12 @@ fn parameters_become_typed_literals() {
     let params = [("x".to_owned(), "it's".to_owned())];
     assert_eq!(
         with_parameters("SELECT {x:String}, '{x:String}'", &params).unwrap(),
-        "SELECT CAST('it\\'s', 'String'), '{x:String}'"
+        "SELECT 'it\\'s', '{x:String}'"
     );
-    assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap_err().code.number(), 456);
+    // Whoever plans asks for it; a view leaves it to those who read from it.
+    assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap(), "SELECT {y:Int8}");
     for (value, type_name, expected) in [
-        ("a\\tb\\\\", "String", "CAST('a\\tb\\\\', 'String')"),
+        ("a\\tb\\\\", "String", "'a\\tb\\\\'"),
         ("it\\'s", "Nullable(String)", "CAST('it\\'s', 'Nullable(String)')"),
         ("\\N", "Nullable(Int8)", "CAST(NULL, 'Nullable(Int8)')"),
         ("['a\\'b']", "Array(String)", "CAST('[\\'a\\\\\\'b\\']', 'Array(String)')"),
