@@ -288,16 +288,6 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "The number of bits set.",
             "bitCount(255) -> 8",
         ),
-        ScalarFunction::new("bitHammingDistance", 2..=2, flag("bitHammingDistance"), |call| {
-            // Both as 64 bits: a negative number is all ones in front.
-            let (a, b) = (call.ints(0)?, call.ints(1)?);
-            call.each::<UInt8Type>(|row| Ok(small((a.get(row) ^ b.get(row)).count_ones())))
-        })
-        .doc(
-            "bitHammingDistance(a, b)",
-            "The number of bits that differ.",
-            "bitHammingDistance(5, 3) -> 2",
-        ),
     ]
 }
 

@@ -10,7 +10,7 @@ use arrow::datatypes::{ArrowNativeTypeOp, Float64Type, Int64Type, UInt64Type};
 use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::decimals;
-use crate::arithmetic::operator::{Operator, division_by_zero};
+use crate::arithmetic::operator::{Operator, division_by_zero, division_of_smallest};
 use crate::arithmetic::times;
 use crate::arithmetic::wide_integers;
 use crate::columns::number::{Number, NumberType, with_number, wrap};
@@ -175,7 +175,7 @@ impl Arithmetic {
                     self.negated(x.int(), result)?
                 }
                 Operator::IntDiv | Operator::IntDivOrZero => x.div_wrapping(y).int(),
-                _ if minus_one => 0,
+                _ if minus_one => self.no_rest(x.int(), call)?,
                 Operator::PositiveModulo => x.int().rem_euclid(y.int()),
                 _ => x.mod_wrapping(y).int(),
             };
@@ -192,11 +192,17 @@ impl Arithmetic {
         match self.0 {
             _ if x != smallest => Ok(-x),
             Operator::IntDivOrZero => Ok(0),
-            _ => {
-                let message = "division of minimal signed number by minus one";
-                Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message))
-            }
+            _ => Err(division_of_smallest()),
         }
+    }
+
+    /// `x % -1`, which the smallest number of its type has not.
+    fn no_rest(self, x: i128, call: &Call<'_>) -> Result<i128, FunctionError> {
+        let smallest = match (integer_shape(&call.arg(0)?.column_type), self.0) {
+            (_, Operator::ModuloOrZero) | (None | Some((_, false)), _) => return Ok(0),
+            (Some((bytes, true)), _) => -(1_i128 << (u32::from(bytes) * 8 - 1)),
+        };
+        if x == smallest { Err(division_of_smallest()) } else { Ok(0) }
     }
 
     /// UInt64 against a signed number: only 128 bits hold both.
@@ -260,7 +266,7 @@ pub(crate) fn zip_with<S: NumberType, R: NumberType>(
     Ok(PrimitiveArray::new(ScalarBuffer::from(values), None))
 }
 
-fn operator(operator: Operator) -> ScalarFunction {
+pub(crate) fn operator(operator: Operator) -> ScalarFunction {
     let own = Arithmetic(operator);
     ScalarFunction::new(
         operator.name(),

@@ -116,7 +116,7 @@ impl Norm {
         };
         match self {
             Norm::L1 => algebra.reduce("plus", each(&["abs"])?),
-            Norm::Linf => algebra.reduce("greatest", each(&["abs", "toFloat64"])?),
+            Norm::Linf => algebra.reduce("max2", each(&["abs", "toFloat64"])?),
             Norm::L2Squared => {
                 let squares =
                     parts.iter().map(|part| algebra.apply("multiply", &[part.clone(), part.clone()]));
@@ -317,7 +317,7 @@ fn flat_columns(arg: &Arg) -> Result<Vec<Arg>, FunctionError> {
     Ok(flat)
 }
 
-fn concat() -> ScalarFunction {
+pub(super) fn concat() -> ScalarFunction {
     let rule = |args: &[ArgType]| {
         let mut parts = vec![];
         for arg in args {

@@ -14,7 +14,7 @@ use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, nulls_of, range};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::list::equality;
+use crate::kernel::list::{equality, number_equality};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::Numbers;
 use crate::kernel::types::supertype;
@@ -69,7 +69,7 @@ fn occurrences(
 ) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let (elements, values) = compared(call)?;
-    let equal = equality(&elements, &values)?;
+    let equal = number_equality(&elements, &values)?;
     let wanted = call.arg(1)?;
     call.each::<UInt64Type>(|row| {
         let own = lists.range(row);
@@ -90,7 +90,7 @@ fn has_many(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
     let common = supertype([&call.arg(0)?.column_type, &call.arg(1)?.column_type])?;
     let (a, b) = (call.converted(0, &common)?, call.converted(1, &common)?);
     let (a, b) = (a.as_list::<i32>(), b.as_list::<i32>());
-    let equal = equality(a.values(), b.values())?;
+    let equal = number_equality(a.values(), b.values())?;
     let (first, second) = (call.arg(0)?, call.arg(1)?);
     call.each_flag(|row| {
         let own = range(a.value_offsets(), first.row(row));

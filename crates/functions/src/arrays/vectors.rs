@@ -88,15 +88,16 @@ fn result_type(
         let power = args.get(question.vectors()).map(|arg| arg.column_type.clone());
         return question.of_tuples(&Types, &parts, power);
     }
-    let mut narrow = true;
+    let mut elements = Vec::with_capacity(vectors.len());
     for arg in vectors {
         match &arg.column_type {
             ColumnType::Array(element) if element.is_number() && !element.is_nullable() => {
-                narrow &= **element == ColumnType::Float32;
+                elements.push(&**element);
             }
             other => return Err(FunctionError::illegal_type(other, name)),
         }
     }
+    let narrow = crate::kernel::types::supertype(elements)? == ColumnType::Float32;
     Ok(if narrow { ColumnType::Float32 } else { ColumnType::Float64 })
 }
 

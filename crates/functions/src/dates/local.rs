@@ -84,10 +84,14 @@ impl Locals {
         self.zone.to_local(epoch)
     }
 
-    /// Hours since the epoch; those of zones half an hour off start half an hour off.
+    /// Hours since the epoch. Those of zones that are not whole hours off start as they did at the epoch, and count
+    /// from a day before it, as in ClickHouse.
     pub(super) fn hour_number(&self, row: usize) -> i64 {
         let epoch = self.epoch(row);
-        (epoch + self.zone.offset_at(epoch).rem_euclid(3600)).div_euclid(3600)
+        if self.zone.has_whole_hours() {
+            return epoch.div_euclid(3600);
+        }
+        (epoch + SECONDS_PER_DAY - self.zone.offset_at(0)).div_euclid(3600)
     }
 
     /// Wall-clock day.
@@ -106,6 +110,13 @@ impl Locals {
     /// Ticks after the second.
     pub(super) fn fraction(&self, row: usize) -> i64 {
         if self.is_date { 0 } else { self.value(row).rem_euclid(self.per_second) }
+    }
+
+    /// As [`Self::ticks_at`], cut towards the epoch.
+    pub(super) fn ticks_towards_epoch(&self, row: usize, digits: u32) -> Option<i64> {
+        let up = power_of_ten(digits.saturating_sub(self.digits));
+        let down = power_of_ten(self.digits.saturating_sub(digits));
+        Some((self.epoch(row) * self.per_second + self.fraction(row)).checked_mul(up)? / down)
     }
 
     /// Ticks of 10^-digits seconds since the epoch.

@@ -174,7 +174,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
             "The year.",
             "toRelativeYearNum(toDate('2020-01-02')) -> 2020",
         ),
-        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| year(l, row) - 1970).increasing_by(0).doc(
+        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| (year(l, row) - 1970).max(0)).increasing_by(0).doc(
             "toYearNumSinceEpoch(t[, zone])",
             "Years since 1970.",
             "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
@@ -185,7 +185,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
 fn relative_parts() -> Vec<ScalarFunction> {
     vec![
         part("toMonthNumSinceEpoch", ColumnType::UInt32, |l, row| {
-            crate::time::calendar::month_index(l.day(row)) - 1970 * 12
+            (crate::time::calendar::month_index(l.day(row)) - 1970 * 12).max(0)
         })
         .increasing_by(0)
         .doc(
@@ -203,28 +203,31 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "toRelativeQuarterNum(toDate('2020-01-02')) -> 8080",
         ),
         // Weeks start on Monday; the epoch was a Thursday.
-        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7))
+        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7).max(0))
             .doc(
                 "toRelativeWeekNum(t[, zone])",
                 "Weeks since 1970.",
                 "toRelativeWeekNum(toDate('2020-01-02')) -> 2609",
             ),
-        part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60)).doc(
+        part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60).max(0)).doc(
             "toRelativeMinuteNum(t[, zone])",
             "Minutes since 1970.",
             "toRelativeMinuteNum(toDateTime('1970-01-01 05:00:00')) -> 300",
         ),
-        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row).min(i64::from(u32::MAX))).doc(
+        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| {
+            l.epoch(row).clamp(0, i64::from(u32::MAX))
+        })
+        .doc(
             "toRelativeSecondNum(t[, zone])",
             "Seconds since 1970.",
             "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
         ),
-        part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row))).increasing_by(0).doc(
+        part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row)).max(0)).increasing_by(0).doc(
             "toRelativeDayNum(t[, zone])",
             "Days since 1970.",
             "toRelativeDayNum(toDate('1970-01-03')) -> 2",
         ),
-        part("toRelativeHourNum", ColumnType::UInt32, Locals::hour_number).doc(
+        part("toRelativeHourNum", ColumnType::UInt32, |l, row| l.hour_number(row).max(0)).doc(
             "toRelativeHourNum(t[, zone])",
             "Hours since 1970.",
             "toRelativeHourNum(toDateTime('1970-01-01 05:00:00')) -> 5",

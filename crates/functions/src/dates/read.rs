@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
 use model::{ColumnType, ErrorCode};
 
-use super::local::{Locals, check};
+use super::local::Locals;
 use crate::cast::CastMode;
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
@@ -28,8 +28,16 @@ pub(super) fn unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError>
         let ticks = crate::time::temporal::ticks(&times);
         return call.each::<UInt32Type>(|row| Ok(wrap(ticks.value(arg.row(row)))));
     }
-    let locals = Locals::new(call, 0, 1)?;
-    call.each::<UInt32Type>(|row| Ok(wrap(locals.epoch(row))))
+    // The zone of a second argument is one of texts.
+    let locals = Locals::new(call, 0, usize::MAX)?;
+    let is_wide = matches!(arg.column_type, ColumnType::DateTime64 { .. });
+    call.each::<UInt32Type>(|row| {
+        let epoch = locals.epoch(row);
+        if is_wide && u32::try_from(epoch).is_err() {
+            return Err(FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "convert overflow"));
+        }
+        Ok(wrap(epoch))
+    })
 }
 
 /// Text -> DateTime or DateTime64 in a mode.
@@ -76,10 +84,16 @@ fn from_ticks_of(name: &'static str, precision: u8) -> ScalarFunction {
 }
 
 fn to_ticks_of(name: &'static str, precision: u32) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| ColumnType::Int64);
+    let rule = move |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(other) if !matches!(other, ColumnType::DateTime64 { .. }) => {
+            Err(FunctionError::illegal_type(other, name))
+        }
+        _ => Ok(ColumnType::Int64),
+    };
     ScalarFunction::new(name, 1..=1, rule, move |call: &Call<'_>| {
         let locals = Locals::new(call, 0, 1)?;
-        call.each::<Int64Type>(|row| Ok(locals.ticks_at(row, precision)))
+        let overflow = || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, format!("decimal overflow in {name}"));
+        call.each::<Int64Type>(|row| locals.ticks_towards_epoch(row, precision).ok_or_else(overflow))
     })
     .increasing_by(0)
 }

@@ -10,6 +10,7 @@ mod metro;
 mod checksum;
 mod columns;
 mod digest;
+mod keyed;
 
 pub use city::city_hash_128;
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use model::{ColumnType, ErrorCode, raw_text};
+use model::{ColumnType, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 
 use crate::error::FunctionError;
@@ -59,7 +60,7 @@ fn sip_64(bytes: &[u8]) -> u64 {
 }
 
 fn family(bytes: fn(&[u8]) -> u64, combine: fn(u64, u64) -> u64) -> Family<u64> {
-    Family { bytes, number: None, length: int_hash, combine, nothing: NOTHING }
+    Family { bytes: Arc::new(bytes), number: None, length: int_hash, combine: Arc::new(combine), nothing: NOTHING }
 }
 
 fn with_numbers(family: Family<u64>) -> Family<u64> {
@@ -77,6 +78,7 @@ fn hash64(name: &'static str, family: Family<u64>) -> ScalarFunction {
 
 fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     let combine = |a: u32, b: u32| int_hash_32(u64::from(a)) ^ b;
+    let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
     let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C };
     ScalarFunction::new(
         name,
@@ -86,31 +88,33 @@ fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     )
 }
 
+type Wide = [u8; 16];
+
+fn family_128(
+    bytes: impl Fn(&[u8]) -> Wide + Send + Sync + 'static,
+    combine: impl Fn(Wide, Wide) -> Wide + Send + Sync + 'static,
+) -> Family<Wide> {
+    let word = |word: u64| u128::from(word).to_le_bytes();
+    let length = |length: u64| u128::from(int_hash(length)).to_le_bytes();
+    let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
+    Family { bytes, number: None, length, combine, nothing: word(NOTHING) }
+}
+
 /// 128 bits as a FixedString.
-fn hash128(
-    name: &'static str,
-    bytes: fn(&[u8]) -> [u8; 16],
-    combine: fn([u8; 16], [u8; 16]) -> [u8; 16],
-) -> ScalarFunction {
-    let length = |length: u64| {
-        let mut word = [0; 16];
-        word[..8].copy_from_slice(&int_hash(length).to_le_bytes());
-        word
-    };
-    let mut nothing = [0; 16];
-    nothing[..8].copy_from_slice(&NOTHING.to_le_bytes());
-    let family = Family { bytes, number: None, length, combine, nothing };
+fn wide_texts(call: &Call<'_>, hashes: &[Wide]) -> Result<ArrayRef, FunctionError> {
+    call.each_text(|row, out| {
+        raw_text::push_fixed(&hashes[row], out);
+        Ok(())
+    })
+}
+
+fn hash128(name: &'static str, bytes: fn(&[u8]) -> Wide, combine: fn(Wide, Wide) -> Wide) -> ScalarFunction {
+    let family = family_128(bytes, combine);
     ScalarFunction::new(
         name,
         0..=usize::MAX,
         |_| Ok(ColumnType::FixedString(16)),
-        move |call| {
-            let hashes = family.rows(call)?;
-            call.each_text(|row, out| {
-                raw_text::push_fixed(&hashes[row], out);
-                Ok(())
-            })
-        },
+        move |call| wide_texts(call, &family.rows(call)?),
     )
 }
 
@@ -176,26 +180,11 @@ fn url_part(url: &[u8], level: Option<i64>) -> &[u8] {
 
 fn url_hash(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let urls = call.texts(0)?;
-    let level = if call.args.len() > 1 { Some(call.ints(1)?.get(0)) } else { None };
-    call.each::<UInt64Type>(|row| Ok(city::city_hash(url_part(&urls.bytes(row), level))))
-}
-
-fn keyed(
-    name: &'static str,
-    result: ColumnType,
-) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
-    move |args| match args.first().map(|arg| &arg.column_type) {
-        Some(ColumnType::Tuple(elements))
-            if elements.len() == 2
-                && elements.iter().all(|element| element.column_type == ColumnType::UInt64) =>
-        {
-            Ok(result.clone())
-        }
-        _ => Err(FunctionError::new(
-            ErrorCode::BAD_ARGUMENTS,
-            format!("the key of {name} is a tuple of two UInt64"),
-        )),
-    }
+    let levels = if call.args.len() > 1 { Some(call.ints(1)?) } else { None };
+    call.each::<UInt64Type>(|row| {
+        let level = levels.as_ref().map(|levels| levels.get(row));
+        Ok(city::city_hash(url_part(&urls.bytes(row), level)))
+    })
 }
 
 fn by_words() -> Vec<ScalarFunction> {
@@ -306,8 +295,8 @@ fn of_other_sizes() -> Vec<ScalarFunction> {
             "SipHash-2-4 of 128 bits as its authors define it.",
             "hex(sipHash128Reference('abc'))",
         ),
-        hash128("murmurHash3_128", murmur_128, |a, b| sip::sip128(&joined(a, b), (0, 0))).doc(
-            "murmurHash3_128(x)",
+        hash128("murmurHash3_128", murmur_128, |a, b| murmur_128(&joined(a, b))).doc(
+            "murmurHash3_128(x, ...)",
             "MurmurHash 3 of 128 bits.",
             "hex(murmurHash3_128('abc'))",
         ),
@@ -316,26 +305,13 @@ fn of_other_sizes() -> Vec<ScalarFunction> {
             "xxHash 3 of 128 bits.",
             "hex(xxh3_128('abc'))",
         ),
-        ScalarFunction::new("sipHash64Keyed", 2..=2, keyed("sipHash64Keyed", ColumnType::UInt64), |call| {
-            let key = call.arg(0)?;
-            let words = key.array.as_struct();
-            let word = |place: usize, row: usize| {
-                words.column(place).as_primitive::<UInt64Type>().value(key.row(row))
-            };
-            let texts = call.texts(1)?;
-            call.each::<UInt64Type>(|row| Ok(sip::sip64(&texts.bytes(row), (word(0, row), word(1, row)))))
-        })
-        .doc(
-            "sipHash64Keyed((a, b), text)",
-            "SipHash-2-4 of 64 bits with a key.",
-            "sipHash64Keyed((toUInt64(1), toUInt64(2)), 'abc')",
-        ),
     ]
 }
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = by_words();
     out.extend(of_other_sizes());
+    out.extend(keyed::functions());
     out.extend(digest::functions());
     out.extend([
         ScalarFunction::new(

@@ -171,7 +171,7 @@ impl ScalarFunction {
         if self.nulls == NullRule::Own {
             return (self.type_rule)(args);
         }
-        if args.iter().any(|arg| arg.column_type == ColumnType::Nothing) {
+        if args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Nothing) {
             return Ok(ColumnType::Nothing);
         }
         let plain: Vec<ArgType> = args

@@ -69,6 +69,8 @@ fn positions(text: &str, lists: &Lists, needles: &StringViewArray, row: usize, w
     let position = |at: usize| {
         let needle = if needles.is_valid(at) { folded(needles.value(at), way) } else { String::new() };
         match text.find(&needle) {
+            // Nothing is found in nothing.
+            _ if text.is_empty() => 0,
             Some(at) if way.utf8 => u64_of(text[..at].chars().count()) + 1,
             Some(at) => u64_of(at) + 1,
             None => 0,
