@@ -24,12 +24,15 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::arrays::functions(),
         crate::dates::functions(),
         crate::hash::functions(),
+        crate::geo::functions(),
         crate::conversion::value::functions(),
+        crate::conversion::reinterpret::functions(),
         crate::arithmetic::integers::functions(),
         crate::arithmetic::bins::functions(),
         crate::truth::checks::functions(),
         crate::session::random::functions(),
         crate::session::answers::functions(),
+        crate::session::blocks::functions(),
     ]
     .into_iter()
     .flatten()

@@ -173,9 +173,17 @@ fn of_digits() -> Vec<ScalarFunction> {
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = of_digits();
     out.extend([
-        unary("acosh", f64::acosh).doc("acosh(x)", "The inverse hyperbolic cosine.", "acosh(1) -> 0"),
-        unary("asinh", f64::asinh).doc("asinh(x)", "The inverse hyperbolic sine.", "asinh(0) -> 0"),
-        unary("atanh", f64::atanh).doc("atanh(x)", "The inverse hyperbolic tangent.", "atanh(0) -> 0"),
+        unary("acosh", libm::acosh).doc("acosh(x)", "The inverse hyperbolic cosine.", "acosh(1) -> 0"),
+        unary("asinh", libm::asinh).doc("asinh(x)", "The inverse hyperbolic sine.", "asinh(0) -> 0"),
+        unary("atanh", libm::atanh).doc("atanh(x)", "The inverse hyperbolic tangent.", "atanh(0) -> 0"),
+        unary("erf", libm::erf).any_case().doc("erf(x)", "The error function.", "erf(0) -> 0"),
+        unary("erfc", libm::erfc).any_case().doc("erfc(x)", "1 less the error function.", "erfc(0) -> 1"),
+        unary("lgamma", libm::lgamma).any_case().doc(
+            "lgamma(x)",
+            "The logarithm of the gamma function.",
+            "lgamma(1) -> 0",
+        ),
+        unary("tgamma", libm::tgamma).any_case().doc("tgamma(x)", "The gamma function.", "tgamma(5) -> 24"),
         unary("sigmoid", |x| 1.0 / (1.0 + (-x).exp())).doc(
             "sigmoid(x)",
             "1 / (1 + exp(-x)).",

@@ -140,7 +140,7 @@ fn rotated_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType,
                 let message = format!("{name} is not implemented for big integers");
                 Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
             }
-            (Some((bytes, signed)), Some(_)) => Ok(integer_of(bytes, signed)),
+            (Some((x, x_signed)), Some((y, y_signed))) => Ok(integer_of(x.max(y), x_signed || y_signed)),
             _ => {
                 let message = format!("illegal types {a} and {b} of arguments of function {name}");
                 Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))

@@ -235,7 +235,7 @@ fn power_of_ten(x: f64) -> f64 {
     if x.trunc() == x && (-330.0..=310.0).contains(&x) {
         return format!("1e{x}").parse().unwrap_or(f64::NAN);
     }
-    10_f64.powf(x)
+    libm::exp10(x)
 }
 
 fn power(digits: i64) -> i128 {
@@ -246,6 +246,7 @@ fn rounding(name: &'static str, way: Rounding) -> ScalarFunction {
     let rule = move |args: &[ArgType]| {
         if let Some(digits) = args.get(1)
             && !digits.column_type.is_integer()
+            && digits.column_type != ColumnType::Bool
         {
             return Err(FunctionError::illegal_type(&digits.column_type, name));
         }
@@ -316,7 +317,7 @@ fn analysis() -> Vec<ScalarFunction> {
         unary("exp10", power_of_ten).doc("exp10(x)", "10 to the x.", "exp10(2) -> 100"),
         unary("log", f64::ln).aliases(&["ln"]).doc("log(x)", "The natural logarithm.", "log(1) -> 0"),
         unary("log2", f64::log2).doc("log2(x)", "The logarithm to base 2.", "log2(8) -> 3"),
-        unary("log10", f64::log10).doc("log10(x)", "The logarithm to base 10.", "log10(100) -> 2"),
+        unary("log10", libm::log10).doc("log10(x)", "The logarithm to base 10.", "log10(100) -> 2"),
         unary("log1p", f64::ln_1p).doc("log1p(x)", "log(1 + x), precise near 0.", "log1p(0) -> 0"),
         unary("sin", f64::sin).doc("sin(x)", "The sine.", "sin(0) -> 0"),
         unary("cos", f64::cos).doc("cos(x)", "The cosine.", "cos(0) -> 1"),

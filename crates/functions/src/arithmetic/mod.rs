@@ -7,6 +7,7 @@ pub(crate) mod wide_integers;
 pub(crate) mod interval;
 pub(crate) mod decimals;
 pub(crate) mod times;
+pub(crate) mod of_arrays;
 pub(crate) mod numbers;
 pub(crate) mod or_null;
 pub(crate) mod bits;

@@ -63,7 +63,14 @@ fn divide(
     if y == i256::ZERO {
         return if operator.or_zero() { Ok(i256::ZERO) } else { Err(division_by_zero()) };
     }
-    let (x_negative, y_negative) = (sides.0.is_negative(x), sides.1.is_negative(y));
+    let is_quotient = matches!(operator, Operator::IntDiv | Operator::IntDivOrZero);
+    // Quotients are those of the bits in the type of the result.
+    let (x, y) = if is_quotient { (to.wrap(x), to.wrap(y)) } else { (x, y) };
+    let negative = |side: &Side, number: i256| match is_quotient {
+        true => to.signed && number.is_negative(),
+        false => side.is_negative(number),
+    };
+    let (x_negative, y_negative) = (negative(sides.0, x), negative(sides.1, y));
     let magnitude = |number: i256, negative: bool| if negative { number.wrapping_neg() } else { number };
     let (quotient, rest) = divided(magnitude(x, x_negative), magnitude(y, y_negative));
     let own = sides.0.kind;

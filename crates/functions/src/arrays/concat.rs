@@ -27,6 +27,9 @@ fn nest_of<'a>(types: impl Iterator<Item = &'a ColumnType>) -> Option<Nest> {
         _ => None,
     });
     let first = kinds.next()??;
+    // One nest alone is written.
+    let mut kinds = kinds.peekable();
+    kinds.peek()?;
     kinds.all(|kind| kind == Some(first)).then_some(match first {
         0 => Nest::Array,
         1 => Nest::Map,
@@ -45,11 +48,14 @@ fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     match nest_of(call.args.iter().map(|arg| &arg.column_type)) {
-        Some(Nest::Array) => return concat_lists(call),
-        Some(Nest::Map) => return maps::joining().evaluate(call),
-        Some(Nest::Tuple) => return algebra::concat().evaluate(call),
-        None => {}
+        Some(Nest::Array) => concat_lists(call),
+        Some(Nest::Map) => maps::joining().evaluate(call),
+        Some(Nest::Tuple) => algebra::concat().evaluate(call),
+        None => texts(call),
     }
+}
+
+fn texts(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
     call.each_text(|row, out| {
         for text in &texts {
@@ -61,7 +67,13 @@ fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    vec![ScalarFunction::new("concat", 0..=usize::MAX, rule, concat).any_case().aliases(&["concatAssumeInjective"]).doc(
+    vec![
+        ScalarFunction::new("concatAssumeInjective", 1..=usize::MAX, |_| Ok(ColumnType::String), texts).doc(
+            "concatAssumeInjective(a, b, ...)",
+            "The texts of all arguments, one after the other.",
+            "concatAssumeInjective('a', 1) -> 'a1'",
+        ),
+        ScalarFunction::new("concat", 0..=usize::MAX, rule, concat).any_case().doc(
         "concat(a, b, ...)",
         "The texts of all arguments, one after the other; arrays, maps and tuples as one of their kind.",
         "concat('a', 1) -> 'a1'",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
-use arrow::datatypes::UInt64Type;
+use arrow::datatypes::{Int64Type, UInt64Type};
 use model::ColumnType;
 use model::saturating::u64_of;
 
@@ -140,6 +140,14 @@ pub(super) fn pick(
     Ok(take(&all, &UInt64Array::from(places), None)?)
 }
 
+/// The places that the second argument names; those beyond 63 bits are the largest there are.
+fn places(call: &Call<'_>) -> Result<Numbers<Int64Type>, FunctionError> {
+    let arg = call.arg(1)?;
+    let Some(large) = arg.array.as_primitive_opt::<UInt64Type>() else { return call.ints(1) };
+    let array = large.unary::<_, Int64Type>(|place| i64::try_from(place).unwrap_or(i64::MAX));
+    Ok(Numbers { array, is_constant: arg.is_constant })
+}
+
 /// The place of a 1-based or negative index in a range.
 fn at_index(own: std::ops::Range<usize>, index: i64) -> Option<usize> {
     let length = i64::try_from(own.len()).ok()?;
@@ -155,13 +163,13 @@ fn access(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         return map_value(call, container, key, value);
     }
     let lists = call.lists(0)?;
-    let indices: Numbers<_> = call.ints(1)?;
+    let indices = places(call)?;
     pick(call, lists.values(), &lists.element, |row| at_index(lists.range(row), indices.get(row)))
 }
 
 /// The same with NULL for what is not there.
 fn access_or_null(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let (lists, indices) = (call.lists(0)?, call.ints(1)?);
+    let (lists, indices) = (call.lists(0)?, places(call)?);
     let values = arrow::compute::cast(lists.values(), &model::type_arrow::to_data_type(call.result_type))?;
     pick(call, &values, call.result_type, |row| at_index(lists.range(row), indices.get(row)))
 }

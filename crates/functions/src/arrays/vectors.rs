@@ -16,6 +16,7 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::Lists;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
+use crate::kernel::types::contained;
 
 /// What is asked of one vector or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,7 +219,8 @@ fn normalized(
     let arguments = if norm == Norm::Lp { 2 } else { 1 };
     let rule = move |args: &[ArgType]| {
         let parts = part_types(&args[0].column_type, name)?;
-        Ok(unnamed(divided(norm, &Types, parts, args.get(1).map(|arg| arg.column_type.clone()))?))
+        let power = args.get(1).map(|arg| arg.column_type.clone());
+        Ok(unnamed(divided(norm, &Types, parts, power)?.into_iter().map(contained)))
     };
     ScalarFunction::new(name, arguments..=arguments, rule, move |call| {
         let parts = parts_of(call.arg(0)?)?;

@@ -114,13 +114,27 @@ fn in_zone(column_type: &ColumnType, zone: Arc<str>) -> Option<ColumnType> {
     }
 }
 
+/// Whether an argument is a number of a machine.
+fn is_number(arg: Option<&ArgType>) -> bool {
+    arg.is_some_and(|arg| {
+        arg.column_type.is_number() && !matches!(arg.column_type.value_type(), ColumnType::Decimal { .. })
+    })
+}
+
 fn or_null(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
     let rule = move |args: &[ArgType]| {
-        needs_text(args, name)?;
-        let made = like_source(args, target(args)?.nullable());
-        Ok(made)
+        let target = target(args)?;
+        if !(is_number(args.first()) && matches!(target, ColumnType::Date | ColumnType::DateTime { .. })) {
+            needs_text(args, name)?;
+        }
+        Ok(like_source(args, target.nullable()))
     };
     ScalarFunction::new(name, arguments, rule, |call| {
+        let arg = call.arg(0)?;
+        if arg.column_type.is_number() {
+            let array = accurate::tried(call, call.result_type.value_type())?;
+            return expanded(&Arg { array, ..arg.clone() }, call.rows);
+        }
         if plain_time::is_read_plainly(call.result_type) {
             return plain_time::read(call, false);
         }
@@ -159,7 +173,7 @@ fn or_default(name: &'static str, extra: usize, zoned: bool, target: Target) -> 
     let rule = move |args: &[ArgType]| {
         let target = target(args)?;
         accurate::check_fallback(args.get(fallback_of(extra, zoned)), &target)?;
-        Ok(target)
+        Ok(if keeps_dictionary(args, &target) { ColumnType::LowCardinality(Box::new(target)) } else { target })
     };
     let kernel =
         move |call: &Call<'_>| accurate::or_default(call, fallback_of(extra, zoned));
@@ -238,7 +252,8 @@ fn zone_or_own(args: &[ArgType]) -> Result<Option<Arc<str>>, FunctionError> {
 }
 
 fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let precision = constant_int(args, 1).and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
+    let given = if args.len() < 2 { Some(3) } else { constant_int(args, 1) };
+    let precision = given.and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
     let precision = precision.ok_or_else(|| {
         FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
     })?;
@@ -259,6 +274,14 @@ fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     bytes
         .map(ColumnType::FixedString)
         .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant positive length"))
+}
+
+/// `toDateTime64OrNull` and `toDateTime64OrZero` have milliseconds unless they are told.
+fn optional_scale(function: ScalarFunction) -> ScalarFunction {
+    match function.name {
+        "toDateTime64OrNull" | "toDateTime64OrZero" => function.from_arguments(1),
+        _ => function,
+    }
 }
 
 fn number_families(out: &mut Vec<ScalarFunction>) {
@@ -332,6 +355,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = Vec::new();
     number_families(&mut out);
     time_families(&mut out);
+    let mut out: Vec<ScalarFunction> = out.into_iter().map(optional_scale).collect();
     out.extend(casts());
     out.extend(accurate::functions());
     for function in &mut out {

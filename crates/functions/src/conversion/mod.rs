@@ -6,3 +6,4 @@ pub(crate) mod plain_time;
 pub(crate) mod accurate;
 pub(crate) mod convert;
 pub(crate) mod value;
+pub(crate) mod reinterpret;

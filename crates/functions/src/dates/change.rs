@@ -101,7 +101,10 @@ fn changed(call: &Call<'_>, part: Changed) -> Result<ArrayRef, FunctionError> {
         Place::After => last,
         Place::At(local) => {
             let whole = locals.zone.to_epoch(local).saturating_mul(per_second);
-            whole.saturating_add(locals.fraction(row) * own_digits).clamp(first, last)
+            match whole {
+                i64::MIN => whole,
+                _ => whole.saturating_add(locals.fraction(row) * own_digits).clamp(first, last),
+            }
         }
     };
     let ticks: Vec<i64> = (0..call.rows).map(|row| if call.is_null(row) { 0 } else { ticks(row) }).collect();

@@ -7,7 +7,7 @@ use arrow::datatypes::{Date32Type, Int64Type};
 use model::ColumnType;
 
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call, parse_zone};
+use crate::kernel::call::{Arg, ArgType, Call, parse_zone};
 use crate::kernel::types::{is_date, is_time};
 use crate::time::calendar::SECONDS_PER_DAY;
 use crate::time::temporal::{digits_of, power_of_ten, ticks, zone_of};
@@ -41,6 +41,14 @@ impl Locals {
             Some(_) => parse_zone(call.texts(zone)?.get(0))?,
             None => zone_of(&arg.column_type, call.session.time_zone),
         };
+        if arg.column_type.is_string() {
+            let read = ColumnType::DateTime64 { precision: 3, time_zone: None };
+            let array = call.converted(index, &read)?;
+            let times = [Arg { array, is_constant: arg.is_constant, column_type: read }];
+            let inner = Call { args: &times, ..call.again() };
+            let zoned = Locals::new(&inner, 0, usize::MAX)?;
+            return Ok(Locals { zone: Zone::new(tz), ..zoned });
+        }
         let is_date = is_date(&arg.column_type);
         let values = if is_date {
             arg.array.as_primitive::<Date32Type>().unary::<_, Int64Type>(i64::from)

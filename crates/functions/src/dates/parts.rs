@@ -13,6 +13,14 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::is_date;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, days_of, iso_week};
 
+/// Weeks and their days are told of texts, too.
+fn check_or_text(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
+    match args.first() {
+        Some(arg) if arg.column_type.is_string() => Ok(()),
+        _ => check(args, 0, name),
+    }
+}
+
 /// Computes a part of one row.
 type Part = fn(&Locals, usize) -> i64;
 
@@ -92,7 +100,7 @@ fn week_function(
     number: fn((i32, i32)) -> i64,
     always_year: bool,
 ) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| result.clone());
+    let rule = move |args: &[ArgType]| check_or_text(args, name).map(|()| result.clone());
     ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
         let locals = Locals::new(call, 0, 2)?;
         let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
@@ -222,7 +230,11 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "Seconds since 1970.",
             "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
         ),
-        part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row)).max(0)).increasing_by(0).doc(
+        part("toRelativeDayNum", ColumnType::UInt32, |l, row| {
+            // The last day of Date.
+            i64::from(l.day(row)).clamp(0, 65_535)
+        })
+        .increasing_by(0).doc(
             "toRelativeDayNum(t[, zone])",
             "Days since 1970.",
             "toRelativeDayNum(toDate('1970-01-03')) -> 2",
@@ -336,7 +348,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "toDayOfWeek",
             1..=3,
-            move |args| check(args, 0, "toDayOfWeek").map(|()| u8_type.clone()),
+            move |args| check_or_text(args, "toDayOfWeek").map(|()| u8_type.clone()),
             weekday,
         )
         .any_case()
@@ -350,7 +362,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "toUnixTimestamp",
             1..=2,
             |args| match args.first().map(|arg| &arg.column_type) {
-                Some(text) if text.is_string() => Ok(ColumnType::UInt32),
+                Some(text) if text.is_string() || text.is_integer() => Ok(ColumnType::UInt32),
                 _ => check(args, 0, "toUnixTimestamp").map(|()| ColumnType::UInt32),
             },
             super::read::unix_timestamp,

@@ -12,7 +12,7 @@ use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::registry::ScalarFunction;
+use crate::kernel::registry::{ScalarFunction, keeps_dictionary};
 use crate::kernel::rows::{constant_int, expanded};
 use crate::kernel::types::is_time;
 use crate::time::calendar::SECONDS_PER_DAY;
@@ -27,6 +27,10 @@ pub(super) fn unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError>
         let times = call.converted(0, &ColumnType::DateTime { time_zone })?;
         let ticks = crate::time::temporal::ticks(&times);
         return call.each::<UInt32Type>(|row| Ok(wrap(ticks.value(arg.row(row)))));
+    }
+    if arg.column_type.is_integer() {
+        let numbers = call.ints(0)?;
+        return call.each::<UInt32Type>(|row| Ok(wrap(numbers.get(row))));
     }
     // The zone of a second argument is one of texts.
     let locals = Locals::new(call, 0, usize::MAX)?;
@@ -58,7 +62,8 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
             return Ok(ColumnType::Nothing);
         }
         let nullable = mode == CastMode::OrNull || first.column_type.is_nullable();
-        Ok(if nullable { result.nullable() } else { result })
+        let result = if nullable { result.nullable() } else { result };
+        Ok(if keeps_dictionary(args, &result) { ColumnType::LowCardinality(Box::new(result)) } else { result })
     };
     ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
         let arg = call.arg(0)?;
@@ -99,11 +104,19 @@ fn to_ticks_of(name: &'static str, precision: u32) -> ScalarFunction {
 }
 
 fn from_unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let seconds = call.ints(0)?;
-    let values: Vec<i64> = (0..call.rows)
-        .map(|row| if call.is_null(row) { 0 } else { crate::time::temporal::wrap_seconds(seconds.get(row)) })
-        .collect();
-    let made = from_ticks(Int64Array::from(values), &ColumnType::DateTime { time_zone: None });
+    // Numbers stop at the ends, as in a conversion.
+    let plain = ColumnType::DateTime { time_zone: None };
+    let source = call.arg(0)?;
+    let made = if source.column_type.is_number() {
+        let array = call.converted(0, &plain)?;
+        expanded(&Arg { array, is_constant: source.is_constant, column_type: plain.clone() }, call.rows)?
+    } else {
+        let seconds = call.ints(0)?;
+        let wrapped = |row: usize| crate::time::temporal::wrap_seconds(seconds.get(row));
+        let values: Vec<i64> =
+            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { wrapped(row) }).collect();
+        from_ticks(Int64Array::from(values), &plain)
+    };
     if call.args.len() < 2 {
         return Ok(made);
     }

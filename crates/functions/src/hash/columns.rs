@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use model::saturating::u64_of;
-use model::{ColumnType, ErrorCode};
+use model::ColumnType;
 
 use crate::cast::{CastMode, Caster};
 use crate::columns::container::range;
@@ -27,6 +27,8 @@ pub(super) struct Family<W> {
     pub(super) combine: Arc<dyn Fn(W, W) -> W + Send + Sync>,
     /// Of no arguments.
     pub(super) nothing: W,
+    /// Of a NULL inside of a tuple, an array or a map.
+    pub(super) null: W,
 }
 
 /// The number of each row.
@@ -55,6 +57,15 @@ impl<W: Copy> Family<W> {
         hashes: &mut [Option<W>],
     ) -> Result<(), FunctionError> {
         match column_type.value_type() {
+            ColumnType::Nothing => {
+                hashes.iter_mut().for_each(|hash| self.join(hash, self.null));
+                return Ok(());
+            }
+            // An interval is its number, as bytes.
+            interval if interval.is_interval() => {
+                let numbers = array.as_struct().column(0);
+                return self.add_bytes(numbers, &ColumnType::Int64, caster, hashes);
+            }
             ColumnType::Tuple(elements) => {
                 for (element, column) in elements.iter().zip(array.as_struct().columns()) {
                     self.add(column, &element.column_type, caster, hashes)?;
@@ -76,14 +87,27 @@ impl<W: Copy> Family<W> {
         }
         if let (Some(number), Some(words)) = (self.number, words(array, column_type, caster)?) {
             for (row, hash) in hashes.iter_mut().enumerate() {
-                self.join(hash, number(words(row)));
+                self.join(hash, if array.is_null(row) { self.null } else { number(words(row)) });
             }
             return Ok(());
         }
-        refuse_nulls(array, column_type)?;
+        self.add_bytes(array, column_type, caster, hashes)
+    }
+
+    fn add_bytes(
+        &self,
+        array: &ArrayRef,
+        column_type: &ColumnType,
+        caster: &Caster,
+        hashes: &mut [Option<W>],
+    ) -> Result<(), FunctionError> {
         let memory = memory(array, column_type, caster)?;
         let mut buffer = Vec::new();
         for (row, hash) in hashes.iter_mut().enumerate() {
+            if array.is_null(row) {
+                self.join(hash, self.null);
+                continue;
+            }
             buffer.clear();
             memory(row, &mut buffer);
             self.join(hash, (self.bytes)(&buffer));
@@ -114,14 +138,6 @@ impl<W: Copy> Family<W> {
     }
 }
 
-fn refuse_nulls(array: &ArrayRef, column_type: &ColumnType) -> Result<(), FunctionError> {
-    if array.logical_null_count() == 0 || !column_type.is_nullable() {
-        return Ok(());
-    }
-    let message = "a hash of NULL inside of an array, tuple or map is not supported: replace it with ifNull";
-    Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
-}
-
 /// Numbers of up to 64 bits as words; `None` for all else.
 fn words(
     array: &ArrayRef,
@@ -132,7 +148,6 @@ fn words(
     if !plain.is_number() || plain.is_wide_integer() || matches!(plain, ColumnType::Decimal { .. }) {
         return Ok(None);
     }
-    refuse_nulls(array, column_type)?;
     let memory = memory(array, column_type, caster)?;
     Ok(Some(Box::new(move |row| {
         let mut bytes = Vec::with_capacity(8);

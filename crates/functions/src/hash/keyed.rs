@@ -60,7 +60,7 @@ fn of_64(key: Key) -> Family<u64> {
         sip::sip64(&(u128::from(high) << 64 | u128::from(low)).to_le_bytes(), key)
     };
     let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
-    Family { bytes, number: None, length: super::int_hash, combine, nothing: super::NOTHING }
+    Family { bytes, number: None, length: super::int_hash, combine, nothing: super::NOTHING, null: super::NULL_64 }
 }
 
 fn of_128(key: Key) -> Family<Wide> {

@@ -17,10 +17,12 @@ pub use city::city_hash_128;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use arrow::datatypes::{Decimal128Type, UInt32Type, UInt64Type, i256};
 use model::{ColumnType, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 
+use crate::columns::number::wrap;
+use crate::columns::wide::column;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
@@ -28,6 +30,11 @@ use columns::Family;
 
 /// What ClickHouse gives for a hash of nothing.
 const NOTHING: u64 = 0xe28d_bde7_fe22_e41c;
+
+/// What ClickHouse gives for a NULL inside of other values, in each size of hash.
+const NULL_32: u32 = 0x03D9_A871;
+const NULL_64: u64 = 0xC58A_D2DA_03D9_A871;
+const NULL_128: u128 = 0x5715_F196_CBEA_7A40_C58A_D2DA_03D9_A871;
 
 /// Thomas Mueller's mix, which ClickHouse calls intHash64.
 fn int_hash(value: u64) -> u64 {
@@ -60,7 +67,7 @@ fn sip_64(bytes: &[u8]) -> u64 {
 }
 
 fn family(bytes: fn(&[u8]) -> u64, combine: fn(u64, u64) -> u64) -> Family<u64> {
-    Family { bytes: Arc::new(bytes), number: None, length: int_hash, combine: Arc::new(combine), nothing: NOTHING }
+    Family { bytes: Arc::new(bytes), number: None, length: int_hash, combine: Arc::new(combine), nothing: NOTHING, null: NULL_64 }
 }
 
 fn with_numbers(family: Family<u64>) -> Family<u64> {
@@ -79,7 +86,7 @@ fn hash64(name: &'static str, family: Family<u64>) -> ScalarFunction {
 fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     let combine = |a: u32, b: u32| int_hash_32(u64::from(a)) ^ b;
     let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
-    let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C };
+    let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C, null: NULL_32 };
     ScalarFunction::new(
         name,
         0..=usize::MAX,
@@ -95,9 +102,9 @@ fn family_128(
     combine: impl Fn(Wide, Wide) -> Wide + Send + Sync + 'static,
 ) -> Family<Wide> {
     let word = |word: u64| u128::from(word).to_le_bytes();
-    let length = |length: u64| u128::from(int_hash(length)).to_le_bytes();
+    let length = |length: u64| u128::from(int_hash_32(length)).to_le_bytes();
     let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
-    Family { bytes, number: None, length, combine, nothing: word(NOTHING) }
+    Family { bytes, number: None, length, combine, nothing: word(NOTHING), null: NULL_128.to_le_bytes() }
 }
 
 /// 128 bits as a FixedString.
@@ -127,9 +134,19 @@ fn murmur_128(bytes: &[u8]) -> [u8; 16] {
     (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
 
-/// Canonical order, as ClickHouse prints it: the high half first.
-fn xxh3_128_bytes(bytes: &[u8]) -> [u8; 16] {
-    xxhash_rust::xxh3::xxh3_128(bytes).to_be_bytes()
+fn xxh3_128_bytes(bytes: &[u8]) -> Wide {
+    xxhash_rust::xxh3::xxh3_128(bytes).to_le_bytes()
+}
+
+/// 128 bits as a number.
+fn xxh3_128(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let hashes = family_128(xxh3_128_bytes, |a, b| xxh3_128_bytes(&joined(a, b))).rows(call)?;
+    let number = |hash: &Wide| {
+        let number = u128::from_le_bytes(*hash);
+        let half = |bits: u128| i256::from_i128(i128::try_from(bits & u128::from(u64::MAX)).unwrap_or(0));
+        half(number >> 64) << 64_u8 | half(number)
+    };
+    column(&hashes.iter().map(number).collect::<Vec<_>>(), &ColumnType::UInt128, None)
 }
 
 fn integer(
@@ -138,6 +155,7 @@ fn integer(
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match args.first().map(|arg| &arg.column_type) {
         Some(number) if number.is_integer() => Ok(result.clone()),
+        Some(ColumnType::Decimal { precision: ..=18, .. } | ColumnType::Ipv4) => Ok(result.clone()),
         Some(ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. } | ColumnType::Bool) => {
             Ok(result.clone())
         }
@@ -148,6 +166,10 @@ fn integer(
 
 /// The bits of an integer or date.
 fn bits(call: &Call<'_>) -> Result<UInt64Array, FunctionError> {
+    if let Some(decimals) = call.arg(0)?.array.as_primitive_opt::<Decimal128Type>() {
+        // As it lies in memory, without its point.
+        return Ok(decimals.unary(|value| wrap::<i64, u64>(i64::try_from(value).unwrap_or(0))));
+    }
     Ok(call.converted(0, &ColumnType::UInt64)?.as_primitive::<UInt64Type>().clone())
 }
 
@@ -163,10 +185,14 @@ fn url_part(url: &[u8], level: Option<i64>) -> &[u8] {
         text[from..].iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).map(|at| from + at)
     };
     let colon = text.windows(3).position(|window| window == b"://");
-    let mut at = match colon {
-        Some(colon) => find(colon + 3).map_or(text.len(), |slash| slash),
-        None => 0,
+    let Some(colon) = colon else {
+        // Without a scheme there is one level only.
+        return if level == 0 { url } else { &[] };
     };
+    if level < 0 {
+        return &[];
+    }
+    let mut at = find(colon + 3).unwrap_or(text.len());
     for _ in 0..level {
         if at >= text.len() {
             return &[];
@@ -300,10 +326,10 @@ fn of_other_sizes() -> Vec<ScalarFunction> {
             "MurmurHash 3 of 128 bits.",
             "hex(murmurHash3_128('abc'))",
         ),
-        hash128("xxh3_128", xxh3_128_bytes, |a, b| xxh3_128_bytes(&joined(a, b))).doc(
-            "xxh3_128(x)",
-            "xxHash 3 of 128 bits.",
-            "hex(xxh3_128('abc'))",
+        ScalarFunction::new("xxh3_128", 0..=usize::MAX, |_| Ok(ColumnType::UInt128), xxh3_128).doc(
+            "xxh3_128(x, ...)",
+            "xxHash 3 of 128 bits as a number.",
+            "hex(xxh3_128('abc')) -> '06B05AB6733A618578AF5F94892F3950'",
         ),
     ]
 }

@@ -36,7 +36,7 @@ fn bin(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 fn unbin(text: &str) -> Vec<u8> {
-    let bits: Vec<u8> = text.bytes().map(|byte| u8::from(byte == b'1')).collect();
+    let bits: Vec<u8> = raw_text::bytes(text).iter().map(|byte| u8::from(*byte != b'0')).collect();
     // The first byte may have fewer digits.
     bits.rchunks(8).rev().map(|chunk| chunk.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
 }

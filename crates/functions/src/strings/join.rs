@@ -101,7 +101,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             concat_with_separator,
         )
         .any_case()
-        .aliases(&["concat_ws"])
+        .aliases(&["concat_ws", "concatWithSeparatorAssumeInjective"])
         .doc(
             "concatWithSeparator(separator, a, ...)",
             "Texts with a separator between.",

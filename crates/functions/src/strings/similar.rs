@@ -85,7 +85,7 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
     let theirs = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| *y);
     let moved = float(ours.iter().zip(theirs).filter(|(x, y)| **x != *y).count()) / 2.0;
     let same = float(ours.len());
-    same / float(a.len()) / 3.0 + same / float(b.len()) / 3.0 + (same - moved) / same / 3.0
+    (same / float(a.len()) + same / float(b.len()) + (same - moved) / same) / 3.0
 }
 
 /// A common start counts for more where the texts are alike.
@@ -127,8 +127,8 @@ fn ngram_search<T: Eq + Hash + Clone>(text: &[T], needle: &[T], n: usize) -> f64
     let (ours, theirs) = (runs(needle, n), runs(text, n));
     let found: usize = ours.iter().map(|(run, count)| *count.min(theirs.get(run).unwrap_or(&0))).sum();
     match ours.values().sum::<usize>() {
-        // Less than a run of a needle is nowhere, but nothing is everywhere.
-        0 => float(usize::from(needle.is_empty())),
+        // Less than a run of a needle is everywhere.
+        0 => 1.0,
         all => float(found) / float(all),
     }
 }
