@@ -23,6 +23,7 @@ pub mod aggregates;
 mod arrays;
 mod dates;
 mod hash;
+mod geo;
 mod session;
 pub mod lambda;
 pub mod all;

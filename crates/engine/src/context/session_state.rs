@@ -116,6 +116,7 @@ fn session_values(services: &Services, execution: &Execution, time_zone: chrono_
         database: execution.current_database.as_str().into(),
         query_id: execution.query_id.as_str().into(),
         random: Arc::new(RandomStream::new(host::random::u64(services.host.random.as_ref()))),
+        clock: Some(Arc::clone(&services.host.clock)),
         ..SessionValues::default()
     }
 }

@@ -119,6 +119,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
                 ColumnType::Decimal { .. } => {
                     Err(FunctionError::illegal_type(&args[0].column_type, "roundToExp2"))
                 }
+                wide if wide.is_wide_integer() => {
+                    let message = "roundToExp2 is not implemented for big integers";
+                    Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
+                }
+                ColumnType::Bool => Ok(ColumnType::UInt8),
                 number if number.is_number() => Ok(number.clone()),
                 other => Err(FunctionError::illegal_type(other, "roundToExp2")),
             },

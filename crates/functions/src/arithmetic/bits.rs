@@ -1,21 +1,21 @@
 //! Bit operations on integers.
 //!
-//! Invariant: `and`, `or`, `xor` work in the wider of two types, shifts in the type of what is shifted.
+//! Invariant: `and`, `or`, `xor` work in the wider of two types, shifts in the wider type of both.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{Float32Type, Float64Type, UInt8Type, UInt16Type, UInt64Type, i256};
+use arrow::datatypes::{Float32Type, Float64Type, Int64Type, UInt8Type, UInt16Type, UInt64Type, i256};
 use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::numbers::{result_arg, zip_with};
-use crate::columns::number::{Number, with_number};
+use crate::columns::number::{Number, with_number, wrap};
 use crate::columns::wide::{column, kind_of, numbers};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
-use crate::kernel::types::{any_integer_shape, integer_of, integer_shape};
+use crate::kernel::types::{any_integer_shape, integer_of, integer_shape, is_float};
 
 fn shape(arg: &ArgType, name: &str) -> Result<(u8, bool), FunctionError> {
     if arg.column_type == ColumnType::Ipv4 {
@@ -26,8 +26,23 @@ fn shape(arg: &ArgType, name: &str) -> Result<(u8, bool), FunctionError> {
 
 fn wider(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
+        if let (ColumnType::FixedString(a), ColumnType::FixedString(b)) =
+            (&args[0].column_type, &args[1].column_type)
+            && a == b
+        {
+            return Ok(args[0].column_type.clone());
+        }
         let ((a, a_signed), (b, b_signed)) = (shape(&args[0], name)?, shape(&args[1], name)?);
         Ok(integer_of(a.max(b), a_signed || b_signed))
+    }
+}
+
+/// Bits of bytes, of numbers, and of the whole parts of floats.
+fn flipped_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match &args[0].column_type {
+        text if text.is_string() => Ok(text.clone()),
+        float if is_float(float) => Ok(ColumnType::Int64),
+        _ => own("bitNot")(args),
     }
 }
 
@@ -42,6 +57,17 @@ fn combine(
 ) -> ScalarFunction {
     ScalarFunction::new(name, 2..=2, wider(name), move |call| {
         let result = call.result_type.value_type();
+        if result.is_string() {
+            let (a, b) = (call.texts(0)?, call.texts(1)?);
+            return call.each_text(|row, out| {
+                let (x, y) = (a.bytes(row), b.bytes(row));
+                let pairs = x.iter().zip(y.iter());
+                let joined: Vec<u8> =
+                    pairs.map(|(x, y)| <u8 as Number>::wrap_int(combine(i128::from(*x), i128::from(*y)))).collect();
+                model::raw_text::push(&joined, out);
+                Ok(())
+            });
+        }
         if result.is_wide_integer() {
             let (a, b) = (call.arg(0)?, call.arg(1)?);
             let (x, y) = (numbers(&a.array, &a.column_type)?, numbers(&b.array, &b.column_type)?);
@@ -64,7 +90,7 @@ fn shifted_type(
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match &args[0].column_type {
         text if text.is_string() => Ok(text.clone()),
-        _ => shape(&args[0], name).map(|(bytes, signed)| integer_of(bytes, signed)),
+        _ => wider(name)(args),
     }
 }
 
@@ -164,6 +190,18 @@ fn shift(name: &'static str, left: bool) -> ScalarFunction {
 
 fn bit_not(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let result = call.result_type.value_type();
+    if result.is_string() {
+        let texts = call.texts(0)?;
+        return call.each_text(|row, out| {
+            let flipped: Vec<u8> = texts.bytes(row).iter().map(|byte| !byte).collect();
+            model::raw_text::push(&flipped, out);
+            Ok(())
+        });
+    }
+    if is_float(&call.arg(0)?.column_type) {
+        let values = call.floats(0)?;
+        return call.each::<Int64Type>(|row| Ok(!wrap::<f64, i64>(values.get(row))));
+    }
     if result.is_wide_integer() {
         let arg = call.arg(0)?;
         let values = numbers(&arg.array, result)?;
@@ -264,7 +302,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "Bits moved down.",
             "bitShiftRight(8, 3) -> 1",
         ),
-        ScalarFunction::new("bitNot", 1..=1, own("bitNot"), bit_not).doc(
+        ScalarFunction::new("bitNot", 1..=1, flipped_type, bit_not).doc(
             "bitNot(a)",
             "All bits flipped.",
             "bitNot(1) -> 254",
@@ -287,16 +325,6 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "bitCount(a)",
             "The number of bits set.",
             "bitCount(255) -> 8",
-        ),
-        ScalarFunction::new("bitHammingDistance", 2..=2, flag("bitHammingDistance"), |call| {
-            // Both as 64 bits: a negative number is all ones in front.
-            let (a, b) = (call.ints(0)?, call.ints(1)?);
-            call.each::<UInt8Type>(|row| Ok(small((a.get(row) ^ b.get(row)).count_ones())))
-        })
-        .doc(
-            "bitHammingDistance(a, b)",
-            "The number of bits that differ.",
-            "bitHammingDistance(5, 3) -> 2",
         ),
     ]
 }

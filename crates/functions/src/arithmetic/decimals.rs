@@ -78,7 +78,9 @@ where
     let result = call.result_type.value_type();
     let (precision, scale) = parts(result);
     let (a_scale, b_scale) = (parts(&call.arg(0)?.column_type).1, parts(&call.arg(1)?.column_type).1);
-    let own_scales = matches!(operator, Operator::Multiply);
+    // Remainders are those of the numbers without their points, as in ClickHouse.
+    let is_rest = matches!(operator, Operator::Modulo | Operator::ModuloOrZero | Operator::PositiveModulo);
+    let own_scales = matches!(operator, Operator::Multiply) || is_rest;
     let dividing = !matches!(operator, Operator::Plus | Operator::Minus | Operator::Multiply);
     let common = a_scale.max(b_scale);
     let (a_scale, b_scale) = if own_scales { (a_scale, b_scale) } else { (common, common) };
@@ -96,6 +98,11 @@ where
             Operator::IntDiv | Operator::IntDivOrZero => {
                 x.div_checked(y).ok().and_then(|whole| rescale(whole, 0, i32::from(scale)))
             }
+            Operator::PositiveModulo => x.mod_checked(y).ok().map(|rest| match rest.is_lt(T::Native::ZERO) {
+                true if y.is_lt(T::Native::ZERO) => rest.sub_wrapping(y),
+                true => rest.add_wrapping(y),
+                false => rest,
+            }),
             _ => x.mod_checked(y).ok(),
         };
         value.filter(|value| fits(*value, precision)).ok_or_else(overflow)

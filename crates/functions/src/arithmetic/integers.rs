@@ -64,9 +64,12 @@ fn power(name: &'static str, base: u64) -> ScalarFunction {
         other => Err(FunctionError::illegal_type(other, name)),
     };
     ScalarFunction::new(name, 1..=1, rule, move |call| {
-        let exponents = call.ints(0)?;
+        let (exponents, powers) = (call.ints(0)?, call.floats(0)?);
         call.each::<UInt64Type>(|row| {
             // Exponents of 10 are an Int32 in ClickHouse, into which wider ones wrap.
+            if base == 2 && powers.get(row) >= 64.0 {
+                return Ok(u64::MAX);
+            }
             let given = exponents.get(row);
             let exponent = if base == 10 { i64::from(wrap::<i64, i32>(given)) } else { given };
             Ok(if exponent < 0 {

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{Decimal128Type, Float64Type, Int8Type};
-use model::{ColumnType, ErrorCode};
+use arrow::array::{ArrayRef, AsArray, BooleanArray};
+use arrow::datatypes::{Decimal128Type, Decimal256Type, Float64Type, Int8Type, i256};
+use model::{ColumnType, ErrorCode, WideInteger};
 
 use crate::arithmetic::numbers::result_arg;
 use crate::cast::typed;
 use crate::columns::number::{Number, with_number, wrap};
+use crate::columns::wide;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
@@ -53,6 +54,9 @@ fn constant(name: &'static str, value: f64) -> ScalarFunction {
         move |call| call.each::<Float64Type>(|_| Ok(value)),
     )
 }
+
+/// What the numbers of a Decimal256 are.
+const DECIMAL_256: WideInteger = WideInteger { bytes: 32, signed: true };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounding {
@@ -108,6 +112,35 @@ impl Rounding {
         N::wrap_int(units * unit)
     }
 
+    /// As `machine` for numbers of more than 64 bits.
+    fn wide(self, value: i256, digits: i64, to: WideInteger) -> i256 {
+        if digits >= 0 {
+            return value;
+        }
+        let places = u8::try_from(-digits).unwrap_or(u8::MAX);
+        // 10^77 is beyond 256 bits, 10^39 beyond 128.
+        if places > if to.bytes == 32 { 76 } else { 38 } {
+            return i256::ZERO;
+        }
+        let unit = (0..places).fold(i256::ONE, |unit, _| unit.wrapping_mul(i256::from_i128(10)));
+        let half = unit.wrapping_div(i256::from_i128(2));
+        let is_negative = to.signed && value.is_negative();
+        let less_one = unit.wrapping_sub(i256::ONE);
+        let moved = to.wrap(match self {
+            Rounding::Round | Rounding::Bankers if is_negative => value.wrapping_sub(half),
+            Rounding::Round | Rounding::Bankers => value.wrapping_add(half),
+            Rounding::Floor if is_negative => value.wrapping_sub(less_one),
+            Rounding::Ceiling if !is_negative => value.wrapping_add(less_one),
+            _ => value,
+        });
+        let mut units = moved.wrapping_div(unit);
+        let is_half = value.wrapping_rem(unit).wrapping_abs() == half;
+        if self == Rounding::Bankers && is_half && units.wrapping_rem(i256::from_i128(2)) != i256::ZERO {
+            units = if is_negative { units.wrapping_add(i256::ONE) } else { units.wrapping_sub(i256::ONE) };
+        }
+        to.wrap(units.wrapping_mul(unit))
+    }
+
     fn digits_of(call: &Call<'_>) -> Result<Option<Numbers<arrow::datatypes::Int64Type>>, FunctionError> {
         if call.args.len() < 2 { Ok(None) } else { call.ints(1).map(Some) }
     }
@@ -120,7 +153,11 @@ impl Rounding {
         if let ColumnType::Decimal { scale, .. } = result {
             let source = call.converted(0, result)?;
             let Some(values) = source.as_primitive_opt::<Decimal128Type>() else {
-                return Err(FunctionError::illegal_type(result, "round"));
+                let values = source.as_primitive::<Decimal256Type>();
+                let made = call.each::<Decimal256Type>(|row| {
+                    Ok(self.wide(values.value(arg.row(row)), digits_at(row) - i64::from(*scale), DECIMAL_256))
+                })?;
+                return Ok(typed(made.as_primitive::<Decimal256Type>().clone(), result));
             };
             let made = call.each::<Decimal128Type>(|row| {
                 let value = values.value(arg.row(row));
@@ -129,10 +166,22 @@ impl Rounding {
             })?;
             return Ok(typed(made.as_primitive::<Decimal128Type>().clone(), result));
         }
+        if *result == ColumnType::Bool {
+            let flags = arg.array.as_boolean();
+            let rounded = |row: usize| {
+                let value = u8::from(flags.value(arg.row(row)));
+                let digits = digits_at(row);
+                if digits >= 0 { value > 0 } else { self.machine(value, power(-digits), true) > 0 }
+            };
+            return Ok(Arc::new(BooleanArray::from_iter((0..call.rows).map(|row| Some(rounded(row))))));
+        }
         let source = call.converted(0, result)?;
         if result.is_wide_integer() {
-            // Without digits there is nothing to round.
-            return expanded(&result_arg(source, call)?, call.rows);
+            let values = wide::numbers(&source, result)?;
+            let to = wide::kind_of(result);
+            let rounded: Vec<i256> =
+                (0..call.rows).map(|row| self.wide(values[arg.row(row)], digits_at(row), to)).collect();
+            return wide::column(&rounded, result, None);
         }
         with_number!(result, T => {
             let values = source.as_primitive::<T>();
@@ -181,6 +230,14 @@ impl Rounding {
     }
 }
 
+/// 10 to the x; of a whole number the float that is nearest.
+fn power_of_ten(x: f64) -> f64 {
+    if x.trunc() == x && (-330.0..=310.0).contains(&x) {
+        return format!("1e{x}").parse().unwrap_or(f64::NAN);
+    }
+    libm::exp10(x)
+}
+
 fn power(digits: i64) -> i128 {
     10_i128.pow(u32::try_from(digits.clamp(0, 38)).unwrap_or(0))
 }
@@ -189,6 +246,7 @@ fn rounding(name: &'static str, way: Rounding) -> ScalarFunction {
     let rule = move |args: &[ArgType]| {
         if let Some(digits) = args.get(1)
             && !digits.column_type.is_integer()
+            && digits.column_type != ColumnType::Bool
         {
             return Err(FunctionError::illegal_type(&digits.column_type, name));
         }
@@ -199,10 +257,7 @@ fn rounding(name: &'static str, way: Rounding) -> ScalarFunction {
             ));
         }
         match args.first().map(|arg| &arg.column_type) {
-            Some(ColumnType::Bool) => Ok(ColumnType::UInt8),
-            Some(wide) if wide.is_wide_integer() && args.len() > 1 => {
-                Err(FunctionError::illegal_type(wide, name))
-            }
+            Some(ColumnType::Bool) => Ok(ColumnType::Bool),
             Some(number) if number.is_number() => Ok(number.clone()),
             Some(other) => Err(FunctionError::illegal_type(other, name)),
             None => Err(FunctionError::bad_argument("an argument is needed")),
@@ -259,10 +314,10 @@ fn analysis() -> Vec<ScalarFunction> {
         unary("cbrt", f64::cbrt).doc("cbrt(x)", "The cube root.", "cbrt(8) -> 2"),
         unary("exp", f64::exp).doc("exp(x)", "e to the x.", "exp(0) -> 1"),
         unary("exp2", f64::exp2).doc("exp2(x)", "2 to the x.", "exp2(3) -> 8"),
-        unary("exp10", |x| 10_f64.powf(x)).doc("exp10(x)", "10 to the x.", "exp10(2) -> 100"),
+        unary("exp10", power_of_ten).doc("exp10(x)", "10 to the x.", "exp10(2) -> 100"),
         unary("log", f64::ln).aliases(&["ln"]).doc("log(x)", "The natural logarithm.", "log(1) -> 0"),
         unary("log2", f64::log2).doc("log2(x)", "The logarithm to base 2.", "log2(8) -> 3"),
-        unary("log10", f64::log10).doc("log10(x)", "The logarithm to base 10.", "log10(100) -> 2"),
+        unary("log10", libm::log10).doc("log10(x)", "The logarithm to base 10.", "log10(100) -> 2"),
         unary("log1p", f64::ln_1p).doc("log1p(x)", "log(1 + x), precise near 0.", "log1p(0) -> 0"),
         unary("sin", f64::sin).doc("sin(x)", "The sine.", "sin(0) -> 0"),
         unary("cos", f64::cos).doc("cos(x)", "The cosine.", "cos(0) -> 1"),

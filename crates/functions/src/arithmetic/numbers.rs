@@ -10,9 +10,11 @@ use arrow::datatypes::{ArrowNativeTypeOp, Float64Type, Int64Type, UInt64Type};
 use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::decimals;
-use crate::arithmetic::operator::{Operator, division_by_zero};
+use crate::arithmetic::of_arrays;
+use crate::arithmetic::operator::{Operator, division_by_zero, division_of_smallest};
 use crate::arithmetic::times;
 use crate::arithmetic::wide_integers;
+use crate::cast::CastMode;
 use crate::columns::number::{Number, NumberType, with_number, wrap};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
@@ -35,7 +37,8 @@ impl Arithmetic {
             let number = |t: &ColumnType| if *t == ColumnType::Bool { ColumnType::UInt8 } else { t.clone() };
             let (a, b) = (number(a), number(b));
             if a.is_number() && b.is_number() {
-                return decimals::result_type(self.0, &a, &b);
+                let result = decimals::result_type(self.0, &a, &b)?;
+                return Ok(if self.is_whole_quotient() { whole_type(&a) } else { result });
             }
         }
         let known = |t: &ColumnType| t.is_number() || *t == ColumnType::Bool;
@@ -47,6 +50,22 @@ impl Arithmetic {
             return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
         }
         Ok(self.number_type(a, b))
+    }
+
+    fn is_whole_quotient(self) -> bool {
+        matches!(self.0, Operator::IntDiv | Operator::IntDivOrZero)
+    }
+
+    /// Quotients of decimals, cut to integers.
+    fn whole_quotients(
+        self,
+        call: &Call<'_>,
+        a: &ColumnType,
+        b: &ColumnType,
+    ) -> Result<ArrayRef, FunctionError> {
+        let quotient = decimals::result_type(self.0, a, b)?;
+        let made = decimals::evaluate(self.0, &Call { result_type: &quotient, ..call.again() })?;
+        Ok(call.caster(CastMode::Strict).column(&made, &quotient, call.result_type.value_type())?)
     }
 
     fn number_type(self, a: &ColumnType, b: &ColumnType) -> ColumnType {
@@ -75,6 +94,10 @@ impl Arithmetic {
         }
         if let ColumnType::Decimal { .. } = call.result_type.value_type() {
             return decimals::evaluate(self.0, call);
+        }
+        let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
+        if self.is_whole_quotient() && (is_decimal(a) || is_decimal(b)) && !is_float(a) && !is_float(b) {
+            return self.whole_quotients(call, a, b);
         }
         if self.0 != Operator::Divide && wide_integers::applies(a, b) {
             return wide_integers::binary(self.0, call);
@@ -111,7 +134,10 @@ impl Arithmetic {
             let (a, b) = (floats(call, 0)?, floats(call, 1)?);
             let positive = self.0 == Operator::PositiveModulo;
             // A remainder of nothing has no sign.
-            let remainder = |x: f64, y: f64| if positive { x.rem_euclid(y) } else { x % y + 0.0 };
+            let remainder = |x: f64, y: f64| {
+                let rest = x - (x / y).trunc() * y + 0.0;
+                if positive && rest < 0.0 { rest + y.abs() } else { rest }
+            };
             return Ok(Arc::new(zip_with::<Float64Type, Float64Type>(call, &a, &b, remainder)?));
         }
         if floats_in {
@@ -175,7 +201,7 @@ impl Arithmetic {
                     self.negated(x.int(), result)?
                 }
                 Operator::IntDiv | Operator::IntDivOrZero => x.div_wrapping(y).int(),
-                _ if minus_one => 0,
+                _ if minus_one => self.no_rest(x.int(), call)?,
                 Operator::PositiveModulo => x.int().rem_euclid(y.int()),
                 _ => x.mod_wrapping(y).int(),
             };
@@ -192,11 +218,17 @@ impl Arithmetic {
         match self.0 {
             _ if x != smallest => Ok(-x),
             Operator::IntDivOrZero => Ok(0),
-            _ => {
-                let message = "division of minimal signed number by minus one";
-                Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message))
-            }
+            _ => Err(division_of_smallest()),
         }
+    }
+
+    /// `x % -1`, which the smallest number of its type has not.
+    fn no_rest(self, x: i128, call: &Call<'_>) -> Result<i128, FunctionError> {
+        let smallest = match (integer_shape(&call.arg(0)?.column_type), self.0) {
+            (_, Operator::ModuloOrZero) | (None | Some((_, false)), _) => return Ok(0),
+            (Some((bytes, true)), _) => -(1_i128 << (u32::from(bytes) * 8 - 1)),
+        };
+        if x == smallest { Err(division_of_smallest()) } else { Ok(0) }
     }
 
     /// UInt64 against a signed number: only 128 bits hold both.
@@ -224,6 +256,22 @@ impl Arithmetic {
             };
             Ok(Number::wrap_int(value))
         }), else Err(FunctionError::illegal_type(result, self.0.name())))
+    }
+}
+
+/// The integer in which a whole quotient of decimals lies: it has the sign of decimals, and the size of the dividend.
+fn whole_type(dividend: &ColumnType) -> ColumnType {
+    match dividend {
+        ColumnType::Decimal { precision, .. } => integer_of(
+            match precision {
+                ..=9 => 4,
+                10..=18 => 8,
+                19..=38 => 16,
+                _ => 32,
+            },
+            true,
+        ),
+        other => integer_of(any_integer_shape(other).map_or(8, |(bytes, _)| bytes), true),
     }
 }
 
@@ -260,13 +308,19 @@ pub(crate) fn zip_with<S: NumberType, R: NumberType>(
     Ok(PrimitiveArray::new(ScalarBuffer::from(values), None))
 }
 
-fn operator(operator: Operator) -> ScalarFunction {
+pub(crate) fn operator(operator: Operator) -> ScalarFunction {
     let own = Arithmetic(operator);
     ScalarFunction::new(
         operator.name(),
         2..=2,
-        move |args| own.result_type(args),
+        move |args| {
+            let of_arrays = of_arrays::result_type(own.0, &self::operator(own.0), args);
+            of_arrays.unwrap_or_else(|| own.result_type(args))
+        },
         move |call| {
+            if let Some(lists) = of_arrays::evaluate(own.0, &self::operator(own.0), call) {
+                return lists;
+            }
             let number = |arg: &Arg| Arg { column_type: numeral(&arg.column_type), ..arg.clone() };
             let args: Vec<Arg> = call.args.iter().map(number).collect();
             own.evaluate(&Call { args: &args, ..call.again() })

@@ -10,6 +10,11 @@ pub(crate) fn division_by_zero() -> FunctionError {
     FunctionError::new(ErrorCode::ILLEGAL_DIVISION, "division by zero")
 }
 
+pub(crate) fn division_of_smallest() -> FunctionError {
+    let message = "division of minimal signed number by minus one";
+    FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message)
+}
+
 /// A binary operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operator {

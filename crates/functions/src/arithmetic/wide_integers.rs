@@ -4,9 +4,9 @@
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::i256;
-use model::{ColumnType, ErrorCode, WideInteger};
+use model::{ColumnType, WideInteger};
 
-use crate::arithmetic::operator::{Operator, division_by_zero};
+use crate::arithmetic::operator::{Operator, division_by_zero, division_of_smallest};
 use crate::columns::wide::{column, kind_of, numbers};
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
@@ -63,21 +63,24 @@ fn divide(
     if y == i256::ZERO {
         return if operator.or_zero() { Ok(i256::ZERO) } else { Err(division_by_zero()) };
     }
-    let (x_negative, y_negative) = (sides.0.is_negative(x), sides.1.is_negative(y));
+    let is_quotient = matches!(operator, Operator::IntDiv | Operator::IntDivOrZero);
+    // Quotients are those of the bits in the type of the result.
+    let (x, y) = if is_quotient { (to.wrap(x), to.wrap(y)) } else { (x, y) };
+    let negative = |side: &Side, number: i256| match is_quotient {
+        true => to.signed && number.is_negative(),
+        false => side.is_negative(number),
+    };
+    let (x_negative, y_negative) = (negative(sides.0, x), negative(sides.1, y));
     let magnitude = |number: i256, negative: bool| if negative { number.wrapping_neg() } else { number };
     let (quotient, rest) = divided(magnitude(x, x_negative), magnitude(y, y_negative));
+    let own = sides.0.kind;
+    let limit = if matches!(operator, Operator::IntDiv | Operator::IntDivOrZero) { to } else { own };
+    let smallest = limit.signed && x == limit.limits().0 && y_negative && y == i256::MINUS_ONE;
+    if smallest {
+        return if operator.or_zero() { Ok(i256::ZERO) } else { Err(division_of_smallest()) };
+    }
     match operator {
-        Operator::IntDiv | Operator::IntDivOrZero => {
-            let smallest = to.signed && x == to.limits().0 && y_negative && y == i256::MINUS_ONE;
-            match operator {
-                Operator::IntDivOrZero if smallest => Ok(i256::ZERO),
-                _ if smallest => {
-                    let message = "division of minimal signed number by minus one";
-                    Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message))
-                }
-                _ => Ok(magnitude(quotient, x_negative != y_negative)),
-            }
-        }
+        Operator::IntDiv | Operator::IntDivOrZero => Ok(magnitude(quotient, x_negative != y_negative)),
         Operator::PositiveModulo if x_negative && rest != i256::ZERO => {
             Ok(magnitude(y, y_negative).wrapping_sub(rest))
         }

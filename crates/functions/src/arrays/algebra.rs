@@ -13,6 +13,7 @@ use crate::columns::container::tuple_of;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
+use crate::kernel::types::contained;
 
 static STEPS: LazyLock<HashMap<&'static str, ScalarFunction>> = LazyLock::new(|| {
     [
@@ -21,6 +22,7 @@ static STEPS: LazyLock<HashMap<&'static str, ScalarFunction>> = LazyLock::new(||
         crate::truth::compare::functions(),
         crate::truth::conditional::functions(),
         crate::arithmetic::math::functions(),
+        crate::arithmetic::analysis::functions(),
     ]
     .into_iter()
     .flatten()
@@ -116,7 +118,13 @@ impl Norm {
         };
         match self {
             Norm::L1 => algebra.reduce("plus", each(&["abs"])?),
-            Norm::Linf => algebra.reduce("greatest", each(&["abs", "toFloat64"])?),
+            Norm::Linf => {
+                let magnitudes = each(&["abs"])?;
+                let [one] = magnitudes.as_slice() else {
+                    return algebra.reduce("max2", magnitudes);
+                };
+                Ok(one.clone())
+            },
             Norm::L2Squared => {
                 let squares =
                     parts.iter().map(|part| algebra.apply("multiply", &[part.clone(), part.clone()]));
@@ -206,7 +214,7 @@ fn same_size(name: &str, args: &[ArgType]) -> Result<(Vec<ColumnType>, Vec<Colum
 }
 
 fn tuple_type(parts: Vec<ColumnType>) -> ColumnType {
-    crate::columns::container::unnamed(parts)
+    crate::columns::container::unnamed(parts.into_iter().map(contained))
 }
 
 /// A tuple of computed elements.
@@ -317,7 +325,7 @@ fn flat_columns(arg: &Arg) -> Result<Vec<Arg>, FunctionError> {
     Ok(flat)
 }
 
-fn concat() -> ScalarFunction {
+pub(super) fn concat() -> ScalarFunction {
     let rule = |args: &[ArgType]| {
         let mut parts = vec![];
         for arg in args {

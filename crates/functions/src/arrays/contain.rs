@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::take;
-use arrow::datatypes::UInt64Type;
+use arrow::datatypes::{Int64Type, UInt64Type};
 use model::ColumnType;
 use model::saturating::u64_of;
 
@@ -14,7 +14,7 @@ use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, nulls_of, range};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::list::equality;
+use crate::kernel::list::{equality, number_equality};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::Numbers;
 use crate::kernel::types::supertype;
@@ -69,7 +69,7 @@ fn occurrences(
 ) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let (elements, values) = compared(call)?;
-    let equal = equality(&elements, &values)?;
+    let equal = number_equality(&elements, &values)?;
     let wanted = call.arg(1)?;
     call.each::<UInt64Type>(|row| {
         let own = lists.range(row);
@@ -90,7 +90,7 @@ fn has_many(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
     let common = supertype([&call.arg(0)?.column_type, &call.arg(1)?.column_type])?;
     let (a, b) = (call.converted(0, &common)?, call.converted(1, &common)?);
     let (a, b) = (a.as_list::<i32>(), b.as_list::<i32>());
-    let equal = equality(a.values(), b.values())?;
+    let equal = number_equality(a.values(), b.values())?;
     let (first, second) = (call.arg(0)?, call.arg(1)?);
     call.each_flag(|row| {
         let own = range(a.value_offsets(), first.row(row));
@@ -140,6 +140,14 @@ pub(super) fn pick(
     Ok(take(&all, &UInt64Array::from(places), None)?)
 }
 
+/// The places that the second argument names; those beyond 63 bits are the largest there are.
+fn places(call: &Call<'_>) -> Result<Numbers<Int64Type>, FunctionError> {
+    let arg = call.arg(1)?;
+    let Some(large) = arg.array.as_primitive_opt::<UInt64Type>() else { return call.ints(1) };
+    let array = large.unary::<_, Int64Type>(|place| i64::try_from(place).unwrap_or(i64::MAX));
+    Ok(Numbers { array, is_constant: arg.is_constant })
+}
+
 /// The place of a 1-based or negative index in a range.
 fn at_index(own: std::ops::Range<usize>, index: i64) -> Option<usize> {
     let length = i64::try_from(own.len()).ok()?;
@@ -155,13 +163,13 @@ fn access(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         return map_value(call, container, key, value);
     }
     let lists = call.lists(0)?;
-    let indices: Numbers<_> = call.ints(1)?;
+    let indices = places(call)?;
     pick(call, lists.values(), &lists.element, |row| at_index(lists.range(row), indices.get(row)))
 }
 
 /// The same with NULL for what is not there.
 fn access_or_null(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let (lists, indices) = (call.lists(0)?, call.ints(1)?);
+    let (lists, indices) = (call.lists(0)?, places(call)?);
     let values = arrow::compute::cast(lists.values(), &model::type_arrow::to_data_type(call.result_type))?;
     pick(call, &values, call.result_type, |row| at_index(lists.range(row), indices.get(row)))
 }

@@ -168,6 +168,11 @@ fn total(call: &Call<'_>, subtract: bool) -> Result<ArrayRef, FunctionError> {
     Ok(map_of(key, value, offsets_of(lengths), keys, values, None)?)
 }
 
+/// `mapConcat`, without its documentation.
+pub(super) fn joining() -> ScalarFunction {
+    ScalarFunction::new("mapConcat", 1..=usize::MAX, common_map("mapConcat"), joined)
+}
+
 fn joined(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let entries = Entries::of(call, call.result_type)?;
     entries.gathered(call, |row, out| {
@@ -341,7 +346,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The keys of all maps with the values of the first one less those of the others.",
             "mapSubtract(map('a', 3), map('a', 2)) -> {'a':1}",
         ),
-        ScalarFunction::new("mapConcat", many, common_map("mapConcat"), joined).doc(
+        joining().doc(
             "mapConcat(a, b, ...)",
             "The entries of all maps; a key may stand twice.",
             "mapConcat(map('a', 1), map('b', 2)) -> {'a':1,'b':2}",

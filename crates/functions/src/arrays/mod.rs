@@ -12,6 +12,7 @@ mod algebra;
 mod vectors;
 mod fold;
 mod reorder;
+mod concat;
 mod reduce;
 mod tuples;
 
@@ -28,6 +29,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(algebra::functions());
     out.extend(vectors::functions());
     out.extend(fold::functions());
+    out.extend(concat::functions());
     out.extend(reduce::functions());
     out.extend(tuples::functions());
     out

@@ -8,11 +8,12 @@ use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::columns::container::range;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
-use crate::kernel::list::{equality, gather};
+use crate::kernel::list::{gather, nan_flags, number_equality, unsigned_zeros};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
 use crate::kernel::types::supertype;
@@ -30,6 +31,19 @@ struct Operands {
 
 impl Operands {
     fn of(call: &Call<'_>, common: &ColumnType) -> Result<Self, FunctionError> {
+        Self::told_apart(call, common, Arc::clone)
+    }
+
+    /// 0 is told apart from -0 by nothing.
+    fn of_numbers(call: &Call<'_>, common: &ColumnType) -> Result<Self, FunctionError> {
+        Self::told_apart(call, common, unsigned_zeros)
+    }
+
+    fn told_apart(
+        call: &Call<'_>,
+        common: &ColumnType,
+        by: fn(&ArrayRef) -> ArrayRef,
+    ) -> Result<Self, FunctionError> {
         let ColumnType::Array(element) = common else {
             return Err(FunctionError::illegal_type(common, "of sets"));
         };
@@ -44,7 +58,7 @@ impl Operands {
         let columns: Vec<&dyn Array> = lists.iter().map(|list| list.values().as_ref()).collect();
         let values = concat(&columns)?;
         let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
-        let keys = converter.convert_columns(std::slice::from_ref(&values))?;
+        let keys = converter.convert_columns(&[by(&values)])?;
         Ok(Self { element: (**element).clone(), lists, constants, values, starts, keys })
     }
 
@@ -183,7 +197,7 @@ fn remove_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 fn remove(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let (elements, values) = super::contain::compared(call)?;
-    let equal = equality(&elements, &values)?;
+    let equal = number_equality(&elements, &values)?;
     let unwanted = call.arg(1)?;
     gather(call, &lists.element, lists.values(), |row, out| {
         out.extend(lists.range(row).filter(|at| !equal(*at, unwanted.row(row))).map(u64_of));
@@ -194,13 +208,15 @@ fn remove(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 /// Whether the second array stands in the first as it is.
 fn has_substring(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
-    let operands = Operands::of(call, &common)?;
+    let operands = Operands::of_numbers(call, &common)?;
+    let nan = nan_flags(&operands.values);
+    let is_nan = |at: usize| nan.as_ref().is_some_and(|nan| nan[at]);
     call.each_flag(|row| {
         let (whole, part) = (operands.places(0, row), operands.places(1, row));
         let same = |start: usize| {
             part.clone()
                 .enumerate()
-                .all(|(step, at)| operands.keys.row(start + step) == operands.keys.row(at))
+                .all(|(step, at)| !is_nan(at) && operands.keys.row(start + step) == operands.keys.row(at))
         };
         part.is_empty() || (whole.start..(whole.end + 1).saturating_sub(part.len())).any(same)
     })

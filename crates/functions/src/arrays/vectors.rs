@@ -16,6 +16,7 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::Lists;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
+use crate::kernel::types::contained;
 
 /// What is asked of one vector or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,15 +89,16 @@ fn result_type(
         let power = args.get(question.vectors()).map(|arg| arg.column_type.clone());
         return question.of_tuples(&Types, &parts, power);
     }
-    let mut narrow = true;
+    let mut elements = Vec::with_capacity(vectors.len());
     for arg in vectors {
         match &arg.column_type {
             ColumnType::Array(element) if element.is_number() && !element.is_nullable() => {
-                narrow &= **element == ColumnType::Float32;
+                elements.push(&**element);
             }
             other => return Err(FunctionError::illegal_type(other, name)),
         }
     }
+    let narrow = crate::kernel::types::supertype(elements)? == ColumnType::Float32;
     Ok(if narrow { ColumnType::Float32 } else { ColumnType::Float64 })
 }
 
@@ -217,7 +219,8 @@ fn normalized(
     let arguments = if norm == Norm::Lp { 2 } else { 1 };
     let rule = move |args: &[ArgType]| {
         let parts = part_types(&args[0].column_type, name)?;
-        Ok(unnamed(divided(norm, &Types, parts, args.get(1).map(|arg| arg.column_type.clone()))?))
+        let power = args.get(1).map(|arg| arg.column_type.clone());
+        Ok(unnamed(divided(norm, &Types, parts, power)?.into_iter().map(contained)))
     };
     ScalarFunction::new(name, arguments..=arguments, rule, move |call| {
         let parts = parts_of(call.arg(0)?)?;

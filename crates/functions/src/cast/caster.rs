@@ -156,6 +156,14 @@ impl Caster {
         match (column.from, column.to) {
             (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
+            (interval, to)
+                if interval.is_interval()
+                    && (to.is_number()
+                        || matches!(to, C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool)) =>
+            {
+                let numbers = array_of_interval(column.array);
+                self.column(&numbers, &C::Int64.nullable(), &to.clone().nullable())
+            }
             (C::Array(_) | C::Map(..) | C::Tuple(_), C::Array(_) | C::Map(..) | C::Tuple(_)) => {
                 self.nested(column)
             }
@@ -266,6 +274,11 @@ fn is_not_zero<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> BooleanArray
     let zero = T::Native::default();
     let values = BooleanBuffer::collect_bool(array.len(), |row| array.value(row) != zero);
     BooleanArray::new(values, array.nulls().cloned())
+}
+
+/// The number of an interval, which is carried as a tuple of it.
+fn array_of_interval(array: &ArrayRef) -> ArrayRef {
+    array.as_struct_opt().map_or_else(|| Arc::clone(array), |tuple| Arc::clone(tuple.column(0)))
 }
 
 pub(super) fn broken(message: &str, to: &ColumnType) -> CastError {

@@ -13,7 +13,7 @@ use super::caster::{CastMode, Caster, Column};
 use super::default::DATE32_DEFAULT;
 use super::problem::{CastError, Problem};
 use super::read_time;
-use crate::columns::number::{Number, with_number};
+use crate::columns::number::{Number, with_number, wrap};
 use crate::time::calendar::SECONDS_PER_DAY;
 use crate::time::temporal::{
     digits_of, from_ticks, power_of_ten, precision_of, ticks, wrap_days, wrap_seconds, zone_of,
@@ -242,13 +242,16 @@ impl Caster {
         let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
         let (digits, precision) = (digits_of(column.to), precision_of(column.to));
         let factor = 10_f64.powi(i32::try_from(precision).unwrap_or(0));
+        let single = *column.from == ColumnType::Float32;
         let made: Int64Array = self.try_map(column, floats, |value| {
             if !value.is_finite() {
                 return Err(Problem::DecimalOverflow);
             }
             let (first, last) = (clamped_ticks(i64::MIN, column.to), clamped_ticks(i64::MAX, column.to));
             let cut = power_of_ten(digits - precision);
-            let whole = i64::exact_float((value * factor).trunc());
+            // A Float32 is multiplied as one.
+            let scaled = if single { f64::from(wrap::<f64, f32>(value * factor)) } else { value * factor };
+            let whole = i64::exact_float(scaled.trunc());
             let ticks = whole.and_then(|whole| whole.checked_mul(cut));
             let end = if value < 0.0 { first } else { last };
             Ok(ticks.map_or(end, |ticks| ticks.clamp(first, last)))

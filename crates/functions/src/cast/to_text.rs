@@ -138,6 +138,10 @@ impl Caster {
 
     fn tuple_text(&self, array: &ArrayRef, from: &ColumnType) -> StringViewArray {
         let ColumnType::Tuple(elements) = from else { return StringViewArray::new_null(array.len()) };
+        // An interval is carried as a tuple, and shown as its number.
+        if let (true, Some(number)) = (from.is_interval(), elements.first()) {
+            return self.to_text(array.as_struct().column(0), &number.column_type);
+        }
         let columns = array.as_struct().columns();
         let texts: Vec<StringViewArray> = columns
             .iter()

@@ -97,8 +97,14 @@ pub(crate) fn date(days: i32, out: &mut String) {
     two_digits(i64::from(date.day), out);
 }
 
+/// The first second of 0000-01-01 and the last one of 9999-12-31.
+const CALENDAR_FIRST: i64 = -62_167_219_200;
+const CALENDAR_LAST: i64 = 253_402_300_799;
+
 /// `YYYY-MM-DD hh:mm:ss` of wall-clock seconds.
 pub(crate) fn date_time(local: i64, out: &mut String) {
+    // Moments outside of the calendar show its ends.
+    let local = local.clamp(CALENDAR_FIRST, CALENDAR_LAST);
     let days = i32::try_from(local.div_euclid(SECONDS_PER_DAY)).unwrap_or(0);
     date(days, out);
     out.push(' ');

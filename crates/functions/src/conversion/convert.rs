@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::{is_not_null, kernels::zip::zip};
 use chrono_tz::Tz;
-use model::{ColumnType, ErrorCode, type_name};
+use model::{ColumnType, ErrorCode};
 
-use crate::cast::{CastMode, default_array};
+use crate::cast::CastMode;
+use crate::conversion::accurate::{self, named_type};
 use crate::conversion::plain_time;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, SessionValues, parse_zone};
@@ -114,13 +114,27 @@ fn in_zone(column_type: &ColumnType, zone: Arc<str>) -> Option<ColumnType> {
     }
 }
 
+/// Whether an argument is a number of a machine.
+fn is_number(arg: Option<&ArgType>) -> bool {
+    arg.is_some_and(|arg| {
+        arg.column_type.is_number() && !matches!(arg.column_type.value_type(), ColumnType::Decimal { .. })
+    })
+}
+
 fn or_null(name: &'static str, arguments: std::ops::RangeInclusive<usize>, target: Target) -> ScalarFunction {
     let rule = move |args: &[ArgType]| {
-        needs_text(args, name)?;
-        let made = like_source(args, target(args)?.nullable());
-        Ok(made)
+        let target = target(args)?;
+        if !(is_number(args.first()) && matches!(target, ColumnType::Date | ColumnType::DateTime { .. })) {
+            needs_text(args, name)?;
+        }
+        Ok(like_source(args, target.nullable()))
     };
     ScalarFunction::new(name, arguments, rule, |call| {
+        let arg = call.arg(0)?;
+        if arg.column_type.is_number() {
+            let array = accurate::tried(call, call.result_type.value_type())?;
+            return expanded(&Arg { array, ..arg.clone() }, call.rows);
+        }
         if plain_time::is_read_plainly(call.result_type) {
             return plain_time::read(call, false);
         }
@@ -154,23 +168,22 @@ fn or_zero(name: &'static str, arguments: std::ops::RangeInclusive<usize>, targe
     ScalarFunction::new(name, arguments, rule, kernel).own_nulls()
 }
 
-fn or_default(name: &'static str, extra: usize, target: Target) -> ScalarFunction {
+fn or_default(name: &'static str, extra: usize, zoned: bool, target: Target) -> ScalarFunction {
     // NULL becomes the default, too, also one without a type.
-    let rule = move |args: &[ArgType]| target(args);
-    let kernel = move |call: &Call<'_>| {
-        let value = call.result_type.value_type();
-        let tried = convert(call, CastMode::OrNull, &value.clone().nullable())?;
-        let fallback = match call.args.get(1 + extra) {
-            Some(arg) => call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, value)?,
-            None => default_array(value, 1),
-        };
-        let fallback = match call.args.get(1 + extra) {
-            Some(arg) if !arg.is_constant => fallback,
-            _ => crate::kernel::rows::repeated(&fallback, call.rows)?,
-        };
-        Ok(zip(&is_not_null(&tried)?, &tried, &fallback)?)
+    let rule = move |args: &[ArgType]| {
+        let target = target(args)?;
+        accurate::check_fallback(args.get(fallback_of(extra, zoned)), &target)?;
+        Ok(if keeps_dictionary(args, &target) { ColumnType::LowCardinality(Box::new(target)) } else { target })
     };
-    ScalarFunction::new(name, 1 + extra..=2 + extra, rule, kernel).own_nulls()
+    let kernel =
+        move |call: &Call<'_>| accurate::or_default(call, fallback_of(extra, zoned));
+    let most = 2 + extra + usize::from(zoned);
+    ScalarFunction::new(name, 1 + extra..=most, rule, kernel).own_nulls()
+}
+
+/// Where the default is: behind the zone of conversions that have one.
+fn fallback_of(extra: usize, zoned: bool) -> usize {
+    1 + extra + usize::from(zoned)
 }
 
 /// `toX`, `toXOrNull`, `toXOrZero`, `toXOrDefault`.
@@ -193,7 +206,7 @@ macro_rules! family {
             concat!("Reads text as ", $what, "; the type's default where that fails."),
             concat!($name, "OrZero('?'", $rest, ")"),
         ));
-        $out.push(or_default(concat!($name, "OrDefault"), $extra, $target).doc(
+        $out.push(or_default(concat!($name, "OrDefault"), $extra, $more > 0 && $name != "toDate" && $name != "toDate32", $target).doc(
             concat!($name, "OrDefault(x", $rest, "[, default])"),
             concat!("Converts to ", $what, "; the default given, else the type's, where that fails."),
             concat!($name, "OrDefault('?'", $rest, ")"),
@@ -239,7 +252,8 @@ fn zone_or_own(args: &[ArgType]) -> Result<Option<Arc<str>>, FunctionError> {
 }
 
 fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let precision = constant_int(args, 1).and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
+    let given = if args.len() < 2 { Some(3) } else { constant_int(args, 1) };
+    let precision = given.and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
     let precision = precision.ok_or_else(|| {
         FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
     })?;
@@ -260,6 +274,14 @@ fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     bytes
         .map(ColumnType::FixedString)
         .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant positive length"))
+}
+
+/// `toDateTime64OrNull` and `toDateTime64OrZero` have milliseconds unless they are told.
+fn optional_scale(function: ScalarFunction) -> ScalarFunction {
+    match function.name {
+        "toDateTime64OrNull" | "toDateTime64OrZero" => function.from_arguments(1),
+        _ => function,
+    }
 }
 
 fn number_families(out: &mut Vec<ScalarFunction>) {
@@ -301,36 +323,15 @@ fn time_families(out: &mut Vec<ScalarFunction>) {
     family!(out, "toDateTime64", 1, 1, date_time64, ", 2", "DateTime64");
 }
 
-fn named_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let name = constant_text(args, 1).ok_or_else(|| {
-        FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "CAST needs a constant type name")
-    })?;
-    type_name::parse(&name).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
-}
-
 fn casts() -> Vec<ScalarFunction> {
     let strict = ScalarFunction::new("CAST", 2..=2, named_type, |call| {
         convert(call, CastMode::Strict, call.result_type)
     });
-    let accurate = |name: &'static str, mode: CastMode, nullable: bool| {
-        let rule = move |args: &[ArgType]| named_type(args).map(|t| if nullable { t.nullable() } else { t });
-        ScalarFunction::new(name, 2..=3, rule, move |call| convert(call, mode, call.result_type)).own_nulls()
-    };
     vec![
         strict.own_nulls().any_case().aliases(&["_CAST"]).doc(
             "CAST(x, 'T')",
             "Converts to the named type. Integers wrap; text that does not read is an error, or NULL for Nullable types.",
             "CAST('5', 'UInt8') -> 5",
-        ),
-        accurate("accurateCastOrNull", CastMode::OrNull, true).doc(
-            "accurateCastOrNull(x, 'T')",
-            "Converts to the named type; NULL where the value would change.",
-            "accurateCastOrNull(300, 'UInt8') -> NULL",
-        ),
-        accurate("accurateCastOrDefault", CastMode::OrDefault, false).doc(
-            "accurateCastOrDefault(x, 'T')",
-            "Converts to the named type; its default where the value would change.",
-            "accurateCastOrDefault(300, 'UInt8') -> 0",
         ),
     ]
 }
@@ -354,7 +355,9 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = Vec::new();
     number_families(&mut out);
     time_families(&mut out);
+    let mut out: Vec<ScalarFunction> = out.into_iter().map(optional_scale).collect();
     out.extend(casts());
+    out.extend(accurate::functions());
     for function in &mut out {
         // Of the conversions only this one is a key people sort and partition by. Text and numbers may fall in it:
         // `ScalarFunction::monotonicity` looks at the type.

@@ -59,17 +59,48 @@ fn date_add(name: &'static str, sign: i64) -> ScalarFunction {
     .any_case()
 }
 
+/// Nanoseconds of a unit; a month counts as four weeks.
+fn length(unit: Unit) -> i128 {
+    const NANOS_PER_SECOND: i128 = 1_000_000_000;
+    const DAY: i128 = 86_400 * NANOS_PER_SECOND;
+    match (unit.months(), unit.days(), unit.seconds()) {
+        (Some(months), ..) => i128::from(months) * 28 * DAY,
+        (_, Some(days), _) => i128::from(days) * DAY,
+        (.., Some(seconds)) => i128::from(seconds) * NANOS_PER_SECOND,
+        _ => 10_i128.pow(9 - unit.digits()),
+    }
+}
+
 fn to_interval(name: &'static str, unit: Unit) -> ScalarFunction {
     let rule = move |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
         Some(ColumnType::Nothing) => Ok(ColumnType::Nothing),
         Some(number) if number.is_number() || number.is_string() => {
             Ok(unit.interval_type(number.is_nullable()))
         }
+        Some(other)
+            if other.enum_values().is_some()
+                || matches!(
+                    other.value_type(),
+                    ColumnType::Bool | ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. }
+                ) =>
+        {
+            Ok(unit.interval_type(other.is_nullable()))
+        }
+        Some(interval) if Unit::of_interval(interval).is_some() => Ok(unit.interval_type(false)),
         Some(other) => Err(FunctionError::illegal_type(other, name)),
         None => Err(FunctionError::bad_argument("a number is needed")),
     };
     ScalarFunction::new(name, 1..=1, rule, move |call: &Call<'_>| -> Result<ArrayRef, FunctionError> {
         let arg = call.arg(0)?;
+        if let Some(from) = Unit::of_interval(&arg.column_type) {
+            let amounts = crate::arithmetic::interval::amounts(call, 0)?;
+            let (has, wants) = (length(from), length(unit));
+            let moved = |row: usize| {
+                i64::try_from(i128::from(amounts.get(row)) * has / wants).unwrap_or(i64::MAX)
+            };
+            let numbers = arrow::array::Int64Array::from_iter_values((0..call.rows).map(moved));
+            return interval_array(std::sync::Arc::new(numbers), call.result_type);
+        }
         let to = if arg.column_type.is_nullable() { ColumnType::Int64.nullable() } else { ColumnType::Int64 };
         let caster = call.caster(crate::cast::CastMode::Strict);
         let numbers = caster.column(&arg.array, &arg.column_type, &to)?;

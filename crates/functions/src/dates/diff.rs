@@ -30,8 +30,11 @@ fn boundary(locals: &Locals, row: usize, unit: Unit) -> i64 {
 
 /// Whole units from `a` to `b`, where `a` is not after `b`.
 fn whole_units(a: (&Locals, usize), b: (&Locals, usize), unit: Unit) -> i64 {
+    // Days are those of the wall clock, shorter units pass on the time line.
+    let is_wall = unit.days().is_some() || unit.months().is_some();
     let seconds = |(locals, row): (&Locals, usize)| {
-        (locals.seconds(row), locals.fraction(row) * (1_000_000_000 / locals.per_second))
+        let whole = if is_wall { locals.seconds(row) } else { locals.epoch(row) };
+        (whole, locals.fraction(row) * (1_000_000_000 / locals.per_second))
     };
     let (start, end) = (seconds(a), seconds(b));
     if let Some(months) = unit.months() {

@@ -141,7 +141,7 @@ fn snowflakes() -> Vec<ScalarFunction> {
                 let epoch = if call.args.len() > 1 { Some(call.ints(1)?) } else { None };
                 call.each::<arrow::datatypes::UInt64Type>(|row| {
                     let millis = locals.ticks_at(row, 3) - epoch.as_ref().map_or(0, |epoch| epoch.get(row));
-                    Ok(u64::try_from(millis).unwrap_or(0) << SNOWFLAKE_SHIFT)
+                    Ok(millis.cast_unsigned() << SNOWFLAKE_SHIFT)
                 })
             },
         )
@@ -160,11 +160,13 @@ fn snowflakes() -> Vec<ScalarFunction> {
                 })
             },
             move |call| {
-                let ids = call.ints(0)?;
+                let ids = call.converted(0, &ColumnType::UInt64)?;
+                let ids = arrow::array::AsArray::as_primitive::<arrow::datatypes::UInt64Type>(&ids);
+                let arg = call.arg(0)?;
                 let epoch = if call.args.len() > 1 { Some(call.ints(1)?) } else { None };
                 let moment = |row: usize| {
-                    let millis =
-                        (ids.get(row) >> SNOWFLAKE_SHIFT) + epoch.as_ref().map_or(0, |epoch| epoch.get(row));
+                    let millis = (ids.value(arg.row(row)) >> SNOWFLAKE_SHIFT).cast_signed()
+                        + epoch.as_ref().map_or(0, |epoch| epoch.get(row));
                     if fractions { millis } else { wrap_seconds(millis.div_euclid(1000)) }
                 };
                 let ticks: Vec<i64> =

@@ -7,7 +7,7 @@ use arrow::datatypes::{Date32Type, Int64Type};
 use model::ColumnType;
 
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call, parse_zone};
+use crate::kernel::call::{Arg, ArgType, Call, parse_zone};
 use crate::kernel::types::{is_date, is_time};
 use crate::time::calendar::SECONDS_PER_DAY;
 use crate::time::temporal::{digits_of, power_of_ten, ticks, zone_of};
@@ -41,6 +41,14 @@ impl Locals {
             Some(_) => parse_zone(call.texts(zone)?.get(0))?,
             None => zone_of(&arg.column_type, call.session.time_zone),
         };
+        if arg.column_type.is_string() {
+            let read = ColumnType::DateTime64 { precision: 3, time_zone: None };
+            let array = call.converted(index, &read)?;
+            let times = [Arg { array, is_constant: arg.is_constant, column_type: read }];
+            let inner = Call { args: &times, ..call.again() };
+            let zoned = Locals::new(&inner, 0, usize::MAX)?;
+            return Ok(Locals { zone: Zone::new(tz), ..zoned });
+        }
         let is_date = is_date(&arg.column_type);
         let values = if is_date {
             arg.array.as_primitive::<Date32Type>().unary::<_, Int64Type>(i64::from)
@@ -84,10 +92,14 @@ impl Locals {
         self.zone.to_local(epoch)
     }
 
-    /// Hours since the epoch; those of zones half an hour off start half an hour off.
+    /// Hours since the epoch. Those of zones that are not whole hours off start as they did at the epoch, and count
+    /// from a day before it, as in ClickHouse.
     pub(super) fn hour_number(&self, row: usize) -> i64 {
         let epoch = self.epoch(row);
-        (epoch + self.zone.offset_at(epoch).rem_euclid(3600)).div_euclid(3600)
+        if self.zone.has_whole_hours() {
+            return epoch.div_euclid(3600);
+        }
+        (epoch + SECONDS_PER_DAY - self.zone.offset_at(0)).div_euclid(3600)
     }
 
     /// Wall-clock day.
@@ -106,6 +118,13 @@ impl Locals {
     /// Ticks after the second.
     pub(super) fn fraction(&self, row: usize) -> i64 {
         if self.is_date { 0 } else { self.value(row).rem_euclid(self.per_second) }
+    }
+
+    /// As [`Self::ticks_at`], cut towards the epoch.
+    pub(super) fn ticks_towards_epoch(&self, row: usize, digits: u32) -> Option<i64> {
+        let up = power_of_ten(digits.saturating_sub(self.digits));
+        let down = power_of_ten(self.digits.saturating_sub(digits));
+        Some((self.epoch(row) * self.per_second + self.fraction(row)).checked_mul(up)? / down)
     }
 
     /// Ticks of 10^-digits seconds since the epoch.

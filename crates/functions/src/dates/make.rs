@@ -1,4 +1,4 @@
-//! Dates and times from their parts, from counts of days, and with one part changed.
+//! Dates and times from their parts and from counts of days.
 //!
 //! Invariant: parts outside of their range give the first day there is, not an error, as in ClickHouse.
 
@@ -16,9 +16,7 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
 use crate::time::calendar::{SECONDS_PER_DAY, date_of, day_of_week, days_in_month, days_of};
-use crate::time::temporal::{
-    digits_of, from_ticks, power_of_ten, precision_of, wrap_days, wrap_seconds, zone_of,
-};
+use crate::time::temporal::{digits_of, from_ticks, power_of_ten, precision_of, wrap_days, zone_of};
 use crate::time::zone::Zone;
 
 /// Days from 0000-01-01 to 1970-01-01.
@@ -28,7 +26,7 @@ const DAY_OF_YEAR_MAX: i64 = 365;
 /// Largest part of a clock that a time is made of: 25 hours are one of the next day.
 const TWO_DIGITS: i64 = 99;
 /// Last moment of a DateTime.
-const SECONDS_MAX: i64 = 0xFFFF_FFFF;
+pub(super) const SECONDS_MAX: i64 = 0xFFFF_FFFF;
 
 pub(super) fn integers(args: &[ArgType], count: usize, name: &str) -> Result<(), FunctionError> {
     match args.iter().take(count).find(|arg| !arg.column_type.is_number()) {
@@ -65,13 +63,33 @@ fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// Wall-clock seconds of six numbers; `None` where a part is out of range. Of the clock's parts `most` is the largest.
-fn seconds_of(parts: [i64; 6], most: [i64; 3]) -> Option<i64> {
-    let [year, month, day, hour, minute, second] = parts;
-    let day = day_of_time(year, month, day)?;
-    let fits = [hour, minute, second].iter().zip(most).all(|(part, most)| (0..=most).contains(part));
-    fits.then(|| i64::from(day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second)
+/// Where six numbers are on a time line of whole years.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before the first year, or nowhere.
+    Before,
+    /// Wall-clock seconds.
+    At(i64),
+    After,
 }
+
+/// The place of six numbers among the years there are; `most` is the largest of each of the clock's parts.
+pub(super) fn place_of(parts: [i64; 6], years: std::ops::RangeInclusive<i64>, most: [i64; 3]) -> Place {
+    let [year, month, day, hour, minute, second] = parts;
+    let fits = [hour, minute, second].iter().zip(most).all(|(part, most)| (0..=most).contains(part));
+    if !fits || !(1..=12).contains(&month) || !(1..=31).contains(&day) || year < *years.start() {
+        return Place::Before;
+    }
+    match day_of(year, month, day) {
+        Some(day) if year <= *years.end() => {
+            Place::At(i64::from(day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second)
+        }
+        _ => Place::After,
+    }
+}
+
+/// The years that a time is made of, as ClickHouse has them.
+const YEARS_MADE: std::ops::RangeInclusive<i64> = 1900..=2299;
 
 fn make_time(call: &Call<'_>, digits_given: u32) -> Result<ArrayRef, FunctionError> {
     let parts: Vec<_> = (0..6).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
@@ -80,16 +98,26 @@ fn make_time(call: &Call<'_>, digits_given: u32) -> Result<ArrayRef, FunctionErr
     let zone = Zone::new(zone_of(result, call.session.time_zone));
     let per_second = power_of_ten(digits_of(result));
     let up = power_of_ten(digits_of(result) - precision_of(result));
+    let most = power_of_ten(precision_of(result)) - 1;
+    let (first, last) = (i64::from(days_of(1900, 1, 1)), i64::from(days_of(2300, 1, 1)));
     let moment = |row: usize| {
-        let local = seconds_of(std::array::from_fn(|part| parts[part].get(row)), [TWO_DIGITS; 3]);
-        let fits = |epoch: &i64| digits_given > 0 || (0..=SECONDS_MAX).contains(epoch);
-        let epoch = local.map(|local| zone.to_epoch(local)).filter(fits).unwrap_or(0);
-        let most = power_of_ten(precision_of(result)) - 1;
-        let ticks = fraction.as_ref().map_or(0, |fraction| fraction.get(row).clamp(0, most)) * up;
-        epoch.wrapping_mul(per_second).wrapping_add(ticks)
+        let place = place_of(std::array::from_fn(|part| parts[part].get(row)), YEARS_MADE, [TWO_DIGITS; 3]);
+        let own = fraction.as_ref().map_or(0, |fraction| fraction.get(row).clamp(0, most));
+        let (local, own) = match place {
+            Place::Before => (first * SECONDS_PER_DAY, 0),
+            Place::At(local) => (local, own),
+            Place::After => (last * SECONDS_PER_DAY - 1, most),
+        };
+        let epoch = zone.to_epoch(local);
+        if digits_given == 0 {
+            return Ok(epoch.clamp(0, SECONDS_MAX));
+        }
+        let ticks = epoch.checked_mul(per_second).and_then(|ticks| ticks.checked_add(own * up));
+        ticks.ok_or_else(|| FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "a time is beyond DateTime64"))
     };
-    let ticks: Vec<i64> = (0..call.rows).map(|row| if call.is_null(row) { 0 } else { moment(row) }).collect();
-    Ok(from_ticks(Int64Array::from(ticks), result))
+    let ticks: Result<Vec<i64>, FunctionError> =
+        (0..call.rows).map(|row| if call.is_null(row) { Ok(0) } else { moment(row) }).collect();
+    Ok(from_ticks(Int64Array::from(ticks?), result))
 }
 
 /// A date of `YYYYMMDD`.
@@ -125,73 +153,6 @@ fn of_days(name: &'static str, result: ColumnType, first: i32) -> ScalarFunction
             })
         },
     )
-}
-
-/// One part of a date or time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Changed {
-    Year,
-    Month,
-    Day,
-    Hour,
-    Minute,
-    Second,
-}
-
-fn change(name: &'static str, part: Changed) -> ScalarFunction {
-    let of_time = matches!(part, Changed::Hour | Changed::Minute | Changed::Second);
-    let rule = move |args: &[ArgType]| {
-        check(args, 0, name)?;
-        if !args[1].column_type.is_number() {
-            return Err(FunctionError::illegal_type(&args[1].column_type, name));
-        }
-        Ok(match &args[0].column_type {
-            ColumnType::Date if of_time => ColumnType::DateTime { time_zone: None },
-            ColumnType::Date32 if of_time => ColumnType::DateTime64 { precision: 0, time_zone: None },
-            other => other.clone(),
-        })
-    };
-    ScalarFunction::new(name, 2..=2, rule, move |call| {
-        let (locals, values) = (Locals::new(call, 0, usize::MAX)?, call.ints(1)?);
-        let result = call.result_type.value_type();
-        let changed = |row: usize| {
-            let (date, time, value) = (date_of(locals.day(row)), locals.time(row), values.get(row));
-            let mut parts = [
-                i64::from(date.year),
-                i64::from(date.month),
-                i64::from(date.day),
-                time / 3600,
-                time / 60 % 60,
-                time % 60,
-            ];
-            let place = match part {
-                Changed::Year => 0,
-                Changed::Month => 1,
-                Changed::Day => 2,
-                Changed::Hour => 3,
-                Changed::Minute => 4,
-                Changed::Second => 5,
-            };
-            parts[place] = value;
-            seconds_of(parts, [23, 59, 59]).unwrap_or(0)
-        };
-        if matches!(result, ColumnType::Date | ColumnType::Date32) {
-            let narrow = *result == ColumnType::Date;
-            return call.each::<Date32Type>(|row| {
-                let day = i32::try_from(changed(row).div_euclid(SECONDS_PER_DAY)).unwrap_or(0);
-                Ok(if narrow { day.clamp(0, 65_535) } else { day })
-            });
-        }
-        let per_second = power_of_ten(digits_of(result));
-        let ticks = |row: usize| {
-            let epoch = locals.zone.to_epoch(changed(row));
-            let epoch = if digits_of(result) == 0 { wrap_seconds(epoch) } else { epoch };
-            epoch.wrapping_mul(per_second).wrapping_add(locals.fraction(row))
-        };
-        let ticks: Vec<i64> =
-            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { ticks(row) }).collect();
-        Ok(from_ticks(Int64Array::from(ticks), result))
-    })
 }
 
 /// The same wall clock in another zone: from the zone named to UTC, or back.
@@ -395,18 +356,6 @@ fn days() -> Vec<ScalarFunction> {
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut out = makers();
     out.extend(zones());
-    let parts = [
-        ("changeYear", Changed::Year, "changeYear(t, n)", "The time with another year."),
-        ("changeMonth", Changed::Month, "changeMonth(t, n)", "The time with another month."),
-        ("changeDay", Changed::Day, "changeDay(t, n)", "The time with another day of the month."),
-        ("changeHour", Changed::Hour, "changeHour(t, n)", "The time with another hour."),
-        ("changeMinute", Changed::Minute, "changeMinute(t, n)", "The time with another minute."),
-        ("changeSecond", Changed::Second, "changeSecond(t, n)", "The time with another second."),
-    ];
-    out.extend(parts.map(|(name, part, signature, description)| {
-        change(name, part).doc(signature, description, "changeYear(toDate('2020-01-02'), 2021) -> 2021-01-02")
-    }));
     out.extend(days());
-
     out
 }

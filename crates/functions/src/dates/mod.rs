@@ -11,6 +11,7 @@ mod read;
 mod parts;
 mod start;
 mod make;
+mod change;
 mod ids;
 mod parse;
 
@@ -24,6 +25,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(format::functions());
     out.extend(read::functions());
     out.extend(make::functions());
+    out.extend(change::functions());
     out.extend(ids::functions());
     out.extend(parse::functions());
     out

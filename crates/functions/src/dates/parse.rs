@@ -225,8 +225,11 @@ impl Parts {
 }
 
 fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionError> {
-    let (texts, templates) = (call.texts(0)?, call.texts(1)?);
+    let texts = call.texts(0)?;
+    let given = if call.args.len() > 1 { Some(call.texts(1)?) } else { None };
     let result = call.result_type.value_type();
+    let usual = if digits_of(result) > 0 { "%Y-%m-%d %H:%i:%s.%f" } else { "%Y-%m-%d %H:%i:%s" };
+    let template = |row: usize| given.as_ref().map_or(usual, |given| given.get(row));
     let zone = Zone::new(zone_of(result, call.session.time_zone));
     let fractions = digits_of(result) > 0;
     let (mut ticks, mut valid) = (Vec::with_capacity(call.rows), Vec::with_capacity(call.rows));
@@ -236,7 +239,7 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
             valid.push(true);
             continue;
         }
-        let read = Parts::new().read(templates.get(row), texts.get(row));
+        let read = Parts::new().read(template(row), texts.get(row));
         let read = read.and_then(|parts| Ok((parts.epoch(&zone)?, parts.micros)));
         let in_range = |(epoch, _): &(i64, i64)| fractions || (0..=0xFFFF_FFFF).contains(epoch);
         match read {
@@ -253,7 +256,7 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
             }
             _ if otherwise == Otherwise::Error => {
                 let message =
-                    format!("cannot parse '{}' by the format '{}'", texts.get(row), templates.get(row));
+                    format!("cannot parse '{}' by the format '{}'", texts.get(row), template(row));
                 return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
             }
             _ => {
@@ -276,7 +279,7 @@ fn function(name: &'static str, otherwise: Otherwise, fractions: bool) -> Scalar
         };
         Ok(if otherwise == Otherwise::Null { time.nullable() } else { time })
     };
-    ScalarFunction::new(name, 2..=3, rule, move |call| parsed(call, otherwise))
+    ScalarFunction::new(name, 1..=3, rule, move |call| parsed(call, otherwise))
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {

@@ -13,6 +13,14 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::is_date;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, days_of, iso_week};
 
+/// Weeks and their days are told of texts, too.
+fn check_or_text(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
+    match args.first() {
+        Some(arg) if arg.column_type.is_string() => Ok(()),
+        _ => check(args, 0, name),
+    }
+}
+
 /// Computes a part of one row.
 type Part = fn(&Locals, usize) -> i64;
 
@@ -92,7 +100,7 @@ fn week_function(
     number: fn((i32, i32)) -> i64,
     always_year: bool,
 ) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| result.clone());
+    let rule = move |args: &[ArgType]| check_or_text(args, name).map(|()| result.clone());
     ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
         let locals = Locals::new(call, 0, 2)?;
         let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
@@ -174,7 +182,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
             "The year.",
             "toRelativeYearNum(toDate('2020-01-02')) -> 2020",
         ),
-        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| year(l, row) - 1970).increasing_by(0).doc(
+        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| (year(l, row) - 1970).max(0)).increasing_by(0).doc(
             "toYearNumSinceEpoch(t[, zone])",
             "Years since 1970.",
             "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
@@ -185,7 +193,7 @@ fn clock_parts() -> Vec<ScalarFunction> {
 fn relative_parts() -> Vec<ScalarFunction> {
     vec![
         part("toMonthNumSinceEpoch", ColumnType::UInt32, |l, row| {
-            crate::time::calendar::month_index(l.day(row)) - 1970 * 12
+            (crate::time::calendar::month_index(l.day(row)) - 1970 * 12).max(0)
         })
         .increasing_by(0)
         .doc(
@@ -203,28 +211,35 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "toRelativeQuarterNum(toDate('2020-01-02')) -> 8080",
         ),
         // Weeks start on Monday; the epoch was a Thursday.
-        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7))
+        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7).max(0))
             .doc(
                 "toRelativeWeekNum(t[, zone])",
                 "Weeks since 1970.",
                 "toRelativeWeekNum(toDate('2020-01-02')) -> 2609",
             ),
-        part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60)).doc(
+        part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60).max(0)).doc(
             "toRelativeMinuteNum(t[, zone])",
             "Minutes since 1970.",
             "toRelativeMinuteNum(toDateTime('1970-01-01 05:00:00')) -> 300",
         ),
-        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row).min(i64::from(u32::MAX))).doc(
+        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| {
+            l.epoch(row).clamp(0, i64::from(u32::MAX))
+        })
+        .doc(
             "toRelativeSecondNum(t[, zone])",
             "Seconds since 1970.",
             "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
         ),
-        part("toRelativeDayNum", ColumnType::UInt32, |l, row| i64::from(l.day(row))).increasing_by(0).doc(
+        part("toRelativeDayNum", ColumnType::UInt32, |l, row| {
+            // The last day of Date.
+            i64::from(l.day(row)).clamp(0, 65_535)
+        })
+        .increasing_by(0).doc(
             "toRelativeDayNum(t[, zone])",
             "Days since 1970.",
             "toRelativeDayNum(toDate('1970-01-03')) -> 2",
         ),
-        part("toRelativeHourNum", ColumnType::UInt32, Locals::hour_number).doc(
+        part("toRelativeHourNum", ColumnType::UInt32, |l, row| l.hour_number(row).max(0)).doc(
             "toRelativeHourNum(t[, zone])",
             "Hours since 1970.",
             "toRelativeHourNum(toDateTime('1970-01-01 05:00:00')) -> 5",
@@ -333,7 +348,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "toDayOfWeek",
             1..=3,
-            move |args| check(args, 0, "toDayOfWeek").map(|()| u8_type.clone()),
+            move |args| check_or_text(args, "toDayOfWeek").map(|()| u8_type.clone()),
             weekday,
         )
         .any_case()
@@ -347,7 +362,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "toUnixTimestamp",
             1..=2,
             |args| match args.first().map(|arg| &arg.column_type) {
-                Some(text) if text.is_string() => Ok(ColumnType::UInt32),
+                Some(text) if text.is_string() || text.is_integer() => Ok(ColumnType::UInt32),
                 _ => check(args, 0, "toUnixTimestamp").map(|()| ColumnType::UInt32),
             },
             super::read::unix_timestamp,

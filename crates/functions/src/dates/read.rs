@@ -6,13 +6,13 @@ use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
 use model::{ColumnType, ErrorCode};
 
-use super::local::{Locals, check};
+use super::local::Locals;
 use crate::cast::CastMode;
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::registry::ScalarFunction;
+use crate::kernel::registry::{ScalarFunction, keeps_dictionary};
 use crate::kernel::rows::{constant_int, expanded};
 use crate::kernel::types::is_time;
 use crate::time::calendar::SECONDS_PER_DAY;
@@ -28,8 +28,20 @@ pub(super) fn unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError>
         let ticks = crate::time::temporal::ticks(&times);
         return call.each::<UInt32Type>(|row| Ok(wrap(ticks.value(arg.row(row)))));
     }
-    let locals = Locals::new(call, 0, 1)?;
-    call.each::<UInt32Type>(|row| Ok(wrap(locals.epoch(row))))
+    if arg.column_type.is_integer() {
+        let numbers = call.ints(0)?;
+        return call.each::<UInt32Type>(|row| Ok(wrap(numbers.get(row))));
+    }
+    // The zone of a second argument is one of texts.
+    let locals = Locals::new(call, 0, usize::MAX)?;
+    let is_wide = matches!(arg.column_type, ColumnType::DateTime64 { .. });
+    call.each::<UInt32Type>(|row| {
+        let epoch = locals.epoch(row);
+        if is_wide && u32::try_from(epoch).is_err() {
+            return Err(FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "convert overflow"));
+        }
+        Ok(wrap(epoch))
+    })
 }
 
 /// Text -> DateTime or DateTime64 in a mode.
@@ -50,7 +62,8 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
             return Ok(ColumnType::Nothing);
         }
         let nullable = mode == CastMode::OrNull || first.column_type.is_nullable();
-        Ok(if nullable { result.nullable() } else { result })
+        let result = if nullable { result.nullable() } else { result };
+        Ok(if keeps_dictionary(args, &result) { ColumnType::LowCardinality(Box::new(result)) } else { result })
     };
     ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
         let arg = call.arg(0)?;
@@ -76,20 +89,34 @@ fn from_ticks_of(name: &'static str, precision: u8) -> ScalarFunction {
 }
 
 fn to_ticks_of(name: &'static str, precision: u32) -> ScalarFunction {
-    let rule = move |args: &[ArgType]| check(args, 0, name).map(|()| ColumnType::Int64);
+    let rule = move |args: &[ArgType]| match args.first().map(|arg| &arg.column_type) {
+        Some(other) if !matches!(other, ColumnType::DateTime64 { .. }) => {
+            Err(FunctionError::illegal_type(other, name))
+        }
+        _ => Ok(ColumnType::Int64),
+    };
     ScalarFunction::new(name, 1..=1, rule, move |call: &Call<'_>| {
         let locals = Locals::new(call, 0, 1)?;
-        call.each::<Int64Type>(|row| Ok(locals.ticks_at(row, precision)))
+        let overflow = || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, format!("decimal overflow in {name}"));
+        call.each::<Int64Type>(|row| locals.ticks_towards_epoch(row, precision).ok_or_else(overflow))
     })
     .increasing_by(0)
 }
 
 fn from_unix_timestamp(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let seconds = call.ints(0)?;
-    let values: Vec<i64> = (0..call.rows)
-        .map(|row| if call.is_null(row) { 0 } else { crate::time::temporal::wrap_seconds(seconds.get(row)) })
-        .collect();
-    let made = from_ticks(Int64Array::from(values), &ColumnType::DateTime { time_zone: None });
+    // Numbers stop at the ends, as in a conversion.
+    let plain = ColumnType::DateTime { time_zone: None };
+    let source = call.arg(0)?;
+    let made = if source.column_type.is_number() {
+        let array = call.converted(0, &plain)?;
+        expanded(&Arg { array, is_constant: source.is_constant, column_type: plain.clone() }, call.rows)?
+    } else {
+        let seconds = call.ints(0)?;
+        let wrapped = |row: usize| crate::time::temporal::wrap_seconds(seconds.get(row));
+        let values: Vec<i64> =
+            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { wrapped(row) }).collect();
+        from_ticks(Int64Array::from(values), &plain)
+    };
     if call.args.len() < 2 {
         return Ok(made);
     }

@@ -6,35 +6,33 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{Decimal128Type, Decimal256Type, ToByteSlice};
 use model::saturating::u64_of;
-use model::{ColumnType, ErrorCode, WideInteger, raw_text};
+use model::ColumnType;
 
 use crate::cast::{CastMode, Caster};
 use crate::columns::container::range;
-use crate::columns::number::with_number;
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
+use crate::kernel::raw::{in_memory, memory};
 use crate::kernel::rows::expanded;
-use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks};
 
 /// What one hash function is made of; hashes of 32 and 64 bits are words, those of 128 bits twice as long.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Family<W> {
-    pub(super) bytes: fn(&[u8]) -> W,
+    pub(super) bytes: Arc<dyn Fn(&[u8]) -> W + Send + Sync>,
     /// What numbers of 64 bits and less go through instead of `bytes`.
     pub(super) number: Option<fn(u64) -> W>,
     /// The hash of the length of an array.
     pub(super) length: fn(u64) -> W,
-    pub(super) combine: fn(W, W) -> W,
+    pub(super) combine: Arc<dyn Fn(W, W) -> W + Send + Sync>,
     /// Of no arguments.
     pub(super) nothing: W,
+    /// Of a NULL inside of a tuple, an array or a map.
+    pub(super) null: W,
 }
 
 /// The number of each row.
 type Words = Box<dyn Fn(usize) -> u64>;
-/// Appends the memory of a value.
-type Memory = Box<dyn Fn(usize, &mut Vec<u8>)>;
 
 impl<W: Copy> Family<W> {
     /// The hash of each row.
@@ -59,6 +57,15 @@ impl<W: Copy> Family<W> {
         hashes: &mut [Option<W>],
     ) -> Result<(), FunctionError> {
         match column_type.value_type() {
+            ColumnType::Nothing => {
+                hashes.iter_mut().for_each(|hash| self.join(hash, self.null));
+                return Ok(());
+            }
+            // An interval is its number, as bytes.
+            interval if interval.is_interval() => {
+                let numbers = array.as_struct().column(0);
+                return self.add_bytes(numbers, &ColumnType::Int64, caster, hashes);
+            }
             ColumnType::Tuple(elements) => {
                 for (element, column) in elements.iter().zip(array.as_struct().columns()) {
                     self.add(column, &element.column_type, caster, hashes)?;
@@ -80,13 +87,27 @@ impl<W: Copy> Family<W> {
         }
         if let (Some(number), Some(words)) = (self.number, words(array, column_type, caster)?) {
             for (row, hash) in hashes.iter_mut().enumerate() {
-                self.join(hash, number(words(row)));
+                self.join(hash, if array.is_null(row) { self.null } else { number(words(row)) });
             }
             return Ok(());
         }
+        self.add_bytes(array, column_type, caster, hashes)
+    }
+
+    fn add_bytes(
+        &self,
+        array: &ArrayRef,
+        column_type: &ColumnType,
+        caster: &Caster,
+        hashes: &mut [Option<W>],
+    ) -> Result<(), FunctionError> {
         let memory = memory(array, column_type, caster)?;
         let mut buffer = Vec::new();
         for (row, hash) in hashes.iter_mut().enumerate() {
+            if array.is_null(row) {
+                self.join(hash, self.null);
+                continue;
+            }
             buffer.clear();
             memory(row, &mut buffer);
             self.join(hash, (self.bytes)(&buffer));
@@ -117,28 +138,6 @@ impl<W: Copy> Family<W> {
     }
 }
 
-/// The number a value is in memory, as ClickHouse's columns have it.
-fn in_memory(column_type: &ColumnType) -> ColumnType {
-    match column_type.value_type() {
-        ColumnType::Date => ColumnType::UInt16,
-        ColumnType::Date32 => ColumnType::Int32,
-        ColumnType::DateTime { .. } => ColumnType::UInt32,
-        ColumnType::Bool => ColumnType::UInt8,
-        ColumnType::Ipv4 => ColumnType::UInt32,
-        ColumnType::Enum8(_) => ColumnType::Int8,
-        ColumnType::Enum16(_) => ColumnType::Int16,
-        other => other.clone(),
-    }
-}
-
-fn refuse_nulls(array: &ArrayRef, column_type: &ColumnType) -> Result<(), FunctionError> {
-    if array.logical_null_count() == 0 || !column_type.is_nullable() {
-        return Ok(());
-    }
-    let message = "a hash of NULL inside of an array, tuple or map is not supported: replace it with ifNull";
-    Err(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message))
-}
-
 /// Numbers of up to 64 bits as words; `None` for all else.
 fn words(
     array: &ArrayRef,
@@ -155,73 +154,4 @@ fn words(
         memory(row, &mut bytes);
         bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
     })))
-}
-
-fn memory(array: &ArrayRef, column_type: &ColumnType, caster: &Caster) -> Result<Memory, FunctionError> {
-    refuse_nulls(array, column_type)?;
-    let plain = in_memory(column_type);
-    match &plain {
-        ColumnType::String | ColumnType::FixedString(_) => {
-            let texts = array.as_string_view().clone();
-            let padded = if let ColumnType::FixedString(length) = plain {
-                usize::try_from(length).unwrap_or(0)
-            } else {
-                0
-            };
-            Ok(Box::new(move |row, out| {
-                out.extend_from_slice(&raw_text::bytes(texts.value(row)));
-                out.resize(out.len().max(padded), 0);
-            }))
-        }
-        ColumnType::Uuid => {
-            let uuids = array.as_fixed_size_binary().clone();
-            // Two words, the high one first.
-            Ok(Box::new(move |row, out| {
-                let (high, low) = uuids.value(row).split_at(8);
-                out.extend(high.iter().rev().chain(low.iter().rev()));
-            }))
-        }
-        wide if wide.is_wide_integer() => {
-            let stored = array.as_fixed_size_binary();
-            let width = usize::try_from(stored.value_length()).unwrap_or(0);
-            let values: Vec<u8> =
-                stored.iter().flat_map(|value| value.map_or(vec![0; width], <[u8]>::to_vec)).collect();
-            let wire = WideInteger::of(wide).map(|kind| kind.turn(&values, false)).unwrap_or_default();
-            Ok(Box::new(move |row, out| out.extend_from_slice(&wire[row * width..(row + 1) * width])))
-        }
-        ColumnType::Ipv6 => {
-            let octets = array.as_fixed_size_binary().clone();
-            Ok(Box::new(move |row, out| out.extend_from_slice(octets.value(row))))
-        }
-        ColumnType::DateTime64 { .. } => {
-            let down = power_of_ten(digits_of(&plain) - precision_of(&plain));
-            let ticks = ticks(array);
-            Ok(Box::new(move |row, out| out.extend_from_slice(&(ticks.value(row) / down).to_le_bytes())))
-        }
-        ColumnType::Decimal { precision, .. } => {
-            let bytes = match precision {
-                0..=9 => 4,
-                10..=18 => 8,
-                19..=38 => 16,
-                _ => 32,
-            };
-            if let Some(wide) = array.as_primitive_opt::<Decimal256Type>() {
-                let wide = wide.clone();
-                return Ok(Box::new(move |row, out| out.extend_from_slice(&wide.value(row).to_le_bytes())));
-            }
-            let numbers = array.as_primitive::<Decimal128Type>().clone();
-            Ok(Box::new(move |row, out| out.extend_from_slice(&numbers.value(row).to_le_bytes()[..bytes])))
-        }
-        _ => {
-            let typed = |t: &ColumnType| {
-                if array.logical_null_count() == 0 { t.clone() } else { t.clone().nullable() }
-            };
-            let (from, to) = (typed(column_type.value_type()), typed(&plain));
-            let numbers = caster.column(array, &from, &to)?;
-            with_number!(&plain, T => {
-                let numbers = numbers.as_primitive::<T>().clone();
-                Ok(Box::new(move |row: usize, out: &mut Vec<u8>| out.extend_from_slice(numbers.value(row).to_byte_slice())))
-            }, else Err(FunctionError::illegal_type(&plain, "of a hash")))
-        }
-    }
 }

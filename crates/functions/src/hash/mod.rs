@@ -10,16 +10,19 @@ mod metro;
 mod checksum;
 mod columns;
 mod digest;
+mod keyed;
 
 pub use city::city_hash_128;
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
-use arrow::datatypes::{UInt32Type, UInt64Type};
-use model::{ColumnType, ErrorCode, raw_text};
+use arrow::datatypes::{Decimal128Type, UInt32Type, UInt64Type, i256};
+use model::{ColumnType, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 
+use crate::columns::number::wrap;
+use crate::columns::wide::column;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
@@ -27,6 +30,11 @@ use columns::Family;
 
 /// What ClickHouse gives for a hash of nothing.
 const NOTHING: u64 = 0xe28d_bde7_fe22_e41c;
+
+/// What ClickHouse gives for a NULL inside of other values, in each size of hash.
+const NULL_32: u32 = 0x03D9_A871;
+const NULL_64: u64 = 0xC58A_D2DA_03D9_A871;
+const NULL_128: u128 = 0x5715_F196_CBEA_7A40_C58A_D2DA_03D9_A871;
 
 /// Thomas Mueller's mix, which ClickHouse calls intHash64.
 fn int_hash(value: u64) -> u64 {
@@ -64,7 +72,7 @@ fn sip_64(bytes: &[u8]) -> u64 {
 }
 
 fn family(bytes: fn(&[u8]) -> u64, combine: fn(u64, u64) -> u64) -> Family<u64> {
-    Family { bytes, number: None, length: int_hash, combine, nothing: NOTHING }
+    Family { bytes: Arc::new(bytes), number: None, length: int_hash, combine: Arc::new(combine), nothing: NOTHING, null: NULL_64 }
 }
 
 fn with_numbers(family: Family<u64>) -> Family<u64> {
@@ -82,7 +90,8 @@ fn hash64(name: &'static str, family: Family<u64>) -> ScalarFunction {
 
 fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     let combine = |a: u32, b: u32| int_hash_32(u64::from(a)) ^ b;
-    let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C };
+    let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
+    let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C, null: NULL_32 };
     ScalarFunction::new(
         name,
         0..=usize::MAX,
@@ -91,31 +100,33 @@ fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     )
 }
 
+type Wide = [u8; 16];
+
+fn family_128(
+    bytes: impl Fn(&[u8]) -> Wide + Send + Sync + 'static,
+    combine: impl Fn(Wide, Wide) -> Wide + Send + Sync + 'static,
+) -> Family<Wide> {
+    let word = |word: u64| u128::from(word).to_le_bytes();
+    let length = |length: u64| u128::from(int_hash_32(length)).to_le_bytes();
+    let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
+    Family { bytes, number: None, length, combine, nothing: word(NOTHING), null: NULL_128.to_le_bytes() }
+}
+
 /// 128 bits as a FixedString.
-fn hash128(
-    name: &'static str,
-    bytes: fn(&[u8]) -> [u8; 16],
-    combine: fn([u8; 16], [u8; 16]) -> [u8; 16],
-) -> ScalarFunction {
-    let length = |length: u64| {
-        let mut word = [0; 16];
-        word[..8].copy_from_slice(&int_hash(length).to_le_bytes());
-        word
-    };
-    let mut nothing = [0; 16];
-    nothing[..8].copy_from_slice(&NOTHING.to_le_bytes());
-    let family = Family { bytes, number: None, length, combine, nothing };
+fn wide_texts(call: &Call<'_>, hashes: &[Wide]) -> Result<ArrayRef, FunctionError> {
+    call.each_text(|row, out| {
+        raw_text::push_fixed(&hashes[row], out);
+        Ok(())
+    })
+}
+
+fn hash128(name: &'static str, bytes: fn(&[u8]) -> Wide, combine: fn(Wide, Wide) -> Wide) -> ScalarFunction {
+    let family = family_128(bytes, combine);
     ScalarFunction::new(
         name,
         0..=usize::MAX,
         |_| Ok(ColumnType::FixedString(16)),
-        move |call| {
-            let hashes = family.rows(call)?;
-            call.each_text(|row, out| {
-                raw_text::push_fixed(&hashes[row], out);
-                Ok(())
-            })
-        },
+        move |call| wide_texts(call, &family.rows(call)?),
     )
 }
 
@@ -128,9 +139,19 @@ fn murmur_128(bytes: &[u8]) -> [u8; 16] {
     (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
 
-/// Canonical order, as ClickHouse prints it: the high half first.
-fn xxh3_128_bytes(bytes: &[u8]) -> [u8; 16] {
-    xxhash_rust::xxh3::xxh3_128(bytes).to_be_bytes()
+fn xxh3_128_bytes(bytes: &[u8]) -> Wide {
+    xxhash_rust::xxh3::xxh3_128(bytes).to_le_bytes()
+}
+
+/// 128 bits as a number.
+fn xxh3_128(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let hashes = family_128(xxh3_128_bytes, |a, b| xxh3_128_bytes(&joined(a, b))).rows(call)?;
+    let number = |hash: &Wide| {
+        let number = u128::from_le_bytes(*hash);
+        let half = |bits: u128| i256::from_i128(i128::try_from(bits & u128::from(u64::MAX)).unwrap_or(0));
+        half(number >> 64) << 64_u8 | half(number)
+    };
+    column(&hashes.iter().map(number).collect::<Vec<_>>(), &ColumnType::UInt128, None)
 }
 
 fn integer(
@@ -139,6 +160,7 @@ fn integer(
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match args.first().map(|arg| &arg.column_type) {
         Some(number) if number.is_integer() => Ok(result.clone()),
+        Some(ColumnType::Decimal { precision: ..=18, .. } | ColumnType::Ipv4) => Ok(result.clone()),
         Some(ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. } | ColumnType::Bool) => {
             Ok(result.clone())
         }
@@ -149,6 +171,10 @@ fn integer(
 
 /// The bits of an integer or date.
 fn bits(call: &Call<'_>) -> Result<UInt64Array, FunctionError> {
+    if let Some(decimals) = call.arg(0)?.array.as_primitive_opt::<Decimal128Type>() {
+        // As it lies in memory, without its point.
+        return Ok(decimals.unary(|value| wrap::<i64, u64>(i64::try_from(value).unwrap_or(0))));
+    }
     Ok(call.converted(0, &ColumnType::UInt64)?.as_primitive::<UInt64Type>().clone())
 }
 
@@ -164,10 +190,14 @@ fn url_part(url: &[u8], level: Option<i64>) -> &[u8] {
         text[from..].iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).map(|at| from + at)
     };
     let colon = text.windows(3).position(|window| window == b"://");
-    let mut at = match colon {
-        Some(colon) => find(colon + 3).map_or(text.len(), |slash| slash),
-        None => 0,
+    let Some(colon) = colon else {
+        // Without a scheme there is one level only.
+        return if level == 0 { url } else { &[] };
     };
+    if level < 0 {
+        return &[];
+    }
+    let mut at = find(colon + 3).unwrap_or(text.len());
     for _ in 0..level {
         if at >= text.len() {
             return &[];
@@ -181,26 +211,11 @@ fn url_part(url: &[u8], level: Option<i64>) -> &[u8] {
 
 fn url_hash(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let urls = call.texts(0)?;
-    let level = if call.args.len() > 1 { Some(call.ints(1)?.get(0)) } else { None };
-    call.each::<UInt64Type>(|row| Ok(city::city_hash(url_part(&urls.bytes(row), level))))
-}
-
-fn keyed(
-    name: &'static str,
-    result: ColumnType,
-) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
-    move |args| match args.first().map(|arg| &arg.column_type) {
-        Some(ColumnType::Tuple(elements))
-            if elements.len() == 2
-                && elements.iter().all(|element| element.column_type == ColumnType::UInt64) =>
-        {
-            Ok(result.clone())
-        }
-        _ => Err(FunctionError::new(
-            ErrorCode::BAD_ARGUMENTS,
-            format!("the key of {name} is a tuple of two UInt64"),
-        )),
-    }
+    let levels = if call.args.len() > 1 { Some(call.ints(1)?) } else { None };
+    call.each::<UInt64Type>(|row| {
+        let level = levels.as_ref().map(|levels| levels.get(row));
+        Ok(city::city_hash(url_part(&urls.bytes(row), level)))
+    })
 }
 
 fn by_words() -> Vec<ScalarFunction> {
@@ -311,29 +326,15 @@ fn of_other_sizes() -> Vec<ScalarFunction> {
             "SipHash-2-4 of 128 bits as its authors define it.",
             "hex(sipHash128Reference('abc'))",
         ),
-        hash128("murmurHash3_128", murmur_128, |a, b| sip::sip128(&joined(a, b), (0, 0))).doc(
-            "murmurHash3_128(x)",
+        hash128("murmurHash3_128", murmur_128, |a, b| murmur_128(&joined(a, b))).doc(
+            "murmurHash3_128(x, ...)",
             "MurmurHash 3 of 128 bits.",
             "hex(murmurHash3_128('abc'))",
         ),
-        hash128("xxh3_128", xxh3_128_bytes, |a, b| xxh3_128_bytes(&joined(a, b))).doc(
-            "xxh3_128(x)",
-            "xxHash 3 of 128 bits.",
-            "hex(xxh3_128('abc'))",
-        ),
-        ScalarFunction::new("sipHash64Keyed", 2..=2, keyed("sipHash64Keyed", ColumnType::UInt64), |call| {
-            let key = call.arg(0)?;
-            let words = key.array.as_struct();
-            let word = |place: usize, row: usize| {
-                words.column(place).as_primitive::<UInt64Type>().value(key.row(row))
-            };
-            let texts = call.texts(1)?;
-            call.each::<UInt64Type>(|row| Ok(sip::sip64(&texts.bytes(row), (word(0, row), word(1, row)))))
-        })
-        .doc(
-            "sipHash64Keyed((a, b), text)",
-            "SipHash-2-4 of 64 bits with a key.",
-            "sipHash64Keyed((toUInt64(1), toUInt64(2)), 'abc')",
+        ScalarFunction::new("xxh3_128", 0..=usize::MAX, |_| Ok(ColumnType::UInt128), xxh3_128).doc(
+            "xxh3_128(x, ...)",
+            "xxHash 3 of 128 bits as a number.",
+            "hex(xxh3_128('abc')) -> '06B05AB6733A618578AF5F94892F3950'",
         ),
     ]
 }
@@ -341,6 +342,7 @@ fn of_other_sizes() -> Vec<ScalarFunction> {
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = by_words();
     out.extend(of_other_sizes());
+    out.extend(keyed::functions());
     out.extend(digest::functions());
     out.extend([
         ScalarFunction::new(

@@ -14,7 +14,9 @@ mod to_json;
 use crate::kernel::registry::ScalarFunction;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
-    let mut out = extract::functions();
+    // A dictionary of documents is no dictionary of what is in them.
+    let mut out: Vec<ScalarFunction> =
+        extract::functions().into_iter().map(ScalarFunction::unpacks_dictionaries).collect();
     out.extend(simple::functions());
     out.extend(path::functions());
     out.extend(to_json::functions());

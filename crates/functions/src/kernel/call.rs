@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use chrono_tz::Tz;
+use host::Clock;
 use model::mix64::{STEP, mix64};
 use model::{ColumnType, ErrorCode};
 
@@ -103,6 +104,8 @@ pub struct SessionValues {
     pub query_id: Arc<str>,
     /// Source of `rand()` and `generateUUIDv4()`.
     pub random: Arc<RandomStream>,
+    /// By which `sleep` waits; without one it does not.
+    pub clock: Option<Arc<dyn Clock>>,
 }
 
 impl Default for SessionValues {
@@ -118,6 +121,7 @@ impl Default for SessionValues {
             version: CLAIMED_VERSION.into(),
             query_id: "".into(),
             random: Arc::new(RandomStream::new(0)),
+            clock: None,
         }
     }
 }

@@ -5,9 +5,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, DynComparator, ListArray, UInt64Array, make_comparator};
+use arrow::array::{
+    Array, ArrayRef, AsArray, DynComparator, ListArray, StructArray, UInt64Array, make_comparator,
+};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, take};
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use model::ColumnType;
 use model::saturating::u64_of;
 
@@ -138,9 +141,43 @@ impl ElementOrder {
 }
 
 /// Equality of an element of one column and an element of another; NULL equals NULL.
-pub(crate) fn equality(a: &ArrayRef, b: &ArrayRef) -> Result<impl Fn(usize, usize) -> bool, FunctionError> {
+pub(crate) fn equality(
+    a: &ArrayRef,
+    b: &ArrayRef,
+) -> Result<impl Fn(usize, usize) -> bool + use<>, FunctionError> {
     let order = make_comparator(a, b, SortOptions { descending: false, nulls_first: false })?;
     Ok(move |x, y| order(x, y) == Ordering::Equal)
+}
+
+/// As [`equality`], as numbers are equal: NaN equals nothing, and 0 has no sign.
+pub(crate) fn number_equality(
+    a: &ArrayRef,
+    b: &ArrayRef,
+) -> Result<impl Fn(usize, usize) -> bool + use<>, FunctionError> {
+    let (a, b) = (unsigned_zeros(a), unsigned_zeros(b));
+    let (nan, equal) = (nan_flags(&a), equality(&a, &b)?);
+    Ok(move |x: usize, y: usize| equal(x, y) && !nan.as_ref().is_some_and(|nan| nan[x]))
+}
+
+/// Floats in which -0 is 0; also those inside of arrays and tuples.
+pub(crate) fn unsigned_zeros(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0)),
+        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0)),
+        DataType::List(field) => {
+            let list = array.as_list::<i32>();
+            let values = unsigned_zeros(list.values());
+            let made = ListArray::try_new(Arc::clone(field), list.offsets().clone(), values, list.nulls().cloned());
+            made.map_or_else(|_| Arc::clone(array), |list| Arc::new(list))
+        }
+        DataType::Struct(fields) => {
+            let parts = array.as_struct();
+            let columns = parts.columns().iter().map(unsigned_zeros).collect();
+            let made = StructArray::try_new(fields.clone(), columns, parts.nulls().cloned());
+            made.map_or_else(|_| Arc::clone(array), |parts| Arc::new(parts))
+        }
+        _ => Arc::clone(array),
+    }
 }
 
 /// The entries of a map argument that `pick` names for each row: their offsets, keys and values.
@@ -200,9 +237,9 @@ pub(crate) fn concat_lists(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 /// Which elements are NaN; `None` where the type has none.
 pub(crate) fn nan_flags(values: &ArrayRef) -> Option<Vec<bool>> {
-    if let Some(floats) = values.as_primitive_opt::<arrow::datatypes::Float64Type>() {
+    if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
         return Some(floats.values().iter().map(|value| value.is_nan()).collect());
     }
-    let floats = values.as_primitive_opt::<arrow::datatypes::Float32Type>()?;
+    let floats = values.as_primitive_opt::<Float32Type>()?;
     Some(floats.values().iter().map(|value| value.is_nan()).collect())
 }

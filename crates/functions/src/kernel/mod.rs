@@ -7,5 +7,6 @@ pub mod call;
 pub(crate) mod fixed_text;
 pub(crate) mod types;
 pub(crate) mod list;
+pub(crate) mod raw;
 pub mod registry;
 pub(crate) mod rows;

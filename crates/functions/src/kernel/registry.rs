@@ -56,6 +56,8 @@ pub struct ScalarFunction {
     /// It tells about the statement: the same in all of one, not in the next one.
     pub of_statement: bool,
     nulls: NullRule,
+    /// One dictionary among constants makes no dictionary of the result.
+    unpacks_dictionaries: bool,
     arguments_min: usize,
     arguments_max: usize,
     type_rule: TypeRule,
@@ -84,6 +86,7 @@ impl ScalarFunction {
             volatile: false,
             of_statement: false,
             nulls: NullRule::Propagate,
+            unpacks_dictionaries: false,
             arguments_min: *arguments.start(),
             arguments_max: *arguments.end(),
             type_rule: Arc::new(type_rule),
@@ -134,6 +137,16 @@ impl ScalarFunction {
         Self { nulls: NullRule::Own, ..self }
     }
 
+    /// The same function with fewer arguments at least.
+    pub(crate) fn from_arguments(self, arguments_min: usize) -> Self {
+        Self { arguments_min, ..self }
+    }
+
+    /// Dictionaries are plain values to the function, also in its result.
+    pub(crate) fn unpacks_dictionaries(self) -> Self {
+        Self { unpacks_dictionaries: true, ..self }
+    }
+
     /// Fewest and most arguments; the most is `usize::MAX` where there is no limit.
     pub fn arity(&self) -> (usize, usize) {
         (self.arguments_min, self.arguments_max)
@@ -169,9 +182,9 @@ impl ScalarFunction {
         }
         fixed_text::check(self.name, args)?;
         if self.nulls == NullRule::Own {
-            return (self.type_rule)(args);
+            return self.ruled(args);
         }
-        if args.iter().any(|arg| arg.column_type == ColumnType::Nothing) {
+        if args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Nothing) {
             return Ok(ColumnType::Nothing);
         }
         let plain: Vec<ArgType> = args
@@ -181,15 +194,55 @@ impl ScalarFunction {
                 constant: arg.constant.clone(),
             })
             .collect();
-        let mut result = (self.type_rule)(&plain)?;
+        let mut result = self.ruled(&plain)?;
         if args.iter().any(|arg| arg.column_type.is_nullable()) && can_be_nullable(&result) {
             result = result.nullable();
         }
-        Ok(if keeps_dictionary(args, &result) {
+        Ok(if !self.unpacks_dictionaries && keeps_dictionary(args, &result) {
             ColumnType::LowCardinality(Box::new(result))
         } else {
             result
         })
+    }
+
+    /// What the type rule says; where it knows no Bool, what it says of 0 and 1 instead.
+    fn ruled(&self, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+        let result = (self.type_rule)(args);
+        match &result {
+            Err(error) if error.code == ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT => {
+                let numbers = args.iter().map(bool_as_number).collect::<Option<Vec<_>>>();
+                numbers.and_then(|numbers| (self.type_rule)(&numbers).ok()).map_or(result, Ok)
+            }
+            _ => result,
+        }
+    }
+
+    /// The arguments as the kernel takes them: Bools as numbers where the type rule knows no Bool.
+    fn ruled_args(&self, args: Vec<Arg>) -> Result<Vec<Arg>, FunctionError> {
+        let is_bool = |arg: &Arg| *arg.column_type.value_type() == ColumnType::Bool;
+        if !args.iter().any(is_bool) {
+            return Ok(args);
+        }
+        let typed = |arg: &Arg| ArgType {
+            column_type: arg.column_type.clone(),
+            constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
+        };
+        let types: Vec<ArgType> = args.iter().map(typed).collect();
+        let known = match (self.type_rule)(&types) {
+            Err(error) => error.code != ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+            Ok(_) => true,
+        };
+        if known {
+            return Ok(args);
+        }
+        let number = |arg: Arg| -> Result<Arg, FunctionError> {
+            if !is_bool(&arg) {
+                return Ok(arg);
+            }
+            let column_type = number_of_bool(&arg.column_type);
+            Ok(Arg { array: cast(&arg.array, &to_data_type(&column_type))?, column_type, ..arg })
+        };
+        args.into_iter().map(number).collect()
     }
 
     /// Computes the result; `call.result_type` is what [`Self::result_type`] said.
@@ -212,6 +265,7 @@ impl ScalarFunction {
                 nulls = NullBuffer::union(nulls.as_ref(), arg.array.logical_nulls().as_ref());
             }
         }
+        let args = self.ruled_args(args)?;
         let allowance = Allowance::new(self.name);
         allowance.take(kernel_bytes(&args, call.result_type))?;
         let plain = Call { args: &args, rows: call.rows, nulls, allowance, ..*call };
@@ -257,6 +311,24 @@ impl ScalarFunction {
         let message = format!("function {} takes {expected} arguments, {count} given", self.name);
         FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     }
+}
+
+/// UInt8, as nullable as a Bool is.
+fn number_of_bool(column_type: &ColumnType) -> ColumnType {
+    if column_type.is_nullable() { ColumnType::UInt8.nullable() } else { ColumnType::UInt8 }
+}
+
+/// An argument with a Bool as the number that it is.
+fn bool_as_number(arg: &ArgType) -> Option<ArgType> {
+    if *arg.column_type.value_type() != ColumnType::Bool {
+        return Some(arg.clone());
+    }
+    let column_type = number_of_bool(&arg.column_type);
+    let constant = match &arg.constant {
+        Some(constant) => Some(cast(constant, &to_data_type(&column_type)).ok()?),
+        None => None,
+    };
+    Some(ArgType { column_type, constant })
 }
 
 /// What a kernel may allocate for arrays, maps and tuples that it is given: places of the elements, in a buffer that grows by

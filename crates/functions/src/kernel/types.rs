@@ -230,7 +230,13 @@ fn time_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Function
         C::DateTime { time_zone } | C::DateTime64 { time_zone, .. } => time_zone.clone(),
         _ => None,
     };
-    let time_zone = zone_of(a).or_else(|| zone_of(b));
+    // The zone of the finer type, else of the first that has a time of day.
+    let digits = |t: &ColumnType| match t {
+        C::DateTime { .. } => 1,
+        C::DateTime64 { precision, .. } => 2 + i32::from(*precision),
+        _ => 0,
+    };
+    let time_zone = if digits(b) > digits(a) { zone_of(b) } else { zone_of(a) };
     let known = |t: &ColumnType| is_date(t) || is_time(t);
     if !known(a) || !known(b) {
         return Err(no_common(a, b));

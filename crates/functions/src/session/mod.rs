@@ -4,3 +4,4 @@
 
 pub(crate) mod answers;
 pub(crate) mod random;
+pub(crate) mod blocks;

@@ -21,26 +21,22 @@ const BASE58_BYTES_MAX: usize = 1 << 16;
 
 const URL_LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
 );
 
 fn push_bits(byte: u8, out: &mut String) {
     out.extend((0..8).rev().map(|bit| if byte >> bit & 1 == 1 { '1' } else { '0' }));
 }
 
-/// Integers without their leading zero bytes, floats as they lie in memory, all else as bytes of text.
+/// The bytes that hex shows.
 fn bin(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let plain = match &call.arg(0)?.column_type {
-        ColumnType::Date => ColumnType::UInt16,
-        ColumnType::DateTime { .. } => ColumnType::UInt32,
-        ColumnType::Bool => ColumnType::UInt8,
-        other => other.clone(),
-    };
-    digits(call, &plain, |bytes, out| bytes.iter().for_each(|byte| push_bits(*byte, out)))
+    digits(call, |bytes, out| bytes.iter().for_each(|byte| push_bits(*byte, out)))
 }
 
 fn unbin(text: &str) -> Vec<u8> {
-    let bits: Vec<u8> = text.bytes().map(|byte| u8::from(byte == b'1')).collect();
+    let bits: Vec<u8> = raw_text::bytes(text).iter().map(|byte| u8::from(*byte != b'0')).collect();
     // The first byte may have fewer digits.
     bits.rchunks(8).rev().map(|chunk| chunk.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
 }
@@ -154,7 +150,11 @@ fn decoded(
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let most = usize::MAX;
-    let url_decode: fn(&str) -> Option<Vec<u8>> = |text| URL_LENIENT.decode(text).ok();
+    let url_decode: fn(&str) -> Option<Vec<u8>> = |text| {
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0C);
+        let close: Vec<u8> = text.bytes().filter(|byte| !is_space(byte)).collect();
+        URL_LENIENT.decode(close).ok()
+    };
     vec![
         ScalarFunction::new("bin", 1..=1, |args| of_single("bin", args), bin).any_case().doc(
             "bin(x)",

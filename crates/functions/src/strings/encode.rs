@@ -5,18 +5,18 @@
 use std::borrow::Cow;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::ToByteSlice;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use model::{ColumnType, ErrorCode, raw_text};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::columns::number::with_number;
+use crate::cast::CastMode;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
+use crate::kernel::raw::{in_memory, memory};
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::types::takes_text;
+use crate::kernel::types::{any_integer_shape, takes_text};
 
 fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -29,84 +29,62 @@ fn push_hex(bytes: impl IntoIterator<Item = u8>, out: &mut String) {
 /// The type of the digits of one value, which is no array or other nest.
 pub(super) fn of_single(name: &str, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
-        Some(nest @ (ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))) => {
-            Err(FunctionError::illegal_type(nest, name))
+        Some(
+            nest @ (ColumnType::Array(_)
+            | ColumnType::Map(..)
+            | ColumnType::Tuple(_)
+            | ColumnType::Date32
+            | ColumnType::Enum8(_)
+            | ColumnType::Enum16(_)),
+        ) => Err(FunctionError::illegal_type(nest, name)),
+        Some(time @ ColumnType::DateTime64 { .. }) => {
+            let message = format!("function {name} does not take {time}");
+            Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message))
         }
         _ => Ok(ColumnType::String),
     }
 }
 
-/// Integers without their leading zero bytes, floats as they lie in memory, all else as bytes of text.
+/// Integers without their leading zero bytes, floats and decimals as they lie in memory, all else as bytes.
 fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let arg = call.arg(0)?;
-    let plain = match &arg.column_type {
-        ColumnType::Date => ColumnType::UInt16,
-        ColumnType::Date32 => ColumnType::Int32,
-        ColumnType::DateTime { .. } | ColumnType::Ipv4 => ColumnType::UInt32,
-        ColumnType::Bool => ColumnType::UInt8,
-        other => other.clone(),
-    };
-    if let Some(kind) = model::WideInteger::of(&plain) {
-        let array = arg.array.as_fixed_size_binary();
-        return call.each_text(|row, out| {
-            let mut bytes = kind.turn(array.value(arg.row(row)), false);
-            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-            bytes.truncate(used);
-            push_hex(bytes.into_iter().rev(), out);
-            Ok(())
-        });
-    }
-    if let ColumnType::Uuid | ColumnType::Ipv6 = plain {
-        let array = arg.array.as_fixed_size_binary();
-        return call.each_text(|row, out| {
-            push_hex(array.value(arg.row(row)).iter().copied(), out);
-            Ok(())
-        });
-    }
-    if let ColumnType::Decimal { precision, .. } = plain
-        && let Some(numbers) = arg.array.as_primitive_opt::<arrow::datatypes::Decimal128Type>()
-    {
-        // As it lies in memory, like a float.
-        let width = match precision {
-            ..=9 => 4,
-            10..=18 => 8,
-            _ => 16,
-        };
-        return call.each_text(|row, out| {
-            push_hex(numbers.value(arg.row(row)).to_le_bytes().into_iter().take(width), out);
-            Ok(())
-        });
-    }
-    digits(call, &plain, |bytes, out| push_hex(bytes.iter().copied(), out))
+    digits(call, |bytes, out| push_hex(bytes.iter().copied(), out))
 }
 
-/// The digits of integers without their leading zero bytes, of floats as they lie in memory, of all else as bytes of text.
+/// The digits of integers without their leading zero bytes, of floats and decimals as they lie in memory, of UUIDs and
+/// addresses from their first byte on, of text as its bytes.
 pub(super) fn digits(
     call: &Call<'_>,
-    plain: &ColumnType,
     push: impl Fn(&[u8], &mut String),
 ) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let array = if plain.is_number() { call.converted(0, plain)? } else { std::sync::Arc::clone(&arg.array) };
-    with_number!(plain, T => {
-        let numbers = array.as_primitive::<T>();
-        let is_float = matches!(plain, ColumnType::Float32 | ColumnType::Float64);
-        call.each_text(|row, out| {
-            let mut bytes = numbers.value(arg.row(row)).to_byte_slice().to_vec();
-            if !is_float {
-                let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-                bytes.truncate(used);
-                bytes.reverse();
-            }
-            push(&bytes, out);
+    let plain = &arg.column_type;
+    if let ColumnType::Uuid | ColumnType::Ipv6 = plain {
+        let array = arg.array.as_fixed_size_binary();
+        return call.each_text(|row, out| {
+            push(array.value(arg.row(row)), out);
             Ok(())
-        })
-    }, else {
+        });
+    }
+    if plain.is_string() {
         let texts = call.texts(0)?;
-        call.each_text(|row, out| {
+        return call.each_text(|row, out| {
             push(&texts.bytes(row), out);
             Ok(())
-        })
+        });
+    }
+    let is_turned = any_integer_shape(&in_memory(plain)).is_some();
+    let memory = memory(&arg.array, plain, &call.caster(CastMode::Strict))?;
+    let mut bytes = Vec::new();
+    call.each_text(|row, out| {
+        bytes.clear();
+        memory(arg.row(row), &mut bytes);
+        if is_turned {
+            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+            bytes.truncate(used);
+            bytes.reverse();
+        }
+        push(&bytes, out);
+        Ok(())
     })
 }
 
@@ -123,12 +101,20 @@ fn unhex(text: &str) -> String {
     raw_text::text(&bytes)
 }
 
-const LENIENT: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const PADDED: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
+        .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, PADDED);
 
+/// The text that base64 stands for, in which white space does not count.
 fn decoded(text: &str) -> Option<String> {
-    let bytes = STANDARD.decode(text).ok()?;
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0C);
+    let bytes = if text.bytes().any(is_space) {
+        let close: Vec<u8> = text.bytes().filter(|byte| !is_space(*byte)).collect();
+        STANDARD.decode(close).ok()?
+    } else {
+        STANDARD.decode(text).ok()?
+    };
     Some(raw_text::text(&bytes))
 }
 

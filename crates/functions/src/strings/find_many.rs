@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, StringViewArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 use model::saturating::u64_of;
 
 use super::pattern::{Compiled, build};
@@ -69,8 +69,10 @@ fn positions(text: &str, lists: &Lists, needles: &StringViewArray, row: usize, w
     let position = |at: usize| {
         let needle = if needles.is_valid(at) { folded(needles.value(at), way) } else { String::new() };
         match text.find(&needle) {
+            // Nothing is found in nothing.
+            _ if text.is_empty() => 0,
             Some(at) if way.utf8 => u64_of(text[..at].chars().count()) + 1,
-            Some(at) => u64_of(at) + 1,
+            Some(at) => u64_of(raw_text::bytes(&text[..at]).len()) + 1,
             None => 0,
         }
     };

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::UInt64Type;
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::pattern::{Compiled, build};
 use crate::columns::container::{list_of, offsets_of};
@@ -59,6 +59,19 @@ const LONG_BYTES: usize = 64 << 10;
 /// A match with its places, kept until all are found; each group takes places and a piece beside that.
 const MATCH_BYTES: usize = 192;
 
+/// The matches of a text, as ClickHouse looks for them: not at the end of the text, and also empty ones behind others.
+fn all_captures<'t>(pattern: &Regex, subject: &'t str) -> Vec<Captures<'t>> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    while at < subject.len() {
+        let Some(found) = pattern.captures_at(subject, at) else { break };
+        let Some(whole) = found.get(0).filter(|whole| whole.start() < subject.len()) else { break };
+        let step = subject[whole.end()..].chars().next().map_or(1, char::len_utf8);
+        at = if whole.is_empty() { whole.end() + step } else { whole.end() };
+        all.push(found);
+    }
+    all
+}
+
 /// A list for each match, or a list for each group.
 fn extract_all_groups(call: &Call<'_>, by_match: bool) -> Result<ArrayRef, FunctionError> {
     let (subjects, patterns, compiled) = (call.texts(0)?, call.texts(1)?, expressions());
@@ -75,7 +88,7 @@ fn extract_all_groups(call: &Call<'_>, by_match: bool) -> Result<ArrayRef, Funct
             let matches = pattern.find_iter(subjects.get(row)).count();
             call.reserve(matches.saturating_mul(MATCH_BYTES.saturating_add(groups.saturating_mul(48))))?;
         }
-        let matches: Vec<_> = pattern.captures_iter(subjects.get(row)).collect();
+        let matches = all_captures(&pattern, subjects.get(row));
         let part =
             |place: usize, group: usize| matches[place].get(group + 1).map_or("", |part| part.as_str());
         if by_match {

@@ -6,9 +6,9 @@ use arrow::array::ArrayRef;
 use model::{ColumnType, ErrorCode};
 
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::Call;
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::types::{supertype, takes_text};
+use crate::kernel::types::takes_text;
 
 /// Longest text that padding makes, as in ClickHouse.
 const PADDED_MAX: usize = 1_000_000;
@@ -30,28 +30,6 @@ fn check_repetitions(count: usize) -> Result<(), FunctionError> {
     }
     let message = format!("too many times to repeat ({count}): at most {REPETITIONS_MAX}");
     Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message))
-}
-
-/// The type of `concat`: arrays join as arrays, all else as text.
-fn concat_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    if !args.is_empty() && args.iter().all(|arg| matches!(arg.column_type, ColumnType::Array(_))) {
-        return supertype(args.iter().map(|arg| &arg.column_type));
-    }
-    Ok(ColumnType::String)
-}
-
-fn concat(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    if let ColumnType::Array(_) = call.result_type {
-        return crate::kernel::list::concat_lists(call);
-    }
-    let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
-    call.each_text(|row, out| {
-        for text in &texts {
-            call.reserve_more(text.get(row).len(), out)?;
-            out.push_str(text.get(row));
-        }
-        Ok(())
-    })
 }
 
 fn concat_with_separator(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -116,11 +94,6 @@ fn format(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("concat", 0..=usize::MAX, concat_type, concat).any_case().doc(
-            "concat(a, b, ...)",
-            "The texts of all arguments, one after the other; arrays as one array.",
-            "concat('a', 1) -> 'a1'",
-        ),
         ScalarFunction::new(
             "concatWithSeparator",
             1..=usize::MAX,
@@ -128,7 +101,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             concat_with_separator,
         )
         .any_case()
-        .aliases(&["concat_ws"])
+        .aliases(&["concat_ws", "concatWithSeparatorAssumeInjective"])
         .doc(
             "concatWithSeparator(separator, a, ...)",
             "Texts with a separator between.",

@@ -1,26 +1,35 @@
-//! `printf`: values written by C's format strings.
+//! `printf`: arguments written into a template as C's function of that name does.
 //!
-//! Invariant: a placeholder's letter fits the type of its argument, or the call is refused before any row is read.
+//! Invariant: widths, precisions and flags mean what they mean there; whole numbers are 64 bits wide unless the template
+//! names another size. Must not know: other templates, such as those of times.
 
-use std::fmt::Write;
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{Float32Type, Float64Type};
+use model::{ColumnType, ErrorCode};
 
-use arrow::array::ArrayRef;
-use model::ColumnType;
-
+use crate::columns::number::{Number, with_number};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::rows::constant_text;
+use crate::kernel::rows::{Texts, constant_text};
+use crate::kernel::types::{integer_shape, is_float};
 
-/// One `%` of a template: flags, width, precision and the letter.
+/// Widest field and longest precision: it bounds what one row can take.
+const WIDTH_MAX: usize = 4096;
+
+/// Digits behind the point of a float whose bits are written out.
+const HEX_DIGITS: usize = 13;
+
+/// One `%` of a template: flags, width, precision, the size of an integer in bits, and the letter.
 struct Placeholder<'t> {
     flags: &'t str,
     width: usize,
     precision: Option<usize>,
+    bits: u32,
     letter: char,
 }
 
-/// What is between the percent signs, and the placeholders after each piece.
+/// The placeholder that begins behind a percent sign, and what follows it.
 fn placeholder(rest: &str) -> Option<(Placeholder<'_>, &str)> {
     let flags = rest.len() - rest.trim_start_matches(['-', '+', ' ', '#', '0']).len();
     let (flags, rest) = rest.split_at(flags);
@@ -33,11 +42,17 @@ fn placeholder(rest: &str) -> Option<(Placeholder<'_>, &str)> {
         }
         None => (None, rest),
     };
-    let letter = rest.chars().next()?;
-    let width: usize = width.parse().unwrap_or(0);
-    // Nobody needs more; it bounds what one row can take.
-    (width <= 4096 && precision.is_none_or(|precision: usize| precision <= 4096)).then_some(())?;
-    Some((Placeholder { flags, width, precision, letter }, &rest[letter.len_utf8()..]))
+    let sized = rest.trim_start_matches(['h', 'l', 'L', 'z', 'j', 't']);
+    let bits = match &rest[..rest.len() - sized.len()] {
+        "hh" => 8,
+        "h" => 16,
+        "" | "l" | "ll" | "L" | "z" | "j" | "t" => 64,
+        _ => return None,
+    };
+    let letter = sized.chars().next()?;
+    let width: usize = if width.is_empty() { 0 } else { width.parse().ok()? };
+    (width <= WIDTH_MAX && precision.is_none_or(|precision: usize| precision <= WIDTH_MAX)).then_some(())?;
+    Some((Placeholder { flags, width, precision, bits, letter }, &sized[letter.len_utf8()..]))
 }
 
 /// How many places a character takes where text is padded: two where it is wide, as in East Asian writing and emoji.
@@ -50,14 +65,18 @@ fn places_of(c: char) -> usize {
 }
 
 impl Placeholder<'_> {
+    fn has(&self, flag: char) -> bool {
+        self.flags.contains(flag)
+    }
+
     fn pad(&self, sign: &str, body: &str, numeric: bool, out: &mut String) {
         let places: usize = body.chars().map(places_of).sum();
         let fill = self.width.saturating_sub(sign.len() + places);
-        if self.flags.contains('-') {
+        if self.has('-') {
             out.push_str(sign);
             out.push_str(body);
             out.extend(std::iter::repeat_n(' ', fill));
-        } else if numeric && self.flags.contains('0') {
+        } else if numeric && self.has('0') {
             out.push_str(sign);
             out.extend(std::iter::repeat_n('0', fill));
             out.push_str(body);
@@ -69,7 +88,7 @@ impl Placeholder<'_> {
     }
 
     fn sign(&self, negative: bool) -> &'static str {
-        match (negative, self.flags.contains('+'), self.flags.contains(' ')) {
+        match (negative, self.has('+'), self.has(' ')) {
             (true, ..) => "-",
             (false, true, _) => "+",
             (false, false, true) => " ",
@@ -77,60 +96,78 @@ impl Placeholder<'_> {
         }
     }
 
-    fn integer(&self, value: i64, out: &mut String) {
-        let bits = value.cast_unsigned();
-        match self.letter {
-            'x' => {
-                self.pad(if self.flags.contains('#') { "0x" } else { "" }, &format!("{bits:x}"), true, out)
+    /// A number of 64 bits, cut to the size that the template names.
+    fn integer(&self, value: i128, out: &mut String) {
+        let signed = match self.bits {
+            8 => i64::from(<i8 as Number>::wrap_int(value)),
+            16 => i64::from(<i16 as Number>::wrap_int(value)),
+            _ => <i64 as Number>::wrap_int(value),
+        };
+        let bits = signed.cast_unsigned() & u64::MAX >> (64 - self.bits);
+        let alternate = self.has('#') && bits != 0;
+        let (prefix, digits) = match self.letter {
+            'c' => {
+                let byte = char::from(<u8 as Number>::wrap_int(value));
+                return self.pad("", byte.encode_utf8(&mut [0; 4]), false, out);
             }
-            'X' => {
-                self.pad(if self.flags.contains('#') { "0X" } else { "" }, &format!("{bits:X}"), true, out)
-            }
-            'o' => self.pad(if self.flags.contains('#') { "0" } else { "" }, &format!("{bits:o}"), true, out),
-            'c' => self.pad(
-                "",
-                &char::from_u32(u32::try_from(bits & 0xFF).unwrap_or(0))
-                    .map_or_else(String::new, String::from),
-                false,
-                out,
-            ),
-            'u' => self.pad("", &bits.to_string(), true, out),
-            _ => self.pad(self.sign(value < 0), &value.unsigned_abs().to_string(), true, out),
-        }
+            'x' => (if alternate { "0x" } else { "" }, format!("{bits:x}")),
+            'X' => (if alternate { "0X" } else { "" }, format!("{bits:X}")),
+            'o' => ("", format!("{bits:o}")),
+            'u' => ("", bits.to_string()),
+            _ => ("", signed.unsigned_abs().to_string()),
+        };
+        let is_signed = matches!(self.letter, 'd' | 'i');
+        let sign = self.sign(is_signed && signed < 0);
+        let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
+        let octal = self.letter == 'o' && alternate && zeros == 0;
+        let body = format!("{}{}{digits}", "0".repeat(zeros), if octal { "0" } else { "" });
+        self.pad(&format!("{sign}{prefix}"), &body, self.precision.is_none(), out);
     }
 
     fn float(&self, value: f64, out: &mut String) {
-        let precision = self.precision.unwrap_or(6);
         let magnitude = value.abs();
-        let body = match self.letter {
-            'f' | 'F' => format!("{magnitude:.precision$}"),
-            'e' | 'E' => scientific(magnitude, precision, self.letter),
-            _ => general(magnitude, precision.max(1), self.letter),
+        let upper = self.letter.is_ascii_uppercase();
+        let body = if !value.is_finite() {
+            let name = if value.is_nan() { "nan" } else { "inf" };
+            if upper { name.to_ascii_uppercase() } else { name.to_owned() }
+        } else {
+            let precision = self.precision.unwrap_or(6);
+            match self.letter {
+                'f' | 'F' => {
+                    let text = format!("{magnitude:.precision$}");
+                    if self.has('#') && precision == 0 { format!("{text}.") } else { text }
+                }
+                'e' | 'E' => scientific(magnitude, precision, upper, self.has('#')),
+                'a' | 'A' => in_hex(magnitude, self.precision, upper),
+                _ => general(magnitude, precision.max(1), upper, self.has('#')),
+            }
         };
-        self.pad(self.sign(value.is_sign_negative()), &body, value.is_finite(), out);
+        let is_negative = value.is_sign_negative() && !value.is_nan();
+        self.pad(self.sign(is_negative), &body, value.is_finite(), out);
     }
 }
 
-fn scientific(value: f64, precision: usize, letter: char) -> String {
+fn scientific(value: f64, precision: usize, upper: bool, keeps_point: bool) -> String {
     let text = format!("{value:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
-    let mark = if letter.is_ascii_uppercase() { 'E' } else { 'e' };
-    format!("{mantissa}{mark}{sign}{:02}", exponent.abs())
+    let mark = if upper { 'E' } else { 'e' };
+    let point = if keeps_point && precision == 0 { "." } else { "" };
+    format!("{mantissa}{point}{mark}{sign}{:02}", exponent.abs())
 }
 
-/// The shorter of both forms, without zeros at the end.
-fn general(value: f64, precision: usize, letter: char) -> String {
+/// The shorter of both forms, without zeros at the end unless they are asked for.
+fn general(value: f64, precision: usize, upper: bool, keeps_zeros: bool) -> String {
     let digits = format!("{:.*e}", precision - 1, value);
     let exponent: i32 = digits.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     let whole = i32::try_from(precision).unwrap_or(i32::MAX);
-    let trimmed = |text: &str| match text.contains('.') {
+    let trimmed = |text: &str| match text.contains('.') && !keeps_zeros {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text.to_owned(),
     };
     if exponent < -4 || exponent >= whole {
-        let text = scientific(value, precision - 1, if letter == 'G' { 'E' } else { 'e' });
+        let text = scientific(value, precision - 1, upper, keeps_zeros);
         let at = text.find(['e', 'E']).unwrap_or(text.len());
         return format!("{}{}", trimmed(&text[..at]), &text[at..]);
     }
@@ -138,77 +175,150 @@ fn general(value: f64, precision: usize, letter: char) -> String {
     trimmed(&format!("{value:.decimals$}"))
 }
 
+/// The bits of a float: `0x1.8p+0`.
+fn in_hex(value: f64, precision: Option<usize>, upper: bool) -> String {
+    const FRACTION_BITS: u32 = 52;
+    let bits = value.to_bits();
+    let (biased, fraction) = (bits >> FRACTION_BITS, bits & ((1 << FRACTION_BITS) - 1));
+    let exponent = if biased == 0 { -1022 } else { i64::try_from(biased).unwrap_or(0) - 1023 };
+    let mut mantissa = if biased == 0 { fraction } else { fraction | 1 << FRACTION_BITS };
+    if let Some(kept) = precision.filter(|kept| *kept < HEX_DIGITS) {
+        let dropped = u32::try_from(HEX_DIGITS - kept).unwrap_or(0) * 4;
+        mantissa = (mantissa + (1 << (dropped - 1))) >> dropped << dropped;
+    }
+    let digits = format!("{:013x}", mantissa & ((1 << FRACTION_BITS) - 1));
+    let digits = match precision {
+        Some(kept) if kept <= HEX_DIGITS => digits[..kept].to_owned(),
+        Some(kept) => format!("{digits}{}", "0".repeat(kept - HEX_DIGITS)),
+        None => digits.trim_end_matches('0').to_owned(),
+    };
+    let point = if digits.is_empty() { "" } else { "." };
+    let text = format!("0x{:x}{point}{digits}p{exponent:+}", mantissa >> FRACTION_BITS);
+    if upper { text.to_ascii_uppercase() } else { text }
+}
+
+/// What a template is made of: text, and placeholders.
+enum Piece<'t> {
+    Text(&'t str),
+    Place(Placeholder<'t>),
+}
+
+fn pieces(template: &str) -> Result<Vec<Piece<'_>>, FunctionError> {
+    let mut out = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find('%') {
+        out.push(Piece::Text(&rest[..at]));
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('%') {
+            out.push(Piece::Text("%"));
+            rest = after;
+            continue;
+        }
+        let wrong = || FunctionError::bad_argument(format!("wrong format of printf: '{template}'"));
+        let (place, after) = placeholder(rest).ok_or_else(wrong)?;
+        out.push(Piece::Place(place));
+        rest = after;
+    }
+    out.push(Piece::Text(rest));
+    Ok(out)
+}
+
+fn check_count(wanted: usize, given: usize, template: &str) -> Result<(), FunctionError> {
+    if wanted == given {
+        return Ok(());
+    }
+    let message = format!("printf has {given} arguments for the {wanted} places of '{template}'");
+    Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+}
+
 fn printf_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if !args[0].column_type.is_string() {
         return Err(FunctionError::illegal_type(&args[0].column_type, "printf"));
     }
+    let known = |t: &ColumnType| t.is_string() || is_float(t) || integer_shape(t).is_some();
+    if let Some(other) = args.iter().find(|arg| !known(&arg.column_type)) {
+        return Err(FunctionError::illegal_type(&other.column_type, "printf"));
+    }
     if let Some(template) = constant_text(args, 0) {
-        let mut index = 1;
-        let mut rest = template.as_str();
-        while let Some(at) = rest.find('%') {
-            rest = &rest[at + 1..];
-            if let Some(after) = rest.strip_prefix('%') {
-                rest = after;
-                continue;
-            }
-            let (place, after) =
-                placeholder(rest).ok_or_else(|| FunctionError::bad_argument("wrong format of printf"))?;
-            let arg = args
-                .get(index)
-                .ok_or_else(|| FunctionError::bad_argument("printf has fewer arguments than its format"))?;
-            let fits = match place.letter {
-                's' => arg.column_type.is_string(),
-                'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' => arg.column_type.is_integer(),
-                'f' | 'F' | 'e' | 'E' | 'g' | 'G' => arg.column_type.is_number(),
-                _ => false,
-            };
-            if !fits {
-                let message = format!("printf cannot write a {} as %{}", arg.column_type, place.letter);
-                return Err(FunctionError::bad_argument(message));
-            }
-            index += 1;
-            rest = after;
-        }
+        let pieces = pieces(&template)?;
+        let places = pieces.iter().filter(|piece| matches!(piece, Piece::Place(_))).count();
+        check_count(places, args.len() - 1, &template)?;
     }
     Ok(ColumnType::String)
 }
 
+/// The values of an argument.
+enum Values {
+    Text(Texts),
+    Integers(Vec<i128>, bool),
+    Floats(Vec<f64>, bool),
+}
+
+impl Values {
+    fn of(call: &Call<'_>, index: usize) -> Result<Self, FunctionError> {
+        let arg = call.arg(index)?;
+        Ok(match &arg.column_type {
+            text if text.is_string() => Values::Text(call.texts(index)?),
+            ColumnType::Float32 => {
+                let floats = arg.array.as_primitive::<Float32Type>().values().iter();
+                Values::Floats(floats.map(|value| f64::from(*value)).collect(), arg.is_constant)
+            }
+            ColumnType::Float64 => {
+                Values::Floats(arg.array.as_primitive::<Float64Type>().values().to_vec(), arg.is_constant)
+            }
+            ColumnType::Bool => {
+                let flags = arg.array.as_boolean();
+                let numbers = (0..flags.len()).map(|row| i128::from(flags.value(row)));
+                Values::Integers(numbers.collect(), arg.is_constant)
+            }
+            number => with_number!(number, T => {
+                let numbers = arg.array.as_primitive::<T>().values().iter().map(|value| value.int());
+                Values::Integers(numbers.collect(), arg.is_constant)
+            }, else return Err(FunctionError::illegal_type(number, "printf"))),
+        })
+    }
+
+    fn write(&self, place: &Placeholder<'_>, row: usize, out: &mut String) -> Result<(), FunctionError> {
+        let at = |is_constant: bool| if is_constant { 0 } else { row };
+        match (self, place.letter) {
+            (Values::Text(texts), 's') => {
+                let text = texts.get(row);
+                let end = place.precision.and_then(|most| text.char_indices().nth(most));
+                place.pad("", end.map_or(text, |(end, _)| &text[..end]), false, out);
+            }
+            (Values::Integers(values, constant), 'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c') => {
+                place.integer(values[at(*constant)], out);
+            }
+            (Values::Floats(values, constant), 'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A') => {
+                place.float(values[at(*constant)], out);
+            }
+            (_, letter) => {
+                return Err(FunctionError::bad_argument(format!("printf cannot write this argument as %{letter}")));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn printf(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let templates = call.texts(0)?;
-    let texts: Vec<_> = (0..call.args.len()).map(|index| call.texts(index)).collect::<Result<_, _>>()?;
+    let values = (1..call.args.len()).map(|index| Values::of(call, index)).collect::<Result<Vec<_>, _>>()?;
     call.each_text(|row, out| {
-        let mut rest = templates.get(row);
-        let mut index = 1;
-        while let Some(at) = rest.find('%') {
-            out.push_str(&rest[..at]);
-            rest = &rest[at + 1..];
-            if let Some(after) = rest.strip_prefix('%') {
-                out.push('%');
-                rest = after;
-                continue;
-            }
-            let wrong = || FunctionError::bad_argument("the format of printf does not fit its arguments");
-            let (place, after) = placeholder(rest).ok_or_else(wrong)?;
-            let text = texts.get(index).ok_or_else(wrong)?.get(row);
-            match place.letter {
-                's' if !call.arg(index)?.column_type.is_string() => return Err(wrong()),
-                's' => {
-                    let most = place.precision.unwrap_or(usize::MAX);
-                    place.pad("", &text.chars().take(most).collect::<String>(), false, out);
-                }
-                'f' | 'F' | 'e' | 'E' | 'g' | 'G' => place.float(text.parse().map_err(|_| wrong())?, out),
-                _ => match text.parse::<i64>() {
-                    Ok(value) => place.integer(value, out),
-                    Err(_) => {
-                        write!(out, "{}", text.parse::<u64>().map_err(|_| wrong())?).map_err(|_| wrong())?
+        let template = templates.get(row);
+        let mut index = 0;
+        for piece in pieces(template)? {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Place(place) => {
+                    match values.get(index) {
+                        Some(values) => values.write(&place, row, out)?,
+                        None => return check_count(index + 1, values.len(), template),
                     }
-                },
+                    index += 1;
+                }
             }
-            index += 1;
-            rest = after;
         }
-        out.push_str(rest);
-        Ok(())
+        check_count(index, values.len(), template)
     })
 }
 

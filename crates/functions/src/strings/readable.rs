@@ -44,7 +44,19 @@ fn scaled(value: f64, base: f64, units: &[&str], out: &mut String) {
         value /= base;
         unit += 1;
     }
-    let _infallible = write!(out, "{value:.2}{}", units[unit]);
+    let _infallible = match value.abs() {
+        // So large a number is not written with its digits.
+        1e60.. if value.is_finite() => write!(out, "{}{}", shown(value), units[unit]),
+        _ if value.is_finite() => write!(out, "{value:.2}{}", units[unit]),
+        _ => write!(out, "{}{}", shown(value), units[unit]),
+    };
+}
+
+/// A float as it prints.
+fn shown(value: f64) -> String {
+    let mut out = String::new();
+    crate::cast::write::float64(value, &mut out);
+    out
 }
 
 /// Seconds of the units, from the largest: years of 365 and months of 30.5 days.
@@ -59,7 +71,7 @@ const SPANS: [(f64, &str); 6] = [
 
 fn time_delta(seconds: f64, largest: usize, out: &mut String) {
     if !seconds.is_finite() {
-        let _infallible = write!(out, "{seconds}");
+        out.push_str(&shown(seconds));
         return;
     }
     let mut rest = seconds.abs().trunc();

@@ -112,13 +112,17 @@ fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError
             out.push_str(text);
             return Ok(());
         }
-        let mut end = 0;
-        for found in pattern.captures_iter(text).take(most) {
-            let Some(whole) = found.get(0) else { continue };
+        // As in RE2's loop, an empty match may stand right behind another one.
+        let (mut end, mut at, mut made) = (0, 0, 0);
+        while made < most && at <= text.len() {
+            let Some(found) = pattern.captures_at(text, at) else { break };
+            let Some(whole) = found.get(0) else { break };
             out.push_str(&text[end..whole.start()]);
             call.reserve_more(filled_bytes(&found, &pieces), out)?;
             fill(&found, &pieces, out);
-            end = whole.end();
+            (end, made) = (whole.end(), made + 1);
+            let step = text[end..].chars().next().map_or(1, char::len_utf8);
+            at = if whole.is_empty() { end + step } else { end };
         }
         out.push_str(&text[end..]);
         Ok(())

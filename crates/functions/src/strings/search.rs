@@ -2,9 +2,9 @@
 //!
 //! Invariant: positions are 1-based, 0 means not found; flags are UInt8.
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
-use model::ColumnType;
+use model::{ColumnType, raw_text};
 use model::saturating::{u64_of, usize_of};
 
 use super::pattern::{Compiled, Like, build};
@@ -27,8 +27,21 @@ fn folded(text: &str, way: Way) -> String {
     if way.utf8 { text.to_lowercase() } else { text.to_ascii_lowercase() }
 }
 
+/// As [`find`] in the bytes of texts that carry some.
+fn find_bytes(haystack: &[u8], needle: &[u8], start: u64) -> u64 {
+    let skip = usize_of(start.max(1) - 1);
+    let Some(rest) = haystack.get(skip..) else { return 0 };
+    if needle.is_empty() {
+        return u64_of(skip) + 1;
+    }
+    rest.windows(needle.len()).position(|window| window == needle).map_or(0, |at| u64_of(skip + at) + 1)
+}
+
 /// Where the needle starts at or after the 1-based `start`; 0 if nowhere.
 fn find(haystack: &str, needle: &str, start: u64, way: Way) -> u64 {
+    if !way.utf8 && (raw_text::may_carry(haystack) || raw_text::may_carry(needle)) {
+        return find_bytes(&raw_text::bytes(haystack), &raw_text::bytes(needle), start);
+    }
     let skip = usize_of(start.max(1) - 1);
     let from = if way.utf8 {
         haystack.char_indices().map(|(at, _)| at).chain(std::iter::once(haystack.len())).nth(skip)
@@ -56,9 +69,11 @@ fn position(name: &'static str, haystack: usize, way: Way) -> ScalarFunction {
     };
     ScalarFunction::new(name, 2..=3, rule, move |call| {
         let (haystacks, needles) = (call.texts(haystack)?, call.texts(needle)?);
-        let starts = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
-        let start =
-            |row: usize| starts.as_ref().map_or(1, |starts| u64::try_from(starts.get(row)).unwrap_or(1));
+        let starts = if call.args.len() > 2 { Some(call.converted(2, &ColumnType::UInt64)?) } else { None };
+        let start = |row: usize| {
+            let own = call.args.get(2).map_or(0, |arg| arg.row(row));
+            starts.as_ref().map_or(1, |starts| starts.as_primitive::<UInt64Type>().value(own))
+        };
         if !way.any_case {
             return call
                 .each::<UInt64Type>(|row| Ok(find(haystacks.get(row), needles.get(row), start(row), way)));

@@ -165,7 +165,12 @@ fn overlay(call: &Call<'_>, utf8: bool) -> Result<ArrayRef, FunctionError> {
         };
         let count = i64::try_from(units.len() - 1).unwrap_or(i64::MAX);
         let place = places.get(row);
-        let start = if place < 0 { (count + place).max(0) } else { (place - 1).clamp(0, count) };
+        let start = match place {
+            // No place is behind the text.
+            0 => count,
+            1.. => (place - 1).min(count),
+            _ => count.saturating_add(place).max(0),
+        };
         let own = if utf8 { replacement.chars().count() } else { raw_text::bytes(replacement).len() };
         let own = i64::try_from(own).unwrap_or(i64::MAX);
         let length =
@@ -354,8 +359,7 @@ fn words() -> Vec<ScalarFunction> {
             "soundex('Robert') -> 'R163'",
         ),
         mapped("firstLine", |text, out| {
-            let line = text.split('\n').next().unwrap_or("");
-            out.push_str(line.strip_suffix('\r').unwrap_or(line));
+            out.push_str(text.split(['\n', '\r']).next().unwrap_or(""));
         })
         .doc("firstLine(text)", "The first line.", "firstLine('a\\nb') -> 'a'"),
         mapped("basename", |text, out| out.push_str(text.rsplit(['/', '\\']).next().unwrap_or(""))).doc(

@@ -8,11 +8,12 @@ use std::hash::Hash;
 
 use arrow::datatypes::{Float32Type, Float64Type, UInt64Type};
 use model::saturating::u64_of;
-use model::{ColumnType, ErrorCode};
+use model::{ColumnType, ErrorCode, raw_text};
 
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
 use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::Texts;
 use crate::kernel::types::takes_text;
 
 /// Longest text whose distance is computed, as in ClickHouse.
@@ -22,7 +23,7 @@ fn float(n: usize) -> f64 {
     wrap::<u64, f64>(u64_of(n))
 }
 
-fn check(a: &str, b: &str) -> Result<(), FunctionError> {
+fn check(a: &[u8], b: &[u8]) -> Result<(), FunctionError> {
     if a.len().max(b.len()) <= LENGTH_MAX {
         return Ok(());
     }
@@ -66,7 +67,8 @@ fn damerau(a: &[u8], b: &[u8]) -> usize {
 
 fn jaro(a: &[u8], b: &[u8]) -> f64 {
     if a.is_empty() || b.is_empty() {
-        return 0.0;
+        // Beside nothing ClickHouse counts the bytes.
+        return float(a.len() + b.len());
     }
     let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
     let (mut taken, mut ours) = (vec![false; b.len()], Vec::new());
@@ -83,13 +85,13 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
     let theirs = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| *y);
     let moved = float(ours.iter().zip(theirs).filter(|(x, y)| **x != *y).count()) / 2.0;
     let same = float(ours.len());
-    same / float(a.len()) / 3.0 + same / float(b.len()) / 3.0 + (same - moved) / same / 3.0
+    (same / float(a.len()) + same / float(b.len()) + (same - moved) / same) / 3.0
 }
 
 /// A common start counts for more where the texts are alike.
 fn jaro_winkler(a: &[u8], b: &[u8]) -> f64 {
     let similarity = jaro(a, b);
-    if similarity <= 0.7 {
+    if similarity <= 0.7 || a.is_empty() || b.is_empty() {
         return similarity;
     }
     let start = a.iter().zip(b).take(4).take_while(|(x, y)| x == y).count();
@@ -100,7 +102,7 @@ fn jaro_winkler(a: &[u8], b: &[u8]) -> f64 {
 fn jaccard<T: Eq + Hash + Copy>(a: &[T], b: &[T]) -> f64 {
     let (ours, theirs): (HashSet<T>, HashSet<T>) = (a.iter().copied().collect(), b.iter().copied().collect());
     let shared = ours.intersection(&theirs).count();
-    float(shared) / float(ours.len() + theirs.len() - shared)
+    float(shared) / float((ours.len() + theirs.len() - shared).max(1))
 }
 
 /// How often each run of `n` occurs.
@@ -124,26 +126,42 @@ fn ngram_distance<T: Eq + Hash + Clone>(a: &[T], b: &[T], n: usize) -> f64 {
 fn ngram_search<T: Eq + Hash + Clone>(text: &[T], needle: &[T], n: usize) -> f64 {
     let (ours, theirs) = (runs(needle, n), runs(text, n));
     let found: usize = ours.iter().map(|(run, count)| *count.min(theirs.get(run).unwrap_or(&0))).sum();
-    float(found) / float(ours.values().sum::<usize>().max(1))
+    match ours.values().sum::<usize>() {
+        // Less than a run of a needle is everywhere.
+        0 => 1.0,
+        all => float(found) / float(all),
+    }
 }
 
-fn count(name: &'static str, distance: fn(&str, &str) -> usize) -> ScalarFunction {
+/// What a function compares of two texts: their bytes, or their characters.
+#[derive(Clone, Copy)]
+enum Compared<T> {
+    Bytes(fn(&[u8], &[u8]) -> T),
+    Characters(fn(&[char], &[char]) -> T),
+}
+
+impl<T> Compared<T> {
+    fn of(self, a: &Texts, b: &Texts, row: usize) -> Result<T, FunctionError> {
+        let (x, y) = (a.bytes(row), b.bytes(row));
+        check(&x, &y)?;
+        Ok(match self {
+            Compared::Bytes(compare) => compare(&x, &y),
+            Compared::Characters(compare) => compare(&characters(a.get(row)), &characters(b.get(row))),
+        })
+    }
+}
+
+fn count(name: &'static str, distance: Compared<usize>) -> ScalarFunction {
     ScalarFunction::new(name, 2..=2, takes_text(name, 2, ColumnType::UInt64), move |call| {
         let (a, b) = (call.texts(0)?, call.texts(1)?);
-        call.each::<UInt64Type>(|row| {
-            check(a.get(row), b.get(row))?;
-            Ok(u64_of(distance(a.get(row), b.get(row))))
-        })
+        call.each::<UInt64Type>(|row| distance.of(&a, &b, row).map(u64_of))
     })
 }
 
-fn share(name: &'static str, similarity: fn(&str, &str) -> f64) -> ScalarFunction {
+fn share(name: &'static str, similarity: Compared<f64>) -> ScalarFunction {
     ScalarFunction::new(name, 2..=2, takes_text(name, 2, ColumnType::Float64), move |call| {
         let (a, b) = (call.texts(0)?, call.texts(1)?);
-        call.each::<Float64Type>(|row| {
-            check(a.get(row), b.get(row))?;
-            Ok(similarity(a.get(row), b.get(row)))
-        })
+        call.each::<Float64Type>(|row| similarity.of(&a, &b, row))
     })
 }
 
@@ -158,20 +176,24 @@ fn characters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
+fn small_bytes(text: &str) -> Vec<u8> {
+    raw_text::bytes(text).to_ascii_lowercase()
+}
+
 /// Bytes that differ, place by place; what one text has more counts, too.
-fn hamming(a: &str, b: &str) -> usize {
-    a.bytes().zip(b.bytes()).filter(|(x, y)| x != y).count() + a.len().abs_diff(b.len())
+fn hamming(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).filter(|(x, y)| x != y).count() + a.len().abs_diff(b.len())
 }
 
 fn by_ngrams() -> Vec<ScalarFunction> {
     vec![
-        ngrams("ngramDistance", |a, b| ngram_distance(a.as_bytes(), b.as_bytes(), 4)).doc(
+        ngrams("ngramDistance", |a, b| ngram_distance(&raw_text::bytes(a), &raw_text::bytes(b), 4)).doc(
             "ngramDistance(a, b)",
             "How many runs of 4 bytes the texts do not share, from 0 to 1.",
             "ngramDistance('ClickHouse', 'ClickHouse') -> 0",
         ),
         ngrams("ngramDistanceCaseInsensitive", |a, b| {
-            ngram_distance(a.to_ascii_lowercase().as_bytes(), b.to_ascii_lowercase().as_bytes(), 4)
+            ngram_distance(&small_bytes(a), &small_bytes(b), 4)
         })
         .doc(
             "ngramDistanceCaseInsensitive(a, b)",
@@ -191,13 +213,13 @@ fn by_ngrams() -> Vec<ScalarFunction> {
             "As ngramDistanceUTF8 in any case.",
             "ngramDistanceCaseInsensitiveUTF8('abcD', 'abcd') -> 0",
         ),
-        ngrams("ngramSearch", |a, b| ngram_search(a.as_bytes(), b.as_bytes(), 4)).doc(
+        ngrams("ngramSearch", |a, b| ngram_search(&raw_text::bytes(a), &raw_text::bytes(b), 4)).doc(
             "ngramSearch(text, needle)",
             "The share of the needle's runs of 4 bytes that the text has.",
             "ngramSearch('ClickHouse', 'House') -> 1",
         ),
         ngrams("ngramSearchCaseInsensitive", |a, b| {
-            ngram_search(a.to_ascii_lowercase().as_bytes(), b.to_ascii_lowercase().as_bytes(), 4)
+            ngram_search(&small_bytes(a), &small_bytes(b), 4)
         })
         .doc(
             "ngramSearchCaseInsensitive(text, needle)",
@@ -215,46 +237,46 @@ fn by_ngrams() -> Vec<ScalarFunction> {
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut out = by_ngrams();
     out.extend([
-        count("editDistance", |a, b| levenshtein(a.as_bytes(), b.as_bytes()))
+        count("editDistance", Compared::Bytes(levenshtein))
             .aliases(&["levenshteinDistance"])
             .doc(
                 "editDistance(a, b)",
                 "Least insertions, removals and exchanges of bytes.",
                 "editDistance('kitten', 'sitting') -> 3",
             ),
-        count("editDistanceUTF8", |a, b| levenshtein(&characters(a), &characters(b)))
+        count("editDistanceUTF8", Compared::Characters(levenshtein))
             .aliases(&["levenshteinDistanceUTF8"])
             .doc(
                 "editDistanceUTF8(a, b)",
                 "As editDistance, in characters.",
                 "editDistanceUTF8('ñ', 'n') -> 1",
             ),
-        count("damerauLevenshteinDistance", |a, b| damerau(a.as_bytes(), b.as_bytes())).doc(
+        count("damerauLevenshteinDistance", Compared::Bytes(damerau)).doc(
             "damerauLevenshteinDistance(a, b)",
             "As editDistance; neighbours may change places.",
             "damerauLevenshteinDistance('ab', 'ba') -> 1",
         ),
-        count("byteHammingDistance", hamming).aliases(&["mismatches"]).doc(
+        count("byteHammingDistance", Compared::Bytes(hamming)).aliases(&["mismatches"]).doc(
             "byteHammingDistance(a, b)",
             "Bytes that differ, place by place.",
             "byteHammingDistance('karolin', 'kathrin') -> 3",
         ),
-        share("jaroSimilarity", |a, b| jaro(a.as_bytes(), b.as_bytes())).doc(
+        share("jaroSimilarity", Compared::Bytes(jaro)).doc(
             "jaroSimilarity(a, b)",
             "Jaro's similarity, from 0 to 1.",
             "jaroSimilarity('abc', 'abc') -> 1",
         ),
-        share("jaroWinklerSimilarity", |a, b| jaro_winkler(a.as_bytes(), b.as_bytes())).doc(
+        share("jaroWinklerSimilarity", Compared::Bytes(jaro_winkler)).doc(
             "jaroWinklerSimilarity(a, b)",
             "Jaro's similarity with a bonus for a common start.",
             "jaroWinklerSimilarity('abc', 'abc') -> 1",
         ),
-        share("stringJaccardIndex", |a, b| jaccard(a.as_bytes(), b.as_bytes())).doc(
+        share("stringJaccardIndex", Compared::Bytes(jaccard)).doc(
             "stringJaccardIndex(a, b)",
             "Bytes both texts have over all bytes they have.",
             "stringJaccardIndex('clickhouse', 'mouse') -> 0.4",
         ),
-        share("stringJaccardIndexUTF8", |a, b| jaccard(&characters(a), &characters(b))).doc(
+        share("stringJaccardIndexUTF8", Compared::Characters(jaccard)).doc(
             "stringJaccardIndexUTF8(a, b)",
             "Characters both texts have over all they have.",
             "stringJaccardIndexUTF8('clickhouse', 'mouse') -> 0.4",

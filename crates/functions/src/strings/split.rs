@@ -110,7 +110,22 @@ fn split_by_expression(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
             return Ok(());
         }
-        compiled.get(patterns.get(row))?.split(text).take(most).for_each(push);
+        let pattern = compiled.get(patterns.get(row))?;
+        // A match of nothing ends the pieces.
+        let (mut start, mut made) = (0, 0);
+        while made < most {
+            match pattern.find_at(text, start).filter(|found| !found.is_empty()) {
+                Some(found) => {
+                    push(&text[start..found.start()]);
+                    start = found.end();
+                }
+                None => {
+                    push(&text[start..]);
+                    break;
+                }
+            }
+            made += 1;
+        }
         Ok(())
     })
 }

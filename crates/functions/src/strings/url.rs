@@ -210,6 +210,9 @@ fn hosts() -> Vec<ScalarFunction> {
             let urls = call.texts(0)?;
             let fallback = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
             call.each::<arrow::datatypes::UInt16Type>(|row| {
+                if domain(urls.get(row)).is_empty() {
+                    return Ok(u16::try_from(fallback).unwrap_or(0));
+                }
                 let rest = after_scheme(urls.get(row)).unwrap_or("");
                 let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
                 // As with the host, ClickHouse gives up on a password.

@@ -30,6 +30,10 @@ fn authority(url: &str) -> &str {
 fn domain_rfc(url: &str) -> &str {
     let authority = authority(url);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if let Some(address) = host.strip_prefix('[') {
+        // An IPv6 address is in brackets, which are no part of it.
+        return address.split_once(']').map_or("", |(address, _)| address);
+    }
     let host = &host[..host.rfind(':').unwrap_or(host.len())];
     if host.contains('.') { host } else { "" }
 }

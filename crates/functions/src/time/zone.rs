@@ -15,12 +15,13 @@ pub(crate) struct Zone {
     is_utc: bool,
     /// A day number (UTC) in which the offset does not change, and that offset.
     day: Cell<Option<(i64, i64)>>,
+    whole_hours: Cell<Option<bool>>,
 }
 
 impl Zone {
     pub(crate) fn new(tz: Tz) -> Self {
         let is_utc = matches!(tz, Tz::UTC | Tz::Etc__UTC | Tz::GMT | Tz::Etc__GMT | Tz::Zulu | Tz::UCT);
-        Self { tz, is_utc, day: Cell::new(None) }
+        Self { tz, is_utc, day: Cell::new(None), whole_hours: Cell::new(None) }
     }
 
     /// Seconds to add to UTC at that moment.
@@ -45,6 +46,19 @@ impl Zone {
     fn offset_found(&self, epoch: i64) -> i64 {
         let Some(utc) = naive(familiar(epoch)) else { return 0 };
         i64::from(self.tz.offset_from_utc_datetime(&utc).fix().local_minus_utc())
+    }
+
+    /// Whether the zone is whole hours off UTC in all the years of DateTime.
+    pub(crate) fn has_whole_hours(&self) -> bool {
+        // Any offset lasts for a month at least, or nearly so.
+        const STEP: usize = 30;
+        let known = self.whole_hours.get();
+        let whole = known.unwrap_or_else(|| {
+            let days = (0..i64::from(days_of(2038, 1, 1))).step_by(STEP);
+            self.is_utc || days.map(|day| self.offset_found(day * SECONDS_PER_DAY)).all(|offset| offset % 3600 == 0)
+        });
+        self.whole_hours.set(Some(whole));
+        whole
     }
 
     /// Seconds since the epoch as a clock on the wall would count them.

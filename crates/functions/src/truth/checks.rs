@@ -2,8 +2,6 @@
 //!
 //! Invariant: `throwIf` stops a query only for rows that reach it.
 
-use std::sync::Arc;
-
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Float64Type, UInt8Type};
 use model::{ColumnType, ErrorCode, type_name};
@@ -13,7 +11,7 @@ use crate::columns::number::with_number;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::rows::{constant_text, expanded, truths};
+use crate::kernel::rows::{constant_text, truths};
 
 fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
@@ -152,45 +150,8 @@ fn replacements() -> Vec<ScalarFunction> {
     ]
 }
 
-fn defaults() -> Vec<ScalarFunction> {
-    vec![
-        ScalarFunction::new(
-            "accurateCast",
-            2..=2,
-            |args| {
-                let name = constant_text(args, 1).ok_or_else(|| {
-                    FunctionError::new(
-                        ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                        "accurateCast needs a constant type name",
-                    )
-                })?;
-                type_name::parse(&name)
-                    .map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
-            },
-            |call| {
-                let arg = call.arg(0)?;
-                let caster = call.caster(CastMode::OrNull);
-                let made =
-                    caster.column(&arg.array, &arg.column_type, &call.result_type.clone().nullable())?;
-                if made.logical_null_count() > arg.array.logical_null_count() {
-                    let message = format!("a value is not in the range of {}", call.result_type);
-                    return Err(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message));
-                }
-                expanded(&crate::kernel::call::Arg { array: Arc::clone(&made), ..arg.clone() }, call.rows)
-            },
-        )
-        .own_nulls()
-        .doc(
-            "accurateCast(x, 'T')",
-            "Converts to the named type; an error where the value would change.",
-            "accurateCast(5, 'UInt8') -> 5",
-        ),
-    ]
-}
-
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = stops();
     out.extend(replacements());
-    out.extend(defaults());
     out
 }

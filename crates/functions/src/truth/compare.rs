@@ -25,6 +25,7 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::repeated;
 use crate::kernel::types::{integer_shape, is_float, supertype};
+use crate::truth::intervals::{self, Meeting};
 use crate::time::temporal::ticks;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -227,6 +228,17 @@ fn evaluate(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, Functio
             return call.each::<UInt8Type>(|_| Ok(answer));
         }
     }
+    match intervals::meeting(&a.column_type, &b.column_type)? {
+        Some(Meeting::Lengths) => {
+            let (x, y) = (intervals::lengths(call, 0)?, intervals::lengths(call, 1)?);
+            return call.each_flag(|row| comparison.holds(x[a.row(row)].cmp(&y[b.row(row)])));
+        }
+        Some(Meeting::Numbers) => {
+            let args = [intervals::as_number(a), intervals::as_number(b)];
+            return evaluate(&Call { args: &args, ..call.again() }, comparison);
+        }
+        None => {}
+    }
     let Some(common) = common_type(&a.column_type, &b.column_type)? else {
         return widest(call, comparison);
     };
@@ -287,7 +299,9 @@ fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionE
 
 fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if let [a, b] = args {
-        common_type(&a.column_type, &b.column_type)?;
+        if intervals::meeting(&a.column_type, &b.column_type)?.is_none() {
+            common_type(&a.column_type, &b.column_type)?;
+        }
     }
     Ok(ColumnType::UInt8)
 }

@@ -196,6 +196,9 @@ fn better(
 }
 
 fn extreme_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    if let [one] = args {
+        return Ok(one.column_type.clone());
+    }
     let plain = args.iter().map(|arg| plain_number(&arg.column_type));
     let types: Vec<ColumnType> = plain.filter(|plain| *plain != ColumnType::Nothing).collect();
     let nullable = args.iter().any(|arg| arg.column_type.is_nullable());

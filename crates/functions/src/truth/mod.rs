@@ -2,6 +2,7 @@
 //!
 //! Invariant: three-valued logic as in SQL; where a choice is made NULL counts as false. Must not know: statements.
 
+mod intervals;
 pub(crate) mod compare;
 pub(crate) mod logic;
 pub(crate) mod conditional;

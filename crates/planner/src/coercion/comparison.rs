@@ -355,6 +355,17 @@ fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusi
     external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
 }
 
+/// Whether a backslash of a LIKE pattern stands before what needs no escape: there it is itself.
+fn has_backslash_of_its_own(pattern: &str) -> bool {
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        if c == '\\' && !matches!(rest.next(), Some('%' | '_' | '\\')) {
+            return true;
+        }
+    }
+    false
+}
+
 /// LIKE over names of an enum is over their text; over numbers it is an error.
 pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
     let pattern = literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
@@ -363,8 +374,9 @@ pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
         let message = "the LIKE pattern ends with an escape of nothing";
         return Err(external(FunctionError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
     }
-    // DataFusion's LIKE does not see the zero bytes at its end.
-    if matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_)) {
+    // DataFusion's LIKE does not see the zero bytes at its end, and a backslash of a pattern is always an escape there.
+    let is_fixed = matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_));
+    if is_fixed || pattern.is_none_or(|pattern| has_backslash_of_its_own(pattern)) {
         let name = match (like.case_insensitive, like.negated) {
             (false, false) => "like",
             (false, true) => "notLike",

@@ -62,6 +62,18 @@ fn escaped(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut Strin
     }
 }
 
+/// The text of bytes that are written in digits, as `x'3031'` and `b'00110000'` are: 16 to a digit or 2. The first byte
+/// may have fewer digits.
+pub fn bytes_in_digits(digits: &str, radix: u32) -> Option<String> {
+    let each = if radix == 2 { 8 } else { 2 };
+    let byte = |chunk: &[u8]| {
+        let chunk = std::str::from_utf8(chunk).ok().filter(|chunk| !chunk.starts_with('+'))?;
+        u8::from_str_radix(chunk, radix).ok()
+    };
+    let bytes = digits.as_bytes().rchunks(each).rev().map(byte).collect::<Option<Vec<u8>>>()?;
+    Some(raw_text::text(&bytes))
+}
+
 /// The text as a single-quoted literal, as ClickHouse prints it.
 pub fn quote_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 
 use model::ErrorCode;
-use model::saturating::usize_of;
+use model::saturating::{u64_of, usize_of};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::dialect::{DIALECT, INNER_ALIAS};
 use crate::error::{Result, SqlError};
 use crate::lexer::constants::{self, Cut};
-use crate::lexer::escape::unescape;
+use crate::lexer::escape::{bytes_in_digits, unescape};
 use crate::lexer::scan::Scanner;
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`.
@@ -54,10 +54,21 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
             Token::DollarQuotedString(heredoc) => {
                 token.token = Token::SingleQuotedString(heredoc.value.clone());
             }
+            // `0x30` is a number, and `x'30'`, which is longer, a text.
+            Token::HexStringLiteral(digits)
+                if token.span.end.column == token.span.start.column + u64_of(digits.len()) + 3 =>
+            {
+                let Some(bytes) = bytes_in_digits(digits, 16) else {
+                    let message = format!("syntax error: x'{digits}' has other digits than hexadecimal ones");
+                    let at = offset_of(text, token.span.start);
+                    return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, message).at(at));
+                };
+                token.token = Token::SingleQuotedString(bytes);
+            }
             _ => {}
         }
     }
-    Ok(cut.restore(&mut tokens).then(|| join_numbers(tokens)))
+    Ok(cut.restore(&mut tokens).then(|| join_numbers(join_bits(tokens))))
 }
 
 /// Spaces, as many as they have characters, for the comments that begin with `# ` or `#!`: the tokenizer knows none.
@@ -94,6 +105,25 @@ fn spaced(mut gap: &str, out: &mut String) {
         }
         gap = &gap[taken..];
     }
+}
+
+/// `b'0011'` is the text of its bytes.
+fn join_bits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if let Token::SingleQuotedString(digits) = &token.token
+            && let Some(before) = joined.last_mut()
+            && is_word(&before.token, "b")
+            && before.span.end == token.span.start
+            && let Some(bytes) = bytes_in_digits(digits, 2)
+        {
+            before.token = Token::SingleQuotedString(bytes);
+            before.span.end = token.span.end;
+            continue;
+        }
+        joined.push(token);
+    }
+    joined
 }
 
 /// A number and the word right behind it are one word, and some such words are numbers.

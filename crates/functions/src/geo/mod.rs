@@ -1,0 +1,16 @@
+//! Places on the earth and in the plane: distances, geohashes, areas.
+//!
+//! Invariant: longitude comes before latitude, both in degrees. Must not know: formats of geometries.
+
+mod distance;
+mod geohash;
+mod area;
+
+use crate::kernel::registry::ScalarFunction;
+
+pub(crate) fn functions() -> Vec<ScalarFunction> {
+    let mut out = distance::functions();
+    out.extend(geohash::functions());
+    out.extend(area::functions());
+    out
+}
