@@ -81,21 +81,6 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
     }
 }
 
-/// ClickHouse's word for an engine.
-pub fn engine_name(engine: TableEngine) -> &'static str {
-    match engine {
-        TableEngine::MergeTree => "MergeTree",
-        TableEngine::Memory => "Memory",
-        TableEngine::Null => "Null",
-        TableEngine::S3 => "S3",
-        TableEngine::Gcs => "GCS",
-        TableEngine::AzureBlobStorage => "AzureBlobStorage",
-        TableEngine::Url => "URL",
-        TableEngine::File => "File",
-        TableEngine::View => "View",
-    }
-}
-
 fn column_text(column: &ColumnDef, def: &TableDef) -> String {
     let mut text = format!("    `{}` {}", column.name, column.column_type);
     if let Some((kind, expression)) = &column.default {
@@ -188,6 +173,10 @@ fn is_element(clause: &KeptClause) -> bool {
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
     if def.engine == TableEngine::View {
         return String::new();
+    }
+    if def.is_in_old_syntax() {
+        // Its arguments say all that the clauses would.
+        return engine.to_owned();
     }
     let mut text = engine.to_owned();
     if !def.partition_by.is_empty() {

@@ -14,11 +14,11 @@ use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
 use sql::Alter;
+use sql::definition::altered::{altered, retyped};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::altered::{altered, retyped};
 use crate::define::commit::commit_ops;
 use crate::tables::stored::Tables;
 

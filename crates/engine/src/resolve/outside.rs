@@ -35,7 +35,7 @@ pub(crate) fn uses_collection(def: &TableDef, name: &str) -> bool {
 
 /// The call of a table function that reads the table.
 pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
-    let engine = sql::engine_name(def.engine);
+    let engine = def.engine.name();
     let (arguments, _) = sql::arguments_of_text(engine, def.engine_arguments.text())?;
     let count = arguments.len();
     // Azure's engine has the function's positions but for the last, the structure.
@@ -51,7 +51,7 @@ pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
         TableEngine::AzureBlobStorage => "azureBlobStorage",
         TableEngine::Url => "url",
         TableEngine::File => "file",
-        TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null | TableEngine::View => {
+        _ => {
             return Err(Error::internal(format!("table \"{}\" is no table outside", def.name)));
         }
     };
@@ -86,7 +86,7 @@ fn wrong_arguments(engine: TableEngine) -> Error {
             "S3('url'[, NOSIGN | access_key_id, secret_access_key[, session_token]][, format[, compression]])"
         }
     };
-    let message = format!("table engine {} cannot be created with these arguments", sql::engine_name(engine));
+    let message = format!("table engine {} cannot be created with these arguments", engine.name());
     Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
         .with_hint(format!("write {forms}, or name a collection first"))
 }
@@ -169,7 +169,7 @@ pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> R
         matches!(column.default, Some((Materialized | Alias | Ephemeral, _)))
     };
     if let Some(column) = def.columns.iter().find(computed) {
-        let engine = sql::engine_name(def.engine);
+        let engine = def.engine.name();
         let message = format!(
             "column \"{}\": table engine {engine} takes no MATERIALIZED, ALIAS or EPHEMERAL",
             column.name

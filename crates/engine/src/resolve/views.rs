@@ -1,4 +1,5 @@
-//! Views: a SELECT under a name, put in the place of the name wherever a query reads from it.
+//! Views: a SELECT under a name, put in the place of the name wherever a query reads from it. So are, before that, functions
+//! that statements made.
 //!
 //! Invariant: a view means what it meant when it was created: its tables are kept with their databases, its columns are
 //! those it had then, whatever its tables have got since. What it reads is looked up anew each time, in the snapshot of
@@ -62,7 +63,15 @@ impl Within {
 /// The query with SELECTs where it names views, and where it calls functions that are queries by themselves; and how deep
 /// these make it.
 pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, Measure), Error> {
-    let (mut ast, mut within) = (query.ast.clone(), Within::default());
+    let called = match execution.has_functions() {
+        true => sql::with_functions(&query.ast, &|name| execution.lambda(name))?,
+        false => None,
+    };
+    let (mut ast, made) = match called {
+        Some((ast, measure)) => (Box::new(ast), measure),
+        None => (query.ast.clone(), Measure::default()),
+    };
+    let mut within = Within { views: Vec::new(), made };
     expand(execution, &mut ast, &mut within)?;
     Ok((Query { ast, ..query.clone() }, within.made))
 }

@@ -253,14 +253,7 @@ impl<'a> Head<'a> {
 
     /// `(a, b)`, `(a)`, `a` or `tuple()`: the expressions of a key.
     pub(crate) fn key(&mut self) -> Result<Vec<Expr>> {
-        Ok(match self.expression()? {
-            Expr::Tuple(parts) => parts,
-            Expr::Nested(part) => vec![*part],
-            Expr::Function(call) if crate::dialect::name_of(&call).eq_ignore_ascii_case("tuple") => {
-                crate::dialect::plain_args(&call)
-            }
-            other => vec![other],
-        })
+        self.expression().map(key_of)
     }
 
     /// A list of names in parentheses.
@@ -336,6 +329,18 @@ impl<'a> Head<'a> {
 
     pub(crate) fn if_not_exists(&mut self) -> bool {
         self.words(&["IF", "NOT", "EXISTS"])
+    }
+}
+
+/// The expressions of a key that was read as one.
+pub(crate) fn key_of(key: Expr) -> Vec<Expr> {
+    match key {
+        Expr::Tuple(parts) => parts,
+        Expr::Nested(part) => vec![*part],
+        Expr::Function(call) if crate::dialect::name_of(&call).eq_ignore_ascii_case("tuple") => {
+            crate::dialect::plain_args(&call)
+        }
+        other => vec![other],
     }
 }
 

@@ -64,6 +64,7 @@ pub(crate) const NAMES: &[&str] = &[
     "columns",
     "data_type_families",
     "databases",
+    "detached_tables",
     "errors",
     "events",
     "exports",
@@ -96,6 +97,7 @@ fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
         "columns" => columns::TABLE,
         "databases" => databases::TABLE,
+        "detached_tables" => tables::DETACHED,
         "errors" => errors::TABLE,
         "exports" => exports::TABLE,
         "load_files" => loads::FILES,
