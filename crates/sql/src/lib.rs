@@ -37,14 +37,14 @@ pub use settings::{
 };
 pub use sqlparser::ast::Expr;
 pub use statement::{
-    Alter, AlterCommand, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty, ColumnSpec,
-    ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind, Explain,
-    ExplainKind, FunctionChange, Insert, InsertSource, InsertTarget, KillMode, NameFilter, Optimize, Outfile,
-    Output, ParsedStatement, Partition, Query, SettingChange, SettingText, Show, Statement, SystemCommand,
-    TableName,
+    Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
+    ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
+    Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
+    NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
+    SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
 };
 pub use table_text::{
-    display_expression, show_create_table, show_create_temporary_table, storage_text, stored_expr,
+    column_ttl, display_expression, show_create_table, show_create_temporary_table, storage_text, stored_expr,
 };
 pub use tables::constant_rows::{constant_column, constant_rows};
 pub use tables::functions::{

@@ -14,7 +14,9 @@ use crate::lexer::depth::Measure;
 mod alter;
 mod filter;
 
-pub use alter::{Alter, AlterCommand, ColumnPlace, ColumnProperty};
+pub use alter::{
+    Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
+};
 pub use filter::NameFilter;
 
 /// `table` or `database.table`.
@@ -312,6 +314,7 @@ pub struct ColumnSpec {
     pub default: Option<(DefaultKind, ast::Expr)>,
     pub comment: String,
     pub codec: Option<String>,
+    pub ttl: Option<ast::Expr>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

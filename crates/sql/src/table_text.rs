@@ -105,7 +105,21 @@ fn column_text(column: &ColumnDef, def: &TableDef) -> String {
     if let Some(codec) = &column.codec {
         text.push_str(&format!(" CODEC({})", codec.trim_start_matches('(').trim_end_matches(')')));
     }
+    if let Some(ttl) = column_ttl(column, def) {
+        text.push_str(&format!(" TTL {ttl}"));
+    }
     text
+}
+
+/// The keyword under which the TTL of a column is kept, as `id expression` over ids.
+pub(crate) const COLUMN_TTL: &str = "COLUMN TTL";
+
+/// The TTL of a column as people wrote it.
+pub fn column_ttl(column: &ColumnDef, def: &TableDef) -> Option<String> {
+    let ttls = def.kept.iter().filter(|clause| *clause.keyword == *COLUMN_TTL);
+    let mut pairs = ttls.filter_map(|clause| clause.text.split_once(' '));
+    let found = pairs.find(|(id, _)| parse_stored_column_name(id) == Some(column.id));
+    found.map(|(_, text)| display_expression(text, def))
 }
 
 /// One expression as it is, several in parentheses, none as `tuple()`.
@@ -151,7 +165,8 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
 
 /// What stands behind the columns, in their parentheses.
 fn element_texts(def: &TableDef) -> Vec<String> {
-    let kept = def.kept.iter().filter(|clause| is_element(clause));
+    let of = |keyword: &'static str| def.kept.iter().filter(move |clause| *clause.keyword == *keyword);
+    let kept = ["INDEX", "PROJECTION", "CONSTRAINT"].into_iter().flat_map(of);
     let kept = kept.map(|clause| format!("    {} {}", clause.keyword, clause.text));
     let constraint = |constraint: &ConstraintDef| {
         let word = match constraint.kind {
@@ -165,7 +180,7 @@ fn element_texts(def: &TableDef) -> Vec<String> {
 }
 
 fn is_element(clause: &KeptClause) -> bool {
-    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT")
+    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT" | COLUMN_TTL)
 }
 
 /// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines. A view

@@ -10,6 +10,7 @@ use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
 use sql::definition::constraints::stored_constraint;
+use sql::definition::kept;
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -64,7 +65,7 @@ pub(crate) async fn definition(
     };
     let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
     let partition_by = stored(&create.partition_by)?;
-    let def = TableDef {
+    let mut def = TableDef {
         id: TableId::from_random_bytes(random_bytes(&services.host)),
         database,
         name: create.name.table.as_str().into(),
@@ -82,6 +83,8 @@ pub(crate) async fn definition(
         comment: create.comment.as_str().into(),
         columns,
     };
+    kept::with_column_ttls(&mut def, &specs)?;
+    kept::check_indexes(&def)?;
     with_constraints(def, create)
 }
 
@@ -248,6 +251,7 @@ async fn inferred_specs(
         default: None,
         comment: String::new(),
         codec: None,
+        ttl: None,
     };
     Ok(table.columns().iter().map(spec).collect())
 }
@@ -273,6 +277,7 @@ async fn column_specs(
         default: None,
         comment: String::new(),
         codec: None,
+        ttl: None,
     };
     Ok(schema.fields().iter().map(spec).collect())
 }

@@ -204,6 +204,7 @@ fn described(settings: &Settings, def: &TableDef) -> Vec<Description> {
         (row[2], row[3]) = system::default_of(def, column);
         row[4] = column.comment.to_string();
         row[5] = column.codec.as_deref().unwrap_or("").to_owned();
+        row[6] = sql::column_ttl(column, def).unwrap_or_default();
         row
     };
     def.columns.iter().map(row).collect()

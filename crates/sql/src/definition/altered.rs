@@ -11,12 +11,14 @@ use model::{
 };
 
 use crate::definition::constraints::{is_constraint, stored_constraint, with_kept_constraints};
+use crate::definition::kept;
+use crate::definition::keys::modify_order_by;
 use crate::error::{Result, SqlError};
 use crate::settings::Settings;
 use crate::statement::{
     Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
 };
-use crate::table_text::stored_expr;
+use crate::table_text::{COLUMN_TTL, stored_expr};
 
 /// The definition after all commands, its version counted up; `None` if nothing changes.
 ///
@@ -27,7 +29,7 @@ pub fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>> {
     let mut next = before.clone();
     for command in &alter.commands {
         check_engine(def, command)?;
-        apply(&mut next, command)?;
+        apply(&mut next, command, before.next_column_id)?;
     }
     if next == before {
         return Ok(None);
@@ -58,6 +60,16 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
         AlterCommand::CommentTable(_) => ("COMMENT_TABLE", false),
         AlterCommand::ModifySettings(_) => ("MODIFY_SETTING", true),
         AlterCommand::ResetSettings(_) => ("RESET_SETTING", true),
+        AlterCommand::AddIndex { .. } => ("ADD_INDEX", true),
+        AlterCommand::DropIndex { .. } => ("DROP_INDEX", true),
+        AlterCommand::AddProjection { .. } => ("ADD_PROJECTION", true),
+        AlterCommand::DropProjection { .. } => ("DROP_PROJECTION", true),
+        AlterCommand::Touch => ("MATERIALIZE_INDEX", true),
+        AlterCommand::ModifyTtl(_) => ("MODIFY_TTL", true),
+        AlterCommand::RemoveTtl => ("REMOVE_TTL", true),
+        AlterCommand::ModifyOrderBy(_) => ("MODIFY_ORDER_BY", true),
+        AlterCommand::ModifySampleBy(_) => ("MODIFY_SAMPLE_BY", true),
+        AlterCommand::RemoveSampleBy => ("REMOVE_SAMPLE_BY", true),
     };
     if def.is_in_old_syntax() && what.ends_with("_SETTING") {
         let message =
@@ -66,8 +78,11 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
     }
     let retypes =
         matches!(command, AlterCommand::ModifyColumn { column, .. } if column.column_type.is_some());
+    let is_of_parts = ["INDEX", "PROJECTION", "TTL", "BY"].iter().any(|word| what.ends_with(word));
     let takes = match def.engine {
-        TableEngine::MergeTree | TableEngine::Null => true,
+        TableEngine::MergeTree => true,
+        _ if is_of_parts => false,
+        TableEngine::Null => true,
         // Its rows would have to be converted under those who read them.
         TableEngine::Memory => !retypes,
         _ => !changes_columns,
@@ -83,7 +98,8 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
     Err(SqlError::new(ErrorCode::NOT_IMPLEMENTED, message))
 }
 
-fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
+/// `added_from`: the id of the first column that the statement adds.
+fn apply(def: &mut TableDef, command: &AlterCommand, added_from: u32) -> Result<()> {
     match command {
         AlterCommand::AddColumn { column, if_not_exists, place } => {
             if def.column(&column.name).is_some() {
@@ -115,6 +131,14 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
         }
         AlterCommand::RemoveOfColumn { name, if_exists, what } => {
             match find(def, name, "modify", *if_exists)? {
+                Some(at) if *what == ColumnProperty::Ttl => {
+                    let column = &def.columns[at];
+                    let (id, name) = (column.id, column.name.to_string());
+                    match kept::remove_column_ttl(def, id) {
+                        true => Ok(()),
+                        false => Err(SqlError::bad_arguments(format!("column {name} has no TTL to remove"))),
+                    }
+                }
                 Some(at) => remove(&mut def.columns[at], *what),
                 None => Ok(()),
             }
@@ -133,11 +157,34 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
             def.comment = comment.as_str().into();
             Ok(())
         }
+        AlterCommand::ModifyOrderBy(key) => modify_order_by(def, key, added_from),
         AlterCommand::ModifySettings(changes) => modify_settings(def, changes),
         AlterCommand::ResetSettings(names) => {
             names.iter().for_each(|name| drop_setting(def, name));
             Ok(())
         }
+        of_kept => apply_kept(def, of_kept),
+    }
+}
+
+fn apply_kept(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
+    match command {
+        AlterCommand::AddIndex { index, if_not_exists, place } => {
+            kept::add_index(def, index, *if_not_exists, place.as_ref())
+        }
+        AlterCommand::DropIndex { name, if_exists } => kept::drop_named(def, kept::INDEX, name, *if_exists),
+        AlterCommand::AddProjection { projection, if_not_exists, place } => {
+            kept::add_projection(def, projection, *if_not_exists, place.as_ref())
+        }
+        AlterCommand::DropProjection { name, if_exists } => {
+            kept::drop_named(def, kept::PROJECTION, name, *if_exists)
+        }
+        AlterCommand::ModifyTtl(text) => kept::set_ttl(def, Some(text)),
+        AlterCommand::RemoveTtl => kept::set_ttl(def, None),
+        AlterCommand::ModifySampleBy(expression) => kept::set_sample_by(def, Some(expression)),
+        AlterCommand::RemoveSampleBy => kept::set_sample_by(def, None),
+        // CLEAR and MATERIALIZE; the caller does the others.
+        _ => Ok(()),
     }
 }
 
@@ -200,7 +247,10 @@ fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Re
     };
     let at = position(def, place)?.unwrap_or(def.columns.len());
     def.columns.insert(at, column);
-    Ok(())
+    match &spec.ttl {
+        Some(ttl) => kept::set_column_ttl(def, id, ttl),
+        None => Ok(()),
+    }
 }
 
 fn stored_default(spec: &ColumnSpec, columns: &[ColumnDef]) -> Result<Option<(DefaultKind, Arc<str>)>> {
@@ -238,6 +288,10 @@ fn drop(def: &mut TableDef, at: usize) -> Result<()> {
         return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message)
             .with_hint(format!("drop constraint {} first", constraint.name)));
     }
+    if let Some(user) = kept::column_whose_ttl_needs(def, column.id) {
+        let message = format!("cannot drop column {}: the TTL of column {} needs it", column.name, user.name);
+        return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
+    }
     refuse_key(def, column, "drop")?;
     refuse_kept(def, &column.name, "drop")?;
     let stays_stored = |other: &&ColumnDef| other.id != column.id;
@@ -245,7 +299,8 @@ fn drop(def: &mut TableDef, at: usize) -> Result<()> {
         let message = format!("cannot drop all columns of table \"{}\"", def.name);
         return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
-    def.columns.remove(at);
+    let removed = def.columns.remove(at);
+    kept::remove_column_ttl(def, removed.id);
     Ok(())
 }
 
@@ -270,6 +325,10 @@ fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&Colum
     }
     if !spec.comment.is_empty() {
         def.columns[at].comment = spec.comment.as_str().into();
+    }
+    if let Some(ttl) = &spec.ttl {
+        let id = def.columns[at].id;
+        kept::set_column_ttl(def, id, ttl)?;
     }
     if let Some(codec) = &spec.codec {
         def.columns[at].codec = Some(codec.as_str().into());
@@ -327,6 +386,8 @@ fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<()> {
             Some((found, _)) if *found == kind => column.default = None,
             _ => return missing(&format!("{kind:?}").to_uppercase()),
         },
+        // Of the table's clauses, not of the column.
+        ColumnProperty::Ttl => {}
         ColumnProperty::Comment => column.comment = "".into(),
         ColumnProperty::Codec => {
             if column.codec.take().is_none() {
@@ -385,7 +446,10 @@ fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<(
 fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<()> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
-    let Some(clause) = def.kept.iter().find(|clause| says(&clause.text)) else { return Ok(()) };
+    let is_over_names = |clause: &&KeptClause| *clause.keyword != *COLUMN_TTL;
+    let Some(clause) = def.kept.iter().filter(is_over_names).find(|clause| says(&clause.text)) else {
+        return Ok(());
+    };
     let message = format!("cannot {doing} column {name}: {} {} names it", clause.keyword, clause.text);
     Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message))
 }

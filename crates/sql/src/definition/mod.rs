@@ -4,4 +4,6 @@
 //! tables there are, what is committed.
 
 pub mod constraints;
+pub mod kept;
+mod keys;
 pub mod altered;

@@ -7,7 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::grammar::{collection, detach, function, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
-    KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+    Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
 };
 
 /// Statements of ClickHouse that we know and do not have.
@@ -79,8 +79,19 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     if head.word("FUNCTION") {
         return function::drop(head);
     }
+    if head.word("INDEX") {
+        let if_exists = head.if_exists();
+        let name = head.name("an index's name")?;
+        head.expect_word("ON")?;
+        let table = head.table_name()?;
+        head.on_cluster()?;
+        let commands = vec![AlterCommand::DropIndex { name, if_exists }];
+        return Ok(Statement::Alter(Box::new(Alter { table, commands })));
+    }
     if !head.word("TABLE") {
-        return Err(head.refuse("DROP of anything but DATABASE, TABLE, VIEW, FUNCTION and NAMED COLLECTION"));
+        return Err(
+            head.refuse("DROP of anything but DATABASE, TABLE, VIEW, INDEX, FUNCTION and NAMED COLLECTION")
+        );
     }
     let if_exists = head.if_exists();
     if head.words(&["IF", "EMPTY"]) {

@@ -5,9 +5,9 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, SqlError};
 use crate::grammar::column::{TableElements, elements};
-use crate::grammar::{collection, engine, function, query, view};
+use crate::grammar::{collection, engine, function, kept, query, view};
 use crate::reader::head::Head;
-use crate::statement::{CreateSource, CreateTable, Statement, TableName};
+use crate::statement::{Alter, CreateSource, CreateTable, Statement, TableName};
 
 /// Behind CREATE.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
@@ -32,10 +32,8 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
         "ROW",
         "QUOTA",
         "SETTINGS",
-        "INDEX",
         "WORKLOAD",
         "RESOURCE",
-        "UNIQUE",
     ] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("CREATE {refused}")));
@@ -43,6 +41,13 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("VIEW") {
         return view::create(head, or_replace);
+    }
+    if head.words(&["UNIQUE", "INDEX"]) {
+        return Err(head.refuse("CREATE UNIQUE INDEX"));
+    }
+    if head.word("INDEX") {
+        let (table, command) = kept::create_index(head)?;
+        return Ok(Statement::Alter(Box::new(Alter { table, commands: vec![command] })));
     }
     if head.word("FUNCTION") {
         return function::create(head, or_replace);
@@ -100,7 +105,7 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
     };
     let mut written = None;
     if *head.token() == Token::LParen && !query::starts(head) {
-        let TableElements { columns, kept, constraints, primary_key } = elements(head)?;
+        let TableElements { columns, kept, constraints, primary_key, .. } = elements(head)?;
         (table.kept, table.constraints) = (kept, constraints);
         (table.primary_key, written) = (primary_key, Some(columns));
     }
@@ -143,8 +148,7 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
         table.sample_by = Some(head.expression()?);
         head.warnings.push("SAMPLE BY is kept in the definition and has no effect".to_owned());
     } else if head.word("TTL") {
-        let text = skip_clause(head);
-        head.warnings.push("TTL is kept in the definition and has no effect".to_owned());
+        let text = kept::ttl(head, CLAUSES)?;
         table.kept.push(("TTL".to_owned(), text));
     } else if head.word("SETTINGS") {
         table.settings.extend(head.settings()?);
@@ -164,24 +168,9 @@ fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {
     if seen { Err(head.expected(&format!("only one {clause}"))) } else { Ok(()) }
 }
 
-fn skip_clause(head: &mut Head<'_>) -> String {
-    let start = head.offset();
-    let mut depth = 0_usize;
-    let ends = ["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
-    loop {
-        let ends_here = depth == 0 && ends.iter().any(|word| head.peek_word(word));
-        if ends_here || head.at_end() {
-            break;
-        }
-        match head.token() {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        head.advance();
-    }
-    head.text_since(start).to_owned()
-}
+/// What a clause of a table may be followed by.
+const CLAUSES: &[&str] =
+    &["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
 
 fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Result<CreateSource> {
     if head.peek_word("CLONE") {

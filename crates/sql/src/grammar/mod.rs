@@ -4,6 +4,7 @@
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
 pub(crate) mod collection;
+pub(crate) mod kept;
 pub(crate) mod column;
 pub(crate) mod query;
 pub(crate) mod view;
