@@ -21,6 +21,7 @@ pub mod guard;
 pub mod table_text;
 pub mod definition;
 pub mod user_functions;
+pub mod nested;
 
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};

@@ -315,6 +315,8 @@ pub struct ColumnSpec {
     pub comment: String,
     pub codec: Option<String>,
     pub ttl: Option<ast::Expr>,
+    /// Written as Nested(..): with `flatten_nested` it is a column for each of its names.
+    pub is_nested: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

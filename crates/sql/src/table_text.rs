@@ -28,8 +28,15 @@ impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
         if let Expr::CompoundIdentifier(names) = expression {
+            // A part of a Nested is a column of that name.
             let shown = names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".");
-            return ControlFlow::Break(shown);
+            return match (self.rename)(&shown) {
+                Some(renamed) => {
+                    *expression = Expr::Identifier(identifier(&renamed));
+                    ControlFlow::Continue(())
+                }
+                None => ControlFlow::Break(shown),
+            };
         }
         if let Expr::Identifier(name) = expression {
             match (self.rename)(&name.value) {
@@ -46,6 +53,23 @@ fn identifier(name: &str) -> Ident {
     let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && name.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
     if plain { Ident::new(name) } else { Ident::with_quote('`', name) }
+}
+
+/// Shows a part of a Nested as `n.a`.
+struct Parts;
+
+impl VisitorMut for Parts {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = expression
+            && name.value.contains('.')
+        {
+            let names: Vec<Ident> = name.value.split('.').map(identifier).collect();
+            *expression = Expr::CompoundIdentifier(names);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// The text to store for an expression a user wrote over `columns`.
@@ -76,7 +100,11 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
         Some(column.name.to_string())
     };
     match expression.visit(&mut Renaming { rename: find }) {
-        ControlFlow::Continue(()) => printed(&expression),
+        ControlFlow::Continue(()) => {
+            // It breaks off nowhere.
+            let _ = expression.visit(&mut Parts);
+            printed(&expression)
+        }
         ControlFlow::Break(_) => stored.to_owned(),
     }
 }

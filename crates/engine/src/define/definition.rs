@@ -11,6 +11,7 @@ use model::{
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::kept;
+use sql::definition::nested::flattened;
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -36,6 +37,10 @@ pub(crate) async fn definition(
             inferred_specs(services, execution, create, engine).await?
         }
         _ => column_specs(services, execution, create).await?,
+    };
+    let specs = match execution.settings.get_bool("flatten_nested") {
+        true => flattened(&specs)?,
+        false => specs,
     };
     let columns = columns_of(services, execution, &specs)?;
     let engine = match create.engine {
@@ -252,6 +257,7 @@ async fn inferred_specs(
         comment: String::new(),
         codec: None,
         ttl: None,
+        is_nested: false,
     };
     Ok(table.columns().iter().map(spec).collect())
 }
@@ -278,6 +284,7 @@ async fn column_specs(
         comment: String::new(),
         codec: None,
         ttl: None,
+        is_nested: false,
     };
     Ok(schema.fields().iter().map(spec).collect())
 }

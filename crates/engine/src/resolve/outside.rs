@@ -185,6 +185,13 @@ pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> R
 
 /// Tables outside that a query names. A name that a WITH item of the query has means that.
 pub(crate) fn tables_in(execution: &Execution, query: &Query) -> Vec<Arc<TableState>> {
+    let mut found = named_in_query(execution, query);
+    found.retain(|state| state.def.engine.is_external());
+    found
+}
+
+/// All tables of ours that a query names.
+pub(crate) fn named_in_query(execution: &Execution, query: &Query) -> Vec<Arc<TableState>> {
     let mut names = Names::default();
     let _ = query.visit(&mut names);
     let mut found: Vec<Arc<TableState>> = Vec::new();
@@ -193,7 +200,6 @@ pub(crate) fn tables_in(execution: &Execution, query: &Query) -> Vec<Arc<TableSt
             continue;
         }
         if let Ok(state) = execution.table(&name)
-            && state.def.engine.is_external()
             && !is_derived(execution.resolve(&name).0)
             && !found.iter().any(|known| known.def.id == state.def.id)
         {

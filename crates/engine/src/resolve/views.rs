@@ -5,13 +5,17 @@
 //! those it had then, whatever its tables have got since. What it reads is looked up anew each time, in the snapshot of
 //! the statement. Must not know: how its SELECT is run.
 
+use std::collections::BTreeSet;
+
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
+use sql::definition::nested::nested_name;
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
+use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -73,7 +77,23 @@ pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, M
     };
     let mut within = Within { views: Vec::new(), made };
     expand(execution, &mut ast, &mut within)?;
+    by_their_parts(execution, &mut ast);
     Ok((Query { ast, ..query.clone() }, within.made))
+}
+
+/// Parts of Nested columns by their names.
+fn by_their_parts(execution: &Execution, query: &mut ast::Query) {
+    let (mut parts, mut whole) = (BTreeSet::new(), BTreeSet::new());
+    for table in named_in_query(execution, query) {
+        for column in table.def.columns.iter().filter(|column| column.name.contains('.')) {
+            parts.insert(column.name.to_string());
+            let nested = nested_name(column).filter(|nested| table.def.column(nested).is_none());
+            whole.extend(nested.map(str::to_owned));
+        }
+    }
+    if !parts.is_empty() {
+        sql::nested::with_nested(query, parts, &whole);
+    }
 }
 
 pub(crate) fn expand(

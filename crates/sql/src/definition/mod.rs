@@ -5,5 +5,6 @@
 
 pub mod constraints;
 pub mod kept;
+pub mod nested;
 mod keys;
 pub mod altered;

@@ -34,13 +34,13 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     }
     if head.words(&["DROP", "COLUMN"]) {
         let if_exists = head.if_exists();
-        return Ok(AlterCommand::DropColumn { name: head.name("a column name")?, if_exists });
+        return Ok(AlterCommand::DropColumn { name: head.column_name()?, if_exists });
     }
     if head.words(&["RENAME", "COLUMN"]) {
         let if_exists = head.if_exists();
-        let from = head.name("a column name")?;
+        let from = head.column_name()?;
         head.expect_word("TO")?;
-        return Ok(AlterCommand::RenameColumn { from, to: head.name("a column name")?, if_exists });
+        return Ok(AlterCommand::RenameColumn { from, to: head.column_name()?, if_exists });
     }
     if head.words(&["ADD", "CONSTRAINT"]) {
         let if_not_exists = head.if_not_exists();
@@ -55,7 +55,7 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     }
     if head.words(&["COMMENT", "COLUMN"]) {
         let if_exists = head.if_exists();
-        let name = head.name("a column name")?;
+        let name = head.column_name()?;
         return Ok(AlterCommand::CommentColumn { name, if_exists, comment: head.text("a comment")? });
     }
     if let Some(command) = of_kept(head)? {
@@ -143,7 +143,7 @@ fn touch(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
 /// Behind MODIFY COLUMN.
 fn modify(head: &mut Head<'_>) -> Result<AlterCommand> {
     let if_exists = head.if_exists();
-    let name = head.name("a column name")?;
+    let name = head.column_name()?;
     if head.word("REMOVE") {
         return Ok(AlterCommand::RemoveOfColumn { name, if_exists, what: property(head)? });
     }
@@ -181,7 +181,7 @@ fn place(head: &mut Head<'_>) -> Result<Option<ColumnPlace>> {
         return Ok(Some(ColumnPlace::First));
     }
     if head.word("AFTER") {
-        return head.name("a column name").map(|name| Some(ColumnPlace::After(name)));
+        return head.column_name().map(|name| Some(ColumnPlace::After(name)));
     }
     Ok(None)
 }

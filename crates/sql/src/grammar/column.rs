@@ -118,7 +118,7 @@ fn keep(head: &mut Head<'_>, keyword: &str, elements: &mut TableElements) -> Res
 
 /// One column; true when it says PRIMARY KEY.
 pub(crate) fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
-    let name = head.name("a column name")?;
+    let name = head.column_name()?;
     let clauses = ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"];
     let starts_clause = clauses.iter().any(|word| head.peek_word(word));
     behind_name(head, name, starts_clause)
@@ -133,9 +133,17 @@ pub(crate) fn modified_column(head: &mut Head<'_>, name: String) -> Result<(Colu
 }
 
 fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result<(ColumnSpec, bool)> {
+    let is_nested = head.peek_word("Nested") && *head.token_after(1) == Token::LParen;
     let column_type = if starts_clause { None } else { Some(head.type_name()?) };
-    let mut column =
-        ColumnSpec { name, column_type, default: None, comment: String::new(), codec: None, ttl: None };
+    let mut column = ColumnSpec {
+        name,
+        column_type,
+        default: None,
+        comment: String::new(),
+        codec: None,
+        ttl: None,
+        is_nested,
+    };
     let mut is_key = false;
     loop {
         if head.words(&["NOT", "NULL"]) {

@@ -214,6 +214,16 @@ impl<'a> Head<'a> {
         }
     }
 
+    /// A name of a column, which has points if it is a part of a Nested: `n.a`.
+    pub(crate) fn column_name(&mut self) -> Result<String> {
+        let mut name = self.name("a column name")?;
+        while *self.token() == Token::Period && matches!(self.token_after(1), Token::Word(_)) {
+            self.advance();
+            name = format!("{name}.{}", self.name("a column name")?);
+        }
+        Ok(name)
+    }
+
     pub(crate) fn text(&mut self, what: &str) -> Result<String> {
         match self.token() {
             Token::SingleQuotedString(text) => {
@@ -264,7 +274,7 @@ impl<'a> Head<'a> {
             if !names.is_empty() {
                 self.expect_symbol(&Token::Comma)?;
             }
-            names.push(self.name("a column name")?);
+            names.push(self.column_name()?);
         }
         Ok(names)
     }
