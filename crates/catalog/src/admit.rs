@@ -8,7 +8,7 @@ mod staging;
 
 use std::sync::Arc;
 
-use model::{DatabaseId, ExportId, LoadId, PartDescriptor, TableDef, TableEngine, TableId};
+use model::{DatabaseId, ExportId, LoadId, PartDescriptor, TableDef, TableId};
 use thiserror::Error;
 
 use crate::blocks::Replaced;
@@ -30,6 +30,8 @@ pub enum RefusedWhy {
     UnknownTable(String),
     #[error("table \"{0}\" already exists")]
     TableExists(String),
+    #[error("table \"{0}\" already exists (detached)")]
+    TableDetached(String),
     /// The rows were prepared for columns the table no longer has that way. The statement can be tried again.
     #[error("the columns of table \"{table}\" have changed since version {schema_version}: {problem}")]
     SchemaChanged { table: String, schema_version: u32, problem: String },
@@ -59,6 +61,8 @@ pub enum RefusedWhy {
     UnknownCollection(String),
     #[error("named collection \"{0}\" already exists")]
     CollectionExists(String),
+    #[error("function \"{0}\" does not exist")]
+    UnknownFunction(String),
     /// Published or aborted meanwhile, or never opened.
     #[error("load {0} is not open")]
     UnknownLoad(LoadId),
@@ -129,14 +133,18 @@ pub(crate) fn check_op(
             database_name_free(state, name)
         }
         Op::CreateTable(def) => check_create(state, def),
-        Op::DropTable { table } | Op::TruncateTable { table } => table_of(state, *table).map(drop),
+        Op::DropTable { table } | Op::TruncateTable { table } | Op::DetachTable { table, .. } => {
+            table_in_sight(state, *table).map(drop)
+        }
+        Op::AttachTable { table } if state.is_detached(*table) => Ok(()),
+        Op::AttachTable { table } => Err(RefusedWhy::UnknownTable(state.table_name(*table))),
         Op::RenameTable { table, database, name } => {
-            table_of(state, *table)?;
+            table_in_sight(state, *table)?;
             table_name_free(state, *database, name)
         }
         Op::ExchangeTables { first, second } => {
-            table_of(state, *first)?;
-            table_of(state, *second).map(drop)
+            table_in_sight(state, *first)?;
+            table_in_sight(state, *second).map(drop)
         }
         Op::AlterTable(def) => check_alter(state, def),
         Op::AddPart(part) => check_add_part(state, part.descriptor(), replaced),
@@ -174,6 +182,7 @@ pub(crate) fn check_op(
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
             naming::check_collection(state, op)
         }
+        Op::CreateFunction { .. } | Op::DropFunction { .. } => naming::check_function(state, op),
         Op::ExportOpen { export, .. } => export_not_committed(state, *export, false),
         Op::ExportCommit { export, .. } => export_not_committed(state, *export, true),
         Op::ExportEnd { export } => {
@@ -198,6 +207,12 @@ fn export_over(export: ExportId, how: &str) -> RefusedWhy {
 
 fn table_of(state: &State, id: TableId) -> Result<&Arc<TableState>, RefusedWhy> {
     state.table_by_id(id).ok_or_else(|| RefusedWhy::UnknownTable(state.table_name(id)))
+}
+
+/// A detached one is none, for whatever finds tables by their names.
+fn table_in_sight(state: &State, id: TableId) -> Result<&Arc<TableState>, RefusedWhy> {
+    let found = table_of(state, id)?;
+    if state.is_detached(id) { Err(RefusedWhy::UnknownTable(state.table_name(id))) } else { Ok(found) }
 }
 
 fn part_not_live(state: &State, table: TableId, part: &str) -> RefusedWhy {
@@ -234,6 +249,9 @@ fn table_name_free(state: &State, database: DatabaseId, name: &str) -> Result<()
     }
     match state.table(database, name) {
         Some(_) => Err(RefusedWhy::TableExists(state.qualified(database, name))),
+        None if state.detached_table(database, name).is_some() => {
+            Err(RefusedWhy::TableDetached(state.qualified(database, name)))
+        }
         None => Ok(()),
     }
 }
@@ -272,7 +290,7 @@ fn check_columns(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
 }
 
 fn check_alter(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
-    let old = &table_of(state, def.id)?.def;
+    let old = &table_in_sight(state, def.id)?.def;
     let changed = |problem: &str| {
         let (table, schema_version) = (state.table_name(def.id), def.schema_version);
         Err(RefusedWhy::SchemaChanged { table, schema_version, problem: problem.to_owned() })
@@ -297,9 +315,9 @@ fn check_alter(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
     check_columns(state, def)
 }
 
-/// Only one engine keeps rows in parts and in the log.
+/// Some engines keep rows in parts and in the log.
 fn stores_rows(state: &State, table: &TableState) -> Result<(), RefusedWhy> {
-    if table.def.engine == TableEngine::MergeTree {
+    if table.def.engine.keeps_parts() {
         return Ok(());
     }
     let name = state.table_name(table.def.id);

@@ -19,7 +19,7 @@ use crate::op_format::collection_fields::{read_collection, write_collection};
 use crate::op_format::fields::{Field, FieldReader, FieldWriter, FormatError};
 use crate::op_format::part_fields::{needs_of_bytes as part_needs, read_part, write_part};
 use crate::op_format::table_fields::{needs as table_needs, read_table, write_table};
-use crate::state::{DroppedTable, State, is_implicit};
+use crate::state::{DetachedTable, DroppedTable, State, is_implicit};
 use crate::table_state::{InlineStatement, RemovedPart, TableState};
 
 mod kind {
@@ -35,7 +35,9 @@ mod kind {
     pub(super) const LOAD: u16 = 10;
     pub(super) const STAGED_PART: u16 = 11;
     pub(super) const COLLECTION: u16 = 12;
-    // 13 to 19 are left to definitions.
+    pub(super) const DETACHED: u16 = 13;
+    pub(super) const FUNCTION: u16 = 14;
+    // 15 to 19 are left to definitions.
     pub(super) const EXPORT: u16 = 20;
 }
 
@@ -52,6 +54,7 @@ pub fn needs(fact: &Fact) -> u64 {
         kind::STAGED_PART => nested_part_needs(fact, 2).max(2),
         kind::TOKEN | kind::LOAD => 2,
         kind::COLLECTION | kind::EXPORT => 3,
+        kind::DETACHED | kind::FUNCTION => 7,
         _ => 1,
     }
 }
@@ -129,7 +132,20 @@ pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
     let exports = state.exports().iter().map(|export| {
         fact(kind::EXPORT, export.opened, |fields| load_facts::write_export_state(fields, export))
     });
-    let named = collections.chain(exports);
+    let detached = state.databases().flat_map(|database| state.detached_tables(database.id));
+    let detached = detached.map(|(_, detached)| {
+        fact(kind::DETACHED, Seq::ZERO, |fields| {
+            fields.id(1, detached.id.as_bytes());
+            fields.uint(2, detached.is_permanent.into());
+        })
+    });
+    let functions = state.functions().iter().map(|(name, lambda)| {
+        fact(kind::FUNCTION, Seq::ZERO, |fields| {
+            fields.text(1, name);
+            fields.text(2, lambda);
+        })
+    });
+    let named = collections.chain(exports).chain(detached).chain(functions);
     databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(named)
 }
 
@@ -222,6 +238,12 @@ pub enum Content {
         name: Arc<str>,
         entries: Collection,
     },
+    /// A table that was read before is out of sight.
+    Detached(DetachedTable),
+    Function {
+        name: Arc<str>,
+        lambda: Arc<str>,
+    },
 }
 
 /// Reads one fact; an error names a kind that needs a newer program.
@@ -242,6 +264,10 @@ pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
             read_collection(fields).map(|read| Content::Collection { name: read.name, entries: read.entries })
         }
         kind::EXPORT => load_facts::read_export_state(fields, fact.seq).map(Content::Export),
+        kind::DETACHED => load_facts::read_detached(fields).map(Content::Detached),
+        kind::FUNCTION => {
+            load_facts::read_function(fields).map(|(name, lambda)| Content::Function { name, lambda })
+        }
         unknown => Err(FormatError::UnknownKind {
             what: "checkpoint row",
             kind: unknown.into(),
@@ -277,6 +303,12 @@ impl Rebuild {
             Content::Load(load) => self.state.loads_mut().insert(*load),
             Content::Collection { name, entries } => self.state.restore_collection(name, entries),
             Content::Export(export) => self.state.exports_mut().restore(export),
+            Content::Function { name, lambda } => self.state.functions_mut().insert(name, lambda),
+            Content::Detached(detached) => {
+                self.close_table()?;
+                let found = self.state.detach_table(detached.id, detached.is_permanent);
+                found.ok_or_else(|| out_of_place(fact.kind, "its table is missing"))?;
+            }
             Content::StagedPart { load, part } => {
                 let added = self.state.loads_mut().change(load, |load| load.add_part(Arc::new(part)));
                 added.ok_or_else(|| out_of_place(fact.kind, "its load is missing"))?;
@@ -436,6 +468,8 @@ pub fn name_of(kind: u16) -> &'static str {
         kind::STAGED_PART => "StagedPart",
         kind::COLLECTION => "Collection",
         kind::EXPORT => "Export",
+        kind::DETACHED => "Detached",
+        kind::FUNCTION => "Function",
         _ => "unknown checkpoint row",
     }
 }

@@ -75,6 +75,10 @@ pub fn op_line(op: &Op) -> String {
             format!("{export} rows={rows} objects=[{}]", objects_line(objects))
         }
         Op::ExportEnd { export } => export.to_string(),
+        Op::DetachTable { table, is_permanent } => format!("{table} permanently={is_permanent}"),
+        Op::AttachTable { table } => table.to_string(),
+        Op::CreateFunction { name, lambda } => format!("{name:?} {lambda:?}"),
+        Op::DropFunction { name } => format!("{name:?}"),
     };
     format!("{} {rest}", title(op))
 }
@@ -187,6 +191,8 @@ fn content_line(content: &Content) -> String {
         ),
         Content::StagedPart { load, part } => format!("load={load} {}", part_line(part)),
         Content::Collection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),
+        Content::Detached(detached) => format!("{} permanently={}", detached.id, detached.is_permanent),
+        Content::Function { name, lambda } => format!("{name:?} {lambda:?}"),
     }
 }
 

@@ -194,6 +194,22 @@ pub enum Op {
     ExportEnd {
         export: ExportId,
     },
+    /// Its name finds it no more, and is not free. Its rows stay.
+    DetachTable {
+        table: TableId,
+        is_permanent: bool,
+    },
+    AttachTable {
+        table: TableId,
+    },
+    /// A function that a statement made, or another one under its name.
+    CreateFunction {
+        name: Arc<str>,
+        lambda: Arc<str>,
+    },
+    DropFunction {
+        name: Arc<str>,
+    },
 }
 
 impl Op {
@@ -210,6 +226,8 @@ impl Op {
             | Op::Flushed { table, .. }
             | Op::ForgetParts { table, .. }
             | Op::DedupToken { table, .. }
+            | Op::DetachTable { table, .. }
+            | Op::AttachTable { table }
             | Op::StageOpen { table, .. } => Some(*table),
             Op::ExchangeTables { first, .. } => Some(*first),
             Op::CreateDatabase { .. }
@@ -224,7 +242,9 @@ impl Op {
             | Op::DropCollection { .. }
             | Op::ExportOpen { .. }
             | Op::ExportCommit { .. }
-            | Op::ExportEnd { .. } => None,
+            | Op::ExportEnd { .. }
+            | Op::CreateFunction { .. }
+            | Op::DropFunction { .. } => None,
         }
     }
 
@@ -279,5 +299,9 @@ pub fn title(op: &Op) -> &'static str {
         Op::ExportOpen { .. } => "ExportOpen",
         Op::ExportCommit { .. } => "ExportCommit",
         Op::ExportEnd { .. } => "ExportEnd",
+        Op::DetachTable { .. } => "DetachTable",
+        Op::AttachTable { .. } => "AttachTable",
+        Op::CreateFunction { .. } => "CreateFunction",
+        Op::DropFunction { .. } => "DropFunction",
     }
 }

@@ -27,9 +27,9 @@ use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
-/// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints; what needs none of them is still
-/// written for readers of 1.
-pub const VERSION: u64 = 6;
+/// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
+/// engines of logs; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 7;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -58,6 +58,10 @@ mod kind {
     pub(super) const EXPORT_OPEN: u64 = 42;
     pub(super) const EXPORT_COMMIT: u64 = 43;
     pub(super) const EXPORT_END: u64 = 44;
+    pub(super) const DETACH_TABLE: u64 = 45;
+    pub(super) const ATTACH_TABLE: u64 = 46;
+    pub(super) const CREATE_FUNCTION: u64 = 47;
+    pub(super) const DROP_FUNCTION: u64 = 48;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
@@ -100,6 +104,8 @@ fn needs(op: &Op) -> u64 {
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
         Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
         Op::ExportOpen { .. } | Op::ExportCommit { .. } | Op::ExportEnd { .. } => 3,
+        Op::DetachTable { .. } | Op::AttachTable { .. } => 7,
+        Op::CreateFunction { .. } | Op::DropFunction { .. } => 7,
         _ => 1,
     }
 }
@@ -186,10 +192,6 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
             write_collection(&mut fields, name, set, deleted);
             kind::ALTER_COLLECTION
         }
-        Op::DropCollection { name } => {
-            fields.text(1, name);
-            kind::DROP_COLLECTION
-        }
         Op::ExportOpen { export, query_id, objects } => {
             export_fields::write_export(&mut fields, *export, query_id, objects, 0);
             kind::EXPORT_OPEN
@@ -201,6 +203,15 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
         Op::ExportEnd { export } => {
             fields.id(1, export.as_bytes());
             kind::EXPORT_END
+        }
+        Op::CreateFunction { name, lambda } => {
+            (1..).zip([name, lambda]).for_each(|(number, text)| fields.text(number, text));
+            kind::CREATE_FUNCTION
+        }
+        Op::DropCollection { name } | Op::DropFunction { name } => {
+            fields.text(1, name);
+            let is_function = matches!(op, Op::DropFunction { .. });
+            if is_function { kind::DROP_FUNCTION } else { kind::DROP_COLLECTION }
         }
         of_one_table => encode_table_op(of_one_table, &mut fields),
     };
@@ -297,6 +308,11 @@ fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
             fields.uint(4, *rows);
             kind::DEDUP_TOKEN
         }
+        Op::DetachTable { is_permanent, .. } => {
+            fields.uint(2, (*is_permanent).into());
+            kind::DETACH_TABLE
+        }
+        Op::AttachTable { .. } => kind::ATTACH_TABLE,
         // All others were written by the caller of this function.
         _ => kind::TRUNCATE_TABLE,
     }
@@ -322,7 +338,10 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
             Op::AddPart(SealedPart::attest_durable(read_part(FieldReader::new("AddPart", bytes))?))
         }
         kind::LABEL => decode_label(bytes)?,
-        kind::DROP_TABLE..=kind::FORGET_PARTS | kind::DEDUP_TOKEN => decode_table_op(op_kind, bytes)?,
+        kind::DROP_TABLE..=kind::FORGET_PARTS
+        | kind::DEDUP_TOKEN
+        | kind::DETACH_TABLE
+        | kind::ATTACH_TABLE => decode_table_op(op_kind, bytes)?,
         kind::STAGE_OPEN => stage_fields::read_open(bytes)?,
         kind::STAGE_ADD => stage_fields::read_add(bytes)?,
         kind::STAGE_PUBLISH => {
@@ -341,6 +360,13 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         }
         kind::STAGE_ABORT => {
             Op::StageAbort { load: LoadId::from_bytes(Attributes::read("StageAbort", bytes)?.id(1)?) }
+        }
+        kind::CREATE_FUNCTION => {
+            let read = Attributes::read("CreateFunction", bytes)?;
+            Op::CreateFunction { name: read.text(1)?.into(), lambda: read.text(2)?.into() }
+        }
+        kind::DROP_FUNCTION => {
+            Op::DropFunction { name: Attributes::read("DropFunction", bytes)?.text(1)?.into() }
         }
         kind::EXPORT_OPEN => export_fields::read_open(bytes)?,
         kind::EXPORT_COMMIT => export_fields::read_commit(bytes)?,
@@ -402,6 +428,8 @@ fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
             fingerprint: u128::from_le_bytes(read.id(3)?),
             rows: read.uint(4)?,
         },
+        kind::DETACH_TABLE => Op::DetachTable { table, is_permanent: read.uint(2)? != 0 },
+        kind::ATTACH_TABLE => Op::AttachTable { table },
         _ => Op::TruncateTable { table },
     })
 }

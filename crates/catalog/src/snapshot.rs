@@ -66,6 +66,11 @@ impl Snapshot {
         self.state.table(database, name).cloned()
     }
 
+    /// A table that is out of sight.
+    pub fn detached_table(&self, database: DatabaseId, name: &str) -> Option<Arc<TableState>> {
+        self.state.detached_table(database, name).cloned()
+    }
+
     pub fn table_by_id(&self, id: TableId) -> Option<Arc<TableState>> {
         self.state.table_by_id(id).cloned()
     }

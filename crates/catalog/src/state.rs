@@ -3,19 +3,26 @@
 //! Invariant: a state is a function of the ops applied, in order, with their seqs and times; applying is O(log n) for
 //! each thing changed and leaves older clones as they were. Must not know: locks, the log, whether an op is allowed.
 
+mod detached;
+mod staged;
+
 use std::sync::Arc;
 
 use imbl::OrdMap;
-use model::{DatabaseId, Label, LoadId, PartDescriptor, Seq, TableDef, TableId};
+use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef, TableId};
 use thiserror::Error;
 
 use crate::blocks::{Replaced, assign};
 use crate::collections::{Collection, Collections};
 use crate::exports::Exports;
+use crate::functions::Functions;
 use crate::labels::{LabelState, Labels, Tokens};
-use crate::loads::{Loads, OpenedLoad, StagedLoad};
+use crate::loads::Loads;
 use crate::op::Op;
-use crate::table_state::{InlineStatement, RemovedPart, TableState};
+use crate::table_state::{InlineStatement, TableState};
+use detached::DetachedTables;
+
+pub use detached::DetachedTable;
 
 /// The database every session starts in. It needs no record: it exists in every root.
 pub fn default_database_id() -> DatabaseId {
@@ -53,6 +60,7 @@ pub struct DatabaseState {
     pub id: DatabaseId,
     pub name: Arc<str>,
     tables: OrdMap<Arc<str>, TableId>,
+    detached: DetachedTables,
 }
 
 /// A dropped table some files of which may still be there.
@@ -77,6 +85,7 @@ pub struct State {
     loads: Loads,
     collections: Collections,
     exports: Exports,
+    functions: Functions,
 }
 
 impl Default for State {
@@ -93,6 +102,7 @@ impl Default for State {
             loads: Loads::default(),
             collections: Collections::default(),
             exports: Exports::default(),
+            functions: Functions::default(),
         };
         state.insert_database(default_database_id(), "default".into());
         state.insert_database(system_database_id(), "system".into());
@@ -175,6 +185,11 @@ impl State {
     /// Exports that are not over.
     pub fn exports(&self) -> &Exports {
         &self.exports
+    }
+
+    /// Functions made by statements.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
     }
 
     /// `db.t` of a live or dropped table, its id otherwise: for messages.
@@ -282,6 +297,13 @@ impl State {
             }
             Op::ExportCommit { export, objects, rows } => self.exports.commit(*export, objects, *rows),
             Op::ExportEnd { export } => self.exports.end(*export),
+            Op::DetachTable { table, is_permanent } => self.detach_table(*table, *is_permanent),
+            Op::AttachTable { table } => self.attach_table(*table),
+            Op::CreateFunction { name, lambda } => {
+                self.functions.insert(Arc::clone(name), Arc::clone(lambda));
+                Some(())
+            }
+            Op::DropFunction { name } => self.functions.remove(name),
         };
         done.ok_or_else(|| {
             unfit(&format!("it changes something that does not exist: {}", crate::op::title(op)))
@@ -303,14 +325,17 @@ impl State {
     /// Adds a database; also how a checkpoint puts one back.
     pub fn insert_database(&mut self, id: DatabaseId, name: Arc<str>) {
         self.database_names.insert(Arc::clone(&name), id);
-        self.databases.insert(id, Arc::new(DatabaseState { id, name, tables: OrdMap::new() }));
+        self.databases.insert(
+            id,
+            Arc::new(DatabaseState { id, name, tables: OrdMap::new(), detached: DetachedTables::default() }),
+        );
     }
 
     fn drop_database(&mut self, id: DatabaseId, moment: Moment) -> Option<()> {
         let database = self.databases.get(&id).cloned()?;
         self.abort_loads(|load| load.database == id, moment)?;
-        for table in database.tables.values() {
-            self.drop_table(*table, moment)?;
+        for table in database.tables.values().copied().chain(database.detached.ids()) {
+            self.drop_table(table, moment)?;
         }
         self.databases.remove(&id);
         self.database_names.remove(&database.name);
@@ -346,7 +371,7 @@ impl State {
         self.tokens.drop_scope(id);
         let mut state = self.tables.remove(&id)?;
         let def = Arc::clone(&state.def);
-        self.change_database(def.database, |database| database.tables.remove(&def.name))?;
+        self.change_database(def.database, |database| State::free_name(database, &def.name, id))?;
         Arc::make_mut(&mut state).clear(moment.seq, moment.at_ms);
         self.insert_dropped(DroppedTable { state, seq: moment.seq, dropped_ms: moment.at_ms });
         Some(())
@@ -397,66 +422,6 @@ impl State {
         self.change(id, |state| state.clear(moment.seq, moment.at_ms))
     }
 
-    /// `op` is a `StageOpen`.
-    fn open_load(&mut self, op: &Op, moment: Moment) -> Option<()> {
-        let Op::StageOpen {
-            load,
-            database,
-            label,
-            table,
-            fingerprint,
-            schema_version,
-            statement,
-            files,
-            units,
-            input,
-        } = op
-        else {
-            return None;
-        };
-        self.tables.get(table)?;
-        let opened = OpenedLoad {
-            id: *load,
-            database: *database,
-            label: label.clone(),
-            table: *table,
-            fingerprint: *fingerprint,
-            schema_version: *schema_version,
-            statement: Arc::clone(statement),
-            files: files.clone(),
-            units: units.clone(),
-            input: input.clone(),
-        };
-        self.loads.insert(StagedLoad::new(opened, moment.seq, moment.at_ms));
-        Some(())
-    }
-
-    fn publish_load(&mut self, load: LoadId) -> Option<()> {
-        let load = self.loads.remove(load)?;
-        // A load replaces nothing, whatever else its transaction does.
-        let replaced = Replaced::default();
-        self.change(load.table, |state| {
-            for part in load.parts() {
-                let blocks = assign(state, part, &replaced);
-                state.insert_part(Arc::new(PartDescriptor { blocks, ..PartDescriptor::clone(part) }));
-            }
-        })
-    }
-
-    fn abort_load(&mut self, load: LoadId, moment: Moment) -> Option<()> {
-        let load = self.loads.remove(load)?;
-        let (seq, removed_ms) = (moment.seq, moment.at_ms);
-        self.change(load.table, |state| {
-            for part in load.parts() {
-                state.restore_removed(RemovedPart { descriptor: Arc::clone(part), seq, removed_ms });
-            }
-        })
-    }
-
-    fn abort_loads(&mut self, wanted: impl Fn(&StagedLoad) -> bool, moment: Moment) -> Option<()> {
-        self.loads.matching(wanted).into_iter().try_for_each(|load| self.abort_load(load, moment))
-    }
-
     /// Puts a label back from a checkpoint.
     pub fn restore_label(&mut self, database: DatabaseId, label: Label, state: LabelState) {
         self.labels.restore(database, label, state);
@@ -475,6 +440,11 @@ impl State {
     /// Puts a load, or a part of one, back from a checkpoint.
     pub fn loads_mut(&mut self) -> &mut Loads {
         &mut self.loads
+    }
+
+    /// Puts a function back from a checkpoint.
+    pub fn functions_mut(&mut self) -> &mut Functions {
+        &mut self.functions
     }
 
     /// Puts an export back from a checkpoint.

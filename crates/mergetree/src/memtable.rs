@@ -5,6 +5,7 @@
 //! shorten.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -28,6 +29,20 @@ const BATCH_ROWS: u64 = 8192;
 /// The log holds bytes that are not rows of this table.
 pub fn batches(table: &TableState, evolution: &Evolution) -> Result<Vec<RecordBatch>, TableError> {
     let statements: Vec<&InlineStatement> = table.inline().map(AsRef::as_ref).collect();
+    chunks(&statements).into_iter().map(|chunk| read(table, chunk, evolution)).collect()
+}
+
+/// Those of the statements with these block numbers.
+///
+/// # Errors
+/// As [`batches`].
+pub fn batches_between(
+    table: &TableState,
+    evolution: &Evolution,
+    blocks: Range<u64>,
+) -> Result<Vec<RecordBatch>, TableError> {
+    let within = table.inline().map(AsRef::as_ref).filter(|statement| blocks.contains(&statement.block));
+    let statements: Vec<&InlineStatement> = within.collect();
     chunks(&statements).into_iter().map(|chunk| read(table, chunk, evolution)).collect()
 }
 

@@ -19,6 +19,11 @@ use crate::type_arrow::{FIELD_ID_KEY, to_field};
 pub enum TableEngine {
     /// Sorted parts, merged in the background.
     MergeTree,
+    /// As MergeTree without any key: rows stay in the order in which they came. So are the next two, whose files differ
+    /// in ClickHouse.
+    Log,
+    TinyLog,
+    StripeLog,
     /// Rows live in the process and are gone with it.
     Memory,
     /// Rows are counted and dropped.
@@ -37,16 +42,42 @@ pub enum TableEngine {
 }
 
 impl TableEngine {
+    /// ClickHouse's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableEngine::MergeTree => "MergeTree",
+            TableEngine::Log => "Log",
+            TableEngine::TinyLog => "TinyLog",
+            TableEngine::StripeLog => "StripeLog",
+            TableEngine::Memory => "Memory",
+            TableEngine::Null => "Null",
+            TableEngine::S3 => "S3",
+            TableEngine::Gcs => "GCS",
+            TableEngine::AzureBlobStorage => "AzureBlobStorage",
+            TableEngine::Url => "URL",
+            TableEngine::File => "File",
+            TableEngine::View => "View",
+        }
+    }
+
     /// Whether rows live outside: the engine's arguments say where, and the database keeps none.
     pub fn is_external(self) -> bool {
-        match self {
+        matches!(
+            self,
             TableEngine::S3
-            | TableEngine::Gcs
-            | TableEngine::AzureBlobStorage
-            | TableEngine::Url
-            | TableEngine::File => true,
-            TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null | TableEngine::View => false,
-        }
+                | TableEngine::Gcs
+                | TableEngine::AzureBlobStorage
+                | TableEngine::Url
+                | TableEngine::File
+        )
+    }
+
+    /// Whether rows are in parts and in the log.
+    pub fn keeps_parts(self) -> bool {
+        matches!(
+            self,
+            TableEngine::MergeTree | TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog
+        )
     }
 }
 
@@ -198,6 +229,16 @@ impl TableDef {
             constraints: Vec::new(),
             comment: "".into(),
         }
+    }
+
+    /// Whether it was defined as `MergeTree(date, key, granularity)`: its arguments are an expression over column ids.
+    pub fn is_in_old_syntax(&self) -> bool {
+        self.engine == TableEngine::MergeTree && !self.engine_arguments.text().is_empty()
+    }
+
+    /// What is kept of a clause.
+    pub fn kept_text(&self, keyword: &str) -> Option<&str> {
+        self.kept.iter().find(|clause| clause.keyword.as_ref() == keyword).map(|clause| clause.text.as_ref())
     }
 
     pub fn column(&self, name: &str) -> Option<&ColumnDef> {

@@ -211,6 +211,8 @@ impl<'a> Reader<'a> {
             ("Array", _) => self.wrapped("Array").map(|inner| ColumnType::Array(Box::new(inner))),
             ("Map", _) => self.map(),
             ("Tuple", _) => self.tuple(),
+            // What flattens it into columns looks at the word.
+            ("Nested", _) => self.tuple().map(|rows| ColumnType::Array(Box::new(rows))),
             _ => Err(TypeNameError::Unknown(name.to_owned())),
         }
     }

@@ -16,13 +16,15 @@ pub struct SqlError {
     pub message: String,
     /// Byte offset in the text given to the parser, when one place is to blame.
     pub at: Option<usize>,
+    /// What to do about it.
+    pub hint: Option<String>,
 }
 
 pub type Result<T> = std::result::Result<T, SqlError>;
 
 impl SqlError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), at: None }
+        Self { code, message: message.into(), at: None, hint: None }
     }
 
     /// Syntax or a feature that is understood and not done.
@@ -32,6 +34,15 @@ impl SqlError {
 
     pub fn bad_arguments(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::BAD_ARGUMENTS, message)
+    }
+
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same error, saying where it was met.
+    pub fn in_context(self, context: &str) -> Self {
+        Self { message: format!("{}: {context}", self.message), ..self }
     }
 
     pub fn at(mut self, offset: usize) -> Self {

@@ -21,6 +21,9 @@ pub mod settings;
 mod parameters;
 pub mod guard;
 pub mod table_text;
+pub mod definition;
+pub mod user_functions;
+pub mod nested;
 
 pub use codec_text::shown_codec;
 pub use error::{Result, SqlError};
@@ -39,17 +42,18 @@ pub use settings::{
 };
 pub use sqlparser::ast::Expr;
 pub use statement::{
-    Alter, AlterCommand, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty, ColumnSpec,
-    ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind, Explain,
-    ExplainKind, Insert, InsertSource, InsertTarget, KillMode, NameFilter, Optimize, Outfile, Output,
-    ParsedStatement, Partition, Query, SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
+    Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
+    ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
+    Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
+    NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
+    SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
 };
 pub use table_text::{
-    display_expression, engine_name, show_create_table, show_create_temporary_table, storage_text,
-    stored_expr,
+    column_ttl, display_expression, show_create_table, show_create_temporary_table, storage_text, stored_expr,
 };
 pub use tables::constant_rows::{constant_column, constant_rows};
 pub use tables::functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,
 };
 pub use tables::names::{Replace, WrittenCall, arguments_of, qualified, replace_tables, written_call};
+pub use user_functions::{Lambdas, defined_with_functions, with_functions, with_functions_in};

@@ -14,7 +14,9 @@ use crate::lexer::depth::Measure;
 mod alter;
 mod filter;
 
-pub use alter::{Alter, AlterCommand, ColumnPlace, ColumnProperty};
+pub use alter::{
+    Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
+};
 pub use filter::NameFilter;
 
 /// `table` or `database.table`.
@@ -128,6 +130,18 @@ pub enum Statement {
     CheckTable {
         table: TableName,
     },
+    /// DETACH TABLE or VIEW.
+    Detach {
+        table: TableName,
+        if_exists: bool,
+        is_permanent: bool,
+        is_view: bool,
+    },
+    Attach {
+        table: TableName,
+        if_not_exists: bool,
+    },
+    Function(FunctionChange),
     Collection(CollectionChange),
     /// Goes on with an open load. `database`: whose label it is, the current one if absent.
     ResumeLoad {
@@ -157,6 +171,13 @@ pub enum KillMode {
 pub enum CollectionChange {
     Create { name: String, if_not_exists: bool, entries: Vec<CollectionEntry> },
     Alter { name: String, if_exists: bool, set: Vec<CollectionEntry>, deleted: Vec<String> },
+    Drop { name: String, if_exists: bool },
+}
+
+/// What happens to a function that statements make.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FunctionChange {
+    Create { name: String, if_not_exists: bool, or_replace: bool, lambda: ast::Expr },
     Drop { name: String, if_exists: bool },
 }
 
@@ -253,6 +274,9 @@ pub struct CreateTable {
     /// `None`: not written. `Some(vec![])`: `tuple()`.
     pub order_by: Option<Vec<ast::Expr>>,
     pub primary_key: Option<Vec<ast::Expr>>,
+    pub sample_by: Option<ast::Expr>,
+    /// `MergeTree(date, key, 8192)`: its arguments, as one tuple. The clauses they stand for are in the other fields.
+    pub old_syntax: Option<ast::Expr>,
     pub settings: Vec<SettingChange>,
     /// Clauses kept verbatim: keyword and text.
     pub kept: Vec<(String, String)>,
@@ -290,6 +314,9 @@ pub struct ColumnSpec {
     pub default: Option<(DefaultKind, ast::Expr)>,
     pub comment: String,
     pub codec: Option<String>,
+    pub ttl: Option<ast::Expr>,
+    /// Written as Nested(..): with `flatten_nested` it is a column for each of its names.
+    pub is_nested: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

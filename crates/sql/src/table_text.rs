@@ -44,8 +44,15 @@ impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
         if let Expr::CompoundIdentifier(names) = expression {
+            // A part of a Nested is a column of that name.
             let shown = names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".");
-            return ControlFlow::Break(shown);
+            return match (self.rename)(&shown) {
+                Some(renamed) => {
+                    *expression = Expr::Identifier(identifier(&renamed));
+                    ControlFlow::Continue(())
+                }
+                None => ControlFlow::Break(shown),
+            };
         }
         if let Expr::Lambda(lambda) = expression {
             self.lambdas.push(parameters(lambda));
@@ -76,6 +83,23 @@ fn identifier(name: &str) -> Ident {
     if plain { Ident::new(name) } else { Ident::with_quote('`', name) }
 }
 
+/// Shows a part of a Nested as `n.a`.
+struct Parts;
+
+impl VisitorMut for Parts {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = expression
+            && name.value.contains('.')
+        {
+            let names: Vec<Ident> = name.value.split('.').map(identifier).collect();
+            *expression = Expr::CompoundIdentifier(names);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// The text to store for an expression a user wrote over `columns`.
 ///
 /// # Errors
@@ -104,23 +128,12 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
         Some(column.name.to_string())
     };
     match expression.visit(&mut Renaming::new(find)) {
-        ControlFlow::Continue(()) => printed(&expression),
+        ControlFlow::Continue(()) => {
+            // It breaks off nowhere.
+            let _ = expression.visit(&mut Parts);
+            printed(&expression)
+        }
         ControlFlow::Break(_) => stored.to_owned(),
-    }
-}
-
-/// ClickHouse's word for an engine.
-pub fn engine_name(engine: TableEngine) -> &'static str {
-    match engine {
-        TableEngine::MergeTree => "MergeTree",
-        TableEngine::Memory => "Memory",
-        TableEngine::Null => "Null",
-        TableEngine::S3 => "S3",
-        TableEngine::Gcs => "GCS",
-        TableEngine::AzureBlobStorage => "AzureBlobStorage",
-        TableEngine::Url => "URL",
-        TableEngine::File => "File",
-        TableEngine::View => "View",
     }
 }
 
@@ -148,7 +161,21 @@ fn column_text(column: &ColumnDef, def: &TableDef) -> String {
     if let Some(codec) = &column.codec {
         text.push_str(&format!(" CODEC({})", shown_codec(codec, &column.column_type)));
     }
+    if let Some(ttl) = column_ttl(column, def) {
+        text.push_str(&format!(" TTL {ttl}"));
+    }
     text
+}
+
+/// The keyword under which the TTL of a column is kept, as `id expression` over ids.
+pub(crate) const COLUMN_TTL: &str = "COLUMN TTL";
+
+/// The TTL of a column as people wrote it.
+pub fn column_ttl(column: &ColumnDef, def: &TableDef) -> Option<String> {
+    let ttls = def.kept.iter().filter(|clause| *clause.keyword == *COLUMN_TTL);
+    let mut pairs = ttls.filter_map(|clause| clause.text.split_once(' '));
+    let found = pairs.find(|(id, _)| parse_stored_column_name(id) == Some(column.id));
+    found.map(|(_, text)| display_expression(text, def))
 }
 
 /// One expression as it is, several in parentheses, none as `tuple()`.
@@ -194,7 +221,8 @@ fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
 
 /// What stands behind the columns, in their parentheses.
 fn element_texts(def: &TableDef) -> Vec<String> {
-    let kept = def.kept.iter().filter(|clause| is_element(clause));
+    let of = |keyword: &'static str| def.kept.iter().filter(move |clause| *clause.keyword == *keyword);
+    let kept = ["INDEX", "PROJECTION", "CONSTRAINT"].into_iter().flat_map(of);
     let kept = kept.map(|clause| format!("    {} {}", clause.keyword, clause.text));
     let constraint = |constraint: &ConstraintDef| {
         let word = match constraint.kind {
@@ -208,7 +236,7 @@ fn element_texts(def: &TableDef) -> Vec<String> {
 }
 
 fn is_element(clause: &KeptClause) -> bool {
-    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT")
+    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT" | COLUMN_TTL)
 }
 
 /// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines. A view
@@ -216,6 +244,10 @@ fn is_element(clause: &KeptClause) -> bool {
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
     if def.engine == TableEngine::View {
         return String::new();
+    }
+    if def.is_in_old_syntax() {
+        // Its arguments say all that the clauses would.
+        return engine.to_owned();
     }
     let mut text = engine.to_owned();
     if !def.partition_by.is_empty() {

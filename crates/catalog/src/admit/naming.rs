@@ -1,9 +1,10 @@
-//! May this change of a named collection happen?
+//! May this change of a named collection or of a function happen?
 //!
 //! Invariant: no message here holds a value of a collection. Must not know: what keys mean, who uses a collection.
 
 use super::RefusedWhy;
 use crate::collections::{COLLECTION_KEYS_MAX, COLLECTIONS_MAX, Collection, altered};
+use crate::functions::FUNCTIONS_MAX;
 use crate::op::Op;
 use crate::state::State;
 
@@ -32,6 +33,21 @@ pub(super) fn check_collection(state: &State, op: &Op) -> Result<(), RefusedWhy>
             check_keys(name, &altered(old, set, deleted))
         }
         Op::DropCollection { name } => existing(state, name).map(drop),
+        // The caller sends no others here.
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn check_function(state: &State, op: &Op) -> Result<(), RefusedWhy> {
+    let known = |name: &str| state.functions().get(name).is_some();
+    match op {
+        Op::CreateFunction { name, .. } if name.is_empty() => {
+            Err(RefusedWhy::Invalid("a function needs a name".to_owned()))
+        }
+        Op::CreateFunction { name, .. } if !known(name) && state.functions().len() >= FUNCTIONS_MAX => {
+            Err(RefusedWhy::Invalid(format!("there are {FUNCTIONS_MAX} functions, which is the most")))
+        }
+        Op::DropFunction { name } if !known(name) => Err(RefusedWhy::UnknownFunction(name.to_string())),
         // The caller sends no others here.
         _ => Ok(()),
     }

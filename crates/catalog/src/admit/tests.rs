@@ -45,7 +45,7 @@ fn altered(change: impl FnOnce(&mut TableDef)) -> Op {
 /// Seq 1: database `db`, tables `default.t` and `default.m`; 2: parts of blocks 1, 2, 3 in `t`; 3: an inline statement.
 fn start() -> State {
     let mut memory = table_def(table_id(2), "m");
-    memory.engine = TableEngine::Memory;
+    memory.engine = model::TableEngine::Memory;
     let create = vec![
         Op::CreateDatabase { id: database_id(9), name: "db".into() },
         Op::CreateTable(table_def(table_id(1), "t")),

@@ -1,8 +1,10 @@
-//! What a checkpoint keeps of an open load, its parts aside, and of an export.
+//! What a checkpoint keeps of an open load, its parts aside, of an export, of a table out of sight and of a function.
 //!
 //! Invariant: what is written is read back equal. Must not know: other facts.
 
-use model::Seq;
+use std::sync::Arc;
+
+use model::{Seq, TableId};
 
 use crate::exports::ExportState;
 use crate::loads::StagedLoad;
@@ -10,6 +12,7 @@ use crate::op_format::VERSION;
 use crate::op_format::export_fields::{ExportReader, write_export};
 use crate::op_format::fields::{FieldReader, FieldWriter, FormatError};
 use crate::op_format::stage_fields::{OpenedFields, OpenedReader, packed, read_packed, write_opened};
+use crate::state::DetachedTable;
 
 pub(super) fn write_load(fields: &mut FieldWriter, load: &StagedLoad) {
     write_opened(
@@ -74,4 +77,29 @@ pub(super) fn read_export_state(
     let id = reader.id(&fields)?;
     let ExportReader { query_id, objects, rows, .. } = reader;
     Ok(ExportState { id, query_id, objects, is_committed, rows, opened, opened_ms })
+}
+
+pub(super) fn read_detached(mut fields: FieldReader<'_>) -> Result<DetachedTable, FormatError> {
+    let (mut id, mut is_permanent) = (None, false);
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => id = Some(TableId::from_bytes(field.id()?)),
+            2 => is_permanent = field.uint()? != 0,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(DetachedTable { id: id.ok_or_else(|| fields.missing(1))?, is_permanent })
+}
+
+/// Name and lambda.
+pub(super) fn read_function(mut fields: FieldReader<'_>) -> Result<(Arc<str>, Arc<str>), FormatError> {
+    let (mut name, mut lambda) = ("", "");
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => name = field.text()?,
+            2 => lambda = field.text()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok((name.into(), lambda.into()))
 }

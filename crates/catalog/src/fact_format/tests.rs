@@ -20,6 +20,7 @@ fn rebuilt(state: &State) -> State {
 fn histories_replay_and_rebuild_to_equal_states() {
     let (mut admitted, mut refused, mut staged) = (0, 0, 0);
     let (mut collections, mut exported) = (0, 0);
+    let (mut objects, mut out_of_sight) = (0, 0);
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let (mut state, mut replayed) = (State::default(), State::default());
@@ -43,11 +44,19 @@ fn histories_replay_and_rebuild_to_equal_states() {
         let needed = facts(&state).map(|fact| needs(&fact)).max().unwrap_or(1);
         let new = state.loads().iter().count() + state.tokens().iter().count() > 0;
         let (named, exports) = (state.collections().len(), state.exports().iter().count());
+        let detached = state.databases().flat_map(|database| state.detached_tables(database.id)).count();
+        let made = detached + state.functions().len();
+        (objects, out_of_sight) = (objects + made, out_of_sight + detached);
         collections += named;
         exported += exports;
-        assert_eq!(needed, if named + exports > 0 { 3 } else { 1 + u64::from(new) });
+        let older = if named + exports > 0 { 3 } else { 1 + u64::from(new) };
+        assert_eq!(needed, if made > 0 { 7 } else { older });
     }
     assert!(collections > 10, "{collections} collections at the end");
+    assert!(
+        out_of_sight > 5 && objects > 10,
+        "{out_of_sight} detached tables among {objects} objects at the end"
+    );
     assert!(exported > 5, "{exported} exports half way at the end");
     assert!(staged > 10, "{staged} loads half way at the end");
     assert!(
@@ -100,6 +109,6 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 6; version 7 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 7; version 8 is needed"
     );
 }

@@ -143,6 +143,37 @@ fn every_op_of_version_6() -> Vec<Op> {
     vec![Op::CreateTable(def.clone()), Op::AlterTable(def)]
 }
 
+/// As [`every_op`], of what version 7 added.
+fn every_op_of_version_7() -> Vec<Op> {
+    let table = table_id();
+    let log = |engine| {
+        let mut def = table_def(table, "log");
+        (def.engine, def.partition_by, def.order_by, def.primary_key_len) =
+            (engine, Vec::new(), Vec::new(), 0);
+        Op::CreateTable(def)
+    };
+    vec![
+        log(TableEngine::Log),
+        log(TableEngine::TinyLog),
+        log(TableEngine::StripeLog),
+        Op::DetachTable { table, is_permanent: false },
+        Op::DetachTable { table, is_permanent: true },
+        Op::AttachTable { table },
+        Op::CreateFunction { name: "f".into(), lambda: "(x, y) -> x + y".into() },
+        Op::DropFunction { name: "f".into() },
+    ]
+}
+
+#[test]
+fn bytes_of_version_7_do_not_change() {
+    for (op, expected) in every_op_of_version_7().into_iter().zip(include_str!("version_7.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_7.hex").lines().count(), every_op_of_version_7().len());
+}
+
 #[test]
 fn bytes_of_version_6_do_not_change() {
     for (op, expected) in every_op_of_version_6().into_iter().zip(include_str!("version_6.hex").lines()) {
@@ -221,12 +252,13 @@ fn only_what_is_new_asks_for_a_new_reader() {
     assert!(every_op_of_version_3().into_iter().all(|op| needs(vec![op]) == 3));
     assert!(every_op_of_version_5().into_iter().all(|op| needs(vec![op]) == 5));
     assert!(every_op_of_version_6().into_iter().all(|op| needs(vec![op]) == 6));
+    assert!(every_op_of_version_7().into_iter().all(|op| needs(vec![op]) == 7));
 }
 
 #[test]
 fn every_op_is_read_back() {
     let older = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
-    let newer = [every_op_of_version_5(), every_op_of_version_6()].concat();
+    let newer = [every_op_of_version_5(), every_op_of_version_6(), every_op_of_version_7()].concat();
     let ops = [older, every_op_of_version_4(), newer].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
@@ -244,19 +276,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 7;
+    bytes[0] = 8;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 6; version 7 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 7; version 8 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 6; version 7 is needed"
+        "op of kind 99 (unnamed) is not known to format version 7; version 8 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 7, and this program reads up to version 6"
+        "transaction needs format version 8, and this program reads up to version 7"
     );
 }
 

@@ -306,12 +306,16 @@ fn definition_ops(
     };
     let Some(table) = table.filter(|_| dice.below(3) > 0) else { return create(dice) };
     let id = table.def.id;
-    match dice.below(14) {
+    match dice.below(18) {
         12 | 13 => export_ops(dice, state),
         0 => vec![Op::CreateDatabase { id: DatabaseId::from_bytes(dice.id()), name }],
         1 => vec![Op::DropDatabase { id: database }],
         2 => vec![Op::RenameDatabase { id: database, name }],
         3 => vec![Op::DropTable { table: id }],
+        14 => vec![Op::DetachTable { table: id, is_permanent: dice.below(2) > 0 }],
+        15 => vec![Op::AttachTable { table: id }],
+        16 => vec![Op::CreateFunction { name, lambda: format!("x -> {}", dice.below(9)).into() }],
+        17 => vec![Op::DropFunction { name }],
         4 => vec![Op::RenameTable { table: id, database, name }],
         5 => {
             let second = dice.pick(tables).map_or(id, |other| other.def.id);
@@ -352,10 +356,11 @@ fn collection_op(dice: &mut Dice, name: Arc<str>) -> Op {
 /// Recomputes what a state keeps beside its parts and statements, and compares.
 pub(crate) fn check_state(state: &State) {
     for table in state.all_tables() {
-        assert_eq!(
-            state.table(table.def.database, &table.def.name).map(|found| found.def.id),
-            Some(table.def.id)
-        );
+        let (database, name, id) = (table.def.database, &table.def.name, Some(table.def.id));
+        let in_sight = state.table(database, name).map(|found| found.def.id);
+        let detached = state.detached_table(database, name).map(|found| found.def.id);
+        assert_eq!(in_sight.or(detached), id);
+        assert_eq!((in_sight.is_none(), detached), (state.is_detached(table.def.id), id.xor(in_sight)));
         let parts: Vec<_> = table.parts().collect();
         assert_eq!(table.part_count(), parts.len());
         assert!(parts.windows(2).all(|pair| pair[0].blocks.min <= pair[1].blocks.min));

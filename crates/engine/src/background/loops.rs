@@ -85,7 +85,7 @@ fn noted(services: &Weak<Services>, error: &Error) -> Duration {
 
 fn all_tables(catalog: &Catalog) -> Vec<Arc<TableState>> {
     let snapshot = catalog.snapshot();
-    let parted = |table: &&Arc<TableState>| table.def.engine == model::TableEngine::MergeTree;
+    let parted = |table: &&Arc<TableState>| table.def.engine.keeps_parts();
     snapshot.all_tables().filter(parted).cloned().collect()
 }
 

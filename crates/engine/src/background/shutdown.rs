@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use model::TableEngine;
-
 use crate::background::merging::flush_table;
 use crate::boundary::error::Error;
 use crate::context::database::Database;
@@ -23,7 +21,7 @@ impl Database {
             }
             let snapshot = services.catalog.snapshot();
             let waits = |table: &&Arc<catalog::TableState>| {
-                table.def.engine == TableEngine::MergeTree && table.inline_count() > 0
+                table.def.engine.keeps_parts() && table.inline_count() > 0
             };
             let waiting: Vec<_> = snapshot.all_tables().filter(waits).map(|table| table.def.id).collect();
             drop(snapshot);

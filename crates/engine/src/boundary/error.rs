@@ -286,14 +286,18 @@ impl From<sql::SqlError> for Error {
             ErrorCode::UNKNOWN_FUNCTION
             | ErrorCode::UNKNOWN_IDENTIFIER
             | ErrorCode::UNKNOWN_SETTING
-            | ErrorCode::UNKNOWN_TYPE => ErrorKind::UnknownObject,
+            | ErrorCode::UNKNOWN_TYPE
+            | ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK
+            | ErrorCode::NO_SUCH_PROJECTION_IN_TABLE
+            | ErrorCode::NO_SUCH_COLUMN_IN_TABLE => ErrorKind::UnknownObject,
+            ErrorCode::DUPLICATE_COLUMN => ErrorKind::AlreadyExists,
             _ => ErrorKind::BadInput,
         };
         let message = match error.at {
             Some(at) => format!("{} (at byte {at})", error.message),
             None => error.message,
         };
-        Error::new(kind, error.code, message)
+        Error { hint: error.hint, ..Error::new(kind, error.code, message) }
     }
 }
 

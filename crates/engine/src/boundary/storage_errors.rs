@@ -35,12 +35,15 @@ impl From<RefusedWhy> for Error {
         let (kind, code) = match &why {
             Why::UnknownTable(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_TABLE),
             Why::UnknownDatabase(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_DATABASE),
-            Why::TableExists(_) => (ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS),
+            Why::TableExists(_) | Why::TableDetached(_) => {
+                (ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS)
+            }
             Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS),
             Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, ErrorCode::ACCESS_DENIED),
             Why::LabelExists { .. } | Why::TokenExists { .. } | Why::LoadOpen { .. } => {
                 (ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS)
             }
+            Why::UnknownFunction(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_FUNCTION),
             Why::UnknownCollection(_) => (ErrorKind::UnknownObject, ErrorCode::NAMED_COLLECTION_DOESNT_EXIST),
             Why::CollectionExists(_) => {
                 (ErrorKind::AlreadyExists, ErrorCode::NAMED_COLLECTION_ALREADY_EXISTS)

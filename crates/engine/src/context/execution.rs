@@ -69,7 +69,7 @@ impl Execution {
             tables.iter().position(|table| texts.iter().any(|text| text.contains(table.def.name.as_ref())))
         {
             let table = tables.swap_remove(at);
-            let name = sql::engine_name(table.def.engine);
+            let name = table.def.engine.name();
             let call = match table.def.engine {
                 TableEngine::View => table.def.engine_arguments.text().to_owned(),
                 _ => format!("{name}({})", table.def.engine_arguments.text()),
@@ -112,6 +112,16 @@ impl Execution {
         let (database, table) = self.resolve(name);
         let found = self.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
         self.snapshot.table(found.id, table).ok_or_else(|| Error::unknown_table(database, table))
+    }
+
+    /// What a function that a statement made says.
+    pub(crate) fn lambda(&self, name: &str) -> Option<Arc<str>> {
+        self.snapshot.state().functions().get(name).cloned()
+    }
+
+    /// Whether a statement has to be searched for calls of such functions.
+    pub(crate) fn has_functions(&self) -> bool {
+        !self.snapshot.state().functions().is_empty()
     }
 
     /// Rows of a batch.

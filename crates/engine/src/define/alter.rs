@@ -14,11 +14,12 @@ use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
 use sql::Alter;
+use sql::definition::altered::{altered, retyped};
+use sql::definition::nested::flattened_alter;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::define::altered::{altered, retyped};
 use crate::define::commit::commit_ops;
 use crate::tables::stored::Tables;
 
@@ -31,7 +32,9 @@ pub(crate) async fn run(services: &Services, execution: &Execution, alter: &Alte
     for _ in 0..TRIES_MAX {
         let execution = execution.at_newest_snapshot(&services.catalog);
         let state = execution.stored_table(&alter.table)?;
-        let Some(next) = altered(&state.def, alter)?.map(Arc::new) else { return Ok(()) };
+        let flattens = execution.settings.get_bool("flatten_nested");
+        let alter = flattened_alter(&state.def, alter, flattens)?;
+        let Some(next) = altered(&state.def, &alter)?.map(Arc::new) else { return Ok(()) };
         services.tables.check(&next)?;
         let mut preconditions = Vec::new();
         let columns = retyped(&state.def, &next);

@@ -30,8 +30,14 @@ pub(crate) async fn run(
     let database =
         execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
     let existing = execution.snapshot.table(database, name);
-    if existing.is_some() && create.if_not_exists {
+    let detached = execution.snapshot.detached_table(database, name);
+    if (existing.is_some() || detached.is_some()) && create.if_not_exists {
         return Ok(None);
+    }
+    if detached.is_some() {
+        let message = format!("table \"{database_name}.{name}\" already exists (detached)");
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message)
+            .with_hint("ATTACH TABLE brings it back"));
     }
     if existing.is_some() && !create.or_replace {
         let message = format!("table \"{database_name}.{name}\" already exists");

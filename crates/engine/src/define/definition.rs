@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::Host;
-use model::{ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId};
+use model::{
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
+};
+use sql::definition::constraints::stored_constraint;
+use sql::definition::kept;
+use sql::definition::nested::flattened;
 use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -15,7 +20,6 @@ use crate::context::services::Services;
 use crate::define::columns::columns_of;
 use crate::query::select::plan;
 use crate::resolve::outside;
-use crate::tables::constraints::stored_constraint;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
@@ -33,6 +37,10 @@ pub(crate) async fn definition(
             inferred_specs(services, execution, create, engine).await?
         }
         _ => column_specs(services, execution, create).await?,
+    };
+    let specs = match execution.settings.get_bool("flatten_nested") {
+        true => flattened(&specs)?,
+        false => specs,
     };
     let columns = columns_of(services, execution, &specs)?;
     let engine = match create.engine {
@@ -62,12 +70,12 @@ pub(crate) async fn definition(
     };
     let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
     let partition_by = stored(&create.partition_by)?;
-    let def = TableDef {
+    let mut def = TableDef {
         id: TableId::from_random_bytes(random_bytes(&services.host)),
         database,
         name: create.name.table.as_str().into(),
         engine,
-        engine_arguments: create.engine_arguments.clone(),
+        engine_arguments: engine_arguments(execution, create, &columns)?,
         schema_version: 1,
         next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
         partition_by,
@@ -75,11 +83,13 @@ pub(crate) async fn definition(
         sort_key_version: 1,
         primary_key_len,
         settings: table_settings(execution, create, engine)?,
-        kept: kept(create),
+        kept: kept(create, sampled(create, &stored_columns)?),
         constraints: Vec::new(),
         comment: create.comment.as_str().into(),
         columns,
     };
+    kept::with_column_ttls(&mut def, &specs)?;
+    kept::check_indexes(&def)?;
     with_constraints(def, create)
 }
 
@@ -108,12 +118,44 @@ fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngi
     }
 }
 
-fn kept(create: &CreateTable) -> Vec<KeptClause> {
+fn kept(create: &CreateTable, sampled: Option<KeptClause>) -> Vec<KeptClause> {
     let clause = |(keyword, text): &(String, String)| KeptClause {
         keyword: keyword.as_str().into(),
         text: text.as_str().into(),
     };
-    create.kept.iter().map(clause).collect()
+    sampled.into_iter().chain(create.kept.iter().map(clause)).collect()
+}
+
+/// SAMPLE BY, of columns that there are.
+fn sampled(create: &CreateTable, columns: &[ColumnDef]) -> Result<Option<KeptClause>, Error> {
+    let Some(expression) = &create.sample_by else { return Ok(None) };
+    sql::stored_expr(expression, columns)?;
+    Ok(Some(KeptClause { keyword: "SAMPLE BY".into(), text: sql::printed(expression).into() }))
+}
+
+/// As written; those of a MergeTree table, in the syntax of old, as an expression over columns.
+fn engine_arguments(
+    execution: &Execution,
+    create: &CreateTable,
+    columns: &[ColumnDef],
+) -> Result<EngineArguments, Error> {
+    let Some(sql::Expr::Tuple(arguments)) = &create.old_syntax else {
+        return Ok(create.engine_arguments.clone());
+    };
+    if !execution.settings.get_bool("allow_deprecated_syntax_for_merge_tree") {
+        let message = "this syntax of engine MergeTree is deprecated";
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+            .with_hint("use ORDER BY and PARTITION BY, or set allow_deprecated_syntax_for_merge_tree"));
+    }
+    let date = arguments.first().and_then(|date| match date {
+        sql::Expr::Identifier(name) => columns.iter().find(|column| *column.name == *name.value),
+        _ => None,
+    });
+    if let Some(date) = date.filter(|date| date.column_type != ColumnType::Date) {
+        let message = format!("column {} of MergeTree(date, ..) must be a Date", date.name);
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_TYPE_OF_FIELD, message));
+    }
+    Ok(EngineArguments::new(&sql::stored_expr(&sql::Expr::Tuple(arguments.clone()), columns)?))
 }
 
 fn table_settings(
@@ -147,7 +189,10 @@ fn copy_definition(
         (def.engine_arguments, def.kept) = (EngineArguments::default(), Vec::new());
     }
     if create.engine.is_some() {
-        def.engine_arguments = create.engine_arguments.clone();
+        def.engine_arguments = engine_arguments(execution, create, &def.columns)?;
+    }
+    if def.engine != TableEngine::MergeTree {
+        def.kept.clear();
     }
     if def.engine.is_external() != like.engine.is_external() {
         // Settings of the one mean nothing to the other.
@@ -211,6 +256,8 @@ async fn inferred_specs(
         default: None,
         comment: String::new(),
         codec: None,
+        ttl: None,
+        is_nested: false,
     };
     Ok(table.columns().iter().map(spec).collect())
 }
@@ -236,6 +283,8 @@ async fn column_specs(
         default: None,
         comment: String::new(),
         codec: None,
+        ttl: None,
+        is_nested: false,
     };
     Ok(schema.fields().iter().map(spec).collect())
 }

@@ -16,6 +16,7 @@ pub(crate) mod rename;
 pub(crate) mod exchange;
 pub(crate) mod create_view;
 pub(crate) mod drop_view;
-pub(crate) mod altered;
 pub(crate) mod alter;
 pub(crate) mod collection;
+pub(crate) mod detach;
+pub(crate) mod function;

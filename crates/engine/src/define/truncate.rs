@@ -22,7 +22,7 @@ pub(crate) async fn table(
 ) -> Result<(), Error> {
     let table = match execution.table(name) {
         Ok(table) if table.def.engine.is_external() => {
-            let engine = sql::engine_name(table.def.engine);
+            let engine = table.def.engine.name();
             let message = format!(
                 "Truncate is not supported by storage {engine}: the rows of table \"{name}\" are outside"
             );
@@ -61,7 +61,7 @@ pub(crate) async fn database(
         return if if_exists { Ok(()) } else { Err(Error::unknown_database(name)) };
     };
     let keeps = |engine: TableEngine| {
-        matches!(engine, TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null)
+        engine.keeps_parts() || matches!(engine, TableEngine::Memory | TableEngine::Null)
     };
     let tables: Vec<TableId> = execution
         .snapshot

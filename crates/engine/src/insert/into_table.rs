@@ -165,7 +165,7 @@ async fn insert_batches(
         rows_read += batch.num_rows() as u64;
     }
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
-    if bytes > INLINE_BYTES_MAX && table.def.engine == TableEngine::MergeTree {
+    if bytes > INLINE_BYTES_MAX && table.def.engine.keeps_parts() {
         // Defaults made much of little.
         let all = futures::stream::iter(held.into_iter().map(Ok)).boxed();
         return write_parts(services, execution, table, into, claim, all).await;
@@ -215,7 +215,7 @@ async fn store_small(
             services.memory_tables_of(&execution.temporary, &table.def).append(table.def.id, batches)?
         }
         // A label is kept also when there were no rows.
-        TableEngine::MergeTree if rows > 0 || !ops.is_empty() => {
+        engine if engine.keeps_parts() && (rows > 0 || !ops.is_empty()) => {
             let mut encoded_bytes = 0;
             if rows > 0 {
                 let (table, schema_version) = (table.def.id, table.def.schema_version);
@@ -247,7 +247,7 @@ async fn store_small(
                 services.flushing.note(catalog, table.def.id, encoded_bytes);
             }
         }
-        TableEngine::MergeTree => {}
+        engine if engine.keeps_parts() => {}
         // Rows of a table outside went another way.
         _ => return Err(Error::internal(format!("table \"{}\" keeps no rows", table.def.name))),
     }
@@ -378,7 +378,7 @@ pub(crate) async fn insert_select(
     let (mut planned, conform) =
         plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
-    if table.def.engine != TableEngine::MergeTree {
+    if !table.def.engine.keeps_parts() {
         let physical = planned.physical().await?;
         return drain_into(services, execution, table, &planned, physical, &conform).await;
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::StreamExt;
-use model::{DatabaseId, ErrorCode, Label, TableDef, TableEngine, TableId};
+use model::{DatabaseId, ErrorCode, Label, TableDef, TableId};
 use parking_lot::Mutex;
 use sql::{Insert, InsertSource, Settings};
 
@@ -55,9 +55,9 @@ impl Claim {
         let token =
             Some(settings.get_text("insert_deduplication_token")).filter(|t| compares && !t.is_empty());
         let named = label.is_some() || token.is_some();
-        let keeps = def.engine == TableEngine::MergeTree;
+        let keeps = def.engine.keeps_parts();
         if named && !keeps {
-            let engine = sql::engine_name(def.engine);
+            let engine = def.engine.name();
             let message = format!("table \"{}\": engine {engine} keeps no labels and no tokens", def.name);
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
                 .with_hint("insert without one, or into a table of engine MergeTree"));

@@ -77,8 +77,11 @@ fn created(execution: &Execution, name: &TableName, what: Created) -> Result<Str
     if what == Created::Temporary {
         return Err(unknown(&name.table));
     }
-    let table = execution.stored_table(name)?;
     let (database, _) = execution.resolve(name);
+    let table = execution.stored_table(name).or_else(|error| {
+        let found = execution.snapshot.database(database).map(|found| found.id);
+        found.and_then(|found| execution.snapshot.detached_table(found, &name.table)).ok_or(error)
+    })?;
     if what == Created::View && !is_view(&table.def) {
         let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
@@ -204,6 +207,7 @@ fn described(settings: &Settings, def: &TableDef) -> Vec<Description> {
             .codec
             .as_deref()
             .map_or_else(String::new, |codec| sql::shown_codec(codec, &column.column_type));
+        row[6] = sql::column_ttl(column, def).unwrap_or_default();
         row
     };
     def.columns.iter().map(row).collect()

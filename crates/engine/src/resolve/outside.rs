@@ -35,7 +35,7 @@ pub(crate) fn uses_collection(def: &TableDef, name: &str) -> bool {
 
 /// The call of a table function that reads the table.
 pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
-    let engine = sql::engine_name(def.engine);
+    let engine = def.engine.name();
     let (arguments, _) = sql::arguments_of_text(engine, def.engine_arguments.text())?;
     let count = arguments.len();
     // Azure's engine has the function's positions but for the last, the structure.
@@ -51,7 +51,7 @@ pub(crate) fn call_of(def: &TableDef) -> Result<TableFunctionCall, Error> {
         TableEngine::AzureBlobStorage => "azureBlobStorage",
         TableEngine::Url => "url",
         TableEngine::File => "file",
-        TableEngine::MergeTree | TableEngine::Memory | TableEngine::Null | TableEngine::View => {
+        _ => {
             return Err(Error::internal(format!("table \"{}\" is no table outside", def.name)));
         }
     };
@@ -86,7 +86,7 @@ fn wrong_arguments(engine: TableEngine) -> Error {
             "S3('url'[, NOSIGN | access_key_id, secret_access_key[, session_token]][, format[, compression]])"
         }
     };
-    let message = format!("table engine {} cannot be created with these arguments", sql::engine_name(engine));
+    let message = format!("table engine {} cannot be created with these arguments", engine.name());
     Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
         .with_hint(format!("write {forms}, or name a collection first"))
 }
@@ -169,7 +169,7 @@ pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> R
         matches!(column.default, Some((Materialized | Alias | Ephemeral, _)))
     };
     if let Some(column) = def.columns.iter().find(computed) {
-        let engine = sql::engine_name(def.engine);
+        let engine = def.engine.name();
         let message = format!(
             "column \"{}\": table engine {engine} takes no MATERIALIZED, ALIAS or EPHEMERAL",
             column.name
@@ -185,6 +185,13 @@ pub(crate) fn check(config: &Config, execution: &Execution, def: &TableDef) -> R
 
 /// Tables outside that a query names. A name that a WITH item of the query has means that.
 pub(crate) fn tables_in(execution: &Execution, query: &Query) -> Vec<Arc<TableState>> {
+    let mut found = named_in_query(execution, query);
+    found.retain(|state| state.def.engine.is_external());
+    found
+}
+
+/// All tables of ours that a query names.
+pub(crate) fn named_in_query(execution: &Execution, query: &Query) -> Vec<Arc<TableState>> {
     let mut names = Names::default();
     let _ = query.visit(&mut names);
     let mut found: Vec<Arc<TableState>> = Vec::new();
@@ -193,7 +200,6 @@ pub(crate) fn tables_in(execution: &Execution, query: &Query) -> Vec<Arc<TableSt
             continue;
         }
         if let Ok(state) = execution.table(&name)
-            && state.def.engine.is_external()
             && !is_derived(execution.resolve(&name).0)
             && !found.iter().any(|known| known.def.id == state.def.id)
         {

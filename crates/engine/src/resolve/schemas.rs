@@ -215,7 +215,7 @@ fn provider_of_stored(
     state: Arc<TableState>,
 ) -> Result<Arc<dyn TableProvider>> {
     match state.def.engine {
-        TableEngine::MergeTree => {
+        engine if engine.keeps_parts() => {
             let memtables = Arc::clone(&services.memtables);
             let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
             Ok(Arc::new(MergeTreeTable::new(state, execution.snapshot.seq(), memtables, older)))

@@ -1,16 +1,21 @@
-//! Views: a SELECT under a name, put in the place of the name wherever a query reads from it.
+//! Views: a SELECT under a name, put in the place of the name wherever a query reads from it. So are, before that, functions
+//! that statements made.
 //!
 //! Invariant: a view means what it meant when it was created: its tables are kept with their databases, its columns are
 //! those it had then, whatever its tables have got since. What it reads is looked up anew each time, in the snapshot of
 //! the statement. Must not know: how its SELECT is run.
 
+use std::collections::BTreeSet;
+
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
+use sql::definition::nested::nested_name;
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
+use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -62,9 +67,33 @@ impl Within {
 /// The query with SELECTs where it names views, and where it calls functions that are queries by themselves; and how deep
 /// these make it.
 pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, Measure), Error> {
-    let (mut ast, mut within) = (query.ast.clone(), Within::default());
+    let called = match execution.has_functions() {
+        true => sql::with_functions(&query.ast, &|name| execution.lambda(name))?,
+        false => None,
+    };
+    let (mut ast, made) = match called {
+        Some((ast, measure)) => (Box::new(ast), measure),
+        None => (query.ast.clone(), Measure::default()),
+    };
+    let mut within = Within { views: Vec::new(), made };
     expand(execution, &mut ast, &mut within)?;
+    by_their_parts(execution, &mut ast);
     Ok((Query { ast, ..query.clone() }, within.made))
+}
+
+/// Parts of Nested columns by their names.
+fn by_their_parts(execution: &Execution, query: &mut ast::Query) {
+    let (mut parts, mut whole) = (BTreeSet::new(), BTreeSet::new());
+    for table in named_in_query(execution, query) {
+        for column in table.def.columns.iter().filter(|column| column.name.contains('.')) {
+            parts.insert(column.name.to_string());
+            let nested = nested_name(column).filter(|nested| table.def.column(nested).is_none());
+            whole.extend(nested.map(str::to_owned));
+        }
+    }
+    if !parts.is_empty() {
+        sql::nested::with_nested(query, parts, &whole);
+    }
 }
 
 pub(crate) fn expand(

@@ -99,9 +99,12 @@ impl Secrets {
 
 /// The engine with its arguments as people may see it.
 pub(crate) fn shown_engine(def: &TableDef) -> String {
-    let name = sql::engine_name(def.engine);
+    let name = def.engine.name();
     if def.engine == TableEngine::View {
         return masked(def.engine_arguments.text());
+    }
+    if def.is_in_old_syntax() {
+        return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
     }
     match def.engine.is_external() {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),

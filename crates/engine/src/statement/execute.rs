@@ -13,8 +13,8 @@ use crate::context::execution::Execution;
 use crate::context::limits;
 use crate::context::services::Services;
 use crate::define::{
-    alter, collection, create_database, create_view, drop_database, drop_table, drop_temporary, drop_view,
-    exchange, rename, truncate,
+    alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
+    drop_view, exchange, function, rename, truncate,
 };
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
@@ -44,7 +44,11 @@ async fn run(
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    match statement {
+    let defined = match execution.has_functions() {
+        true => sql::defined_with_functions(statement, &|name| execution.lambda(name))?,
+        false => None,
+    };
+    match defined.as_ref().unwrap_or(statement) {
         Statement::Query(query) => return select::run(services, execution, query).await,
         Statement::Insert(insert) => return insert::run(services, execution, insert, text, body).await,
         Statement::Explain(explain) => return explain::run(services, execution, explain, text).await,
@@ -84,6 +88,13 @@ async fn run(
         Statement::DropTemporaryTables { names, if_exists } => {
             drop_temporary::run(&execution.temporary, names, *if_exists)?;
         }
+        Statement::Detach { table, if_exists, is_permanent, is_view } => {
+            detach::detach(services, execution, table, *if_exists, (*is_view, *is_permanent)).await?;
+        }
+        Statement::Attach { table, if_not_exists } => {
+            detach::attach(services, execution, table, *if_not_exists).await?
+        }
+        Statement::Function(change) => function::run(services, execution, change).await?,
         Statement::CheckTable { table } => return show::check(services, execution, table).await,
         Statement::ResumeLoad { database, label } => {
             return load::resume(services, execution, database.as_deref(), label).await;

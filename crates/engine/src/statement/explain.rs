@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use model::{ByteSize, TableEngine};
+use model::ByteSize;
 use physical::nodes::metered::metered;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
@@ -177,7 +177,7 @@ async fn load_lines(
             load.rows_total.map_or_else(|| "unknown".to_owned(), |rows| rows.to_string())
         ));
         if let (Some(insert), Some(table)) = (target, table)
-            && table.def.engine == TableEngine::MergeTree
+            && table.def.engine.keeps_parts()
         {
             let columns = insert.columns.as_deref();
             out.extend(adoption_lines(services, execution, &table, columns, query).await?);

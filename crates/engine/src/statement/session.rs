@@ -9,7 +9,10 @@ use formats::FormatKind;
 use futures::{FutureExt, StreamExt};
 use host::{Account, Runtimes, meter};
 use parking_lot::Mutex;
-use sql::{CollectionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings, Statement};
+use sql::{
+    CollectionChange, FunctionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings,
+    Statement,
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::boundary::error::{Error, ErrorKind};
@@ -376,6 +379,8 @@ fn kind_of(statement: &Statement) -> &'static str {
         | Statement::TruncateDatabase { .. }
         | Statement::Truncate { .. } => "Drop",
         Statement::Collection(CollectionChange::Create { .. }) => "Create",
+        Statement::Function(FunctionChange::Create { .. }) | Statement::Attach { .. } => "Create",
+        Statement::Function(FunctionChange::Drop { .. }) | Statement::Detach { .. } => "Drop",
         Statement::Alter(_) | Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
         Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
         Statement::Describe(_) => "Describe",

@@ -18,6 +18,7 @@ use physical::adopt::Needs;
 use crate::boundary::error::{Error, ErrorKind};
 use crate::memory::room::room_for;
 use crate::tables::constraints::Constraints;
+use crate::tables::nested::{Parts, complete, nested_of};
 
 /// A row is gathered out of its batch, sorted, and written as a page of a part.
 const COPIES_STORED: usize = 4;
@@ -41,6 +42,8 @@ pub(crate) struct Conform {
     written: SchemaRef,
     /// Columns with values, also those that are only there for the defaults of others.
     targets: Vec<(ColumnDef, Origin)>,
+    /// Among the targets.
+    nested: Vec<Parts>,
     /// Targets with an expression, each behind those it is computed from.
     computed: Vec<usize>,
     null_as_default: bool,
@@ -85,6 +88,7 @@ impl Conform {
             schema: def.arrow_schema(),
             written: def.written_schema(),
             computed: computing_order(&targets),
+            nested: nested_of(targets.iter().map(|(column, _)| column)),
             targets,
             null_as_default: true,
             omissions: Omissions { width: source_columns, columns: Vec::new() },
@@ -121,6 +125,7 @@ impl Conform {
         let omissions = Omissions::of(&native)?;
         self.is_whole = omissions.width == self.targets.len()
             && self.targets.iter().enumerate().all(in_place)
+            && self.nested.is_empty()
             && self.all_stored();
         self.native = Some((native, omissions));
         Ok(self)
@@ -198,6 +203,11 @@ impl Conform {
             }
         }
         self.compute_defaults(&mut arrays, (&asked, wanted), rows)?;
+        let columns: Vec<&ColumnDef> = self.targets.iter().map(|(column, _)| column).collect();
+        let is_left_out = |place: usize| matches!(self.targets[place].1, Origin::TypeDefault);
+        for parts in &self.nested {
+            complete(parts, &mut arrays, &columns, &is_left_out)?;
+        }
         Ok(arrays)
     }
 
@@ -207,9 +217,9 @@ impl Conform {
         stored.filter(|(_, (column, _))| !is_ephemeral(column)).map(|(one, _)| one)
     }
 
-    /// Whether rows are compared with constraints.
+    /// Whether rows are compared with constraints, or their arrays with each other.
     pub(crate) fn has_constraints(&self) -> bool {
-        self.constraints.is_some()
+        self.constraints.is_some() || !self.nested.is_empty()
     }
 
     /// The incoming column of a stored one, if it has one, and whether NULL there may ask for something else than NULL.

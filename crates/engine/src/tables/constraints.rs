@@ -12,8 +12,8 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
 use model::table_def::column_id_of;
-use model::{ColumnType, ConstraintDef, ConstraintKind, ErrorCode, KeptClause, RowExpr, TableDef};
-use sql::ConstraintSpec;
+use model::{ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
+use sql::definition::constraints::{is_constraint, kept_constraint, with_kept_constraints};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::tables::row_expr::compile;
@@ -32,35 +32,6 @@ pub(crate) struct Constraints {
     checks: Vec<Check>,
 }
 
-/// What CONSTRAINT says, over the ids of the columns that are stored.
-pub(crate) fn stored_constraint(def: &TableDef, spec: &ConstraintSpec) -> Result<ConstraintDef, Error> {
-    let stored: Vec<_> = def.stored_columns().cloned().collect();
-    let expression = sql::stored_expr(&spec.expression, &stored)
-        .map_err(|error| Error::from(error).in_context(&format!("while reading constraint {}", spec.name)))?;
-    Ok(ConstraintDef { name: spec.name.as_str().into(), kind: spec.kind, expression: expression.into() })
-}
-
-/// The definition with all of its constraints: in older folders they are clauses that were kept as text. One that cannot be
-/// read stays what it is.
-pub(crate) fn with_kept_constraints(def: &TableDef) -> TableDef {
-    let mut next = TableDef { kept: Vec::new(), ..def.clone() };
-    for clause in &def.kept {
-        match is_constraint(clause).then(|| kept_constraint(def, clause)) {
-            Some(Ok(constraint)) => next.constraints.push(constraint),
-            _ => next.kept.push(clause.clone()),
-        }
-    }
-    next
-}
-
-pub(crate) fn is_constraint(clause: &KeptClause) -> bool {
-    clause.keyword.as_ref() == "CONSTRAINT"
-}
-
-fn kept_constraint(def: &TableDef, clause: &KeptClause) -> Result<ConstraintDef, Error> {
-    stored_constraint(def, &sql::parse_constraint(&clause.text)?)
-}
-
 /// The table's checks, and whether one of them asks about the statement; `None` if it has none.
 pub(crate) fn compile_constraints(
     state: &SessionState,
@@ -72,7 +43,8 @@ pub(crate) fn compile_constraints(
     }
     let known = with_kept_constraints(def);
     if let Some(clause) = known.kept.iter().find(|clause| is_constraint(clause)) {
-        let error = kept_constraint(def, clause).err().unwrap_or_else(|| Error::internal("it can be read"));
+        let error = kept_constraint(def, clause).err().map(Error::from);
+        let error = error.unwrap_or_else(|| Error::internal("it can be read"));
         return Err(error
             .in_context(&format!("in CONSTRAINT {}, which an older version kept as text", clause.text))
             .with_hint("drop it by its name: ALTER TABLE .. DROP CONSTRAINT"));

@@ -7,6 +7,7 @@ pub(crate) mod temporary;
 pub(crate) mod row_expr;
 pub(crate) mod alias_columns;
 pub(crate) mod constraints;
+pub(crate) mod nested;
 pub(crate) mod conform;
 pub(crate) mod insert_shape;
 pub(crate) mod evolving;

@@ -7,6 +7,7 @@ mod alter;
 mod concurrent;
 mod exports;
 mod loads;
+mod objects;
 mod outside;
 mod profile;
 mod secrets;

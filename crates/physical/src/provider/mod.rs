@@ -10,4 +10,5 @@ pub mod checked_file;
 mod part_reader;
 pub mod part_files;
 mod older_parts;
+mod in_order;
 pub mod table;

@@ -64,6 +64,7 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         projection: Some(&projection),
         predicate,
         limit: scan.limit,
+        in_order: false,
     };
     let files = scan_parts(session, parts)?;
     let stored = Arc::new(source.project(&projection)?);

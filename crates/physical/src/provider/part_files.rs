@@ -41,6 +41,8 @@ pub(crate) struct PartScan<'a> {
     pub projection: Option<&'a Vec<usize>>,
     pub predicate: Option<Arc<dyn PhysicalExpr>>,
     pub limit: Option<usize>,
+    /// In one group, in the order given.
+    pub in_order: bool,
 }
 
 /// A scan over the parts; one file group a partition, balanced by bytes. DataFusion cuts groups further by row group.
@@ -123,6 +125,10 @@ fn may_meet_nan(
 /// Largest parts first, each to the group with the fewest bytes.
 fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
     let (parts, exact) = (scan.parts, exact_columns(scan));
+    if scan.in_order {
+        let files = parts.iter().map(|part| part_file(part, scan, &exact)).collect::<Vec<_>>();
+        return vec![FileGroup::new(files)];
+    }
     let mut order: Vec<&Arc<PartDescriptor>> = parts.iter().collect();
     order.sort_by_key(|part| std::cmp::Reverse(part.bytes));
     let count = groups.clamp(1, parts.len().max(1));

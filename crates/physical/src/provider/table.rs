@@ -18,15 +18,19 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
-use mergetree::memtable::{MemtableCache, batches};
-use model::{ColumnDef, Evolution, PartDescriptor, Seq};
+use mergetree::memtable::{MemtableCache, batches, batches_between};
+use model::{ColumnDef, Evolution, PartDescriptor, Seq, TableEngine};
 
+use super::in_order::one_behind_the_other;
 use super::older_parts::{OlderScan, is_unchanged, scan_older};
 use super::part_bounds::prune;
 use super::part_files::{PartScan, scan_parts};
 use crate::error::into_datafusion;
 
-/// A MergeTree table at one snapshot.
+/// Rows that one thread reads in a moment.
+const ROWS_IN_ORDER_MAX: u64 = 4_000_000;
+
+/// A table that keeps parts, at one snapshot.
 pub struct MergeTreeTable {
     state: Arc<TableState>,
     schema: SchemaRef,
@@ -53,6 +57,11 @@ impl MergeTreeTable {
     pub fn new(state: Arc<TableState>, seq: Seq, memtables: Arc<MemtableCache>, older: OlderRows) -> Self {
         let schema = state.def.arrow_schema();
         MergeTreeTable { state, schema, seq, memtables, older }
+    }
+
+    /// Whether rows are to come in the order of insertion: of a log, unless it is so large that several threads read it.
+    fn keeps_order(&self) -> bool {
+        self.state.def.engine != TableEngine::MergeTree && self.state.rows() <= ROWS_IN_ORDER_MAX
     }
 
     fn inline_rows(&self) -> Result<Vec<RecordBatch>> {
@@ -103,6 +112,46 @@ impl MergeTreeTable {
         session.create_physical_expr(filter, &schema).map(Some)
     }
 
+    /// Parts and inline rows by their block numbers, as one stream. The columns of such a table never change.
+    fn scan_in_order(
+        &self,
+        session: &dyn Session,
+        parts: &[Arc<PartDescriptor>],
+        (projection, predicate, limit): (Option<&Vec<usize>>, Option<Arc<dyn PhysicalExpr>>, Option<usize>),
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let scan = |parts: &[Arc<PartDescriptor>]| {
+            let (schema, predicate, table) =
+                (Arc::clone(&self.schema), predicate.clone(), &self.state.def.name);
+            scan_parts(
+                session,
+                PartScan { table, schema, parts, projection, predicate, limit, in_order: true },
+            )
+        };
+        let (mut scans, mut first, mut from) = (Vec::new(), 0, 0);
+        for (at, part) in parts.iter().enumerate() {
+            let between = batches_between(&self.state, &self.older.evolution, from..part.blocks.min);
+            let between = between.map_err(into_datafusion)?;
+            if !between.is_empty() {
+                if first < at {
+                    scans.push(scan(&parts[first..at])?);
+                }
+                scans.push(self.inline_plan(between, projection)?);
+                first = at;
+            }
+            from = from.max(part.blocks.max + 1);
+        }
+        if first < parts.len() {
+            scans.push(scan(&parts[first..])?);
+        }
+        let rest = batches_between(&self.state, &self.older.evolution, from..u64::MAX);
+        scans.push(self.inline_plan(rest.map_err(into_datafusion)?, projection)?);
+        let schema = match projection {
+            None => Arc::clone(&self.schema),
+            Some(positions) => Arc::new(self.schema.project(positions)?),
+        };
+        one_behind_the_other(scans, schema)
+    }
+
     fn inline_plan(
         &self,
         batches: Vec<RecordBatch>,
@@ -141,6 +190,9 @@ impl TableProvider for MergeTreeTable {
         if let Some(predicate) = &predicate {
             parts = prune(&self.state, &self.schema, parts, predicate)?;
         }
+        if self.keeps_order() {
+            return self.scan_in_order(session, &parts, (projection, predicate, limit));
+        }
         let inline = self.inline_rows()?;
         let mut inputs: Vec<Arc<dyn ExecutionPlan>> = Vec::with_capacity(2);
         let target = match projection {
@@ -154,7 +206,8 @@ impl TableProvider for MergeTreeTable {
             let Some(then) = then else {
                 let (schema, predicate) = (Arc::clone(&self.schema), predicate.clone());
                 let table = &self.state.def.name;
-                let scan = PartScan { table, schema, parts: &parts, projection, predicate, limit };
+                let scan =
+                    PartScan { table, schema, parts: &parts, projection, predicate, limit, in_order: false };
                 inputs.push(scan_parts(session, scan)?);
                 continue;
             };

@@ -4,16 +4,16 @@ use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, SqlError};
-use crate::grammar::{collection, query, show, view};
+use crate::grammar::{collection, detach, function, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
-    KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+    Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
 };
 
 /// Statements of ClickHouse that we know and do not have.
 const REFUSED: &[&str] = &[
-    "DELETE", "UPDATE", "GRANT", "REVOKE", "ATTACH", "DETACH", "BACKUP", "RESTORE", "MOVE", "UNDROP",
-    "BEGIN", "COMMIT", "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
+    "DELETE", "UPDATE", "GRANT", "REVOKE", "BACKUP", "RESTORE", "MOVE", "UNDROP", "BEGIN", "COMMIT",
+    "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
 ];
 
 /// Reads a statement by its first word.
@@ -46,6 +46,8 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
         "EXCHANGE" => exchange,
         "KILL" => kill,
         "CHECK" => check,
+        "DETACH" => detach::detach,
+        "ATTACH" => detach::attach,
         _ => return Err(head.expected("a statement: SELECT, INSERT, CREATE, DROP, SHOW, SET, ..")),
     };
     head.advance();
@@ -74,8 +76,22 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     if head.word("VIEW") {
         return view::drop(head);
     }
+    if head.word("FUNCTION") {
+        return function::drop(head);
+    }
+    if head.word("INDEX") {
+        let if_exists = head.if_exists();
+        let name = head.name("an index's name")?;
+        head.expect_word("ON")?;
+        let table = head.table_name()?;
+        head.on_cluster()?;
+        let commands = vec![AlterCommand::DropIndex { name, if_exists }];
+        return Ok(Statement::Alter(Box::new(Alter { table, commands })));
+    }
     if !head.word("TABLE") {
-        return Err(head.refuse("DROP of anything but DATABASE, TABLE, VIEW and NAMED COLLECTION"));
+        return Err(
+            head.refuse("DROP of anything but DATABASE, TABLE, VIEW, INDEX, FUNCTION and NAMED COLLECTION")
+        );
     }
     let if_exists = head.if_exists();
     if head.words(&["IF", "EMPTY"]) {

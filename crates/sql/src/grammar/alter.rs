@@ -7,6 +7,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
 use crate::grammar::column::{column, constraint, modified_column};
+use crate::grammar::kept;
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
 
@@ -33,13 +34,13 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     }
     if head.words(&["DROP", "COLUMN"]) {
         let if_exists = head.if_exists();
-        return Ok(AlterCommand::DropColumn { name: head.name("a column name")?, if_exists });
+        return Ok(AlterCommand::DropColumn { name: head.column_name()?, if_exists });
     }
     if head.words(&["RENAME", "COLUMN"]) {
         let if_exists = head.if_exists();
-        let from = head.name("a column name")?;
+        let from = head.column_name()?;
         head.expect_word("TO")?;
-        return Ok(AlterCommand::RenameColumn { from, to: head.name("a column name")?, if_exists });
+        return Ok(AlterCommand::RenameColumn { from, to: head.column_name()?, if_exists });
     }
     if head.words(&["ADD", "CONSTRAINT"]) {
         let if_not_exists = head.if_not_exists();
@@ -54,8 +55,21 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     }
     if head.words(&["COMMENT", "COLUMN"]) {
         let if_exists = head.if_exists();
-        let name = head.name("a column name")?;
+        let name = head.column_name()?;
         return Ok(AlterCommand::CommentColumn { name, if_exists, comment: head.text("a comment")? });
+    }
+    if let Some(command) = of_kept(head)? {
+        return Ok(command);
+    }
+    if head.words(&["MODIFY", "ORDER", "BY"]) {
+        return head.key().map(AlterCommand::ModifyOrderBy);
+    }
+    if head.words(&["MODIFY", "SAMPLE", "BY"]) {
+        kept::without_effect(head, "SAMPLE BY");
+        return head.expression().map(AlterCommand::ModifySampleBy);
+    }
+    if head.words(&["REMOVE", "SAMPLE", "BY"]) {
+        return Ok(AlterCommand::RemoveSampleBy);
     }
     if head.words(&["MODIFY", "COMMENT"]) {
         return head.text("a comment").map(AlterCommand::CommentTable);
@@ -74,10 +88,62 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     Err(refused(head))
 }
 
+/// What happens to clauses that have no effect.
+fn of_kept(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
+    let command = if head.words(&["ADD", "INDEX"]) {
+        let if_not_exists = head.if_not_exists();
+        let index = kept::index(head)?;
+        kept::without_effect(head, "INDEX");
+        AlterCommand::AddIndex { index, if_not_exists, place: kept::place(head, "an index's name")? }
+    } else if head.words(&["DROP", "INDEX"]) {
+        let if_exists = head.if_exists();
+        AlterCommand::DropIndex { name: head.name("an index's name")?, if_exists }
+    } else if head.words(&["ADD", "PROJECTION"]) {
+        let if_not_exists = head.if_not_exists();
+        let projection = kept::projection(head)?;
+        kept::without_effect(head, "PROJECTION");
+        let place = kept::place(head, "a projection's name")?;
+        AlterCommand::AddProjection { projection, if_not_exists, place }
+    } else if head.words(&["DROP", "PROJECTION"]) {
+        let if_exists = head.if_exists();
+        AlterCommand::DropProjection { name: head.name("a projection's name")?, if_exists }
+    } else if head.words(&["MODIFY", "TTL"]) {
+        AlterCommand::ModifyTtl(kept::ttl(head, &[])?)
+    } else if head.words(&["REMOVE", "TTL"]) {
+        AlterCommand::RemoveTtl
+    } else {
+        return touch(head);
+    };
+    Ok(Some(command))
+}
+
+/// CLEAR and MATERIALIZE.
+fn touch(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
+    for verb in ["CLEAR", "MATERIALIZE"] {
+        for what in ["INDEX", "PROJECTION"] {
+            if head.words(&[verb, what]) {
+                head.if_exists();
+                head.name("a name")?;
+                if head.words(&["IN", "PARTITION"]) {
+                    head.word("ID");
+                    head.expression()?;
+                }
+                head.warnings.push(format!("{verb} {what} has no effect"));
+                return Ok(Some(AlterCommand::Touch));
+            }
+        }
+        if head.words(&[verb, "TTL"]) {
+            head.warnings.push(format!("{verb} TTL has no effect"));
+            return Ok(Some(AlterCommand::Touch));
+        }
+    }
+    Ok(None)
+}
+
 /// Behind MODIFY COLUMN.
 fn modify(head: &mut Head<'_>) -> Result<AlterCommand> {
     let if_exists = head.if_exists();
-    let name = head.name("a column name")?;
+    let name = head.column_name()?;
     if head.word("REMOVE") {
         return Ok(AlterCommand::RemoveOfColumn { name, if_exists, what: property(head)? });
     }
@@ -99,9 +165,12 @@ fn property(head: &mut Head<'_>) -> Result<ColumnProperty> {
         ("EPHEMERAL", ColumnProperty::Default(DefaultKind::Ephemeral)),
         ("COMMENT", ColumnProperty::Comment),
         ("CODEC", ColumnProperty::Codec),
+        ("TTL", ColumnProperty::Ttl),
     ];
-    if head.peek_word("TTL") || head.peek_word("SETTINGS") {
-        return Err(head.refuse("REMOVE of anything but DEFAULT, MATERIALIZED, ALIAS, COMMENT and CODEC"));
+    if head.peek_word("SETTINGS") {
+        return Err(
+            head.refuse("REMOVE of anything but DEFAULT, MATERIALIZED, ALIAS, COMMENT, CODEC and TTL")
+        );
     }
     let found = properties.iter().find(|(word, _)| head.word(word)).map(|(_, property)| *property);
     found.ok_or_else(|| head.expected("DEFAULT, MATERIALIZED, ALIAS, COMMENT or CODEC"))
@@ -112,7 +181,7 @@ fn place(head: &mut Head<'_>) -> Result<Option<ColumnPlace>> {
         return Ok(Some(ColumnPlace::First));
     }
     if head.word("AFTER") {
-        return head.name("a column name").map(|name| Some(ColumnPlace::After(name)));
+        return head.column_name().map(|name| Some(ColumnPlace::After(name)));
     }
     Ok(None)
 }

@@ -1,10 +1,11 @@
 //! Columns of CREATE TABLE: name, type, default, codec, comment.
 
-use model::{ConstraintKind, DefaultKind};
+use model::{ConstraintKind, DefaultKind, ErrorCode};
 use sqlparser::tokenizer::Token;
 
 use crate::codec_text::kept_codec;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
+use crate::grammar::kept;
 use crate::reader::head::{Head, whole_expression};
 use crate::statement::{ColumnSpec, ConstraintSpec};
 
@@ -14,6 +15,8 @@ pub(crate) struct TableElements {
     pub(crate) columns: Vec<ColumnSpec>,
     /// INDEX, PROJECTION: keyword and text.
     pub(crate) kept: Vec<(String, String)>,
+    /// The names of those: keyword and name.
+    names: Vec<(String, String)>,
     pub(crate) constraints: Vec<ConstraintSpec>,
     pub(crate) primary_key: Option<Vec<sqlparser::ast::Expr>>,
 }
@@ -46,10 +49,7 @@ fn element(head: &mut Head<'_>, elements: &mut TableElements) -> Result<()> {
             && matches!(head.token_after(2), Token::Word(_) | Token::LParen);
         if head.peek_word(keyword) && names_it && !is_typed_column(head) {
             head.advance();
-            let text = skip_element(head);
-            head.warnings.push(format!("{keyword} is kept in the definition and has no effect"));
-            elements.kept.push((keyword.to_owned(), text));
-            return Ok(());
+            return keep(head, keyword, elements);
         }
     }
     if head.words(&["PRIMARY", "KEY"]) {
@@ -95,26 +95,31 @@ fn is_typed_column(head: &Head<'_>) -> bool {
     }
 }
 
-/// The text up to the comma or parenthesis that ends an element.
-fn skip_element(head: &mut Head<'_>) -> String {
-    let start = head.offset();
-    let mut depth = 0_usize;
-    loop {
-        match head.token() {
-            Token::EOF => break,
-            Token::Comma | Token::RParen if depth == 0 => break,
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            _ => {}
+/// Behind INDEX or PROJECTION; names are told apart.
+fn keep(head: &mut Head<'_>, keyword: &str, elements: &mut TableElements) -> Result<()> {
+    let (name, text, code) = match keyword {
+        "INDEX" => {
+            let index = kept::index(head)?;
+            (index.name.clone(), kept::index_text(&index), ErrorCode::ILLEGAL_INDEX)
         }
-        head.advance();
+        _ => {
+            let projection = kept::projection(head)?;
+            (projection.name.clone(), kept::projection_text(&projection), ErrorCode::ILLEGAL_PROJECTION)
+        }
+    };
+    if elements.names.contains(&(keyword.to_owned(), name.clone())) {
+        let message = format!("{} {name} is given twice", keyword.to_lowercase());
+        return Err(SqlError::new(code, message));
     }
-    head.text_since(start).to_owned()
+    kept::without_effect(head, keyword);
+    elements.names.push((keyword.to_owned(), name));
+    elements.kept.push((keyword.to_owned(), text));
+    Ok(())
 }
 
 /// One column; true when it says PRIMARY KEY.
 pub(crate) fn column(head: &mut Head<'_>) -> Result<(ColumnSpec, bool)> {
-    let name = head.name("a column name")?;
+    let name = head.column_name()?;
     let clauses = ["DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL"];
     let starts_clause = clauses.iter().any(|word| head.peek_word(word));
     behind_name(head, name, starts_clause)
@@ -129,8 +134,17 @@ pub(crate) fn modified_column(head: &mut Head<'_>, name: String) -> Result<(Colu
 }
 
 fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result<(ColumnSpec, bool)> {
+    let is_nested = head.peek_word("Nested") && *head.token_after(1) == Token::LParen;
     let column_type = if starts_clause { None } else { Some(head.type_name()?) };
-    let mut column = ColumnSpec { name, column_type, default: None, comment: String::new(), codec: None };
+    let mut column = ColumnSpec {
+        name,
+        column_type,
+        default: None,
+        comment: String::new(),
+        codec: None,
+        ttl: None,
+        is_nested,
+    };
     let mut is_key = false;
     loop {
         if head.words(&["NOT", "NULL"]) {
@@ -143,7 +157,9 @@ fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result
         } else if head.words(&["PRIMARY", "KEY"]) {
             is_key = true;
         } else if head.peek_word("TTL") {
-            return Err(head.refuse("TTL of a column"));
+            head.advance();
+            column.ttl = Some(head.expression()?);
+            kept::without_effect(head, "TTL");
         } else if head.peek_word("STATISTICS") || head.peek_word("SETTINGS") || head.peek_word("COLLATE") {
             let clause = head.name("a clause")?;
             return Err(head.refuse(&format!("{} of a column", clause.to_uppercase())));

@@ -1,15 +1,13 @@
 //! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
 
 use model::{EngineArguments, ErrorCode, TableEngine};
-use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, SqlError};
 use crate::grammar::column::{TableElements, elements};
-use crate::grammar::{collection, query, view};
+use crate::grammar::{collection, engine, function, kept, query, view};
 use crate::reader::head::Head;
-use crate::statement::{CreateSource, CreateTable, Statement, TableName};
-use crate::tables::functions::arguments_of_text;
+use crate::statement::{Alter, CreateSource, CreateTable, Statement, TableName};
 
 /// Behind CREATE.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
@@ -29,16 +27,13 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
         "LIVE",
         "WINDOW",
         "DICTIONARY",
-        "FUNCTION",
         "USER",
         "ROLE",
         "ROW",
         "QUOTA",
         "SETTINGS",
-        "INDEX",
         "WORKLOAD",
         "RESOURCE",
-        "UNIQUE",
     ] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("CREATE {refused}")));
@@ -46,6 +41,16 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("VIEW") {
         return view::create(head, or_replace);
+    }
+    if head.words(&["UNIQUE", "INDEX"]) {
+        return Err(head.refuse("CREATE UNIQUE INDEX"));
+    }
+    if head.word("INDEX") {
+        let (table, command) = kept::create_index(head)?;
+        return Ok(Statement::Alter(Box::new(Alter { table, commands: vec![command] })));
+    }
+    if head.word("FUNCTION") {
+        return function::create(head, or_replace);
     }
     head.expect_word("TABLE")?;
     table(head, or_replace, temporary)
@@ -61,18 +66,11 @@ fn database(head: &mut Head<'_>) -> Result<Statement> {
         if !["Atomic", "Ordinary", "Memory"].contains(&engine.as_str()) {
             return Err(SqlError::not_implemented(format!("database engine \"{engine}\"")));
         }
-        no_arguments(head)?;
+        engine::no_arguments(head)?;
         head.warnings.push("ENGINE of a database has no effect: every database is transactional".to_owned());
     }
     let comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
     Ok(Statement::CreateDatabase { name, if_not_exists, comment })
-}
-
-fn no_arguments(head: &mut Head<'_>) -> Result<()> {
-    if head.symbol(&Token::LParen) && !head.symbol(&Token::RParen) {
-        return Err(head.refuse("arguments of an engine"));
-    }
-    Ok(())
 }
 
 fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<Statement> {
@@ -98,6 +96,8 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         partition_by: vec![],
         order_by: None,
         primary_key: None,
+        sample_by: None,
+        old_syntax: None,
         settings: vec![],
         kept: vec![],
         constraints: vec![],
@@ -105,7 +105,7 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
     };
     let mut written = None;
     if *head.token() == Token::LParen && !query::starts(head) {
-        let TableElements { columns, kept, constraints, primary_key } = elements(head)?;
+        let TableElements { columns, kept, constraints, primary_key, .. } = elements(head)?;
         (table.kept, table.constraints) = (kept, constraints);
         (table.primary_key, written) = (primary_key, Some(columns));
     }
@@ -130,8 +130,7 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
     if head.word("ENGINE") {
         head.symbol(&Token::Eq);
         once(head, table.engine.is_some(), "ENGINE")?;
-        let (engine, arguments) = engine(head)?;
-        (table.engine, table.engine_arguments) = (Some(engine), arguments);
+        engine::read(head, table)?;
     } else if head.words(&["PARTITION", "BY"]) {
         once(head, !table.partition_by.is_empty(), "PARTITION BY")?;
         table.partition_by = head.key()?;
@@ -144,11 +143,12 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
     } else if head.words(&["PRIMARY", "KEY"]) {
         once(head, table.primary_key.is_some(), "PRIMARY KEY")?;
         table.primary_key = Some(head.key()?);
-    } else if head.peek_word("SAMPLE") {
-        return Err(head.refuse("SAMPLE BY"));
+    } else if head.words(&["SAMPLE", "BY"]) {
+        once(head, table.sample_by.is_some(), "SAMPLE BY")?;
+        table.sample_by = Some(head.expression()?);
+        head.warnings.push("SAMPLE BY is kept in the definition and has no effect".to_owned());
     } else if head.word("TTL") {
-        let text = skip_clause(head);
-        head.warnings.push("TTL is kept in the definition and has no effect".to_owned());
+        let text = kept::ttl(head, CLAUSES)?;
         table.kept.push(("TTL".to_owned(), text));
     } else if head.word("SETTINGS") {
         table.settings.extend(head.settings()?);
@@ -157,9 +157,9 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
     } else if ["AS", "EMPTY", "CLONE"].iter().any(|word| head.peek_word(word)) || query::starts(head) {
         return Ok(false);
     } else {
-        return Err(
-            head.expected("ENGINE, PARTITION BY, ORDER BY, PRIMARY KEY, TTL, SETTINGS, COMMENT or AS")
-        );
+        return Err(head.expected(
+            "ENGINE, PARTITION BY, ORDER BY, PRIMARY KEY, SAMPLE BY, TTL, SETTINGS, COMMENT or AS",
+        ));
     }
     Ok(true)
 }
@@ -168,102 +168,9 @@ fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {
     if seen { Err(head.expected(&format!("only one {clause}"))) } else { Ok(()) }
 }
 
-fn skip_clause(head: &mut Head<'_>) -> String {
-    let start = head.offset();
-    let mut depth = 0_usize;
-    let ends = ["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
-    loop {
-        let ends_here = depth == 0 && ends.iter().any(|word| head.peek_word(word));
-        if ends_here || head.at_end() {
-            break;
-        }
-        match head.token() {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        head.advance();
-    }
-    head.text_since(start).to_owned()
-}
-
-fn engine(head: &mut Head<'_>) -> Result<(TableEngine, EngineArguments)> {
-    let name = head.name("a table engine")?;
-    let engine = match name.as_str() {
-        "MergeTree" => TableEngine::MergeTree,
-        "Memory" => TableEngine::Memory,
-        "Null" => TableEngine::Null,
-        "S3" => TableEngine::S3,
-        "GCS" => TableEngine::Gcs,
-        "AzureBlobStorage" => TableEngine::AzureBlobStorage,
-        "URL" => TableEngine::Url,
-        "File" => TableEngine::File,
-        // NULL is also a keyword, so people write it in any case.
-        other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
-        other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
-            return Err(SqlError::not_implemented(format!("table engine \"{other}\"")));
-        }
-        other => {
-            let message = format!("unknown table engine \"{other}\": SHOW ENGINES lists those there are");
-            return Err(SqlError::new(ErrorCode::UNKNOWN_STORAGE, message));
-        }
-    };
-    if !engine.is_external() {
-        no_arguments(head)?;
-        return Ok((engine, EngineArguments::default()));
-    }
-    let text = arguments_text(head)?;
-    // Read once here, so that nothing is stored that could not be read later; comments are left out.
-    let (arguments, printed) = arguments_of_text(&name, text)?;
-    if arguments.is_empty() {
-        let message = format!("table engine {name} needs arguments that say where its rows are");
-        return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
-    }
-    Ok((engine, EngineArguments::new(&printed)))
-}
-
-/// The text between the parentheses that come next; empty when there are none.
-fn arguments_text<'a>(head: &mut Head<'a>) -> Result<&'a str> {
-    if !head.symbol(&Token::LParen) {
-        return Ok("");
-    }
-    let (start, mut depth) = (head.offset(), 0_usize);
-    while !head.at_end() {
-        match head.token() {
-            Token::LParen => depth += 1,
-            Token::RParen if depth == 0 => {
-                let text = head.text_since(start);
-                head.advance();
-                return Ok(text);
-            }
-            Token::RParen => depth -= 1,
-            _ => {}
-        }
-        head.advance();
-    }
-    Err(head.expected_silently(")"))
-}
-
-/// Ends of names of ClickHouse's engines that we know and do not have.
-const KNOWN_ENGINES: &[&str] = &[
-    "MergeTree",
-    "Log",
-    "Distributed",
-    "Merge",
-    "Buffer",
-    "Join",
-    "Set",
-    "Kafka",
-    "S3Queue",
-    "MySQL",
-    "PostgreSQL",
-    "Dictionary",
-    "GenerateRandom",
-    "View",
-    "MaterializedView",
-    "Iceberg",
-    "DeltaLake",
-];
+/// What a clause of a table may be followed by.
+const CLAUSES: &[&str] =
+    &["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
 
 fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Result<CreateSource> {
     if head.peek_word("CLONE") {
@@ -305,39 +212,7 @@ fn finished(mut table: CreateTable) -> Result<CreateTable> {
         let message = format!("column \"{}\" is defined twice", twice.1.name);
         return Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message));
     }
-    let engine = table.engine.unwrap_or(TableEngine::MergeTree);
-    let keyed = table.order_by.is_some() || table.primary_key.is_some() || !table.partition_by.is_empty();
-    let may_partition = matches!(engine, TableEngine::S3 | TableEngine::Gcs | TableEngine::AzureBlobStorage);
-    if may_partition {
-        if table.order_by.is_some() || table.primary_key.is_some() {
-            let message = format!("table engine {engine:?} takes no ORDER BY or PRIMARY KEY");
-            return Err(SqlError::bad_arguments(message));
-        }
-    } else if engine != TableEngine::MergeTree && keyed {
-        let message = format!("table engine {engine:?} takes no PARTITION BY, ORDER BY or PRIMARY KEY");
-        return Err(SqlError::bad_arguments(message));
-    }
-    if engine == TableEngine::MergeTree && table.order_by.is_none() {
-        // The key that is written serves as both; without any rows keep their insertion order.
-        table.order_by = table.primary_key.clone();
-        if table.order_by.is_none()
-            && table.engine.is_some()
-            && !matches!(table.source, CreateSource::Table(_))
-        {
-            let message = format!(
-                "table \"{}\" needs ORDER BY: ORDER BY tuple() keeps the order of insertion",
-                table.name
-            );
-            return Err(SqlError::bad_arguments(message));
-        }
-    }
-    let bare = |key: &[Expr]| key.iter().map(|part| part.to_string().replace('`', "")).collect::<Vec<_>>();
-    if let (Some(key), Some(order)) = (&table.primary_key, &table.order_by)
-        && !bare(order).starts_with(&bare(key))
-    {
-        let message = format!("PRIMARY KEY of table \"{}\" must be a prefix of its ORDER BY", table.name);
-        return Err(SqlError::bad_arguments(message));
-    }
+    engine::check_clauses(&mut table)?;
     Ok(table)
 }
 

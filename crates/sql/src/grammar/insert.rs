@@ -125,7 +125,7 @@ fn all_but(head: &mut Head<'_>) -> Result<Vec<String>> {
     if head.word("EXCEPT") {
         names = match head.token() {
             Token::LParen => head.names()?,
-            _ => vec![head.name("a column name")?],
+            _ => vec![head.column_name()?],
         };
     }
     head.expect_symbol(&Token::RParen)?;

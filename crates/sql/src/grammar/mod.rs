@@ -4,10 +4,14 @@
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
 pub(crate) mod collection;
+pub(crate) mod kept;
 pub(crate) mod column;
 pub(crate) mod query;
 pub(crate) mod view;
+pub(crate) mod detach;
+pub(crate) mod function;
 pub(crate) mod admin;
+mod engine;
 pub(crate) mod create;
 pub(crate) mod alter;
 pub(crate) mod insert;

@@ -25,7 +25,7 @@ pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement>
     }
     let mut columns = vec![];
     if *head.token() == Token::LParen && !query::starts(head) {
-        let TableElements { columns: written, kept, constraints, primary_key } = elements(head)?;
+        let TableElements { columns: written, kept, constraints, primary_key, .. } = elements(head)?;
         if !kept.is_empty() || !constraints.is_empty() || primary_key.is_some() {
             return Err(head.refuse("a key, an index or a constraint of a view"));
         }

@@ -214,6 +214,16 @@ impl<'a> Head<'a> {
         }
     }
 
+    /// A name of a column, which has points if it is a part of a Nested: `n.a`.
+    pub(crate) fn column_name(&mut self) -> Result<String> {
+        let mut name = self.name("a column name")?;
+        while *self.token() == Token::Period && matches!(self.token_after(1), Token::Word(_)) {
+            self.advance();
+            name = format!("{name}.{}", self.name("a column name")?);
+        }
+        Ok(name)
+    }
+
     pub(crate) fn text(&mut self, what: &str) -> Result<String> {
         match self.token() {
             Token::SingleQuotedString(text) => {
@@ -253,14 +263,7 @@ impl<'a> Head<'a> {
 
     /// `(a, b)`, `(a)`, `a` or `tuple()`: the expressions of a key.
     pub(crate) fn key(&mut self) -> Result<Vec<Expr>> {
-        Ok(match self.expression()? {
-            Expr::Tuple(parts) => parts,
-            Expr::Nested(part) => vec![*part],
-            Expr::Function(call) if crate::dialect::name_of(&call).eq_ignore_ascii_case("tuple") => {
-                crate::dialect::plain_args(&call)
-            }
-            other => vec![other],
-        })
+        self.expression().map(key_of)
     }
 
     /// A list of names in parentheses.
@@ -271,7 +274,7 @@ impl<'a> Head<'a> {
             if !names.is_empty() {
                 self.expect_symbol(&Token::Comma)?;
             }
-            names.push(self.name("a column name")?);
+            names.push(self.column_name()?);
         }
         Ok(names)
     }
@@ -336,6 +339,18 @@ impl<'a> Head<'a> {
 
     pub(crate) fn if_not_exists(&mut self) -> bool {
         self.words(&["IF", "NOT", "EXISTS"])
+    }
+}
+
+/// The expressions of a key that was read as one.
+pub(crate) fn key_of(key: Expr) -> Vec<Expr> {
+    match key {
+        Expr::Tuple(parts) => parts,
+        Expr::Nested(part) => vec![*part],
+        Expr::Function(call) if crate::dialect::name_of(&call).eq_ignore_ascii_case("tuple") => {
+            crate::dialect::plain_args(&call)
+        }
+        other => vec![other],
     }
 }
 

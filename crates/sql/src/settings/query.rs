@@ -25,6 +25,8 @@ query_id                        Text, "", NoEffect, "Name of the query; protocol
 replace_running_query           Bool, "0", Refused, "Whether a query ends the running one of its id instead of being refused.";
 cast_string_to_dynamic_use_inference Bool, "0", NoEffect, "Whether texts become typed values of Dynamic; there is no such type.";
 print_pretty_type_names         Bool, "1", Obeyed, "DESCRIBE shows each element of a named tuple on a line of its own.";
+allow_deprecated_syntax_for_merge_tree Bool, "0", Obeyed, "Whether ENGINE = MergeTree(date, key, granularity) is understood.";
+flatten_nested                  Bool, "1", Obeyed, "Whether a Nested column is one for each of its names; else an array of tuples.";
 log_queries                     Bool, "1", NoEffect, "Whether queries are written to system.query_log.";
 log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";
 log_query_threads               Bool, "0", NoEffect, "Whether threads of queries are logged.";

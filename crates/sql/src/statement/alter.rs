@@ -1,6 +1,7 @@
 //! What ALTER TABLE says.
 
 use model::DefaultKind;
+use sqlparser::ast;
 
 use super::{ColumnSpec, ConstraintSpec, SettingChange, TableName};
 
@@ -51,9 +52,59 @@ pub enum AlterCommand {
         name: String,
         if_exists: bool,
     },
+    AddIndex {
+        index: IndexClause,
+        if_not_exists: bool,
+        place: Option<ClausePlace>,
+    },
+    DropIndex {
+        name: String,
+        if_exists: bool,
+    },
+    AddProjection {
+        projection: ProjectionClause,
+        if_not_exists: bool,
+        place: Option<ClausePlace>,
+    },
+    DropProjection {
+        name: String,
+        if_exists: bool,
+    },
+    /// CLEAR and MATERIALIZE of an index or a projection: there is nothing to clear or to make.
+    Touch,
+    /// As written.
+    ModifyTtl(String),
+    RemoveTtl,
+    ModifyOrderBy(Vec<ast::Expr>),
+    ModifySampleBy(ast::Expr),
+    RemoveSampleBy,
     CommentTable(String),
     ModifySettings(Vec<SettingChange>),
     ResetSettings(Vec<String>),
+}
+
+/// `name expression TYPE type GRANULARITY n`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexClause {
+    pub name: String,
+    pub expression: ast::Expr,
+    /// With its arguments, as written.
+    pub index_type: String,
+    pub granularity: u64,
+}
+
+/// `name (SELECT ..)`, the query as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProjectionClause {
+    pub name: String,
+    pub query: String,
+}
+
+/// Where an index or a projection comes to stand among its like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ClausePlace {
+    First,
+    After(String),
 }
 
 /// Where a column comes to stand.
@@ -69,4 +120,5 @@ pub enum ColumnProperty {
     Default(DefaultKind),
     Comment,
     Codec,
+    Ttl,
 }

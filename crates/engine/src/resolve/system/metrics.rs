@@ -2,7 +2,6 @@
 //! names.
 
 use catalog::{Snapshot, TableState};
-use model::TableEngine;
 
 use super::SystemTable;
 
@@ -106,7 +105,7 @@ fn tables(snapshot: &Snapshot) -> Sums {
     let mut sums = Sums::default();
     for table in snapshot.all_tables() {
         sums.count += 1;
-        if table.def.engine == TableEngine::MergeTree {
+        if table.def.engine.keeps_parts() {
             add(&mut sums, table);
         }
     }

@@ -24,6 +24,7 @@ mod clusters;
 mod columns;
 mod databases;
 mod errors;
+mod kept;
 mod exports;
 mod load_rejected_rows;
 pub(crate) mod loads;
@@ -62,8 +63,10 @@ pub(crate) const NAMES: &[&str] = &[
     "build_options",
     "clusters",
     "columns",
+    "data_skipping_indices",
     "data_type_families",
     "databases",
+    "detached_tables",
     "errors",
     "events",
     "exports",
@@ -83,6 +86,7 @@ pub(crate) const NAMES: &[&str] = &[
     "part_log",
     "parts",
     "processes",
+    "projections",
     "query_log",
     "schema_inference_cache",
     "settings",
@@ -99,6 +103,9 @@ fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
         "columns" => columns::TABLE,
         "databases" => databases::TABLE,
+        "data_skipping_indices" => kept::INDEXES,
+        "projections" => kept::PROJECTIONS,
+        "detached_tables" => tables::DETACHED,
         "errors" => errors::TABLE,
         "exports" => exports::TABLE,
         "load_files" => loads::FILES,

@@ -52,6 +52,30 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill: |services, execution, rows| fill(services, &execution.snapshot, &execution.temporary, rows),
 };
 
+/// `system.detached_tables`.
+pub(super) const DETACHED: SystemTable = SystemTable {
+    columns: &[
+        ("database", "String"),
+        ("table", "String"),
+        ("uuid", "UUID"),
+        ("metadata_path", "String"),
+        ("is_permanently", "UInt8"),
+    ],
+    fill: |_, execution, rows| {
+        for database in execution.snapshot.databases() {
+            for (table, detached) in execution.snapshot.state().detached_tables(database.id) {
+                rows.push_some([
+                    ("database", database.name.to_string().into()),
+                    ("table", table.def.name.to_string().into()),
+                    ("uuid", Cell::Uuid(*detached.id.as_bytes())),
+                    ("is_permanently", detached.is_permanent.into()),
+                ])?;
+            }
+        }
+        Ok(())
+    },
+};
+
 fn fill(
     services: &Services,
     snapshot: &Snapshot,
@@ -100,7 +124,7 @@ fn push_table(
 ) -> Result<(), Error> {
     let def = &table.def;
     let size = match def.engine {
-        TableEngine::MergeTree => Some(merge_tree_size(table)),
+        engine if engine.keeps_parts() => Some(merge_tree_size(table)),
         TableEngine::Memory => Some(services.memory_tables_of(temporary, def).size(def.id)),
         TableEngine::Null => Some((0, 0)),
         // Asking would mean a listing.
@@ -120,12 +144,12 @@ fn push_table(
         false => sql::show_create_table(def, database, &engine),
     };
     let folder = services.catalog.root().join("data").join(def.id.to_string());
-    let paths = if is_merge_tree { vec![format!("{}/", folder.display())] } else { Vec::new() };
+    let paths = if def.engine.keeps_parts() { vec![format!("{}/", folder.display())] } else { Vec::new() };
     rows.push_some([
         ("database", database.into()),
         ("name", def.name.to_string().into()),
         ("uuid", Cell::Uuid(*def.id.as_bytes())),
-        ("engine", sql::engine_name(def.engine).into()),
+        ("engine", def.engine.name().into()),
         ("is_temporary", is_temporary(def).into()),
         ("data_paths", paths.into()),
         (
@@ -138,6 +162,7 @@ fn push_table(
         ("partition_key", keys(&def.partition_by).into()),
         ("sorting_key", keys(&def.order_by).into()),
         ("primary_key", keys(primary).into()),
+        ("sampling_key", def.kept_text("SAMPLE BY").unwrap_or_default().into()),
         ("storage_policy", if is_merge_tree { "default" } else { "" }.into()),
         ("total_rows", size.map(|(rows, _)| rows).into()),
         ("total_bytes", size.map(|(_, bytes)| bytes).into()),

@@ -20,7 +20,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("introduced_in", "String"),
         ("categories", "String"),
     ],
-    fill: |_, _, rows| {
+    fill: |_, execution, rows| {
         for function in planner::documented_functions() {
             rows.push_some([
                 ("name", function.name.into()),
@@ -31,6 +31,14 @@ pub(super) const TABLE: SystemTable = SystemTable {
                 ("description", function.description.into()),
                 ("syntax", function.syntax.into()),
                 ("examples", function.example.into()),
+            ])?;
+        }
+        for (name, lambda) in execution.snapshot.state().functions().iter() {
+            let query = format!("CREATE FUNCTION {} AS {lambda}", sql::escape::quote_name(name));
+            rows.push_some([
+                ("name", name.to_string().into()),
+                ("create_query", query.into()),
+                ("origin", Cell::Int(1)),
             ])?;
         }
         Ok(())

@@ -24,6 +24,19 @@ const fn outside(name: &'static str, description: &'static str, syntax: &'static
     }
 }
 
+const fn log(name: &'static str, syntax: &'static str) -> Engine {
+    let description = "Rows in the order in which they came.";
+    Engine {
+        name,
+        settings: true,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description,
+        syntax,
+    }
+}
+
 const ENGINES: &[Engine] = &[
     outside(
         "AzureBlobStorage",
@@ -32,6 +45,7 @@ const ENGINES: &[Engine] = &[
     ),
     outside("File", "Local files.", "File(format, 'path')"),
     outside("GCS", "Objects in a bucket of Google Cloud Storage.", "GCS('url'[, key, secret][, format])"),
+    log("Log", "Log"),
     Engine {
         name: "Memory",
         settings: false,
@@ -60,6 +74,8 @@ const ENGINES: &[Engine] = &[
         syntax: "Null",
     },
     outside("S3", "Objects in a bucket.", "S3('url'[, key, secret][, format])"),
+    log("StripeLog", "StripeLog"),
+    log("TinyLog", "TinyLog"),
     outside("URL", "What an HTTP server answers.", "URL('url'[, format])"),
     Engine {
         name: "View",

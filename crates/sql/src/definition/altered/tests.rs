@@ -1,8 +1,7 @@
 //! ALTER TABLE on one definition, as a table of cases: the commands, and the columns after them or the error's code.
 
-use sql::Statement;
-
 use super::*;
+use crate::statement::Statement;
 
 fn def() -> TableDef {
     let text = [
@@ -41,7 +40,7 @@ fn def() -> TableDef {
 }
 
 fn parsed(commands: &str) -> Alter {
-    match sql::parse_one(&format!("ALTER TABLE t {commands}")).unwrap().statement {
+    match crate::parser::parse_one(&format!("ALTER TABLE t {commands}")).unwrap().statement {
         Statement::Alter(alter) => *alter,
         other => panic!("{other:?}"),
     }

@@ -9,40 +9,46 @@ use model::table_def::stored_column_name;
 use model::{
     ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
 };
-use sql::{
+
+use crate::definition::constraints::{is_constraint, stored_constraint, with_kept_constraints};
+use crate::definition::kept;
+use crate::definition::keys::modify_order_by;
+use crate::error::{Result, SqlError};
+use crate::settings::Settings;
+use crate::statement::{
     Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
 };
-
-use crate::boundary::error::{Error, ErrorKind};
-use crate::tables::constraints::{is_constraint, stored_constraint, with_kept_constraints};
+use crate::table_text::{COLUMN_TTL, stored_expr};
 
 /// The definition after all commands, its version counted up; `None` if nothing changes.
 ///
 /// # Errors
 /// A command that ClickHouse refuses, with its code, or one that the engine does not take.
-pub(crate) fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>, Error> {
+pub fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>> {
     let before = with_kept_constraints(def);
     let mut next = before.clone();
     for command in &alter.commands {
         check_engine(def, command)?;
-        apply(&mut next, command)?;
+        apply(&mut next, command, before.next_column_id)?;
     }
     if next == before {
         return Ok(None);
     }
-    next.schema_version =
-        def.schema_version.checked_add(1).ok_or_else(|| Error::internal("too many versions"))?;
+    next.schema_version = def
+        .schema_version
+        .checked_add(1)
+        .ok_or_else(|| SqlError::new(ErrorCode::LOGICAL_ERROR, "too many versions"))?;
     Ok(Some(next))
 }
 
 /// The columns that are stored before and after, with another type.
-pub(crate) fn retyped(old: &TableDef, new: &TableDef) -> Vec<ColumnId> {
+pub fn retyped(old: &TableDef, new: &TableDef) -> Vec<ColumnId> {
     let changed =
         |now: &&ColumnDef| old.column_by_id(now.id).is_some_and(|then| then.column_type != now.column_type);
     new.stored_columns().filter(changed).map(|column| column.id).collect()
 }
 
-fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
+fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
     let (what, changes_columns) = match command {
         AlterCommand::AddColumn { .. } => ("ADD_COLUMN", true),
         AlterCommand::DropColumn { .. } => ("DROP_COLUMN", true),
@@ -54,11 +60,29 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
         AlterCommand::CommentTable(_) => ("COMMENT_TABLE", false),
         AlterCommand::ModifySettings(_) => ("MODIFY_SETTING", true),
         AlterCommand::ResetSettings(_) => ("RESET_SETTING", true),
+        AlterCommand::AddIndex { .. } => ("ADD_INDEX", true),
+        AlterCommand::DropIndex { .. } => ("DROP_INDEX", true),
+        AlterCommand::AddProjection { .. } => ("ADD_PROJECTION", true),
+        AlterCommand::DropProjection { .. } => ("DROP_PROJECTION", true),
+        AlterCommand::Touch => ("MATERIALIZE_INDEX", true),
+        AlterCommand::ModifyTtl(_) => ("MODIFY_TTL", true),
+        AlterCommand::RemoveTtl => ("REMOVE_TTL", true),
+        AlterCommand::ModifyOrderBy(_) => ("MODIFY_ORDER_BY", true),
+        AlterCommand::ModifySampleBy(_) => ("MODIFY_SAMPLE_BY", true),
+        AlterCommand::RemoveSampleBy => ("REMOVE_SAMPLE_BY", true),
     };
+    if def.is_in_old_syntax() && what.ends_with("_SETTING") {
+        let message =
+            format!("table \"{}\" of the deprecated syntax of MergeTree takes no settings", def.name);
+        return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
+    }
     let retypes =
         matches!(command, AlterCommand::ModifyColumn { column, .. } if column.column_type.is_some());
+    let is_of_parts = ["INDEX", "PROJECTION", "TTL", "BY"].iter().any(|word| what.ends_with(word));
     let takes = match def.engine {
-        TableEngine::MergeTree | TableEngine::Null => true,
+        TableEngine::MergeTree => true,
+        _ if is_of_parts => false,
+        TableEngine::Null => true,
         // Its rows would have to be converted under those who read them.
         TableEngine::Memory => !retypes,
         _ => !changes_columns,
@@ -66,15 +90,16 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<(), Error> {
     if takes {
         return Ok(());
     }
-    let engine = sql::engine_name(def.engine);
+    let engine = def.engine.name();
     let message = format!(
         "Alter of type '{what}' is not supported by storage {engine}, which table \"{}\" has",
         def.name
     );
-    Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message))
+    Err(SqlError::new(ErrorCode::NOT_IMPLEMENTED, message))
 }
 
-fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
+/// `added_from`: the id of the first column that the statement adds.
+fn apply(def: &mut TableDef, command: &AlterCommand, added_from: u32) -> Result<()> {
     match command {
         AlterCommand::AddColumn { column, if_not_exists, place } => {
             if def.column(&column.name).is_some() {
@@ -85,7 +110,7 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
                 return if *if_not_exists {
                     Ok(())
                 } else {
-                    Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DUPLICATE_COLUMN, message))
+                    Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message))
                 };
             }
             add(def, column, place.as_ref())
@@ -106,6 +131,14 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
         }
         AlterCommand::RemoveOfColumn { name, if_exists, what } => {
             match find(def, name, "modify", *if_exists)? {
+                Some(at) if *what == ColumnProperty::Ttl => {
+                    let column = &def.columns[at];
+                    let (id, name) = (column.id, column.name.to_string());
+                    match kept::remove_column_ttl(def, id) {
+                        true => Ok(()),
+                        false => Err(SqlError::bad_arguments(format!("column {name} has no TTL to remove"))),
+                    }
+                }
                 Some(at) => remove(&mut def.columns[at], *what),
                 None => Ok(()),
             }
@@ -124,31 +157,50 @@ fn apply(def: &mut TableDef, command: &AlterCommand) -> Result<(), Error> {
             def.comment = comment.as_str().into();
             Ok(())
         }
+        AlterCommand::ModifyOrderBy(key) => modify_order_by(def, key, added_from),
         AlterCommand::ModifySettings(changes) => modify_settings(def, changes),
         AlterCommand::ResetSettings(names) => {
             names.iter().for_each(|name| drop_setting(def, name));
             Ok(())
         }
+        of_kept => apply_kept(def, of_kept),
     }
 }
 
-fn add_constraint(def: &mut TableDef, spec: &ConstraintSpec, if_not_exists: bool) -> Result<(), Error> {
+fn apply_kept(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
+    match command {
+        AlterCommand::AddIndex { index, if_not_exists, place } => {
+            kept::add_index(def, index, *if_not_exists, place.as_ref())
+        }
+        AlterCommand::DropIndex { name, if_exists } => kept::drop_named(def, kept::INDEX, name, *if_exists),
+        AlterCommand::AddProjection { projection, if_not_exists, place } => {
+            kept::add_projection(def, projection, *if_not_exists, place.as_ref())
+        }
+        AlterCommand::DropProjection { name, if_exists } => {
+            kept::drop_named(def, kept::PROJECTION, name, *if_exists)
+        }
+        AlterCommand::ModifyTtl(text) => kept::set_ttl(def, Some(text)),
+        AlterCommand::RemoveTtl => kept::set_ttl(def, None),
+        AlterCommand::ModifySampleBy(expression) => kept::set_sample_by(def, Some(expression)),
+        AlterCommand::RemoveSampleBy => kept::set_sample_by(def, None),
+        // CLEAR and MATERIALIZE; the caller does the others.
+        _ => Ok(()),
+    }
+}
+
+fn add_constraint(def: &mut TableDef, spec: &ConstraintSpec, if_not_exists: bool) -> Result<()> {
     if def.constraints.iter().any(|known| known.name.as_ref() == spec.name) {
         let message = format!(
             "cannot add constraint {}: table \"{}\" has a constraint of this name",
             spec.name, def.name
         );
-        return if if_not_exists {
-            Ok(())
-        } else {
-            Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::ILLEGAL_COLUMN, message))
-        };
+        return if if_not_exists { Ok(()) } else { Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message)) };
     }
     def.constraints.push(stored_constraint(def, spec)?);
     Ok(())
 }
 
-fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<(), Error> {
+fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<()> {
     // One that an older version kept and that cannot be read begins with its name, too.
     let says = |clause: &KeptClause| clause.text.split_whitespace().next() == Some(name);
     let count = |def: &TableDef| def.constraints.len() + def.kept.len();
@@ -160,30 +212,31 @@ fn drop_constraint(def: &mut TableDef, name: &str, if_exists: bool) -> Result<()
         false if if_exists => Ok(()),
         false => {
             let message = format!("table \"{}\" has no constraint {name} to drop", def.name);
-            Err(Error::new(ErrorKind::UnknownObject, ErrorCode::BAD_ARGUMENTS, message))
+            Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message))
         }
     }
 }
 
 /// Where a column stands.
-fn find(def: &TableDef, name: &str, doing: &str, if_exists: bool) -> Result<Option<usize>, Error> {
+fn find(def: &TableDef, name: &str, doing: &str, if_exists: bool) -> Result<Option<usize>> {
     let at = def.columns.iter().position(|column| column.name.as_ref() == name);
     if at.is_none() && !if_exists {
         let message = format!("table \"{}\" has no column {name} to {doing}", def.name);
-        return Err(Error::new(ErrorKind::UnknownObject, ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK, message));
+        return Err(SqlError::new(ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK, message));
     }
     Ok(at)
 }
 
-fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<(), Error> {
+fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<()> {
     let Some(column_type) =
         spec.column_type.clone().filter(|column_type| *column_type != ColumnType::Nothing)
     else {
-        return Err(Error::unsupported("a column without a type")
+        return Err(SqlError::not_implemented("a column without a type")
             .with_hint(format!("give column {} a type", spec.name)));
     };
     let id = ColumnId(def.next_column_id);
-    def.next_column_id = id.0.checked_add(1).ok_or_else(|| Error::internal("too many columns"))?;
+    def.next_column_id =
+        id.0.checked_add(1).ok_or_else(|| SqlError::new(ErrorCode::LOGICAL_ERROR, "too many columns"))?;
     let column = ColumnDef {
         id,
         name: spec.name.as_str().into(),
@@ -194,18 +247,18 @@ fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Re
     };
     let at = position(def, place)?.unwrap_or(def.columns.len());
     def.columns.insert(at, column);
-    Ok(())
+    match &spec.ttl {
+        Some(ttl) => kept::set_column_ttl(def, id, ttl),
+        None => Ok(()),
+    }
 }
 
-fn stored_default(
-    spec: &ColumnSpec,
-    columns: &[ColumnDef],
-) -> Result<Option<(DefaultKind, Arc<str>)>, Error> {
+fn stored_default(spec: &ColumnSpec, columns: &[ColumnDef]) -> Result<Option<(DefaultKind, Arc<str>)>> {
     let Some((kind, expression)) = &spec.default else { return Ok(None) };
-    Ok(Some((*kind, sql::stored_expr(expression, columns)?.into())))
+    Ok(Some((*kind, stored_expr(expression, columns)?.into())))
 }
 
-fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>, Error> {
+fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>> {
     match place {
         None => Ok(None),
         Some(ColumnPlace::First) => Ok(Some(0)),
@@ -213,55 +266,55 @@ fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>
             let at = def.columns.iter().position(|column| column.name.as_ref() == name);
             at.map(|at| Some(at + 1)).ok_or_else(|| {
                 let message = format!("table \"{}\" has no column {name} to insert after", def.name);
-                Error::new(ErrorKind::UnknownObject, ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
+                SqlError::new(ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
             })
         }
     }
 }
 
-fn drop(def: &mut TableDef, at: usize) -> Result<(), Error> {
+fn drop(def: &mut TableDef, at: usize) -> Result<()> {
     let column = &def.columns[at];
     if let Some(user) =
         def.columns.iter().find(|other| other.id != column.id && default_uses(other, column.id))
     {
         let message =
             format!("cannot drop column {}, because column {} depends on it", column.name, user.name);
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::ILLEGAL_COLUMN, message)
+        return Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message)
             .with_hint(format!("change the default of column {} first", user.name)));
     }
     let checks = |constraint: &&ConstraintDef| uses(std::slice::from_ref(&constraint.expression), column.id);
     if let Some(constraint) = def.constraints.iter().find(checks) {
         let message = format!("cannot drop column {}: constraint {} needs it", column.name, constraint.name);
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_IDENTIFIER, message)
+        return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message)
             .with_hint(format!("drop constraint {} first", constraint.name)));
+    }
+    if let Some(user) = kept::column_whose_ttl_needs(def, column.id) {
+        let message = format!("cannot drop column {}: the TTL of column {} needs it", column.name, user.name);
+        return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
     }
     refuse_key(def, column, "drop")?;
     refuse_kept(def, &column.name, "drop")?;
     let stays_stored = |other: &&ColumnDef| other.id != column.id;
     if def.stored_columns().filter(stays_stored).count() == 0 {
         let message = format!("cannot drop all columns of table \"{}\"", def.name);
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+        return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
-    def.columns.remove(at);
+    let removed = def.columns.remove(at);
+    kept::remove_column_ttl(def, removed.id);
     Ok(())
 }
 
-fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<(), Error> {
+fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<()> {
     if def.column(to).is_some() {
         let message = format!("cannot rename to {to}: table \"{}\" has a column of this name", def.name);
-        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::DUPLICATE_COLUMN, message));
+        return Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message));
     }
     refuse_kept(def, &def.columns[at].name, "rename")?;
     def.columns[at].name = to.into();
     Ok(())
 }
 
-fn modify(
-    def: &mut TableDef,
-    at: usize,
-    spec: &ColumnSpec,
-    place: Option<&ColumnPlace>,
-) -> Result<(), Error> {
+fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<()> {
     if let Some(column_type) = &spec.column_type {
         check_type(def, &def.columns[at], column_type)?;
         def.columns[at].column_type = column_type.clone();
@@ -272,6 +325,10 @@ fn modify(
     }
     if !spec.comment.is_empty() {
         def.columns[at].comment = spec.comment.as_str().into();
+    }
+    if let Some(ttl) = &spec.ttl {
+        let id = def.columns[at].id;
+        kept::set_column_ttl(def, id, ttl)?;
     }
     if let Some(codec) = &spec.codec {
         def.columns[at].codec = Some(codec.as_str().into());
@@ -285,7 +342,7 @@ fn modify(
 }
 
 /// Whether a column may get another type, as far as the definition tells.
-fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<(), Error> {
+fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()> {
     let then = &column.column_type;
     if then == now {
         return Ok(());
@@ -298,11 +355,11 @@ fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()
             "cannot change the type of column {} from {then} to {now}: it is part of the table's key",
             column.name
         );
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message));
+        return Err(SqlError::new(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message));
     }
     if then.is_nullable() && !now.is_nullable() {
         let message = format!("cannot convert column {} from the nullable type {then} to {now}", column.name);
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+        return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("add a column of that type with DEFAULT ifNull(..), and drop the old one"));
     }
     Ok(())
@@ -319,16 +376,18 @@ fn only_adds_names(then: &ColumnType, now: &ColumnType) -> bool {
     }
 }
 
-fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<(), Error> {
+fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<()> {
     let missing = |word: &str| {
         let message = format!("column {} has no {word} to remove", column.name);
-        Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
+        Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message))
     };
     match what {
         ColumnProperty::Default(kind) => match &column.default {
             Some((found, _)) if *found == kind => column.default = None,
             _ => return missing(&format!("{kind:?}").to_uppercase()),
         },
+        // Of the table's clauses, not of the column.
+        ColumnProperty::Ttl => {}
         ColumnProperty::Comment => column.comment = "".into(),
         ColumnProperty::Codec => {
             if column.codec.take().is_none() {
@@ -339,8 +398,8 @@ fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<(), Error> {
     Ok(())
 }
 
-fn modify_settings(def: &mut TableDef, changes: &[SettingChange]) -> Result<(), Error> {
-    let mut checked = sql::Settings::of_table();
+fn modify_settings(def: &mut TableDef, changes: &[SettingChange]) -> Result<()> {
+    let mut checked = Settings::of_table();
     checked.apply_all(changes)?;
     for change in changes {
         match change.value {
@@ -367,16 +426,16 @@ fn drop_setting(def: &mut TableDef, name: &str) {
     def.settings.remove(name);
 }
 
-fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<(), Error> {
+fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<()> {
     if !uses(&def.order_by, column.id) && !uses(&def.partition_by, column.id) {
         return Ok(());
     }
     let message = format!("cannot {doing} column {}: it is part of the table's key", column.name);
-    Err(Error::new(ErrorKind::BadInput, ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message))
+    Err(SqlError::new(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message))
 }
 
 /// A column of a key has to be stored.
-fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<(), Error> {
+fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<()> {
     match kind {
         DefaultKind::Default | DefaultKind::Materialized => Ok(()),
         DefaultKind::Alias | DefaultKind::Ephemeral => refuse_key(def, &def.columns[at], "no longer store"),
@@ -384,12 +443,15 @@ fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<(
 }
 
 /// INDEX, PROJECTION and the like are kept as text, which would go on saying the old name.
-fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<(), Error> {
+fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<()> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
-    let Some(clause) = def.kept.iter().find(|clause| says(&clause.text)) else { return Ok(()) };
+    let is_over_names = |clause: &&KeptClause| *clause.keyword != *COLUMN_TTL;
+    let Some(clause) = def.kept.iter().filter(is_over_names).find(|clause| says(&clause.text)) else {
+        return Ok(());
+    };
     let message = format!("cannot {doing} column {name}: {} {} names it", clause.keyword, clause.text);
-    Err(Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_IDENTIFIER, message))
+    Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message))
 }
 
 fn default_uses(column: &ColumnDef, id: ColumnId) -> bool {

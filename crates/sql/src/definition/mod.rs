@@ -1,0 +1,10 @@
+//! What statements make of the definition of a table.
+//!
+//! Invariant: pure: from a definition and a statement to a definition, or to ClickHouse's error. Must not know: which
+//! tables there are, what is committed.
+
+pub mod constraints;
+pub mod kept;
+pub mod nested;
+mod keys;
+pub mod altered;

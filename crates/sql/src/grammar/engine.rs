@@ -1,0 +1,227 @@
+//! ENGINE of CREATE TABLE: its name, its arguments, and which clauses an engine takes.
+//!
+//! Invariant: what an engine does not take is an error with ClickHouse's code. Must not know: what an engine does.
+
+use model::{EngineArguments, ErrorCode, TableEngine};
+use sqlparser::ast::Expr;
+use sqlparser::tokenizer::Token;
+
+use crate::error::{Result, SqlError};
+use crate::reader::head::{Head, key_of, whole_expression};
+use crate::statement::{CreateSource, CreateTable};
+use crate::tables::functions::arguments_of_text;
+
+/// Behind ENGINE.
+pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
+    let name = head.name("a table engine")?;
+    let engine = by_name(&name)?;
+    table.engine = Some(engine);
+    match engine {
+        TableEngine::MergeTree => old_syntax(head, table),
+        TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog => {
+            if head.symbol(&Token::LParen) && !head.symbol(&Token::RParen) {
+                let message = format!("table engine {name} takes no arguments");
+                return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+            }
+            Ok(())
+        }
+        engine if engine.is_external() => {
+            let text = arguments_text(head)?;
+            // Read once here, so that nothing is stored that could not be read later; comments are left out.
+            let (arguments, printed) = arguments_of_text(&name, text)?;
+            if arguments.is_empty() {
+                let message = format!("table engine {name} needs arguments that say where its rows are");
+                return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+            }
+            table.engine_arguments = EngineArguments::new(&printed);
+            Ok(())
+        }
+        _ => no_arguments(head),
+    }
+}
+
+fn by_name(name: &str) -> Result<TableEngine> {
+    Ok(match name {
+        "MergeTree" => TableEngine::MergeTree,
+        "Log" => TableEngine::Log,
+        "TinyLog" => TableEngine::TinyLog,
+        "StripeLog" => TableEngine::StripeLog,
+        "Memory" => TableEngine::Memory,
+        "Null" => TableEngine::Null,
+        "S3" => TableEngine::S3,
+        "GCS" => TableEngine::Gcs,
+        "AzureBlobStorage" => TableEngine::AzureBlobStorage,
+        "URL" => TableEngine::Url,
+        "File" => TableEngine::File,
+        // NULL is also a keyword, so people write it in any case.
+        other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
+        other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
+            return Err(SqlError::not_implemented(format!("table engine \"{other}\"")));
+        }
+        other => {
+            let message = format!("unknown table engine \"{other}\": SHOW ENGINES lists those there are");
+            return Err(SqlError::new(ErrorCode::UNKNOWN_STORAGE, message));
+        }
+    })
+}
+
+/// Ends of names of ClickHouse's engines that we know and do not have.
+const KNOWN_ENGINES: &[&str] = &[
+    "MergeTree",
+    "Log",
+    "Distributed",
+    "Merge",
+    "Buffer",
+    "Join",
+    "Set",
+    "Kafka",
+    "S3Queue",
+    "MySQL",
+    "PostgreSQL",
+    "Dictionary",
+    "GenerateRandom",
+    "View",
+    "MaterializedView",
+    "Iceberg",
+    "DeltaLake",
+];
+
+/// `MergeTree(date, [sample,] key, granularity)`: a partition a month, and the key.
+fn old_syntax(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
+    if !head.symbol(&Token::LParen) || head.symbol(&Token::RParen) {
+        return Ok(());
+    }
+    let mut arguments = vec![head.expression()?];
+    while head.symbol(&Token::Comma) {
+        arguments.push(head.expression()?);
+    }
+    head.expect_symbol(&Token::RParen)?;
+    table.old_syntax = Some(Expr::Tuple(arguments));
+    Ok(())
+}
+
+/// What the old syntax says, as the clauses of today.
+fn with_old_syntax(table: &mut CreateTable) -> Result<()> {
+    let Some(Expr::Tuple(arguments)) = &table.old_syntax else { return Ok(()) };
+    let wrong_count = |message: &str| {
+        Err(SqlError::new(
+            ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            format!("table engine MergeTree {message}"),
+        ))
+    };
+    if is_keyed(table) || table.sample_by.is_some() || !table.settings.is_empty() || !table.kept.is_empty() {
+        return wrong_count("takes no arguments beside clauses such as ORDER BY");
+    }
+    let (date, sample, key, granularity) = match arguments.as_slice() {
+        [date, key, granularity] => (date, None, key, granularity),
+        [date, sample, key, granularity] => (date, Some(sample), key, granularity),
+        _ => return wrong_count("needs ORDER BY or PRIMARY KEY"),
+    };
+    let Expr::Identifier(_) = date else {
+        return Err(SqlError::bad_arguments(
+            "the first argument of MergeTree(..) must be the name of a Date column",
+        ));
+    };
+    if !granularity.to_string().parse::<u64>().is_ok_and(|rows| rows > 0) {
+        return Err(SqlError::bad_arguments("the granularity of MergeTree(..) must be a positive integer"));
+    }
+    table.partition_by = vec![whole_expression(&format!("toYYYYMM({date})"))?];
+    table.sample_by = sample.cloned();
+    table.order_by = Some(key_of(key.clone()));
+    Ok(())
+}
+
+pub(super) fn no_arguments(head: &mut Head<'_>) -> Result<()> {
+    if head.symbol(&Token::LParen) && !head.symbol(&Token::RParen) {
+        return Err(head.refuse("arguments of an engine"));
+    }
+    Ok(())
+}
+
+/// The text between the parentheses that come next; empty when there are none.
+fn arguments_text<'a>(head: &mut Head<'a>) -> Result<&'a str> {
+    if !head.symbol(&Token::LParen) {
+        return Ok("");
+    }
+    let (start, mut depth) = (head.offset(), 0_usize);
+    while !head.at_end() {
+        match head.token() {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => {
+                let text = head.text_since(start);
+                head.advance();
+                return Ok(text);
+            }
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        head.advance();
+    }
+    Err(head.expected_silently(")"))
+}
+
+fn is_keyed(table: &CreateTable) -> bool {
+    table.order_by.is_some() || table.primary_key.is_some() || !table.partition_by.is_empty()
+}
+
+/// Refuses the clauses that the engine does not take.
+pub(super) fn check_clauses(table: &mut CreateTable) -> Result<()> {
+    let engine = table.engine.unwrap_or(TableEngine::MergeTree);
+    let may_partition = matches!(engine, TableEngine::S3 | TableEngine::Gcs | TableEngine::AzureBlobStorage);
+    if may_partition {
+        if table.order_by.is_some() || table.primary_key.is_some() {
+            let message = format!("table engine {engine:?} takes no ORDER BY or PRIMARY KEY");
+            return Err(SqlError::bad_arguments(message));
+        }
+    } else if engine != TableEngine::MergeTree && (is_keyed(table) || table.sample_by.is_some()) {
+        let name = engine.name();
+        let message =
+            format!("table engine {name} takes no PARTITION BY, ORDER BY, PRIMARY KEY or SAMPLE BY");
+        return Err(SqlError::bad_arguments(message));
+    }
+    if engine != TableEngine::MergeTree {
+        let clause = table.kept.first().map(|(keyword, _)| keyword.as_str());
+        return match clause {
+            None => Ok(()),
+            Some(clause) => {
+                let message = format!("table engine {} takes no {clause}", engine.name());
+                Err(SqlError::bad_arguments(message))
+            }
+        };
+    }
+    with_old_syntax(table)?;
+    check_keys(table)
+}
+
+/// Of a MergeTree table.
+fn check_keys(table: &mut CreateTable) -> Result<()> {
+    if table.order_by.is_none() {
+        // The key that is written serves as both; without any rows keep their insertion order.
+        table.order_by = table.primary_key.clone();
+        if table.order_by.is_none()
+            && table.engine.is_some()
+            && !matches!(table.source, CreateSource::Table(_))
+        {
+            let message = format!(
+                "table \"{}\" needs ORDER BY: ORDER BY tuple() keeps the order of insertion",
+                table.name
+            );
+            return Err(SqlError::bad_arguments(message));
+        }
+    }
+    let bare = |key: &[Expr]| key.iter().map(|part| part.to_string().replace('`', "")).collect::<Vec<_>>();
+    let (order, primary) = (table.order_by.as_deref().map(bare), table.primary_key.as_deref().map(bare));
+    if let (Some(key), Some(order)) = (&primary, &order)
+        && !order.starts_with(key)
+    {
+        let message = format!("PRIMARY KEY of table \"{}\" must be a prefix of its ORDER BY", table.name);
+        return Err(SqlError::bad_arguments(message));
+    }
+    let sample = table.sample_by.as_ref().map(|sample| bare(std::slice::from_ref(sample)));
+    if let (Some(sample), Some(key)) = (sample, primary.or(order))
+        && !sample.iter().all(|part| key.contains(part))
+    {
+        return Err(SqlError::bad_arguments("the sampling expression must be present in the primary key"));
+    }
+    Ok(())
+}
