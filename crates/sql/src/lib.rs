@@ -45,7 +45,7 @@ pub use statement::{
     Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
-    NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
+    NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query, RenamedTable,
     SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
 };
 pub use table_text::{

@@ -16,6 +16,7 @@ mod filter;
 
 pub use alter::{
     Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
+    RenamedTable,
 };
 pub use filter::NameFilter;
 
@@ -116,7 +117,7 @@ pub enum Statement {
     Optimize(Optimize),
     System(SystemCommand),
     Explain(Explain),
-    Rename(Vec<(TableName, TableName)>),
+    Rename(Vec<RenamedTable>),
     RenameDatabase {
         from: String,
         to: String,

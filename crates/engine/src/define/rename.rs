@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Op};
 use model::{DatabaseId, ErrorCode, TableId};
-use sql::TableName;
+use sql::RenamedTable;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -16,11 +16,15 @@ use crate::define::commit::commit_ops;
 pub(crate) async fn tables(
     services: &Services,
     execution: &Execution,
-    pairs: &[(TableName, TableName)],
+    pairs: &[RenamedTable],
 ) -> Result<(), Error> {
     let mut ops = Vec::with_capacity(pairs.len());
-    for (from, to) in pairs {
-        let table = execution.stored_table(from)?.def.id;
+    for RenamedTable { from, to, if_exists } in pairs {
+        let table = match execution.stored_table(from) {
+            Ok(table) => table.def.id,
+            Err(error) if *if_exists && error.code == ErrorCode::UNKNOWN_TABLE => continue,
+            Err(error) => return Err(error),
+        };
         let (database, name) = execution.resolve(to);
         let database =
             execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;

@@ -130,7 +130,8 @@ fn folded(
                 (Some(sofar), Way::Max) => if value.is_gt(sofar) { value } else { sofar },
             });
         }
-        let kept = out.iter().map(|value| value.is_some_and(|value| !value.is_zero())).collect();
+        // A sum that could be NULL and is not stays, whatever it is.
+        let kept = out.iter().map(|value| value.is_some_and(|value| values.1.is_nullable() || !value.is_zero())).collect();
         let made: ArrayRef = Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out.into_iter().map(Option::unwrap_or_default)));
         Ok((made, kept))
     }, else Err(illegal(to, group.parameters.function)))
@@ -155,10 +156,8 @@ fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         any.iter_mut().zip(kept).for_each(|(any, kept)| *any |= kept);
         columns.push(column);
     }
-    // Of maps every key stays; of arrays those whose sums are all 0 do not, unless they could be NULL.
-    let may_be_null = values.iter().any(|(_, value)| value.is_nullable());
-    let leaves_out =
-        way == Way::Sum && !may_be_null && matches!(group.call.result_type, ColumnType::Tuple(_));
+    // Of maps every key stays; of arrays those whose sums are all 0 do not.
+    let leaves_out = way == Way::Sum && matches!(group.call.result_type, ColumnType::Tuple(_));
     let order = sort_to_indices(&keys, Some(SortOptions::default()), None)?;
     let order: UInt64Array = order
         .values()

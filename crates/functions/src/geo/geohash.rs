@@ -72,7 +72,9 @@ fn write(longitude: u64, latitude: u64, letters: u8, out: &mut String) {
 fn read(text: &str) -> (f64, f64) {
     let (mut longitude, mut latitude, mut place) = (0_u64, 0_u64, 0_u32);
     for byte in text.bytes().take(usize::from(LETTERS_MAX)) {
-        let Some(digit) = LETTERS.iter().position(|letter| *letter == byte.to_ascii_lowercase()) else { break };
+        let Some(digit) = LETTERS.iter().position(|letter| *letter == byte.to_ascii_lowercase()) else {
+            break;
+        };
         for shift in (0..5).rev() {
             let bit = u64::from(digit >> shift & 1 == 1);
             if place.is_multiple_of(2) {
@@ -86,7 +88,8 @@ fn read(text: &str) -> (f64, f64) {
     if place == 0 {
         return (0.0, 0.0);
     }
-    let middle = |number: u64, low: f64, bits: u32| low + (wrap::<u64, f64>(number) + 0.5) * size(-2.0 * low, bits);
+    let middle =
+        |number: u64, low: f64, bits: u32| low + (wrap::<u64, f64>(number) + 0.5) * size(-2.0 * low, bits);
     (middle(longitude, -180.0, place.div_ceil(2)), middle(latitude, -90.0, place / 2))
 }
 
@@ -150,7 +153,8 @@ fn in_box(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     for row in 0..call.rows {
         let letters = letters_of(letters.get(row));
         let (along, up) = bits_of(letters);
-        let (low, high) = ((corners[0].get(row), corners[1].get(row)), (corners[2].get(row), corners[3].get(row)));
+        let (low, high) =
+            ((corners[0].get(row), corners[1].get(row)), (corners[2].get(row), corners[3].get(row)));
         if call.is_null(row) || !(low.0 <= high.0 && low.1 <= high.1) {
             lengths.push(0);
             continue;

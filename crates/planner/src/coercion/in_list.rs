@@ -46,6 +46,7 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         },
         _ => list,
     };
+    let list = fitting(list, &column_type, schema)?;
     let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
         let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
             Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
@@ -73,6 +74,43 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         other if negated => Expr::Not(Box::new(other)),
         other => other,
     })
+}
+
+/// The items as ClickHouse takes them: `(1, 2) IN (1, 2)` has one, that tuple; what is no array is in no list of arrays.
+fn fitting(list: Vec<Expr>, column_type: &ColumnType, schema: &DFSchema) -> Result<Vec<Expr>> {
+    match column_type.value_type() {
+        ColumnType::Tuple(elements) if elements.len() == list.len() => {
+            let fits = match list.first() {
+                Some(first) => is_of_shape(&type_of(first, schema)?, column_type),
+                None => true,
+            };
+            if fits { Ok(list) } else { Ok(vec![call("tuple", list)?]) }
+        }
+        ColumnType::Array(_) => {
+            let mut arrays = Vec::with_capacity(list.len());
+            for item in list {
+                let item_type = type_of(&item, schema)?;
+                if matches!(item_type.value_type(), ColumnType::Array(_)) || item_type == ColumnType::Nothing
+                {
+                    arrays.push(item);
+                }
+            }
+            Ok(arrays)
+        }
+        _ => Ok(list),
+    }
+}
+
+/// Whether tuples nest in one as in the other.
+fn is_of_shape(one: &ColumnType, other: &ColumnType) -> bool {
+    match (one.value_type(), other.value_type()) {
+        (ColumnType::Nothing, _) | (_, ColumnType::Nothing) => true,
+        (ColumnType::Tuple(a), ColumnType::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_of_shape(&a.column_type, &b.column_type))
+        }
+        (ColumnType::Tuple(_), _) | (_, ColumnType::Tuple(_)) => false,
+        _ => true,
+    }
 }
 
 fn literals_in(

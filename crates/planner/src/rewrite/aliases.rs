@@ -8,7 +8,7 @@ use sql::dialect::name_of;
 use sql::reader::tokens::WITH_EXPRESSION;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
+    Expr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
 };
 
 use crate::lookup::names;
@@ -42,6 +42,8 @@ pub(crate) struct Scope {
     pub(crate) windows: Vec<(String, WindowSpec)>,
     /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
     joined: BTreeMap<String, bool>,
+    /// Those of them that the SELECT lists under this alias.
+    joined_aliases: Vec<String>,
 }
 
 struct Definition {
@@ -81,6 +83,18 @@ impl Scope {
         inner.iter().try_for_each(|(name, expr)| self.add(name, expr))
     }
 
+    /// Collects the aliases that keys of ORDER BY give.
+    pub(crate) fn add_order(&mut self, order: &OrderBy) -> Result<()> {
+        let mut named = vec![];
+        let _ = outside_subqueries(order, |expr| {
+            if let Expr::Named { expr, name } = expr {
+                named.push((name.value.clone(), expr.as_ref().clone()));
+            }
+            ControlFlow::Continue(())
+        });
+        named.iter().try_for_each(|(name, expr)| self.add(name, expr))
+    }
+
     fn add(&mut self, name: &str, expr: &Expr) -> Result<()> {
         // `a AS a` names nothing new.
         if matches!(expr, Expr::Identifier(column) if column.value == name) {
@@ -105,6 +119,19 @@ impl Scope {
         let definition = self.aliases.get(name)?;
         let too_early = definition.aggregates && (self.in_where || self.inside_aggregate > 0);
         (!too_early).then_some(&definition.expr)
+    }
+
+    /// Says that ARRAY JOIN names an alias of the SELECT, which then is the element.
+    pub(crate) fn add_joined_alias(&mut self, name: &str) {
+        self.joined_aliases.push(name.to_owned());
+    }
+
+    pub(crate) fn has_alias(&self, name: &str) -> bool {
+        self.own(name).is_some()
+    }
+
+    pub(crate) fn is_joined_alias(&self, name: &str) -> bool {
+        self.joined_aliases.iter().any(|joined| joined == name)
     }
 
     pub(crate) fn add_joined(&mut self, name: &str, in_place: bool) {

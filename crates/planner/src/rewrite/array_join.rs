@@ -70,6 +70,12 @@ impl Rewriter {
                 SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value),
                 other => return Err(SqlError::not_implemented(format!("{other} in ARRAY JOIN"))),
             };
+            if let Expr::Identifier(alias) = &expr
+                && alias.value == name
+                && self.scope().has_alias(&name)
+            {
+                self.scope().add_joined_alias(&name);
+            }
             let array = self.value(expr)?;
             let in_place = match &array {
                 Expr::Identifier(column) => column.value == name,

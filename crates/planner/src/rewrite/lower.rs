@@ -9,14 +9,13 @@ use sql::lexer::constants::list_of;
 use sql::printer::label::{extract_function, label, trim_function};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr,
-    Subscript, TableFactor, UnaryOperator, Value,
+    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr, TableFactor,
+    UnaryOperator, Value,
 };
 
 use crate::chains::grouped;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
-use crate::rewrite::using_star::Joined;
 use crate::rewrite::weight::level;
 use crate::scalar::constant_set::CONSTANTS;
 
@@ -79,7 +78,7 @@ fn as_condition(expr: Expr) -> Expr {
 }
 
 /// Whether a query has rows, as a query of one value: the planner knows EXISTS in conditions only.
-fn any_row(query: Query) -> Result<Query> {
+pub(crate) fn any_row(query: Query) -> Result<Query> {
     let mut any = sql::parse_query("SELECT count() > 0 FROM (SELECT 1) AS t")?;
     if let SetExpr::Select(select) = any.body.as_mut()
         && let Some(TableFactor::Derived { subquery, .. }) =
@@ -191,40 +190,13 @@ impl Rewriter {
     }
 
     /// An alias: its definition, inside of which the name means a column.
-    fn replaced(&mut self, name: &str, definition: Expr) -> Result<Expr> {
+    pub(crate) fn replaced(&mut self, name: &str, definition: Expr) -> Result<Expr> {
         self.scope().enter(name);
         self.replacing += 1;
         let lowered = self.value(definition);
         self.replacing -= 1;
         self.scope().leave();
         lowered.map(nested)
-    }
-
-    /// A column; one of USING is that of whichever table has the value.
-    fn of_using(&mut self, name: Ident) -> Result<Expr> {
-        let scope = self.scope();
-        let is_meant =
-            |known: &&Joined| (scope.in_where || known.everywhere) && known.name.value == name.value;
-        match scope.using.iter().find(is_meant) {
-            Some(Joined { value: column @ Expr::CompoundIdentifier(_), .. }) => Ok(column.clone()),
-            Some(known) => {
-                let value = known.value.clone();
-                self.value(value)
-            }
-            None => Ok(Expr::Identifier(name)),
-        }
-    }
-
-    /// `t.x` where t is an alias of a tuple and no table; else a column.
-    fn element_of_alias(&mut self, names: Vec<Ident>) -> Result<Expr> {
-        let [first, path @ ..] = names.as_slice() else { return Ok(Expr::CompoundIdentifier(names)) };
-        let is_table = self.scopes.iter().any(|scope| scope.tables.contains(&first.value));
-        let definition = if is_table { None } else { resolve(&self.scopes, &first.value).cloned() };
-        let Some(definition) = definition else { return Ok(Expr::CompoundIdentifier(names)) };
-        let element =
-            |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.as_str())]);
-        let tuple = self.replaced(&first.value, definition)?;
-        Ok(path.iter().fold(tuple, element))
     }
 
     /// Comparisons with words: IS, IN, BETWEEN, LIKE.
@@ -330,41 +302,6 @@ impl Rewriter {
             done = grouped(operands, &joined).ok_or_else(|| SqlError::bad_arguments("nothing to join"))?;
         }
         Ok(done)
-    }
-
-    /// What is accessed, and how: of `t.a[1]` the names in front are a column where the first one is a table's.
-    fn accessed(&self, root: Expr, chain: Vec<AccessExpr>) -> (Expr, Vec<AccessExpr>) {
-        let Expr::Identifier(first) = &root else { return (root, chain) };
-        if !self.scopes.iter().any(|scope| scope.tables.contains(&first.value)) {
-            return (root, chain);
-        }
-        let is_name = |access: &&AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
-        let count = chain.iter().take_while(is_name).count();
-        if count == 0 {
-            return (root, chain);
-        }
-        let (mut names, mut rest) = (vec![first.clone()], vec![]);
-        for (at, access) in chain.into_iter().enumerate() {
-            match access {
-                AccessExpr::Dot(Expr::Identifier(name)) if at < count => names.push(name),
-                other => rest.push(other),
-            }
-        }
-        (Expr::CompoundIdentifier(names), rest)
-    }
-
-    fn access(&mut self, root: Expr, access: AccessExpr) -> Result<Expr> {
-        match access {
-            AccessExpr::Subscript(Subscript::Index { index }) => {
-                let index = self.value(index)?;
-                Ok(call("arrayElement", vec![root, index]))
-            }
-            AccessExpr::Dot(Expr::Value(value)) if value.value == Value::Null => {
-                Ok(call("isNull", vec![root]))
-            }
-            AccessExpr::Dot(Expr::Identifier(name)) => Ok(call("tupleElement", vec![root, text(name.value)])),
-            other => Err(SqlError::not_implemented(format!("access {other}"))),
-        }
     }
 
     /// SQL's forms with words between the arguments.

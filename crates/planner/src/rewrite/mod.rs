@@ -8,6 +8,7 @@
 //! meant: inside its own definition, and in WHERE or inside an aggregate when its definition aggregates.
 
 mod weight;
+mod access;
 mod array_join;
 mod aliases;
 mod calls;

@@ -81,6 +81,9 @@ impl Rewriter {
             SetExpr::Select(select) => {
                 self.scopes.push(Scope::default());
                 self.scope().add_select(&select)?;
+                if let Some(order) = &order {
+                    self.scope().add_order(order)?;
+                }
                 let (select, order) = self.select(*select, order, outermost)?;
                 self.scopes.pop();
                 Ok((SetExpr::Select(Box::new(select)), order))
@@ -141,6 +144,7 @@ impl Rewriter {
         self.weight.elements += SELECT_ELEMENTS;
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
+        having_as_where(&mut select);
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
         select.from = self.from(std::mem::take(&mut select.from))?;
@@ -251,6 +255,10 @@ impl Rewriter {
                     columns.push(None);
                     continue;
                 }
+            };
+            let written = match &alias {
+                Some(alias) if self.scope().is_joined_alias(alias) => Expr::Identifier(ident(alias)),
+                _ => written,
             };
             let named = alias.clone().unwrap_or_else(|| label(&written));
             let lowered = match &alias {
@@ -366,6 +374,23 @@ fn check_width(items: usize) -> Result<()> {
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {
     columns.iter().map(|column| column.output.as_str()).collect()
+}
+
+/// HAVING of a SELECT that neither groups nor aggregates is a condition on its rows.
+fn having_as_where(select: &mut Select) {
+    let groups = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    let of_item = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
+        _ => false,
+    };
+    if groups || select.projection.iter().any(of_item) || select.having.as_ref().is_none_or(aggregates) {
+        return;
+    }
+    let (having, filter) = (select.having.take(), select.selection.take());
+    select.selection = match (filter, having) {
+        (Some(filter), Some(having)) => Some(operation(nested(filter), BinaryOperator::And, nested(having))),
+        (one, other) => one.or(other),
+    };
 }
 
 /// `*` without these columns.

@@ -26,8 +26,8 @@ pub(crate) fn select_of(select: &Select) -> Result<Select> {
         return Err(SqlError::not_implemented("WITH TOTALS together with QUALIFY"));
     }
     let keys = match &select.group_by {
-        GroupByExpr::Expressions(keys, _) if !keys.is_empty() => keys_of(keys),
-        _ => return Err(SqlError::not_implemented("WITH TOTALS without a key of GROUP BY")),
+        GroupByExpr::Expressions(keys, _) => keys_of(keys),
+        GroupByExpr::All(_) => return Err(SqlError::not_implemented("WITH TOTALS of GROUP BY ALL")),
     };
     let mut totals = select.clone();
     if totals.having.is_some() {

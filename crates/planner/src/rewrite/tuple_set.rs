@@ -8,7 +8,7 @@ use sql::{Result, SqlError};
 use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor};
 
 use crate::rewrite::Rewriter;
-use crate::rewrite::lower::{nested, operation};
+use crate::rewrite::lower::{any_row, nested, not, operation};
 
 impl Rewriter {
     pub(crate) fn tuple_in(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {
@@ -31,6 +31,11 @@ impl Rewriter {
             {
                 **subquery = set;
             }
+        }
+        if !self.scope().in_where {
+            // The planner knows EXISTS in conditions only.
+            let exists = Expr::Subquery(Box::new(any_row(rows)?));
+            return Ok(if negated { not(exists) } else { exists });
         }
         Ok(Expr::Exists { subquery: Box::new(rows), negated })
     }

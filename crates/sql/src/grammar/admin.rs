@@ -7,7 +7,8 @@ use crate::error::{Result, SqlError};
 use crate::grammar::{collection, detach, function, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
-    Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, Show, Statement, SystemCommand, TableName,
+    Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, RenamedTable, Show, Statement,
+    SystemCommand, TableName,
 };
 
 /// Statements of ClickHouse that we know and do not have.
@@ -272,9 +273,10 @@ fn rename(head: &mut Head<'_>) -> Result<Statement> {
     head.word("TABLE");
     let mut pairs = vec![];
     loop {
+        let if_exists = head.words(&["IF", "EXISTS"]);
         let from = head.table_name()?;
         head.expect_word("TO")?;
-        pairs.push((from, head.table_name()?));
+        pairs.push(RenamedTable { from, to: head.table_name()?, if_exists });
         if !head.symbol(&Token::Comma) {
             break;
         }

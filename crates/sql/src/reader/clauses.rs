@@ -9,6 +9,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use crate::dialect::text_of;
+use crate::reader::clause_ends::ended;
 use crate::reader::tokens::is_word;
 
 /// Stands behind the keys of ORDER BY for `LIMIT n BY key, ..`: takes n, the rows to skip, the keys.
@@ -79,6 +80,7 @@ pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| is_word(&token.token, word)));
     let (joins, limits) = (has(&["JOIN"]), has(&["LIMIT"]));
     let (quantified, applied) = (has(&["ANY", "ALL", "SOME"]), has(&["APPLY"]));
+    let tokens = ended(tokens);
     let tokens = if quantified { plain_calls(tokens) } else { tokens };
     let tokens = stars_as_arguments(tokens);
     let tokens = if applied { applied_stars(tokens) } else { tokens };
@@ -248,7 +250,7 @@ fn array_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// Words that may stand before JOIN.
 const BEFORE_JOIN: &[&str] =
-    &["GLOBAL", "ANY", "ALL", "ASOF", "SEMI", "ANTI", "LEFT", "RIGHT", "INNER", "OUTER"];
+    &["GLOBAL", "ANY", "ALL", "ASOF", "SEMI", "ANTI", "LEFT", "RIGHT", "INNER", "FULL", "OUTER"];
 
 fn strict_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut out = Vec::with_capacity(tokens.len());
@@ -299,7 +301,10 @@ fn strictness(tokens: &[TokenWithSpan], at: usize, words: usize) -> Option<Stric
     let strict = one(&["ASOF", "ANY", "SEMI", "ANTI", "ALL"])?;
     let side = one(&["LEFT", "RIGHT", "INNER"]);
     if strict == "ALL" {
-        return Some(Strict::All(side));
+        return Some(Strict::All(side.or(one(&["FULL"]))));
+    }
+    if said("FULL") {
+        return None;
     }
     let side = side.unwrap_or(if ["ANY", "ASOF"].contains(&strict) { "INNER" } else { "LEFT" });
     let from = at + words + 1;

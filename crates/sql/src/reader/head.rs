@@ -14,6 +14,7 @@ use crate::dialect::DIALECT;
 use crate::dialect::types::TYPE_PROBLEM;
 use crate::error::{Result, SqlError};
 use crate::lexer::depth::{Measure, measure};
+use crate::reader::clause_ends::mark_inner_aliases;
 use crate::reader::clauses::carried;
 use crate::reader::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize};
 use crate::statement::{SettingChange, SettingText, TableName};
@@ -34,7 +35,8 @@ pub(crate) struct Head<'a> {
 
 /// A parser over the tokens of one query or expression.
 fn parser_over(tokens: Vec<TokenWithSpan>) -> Result<Parser<'static>> {
-    let tokens = for_query(tokens, carried)?;
+    let mut tokens = for_query(tokens, carried)?;
+    mark_inner_aliases(&mut tokens);
     Ok(Parser::new(&DIALECT).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens))
 }
 

@@ -4,5 +4,6 @@
 //! Invariant: positions are those of the text. Must not know: which statements there are.
 
 pub mod tokens;
+pub(crate) mod clause_ends;
 pub mod clauses;
 pub mod head;

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use model::ErrorCode;
 use model::saturating::{u64_of, usize_of};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::dialect::{DIALECT, INNER_ALIAS};
+use crate::dialect::DIALECT;
 use crate::error::{Result, SqlError};
 use crate::lexer::constants::{self, Cut};
 use crate::lexer::escape::{bytes_in_digits, unescape};
@@ -224,6 +224,7 @@ pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Lo
 }
 
 /// Prepares the tokens of a query for sqlparser's query grammar; `carried` is what `clauses` does to them.
+/// Aliases inside of expressions are `clause_ends`'s to mark.
 pub(crate) fn for_query(
     tokens: Vec<TokenWithSpan>,
     carried: impl Fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>,
@@ -243,9 +244,7 @@ pub(crate) fn for_query(
     }
     drop_global(&mut out);
     drop_trailing_commas(&mut out);
-    let mut out = with_using_lists(&out);
-    mark_inner_aliases(&mut out);
-    Ok(out)
+    Ok(with_using_lists(&out))
 }
 
 /// Whether the word is the name of a table function's call.
@@ -466,48 +465,4 @@ fn with_using_lists(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         out.push(TokenWithSpan { token: Token::RParen, span });
     }
     out
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Parens {
-    Expression,
-    Other,
-}
-
-/// Inside the parentheses of an expression or call `AS` names a part of it.
-fn mark_inner_aliases(tokens: &mut [TokenWithSpan]) {
-    let mut open = vec![];
-    for at in 0..tokens.len() {
-        match &tokens[at].token {
-            Token::LParen => open.push(parens_at(tokens, at)),
-            Token::RParen => {
-                open.pop();
-            }
-            word if open.last() == Some(&Parens::Expression) && is_word(word, "AS") => {
-                tokens[at].token = Token::CustomBinaryOperator(INNER_ALIAS.to_owned());
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Words before a parenthesis behind which `AS` keeps its meaning.
-const NOT_EXPRESSIONS: &[&str] = &["CAST", "FROM", "JOIN", "REPLACE", "EXCEPT", "AS", "USING", "INTERPOLATE"];
-
-fn parens_at(tokens: &[TokenWithSpan], at: usize) -> Parens {
-    let queries = ["SELECT", "WITH", "FROM"];
-    let next = tokens.get(at + 1).map(|token| &token.token);
-    if next.is_some_and(|next| queries.iter().any(|word| is_word(next, word))) {
-        return Parens::Other;
-    }
-    match at.checked_sub(1).map(|before| &tokens[before].token) {
-        Some(Token::Word(Word { value, quote_style: None, .. }))
-            if NOT_EXPRESSIONS.iter().any(|word| word.eq_ignore_ascii_case(value)) =>
-        {
-            Parens::Other
-        }
-        // A parenthesis that opens a statement holds a query.
-        None => Parens::Other,
-        Some(_) => Parens::Expression,
-    }
 }

@@ -122,3 +122,12 @@ pub enum ColumnProperty {
     Codec,
     Ttl,
 }
+
+/// One pair of RENAME TABLE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RenamedTable {
+    pub from: TableName,
+    pub to: TableName,
+    /// A table that is not there is passed over.
+    pub if_exists: bool,
+}

@@ -25,7 +25,7 @@ pub(super) fn at(sorted: &[f64], level: f64) -> f32 {
     if sorted.len() < MANY {
         return narrowed(sorted[super::index_of((level * count).floor(), last)]);
     }
-    let place = super::index_of((level * count).ceil() - 1.0, last);
+    let place = super::index_of(((level * count).ceil() - 1.0).max(0.0), last);
     let time = sorted[place];
     if time < f64::from(EXACT_BELOW) || time >= f64::from(LONGEST) {
         return narrowed(time);
@@ -53,5 +53,6 @@ mod tests {
         let many: Vec<f64> = (0..40_000).map(|time| kept(f64::from(time))).collect();
         assert_eq!((at(&many, 0.01), at(&many, 0.99)), (399.0, 30_000.0));
         assert!((at(&many, 0.1) - 3999.0).abs() < 24.0);
+        assert_eq!(at(&many, 0.0), 0.0);
     }
 }
