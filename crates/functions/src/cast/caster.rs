@@ -156,6 +156,7 @@ impl Caster {
         match (column.from, column.to) {
             (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
+            (a, b) if a.is_interval() && b.is_interval() => self.interval_as(column),
             (interval, to)
                 if interval.is_interval()
                     && (to.is_number()

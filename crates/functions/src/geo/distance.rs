@@ -141,8 +141,9 @@ macro_rules! formulas {
                 }
                 let radian = wrap::<f64, $float>(PI / 180.0);
                 let half = wrap::<f64, $float>(PI / 360.0);
-                let (up, along) = (self.sin(up * half), self.sin(along * half));
-                let haversine = up * up + self.cos(lat1 * radian) * self.cos(lat2 * radian) * along * along;
+                let squared = |x: $float| x * x;
+                let (up, along) = (squared(self.sin(up * half)), squared(self.sin(along * half)));
+                let haversine = up + self.cos(lat1 * radian) * self.cos(lat2 * radian) * along;
                 self.radian * self.arc_sine_of_root(haversine)
             }
         }

@@ -102,7 +102,6 @@ fn bytes_of_plain(column_type: &ColumnType) -> u64 {
             19..=38 => 16,
             _ => 32,
         },
-        C::Nothing => 0,
         _ => 1,
     }
 }
