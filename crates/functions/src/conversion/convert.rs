@@ -361,6 +361,9 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     for function in &mut out {
         // Of the conversions only this one is a key people sort and partition by. Text and numbers may fall in it:
         // `ScalarFunction::monotonicity` looks at the type.
+        if function.name == "toDateTime" {
+            function.aliases = &["toDateTime32"];
+        }
         if function.name == "toDate" {
             function.monotonic_argument = Some((0, model::Monotonicity::Increasing));
         }
