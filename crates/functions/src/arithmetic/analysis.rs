@@ -121,7 +121,9 @@ fn unscaled(call: &Call<'_>) -> Result<(Vec<i256>, WideInteger), FunctionError> 
     Ok((numbers(&arg.array, &arg.column_type)?, kind_of(&arg.column_type)))
 }
 
-fn counted_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+fn counted_type(
+    name: &'static str,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| match &args[0].column_type {
         ColumnType::Decimal { .. } => Ok(ColumnType::UInt8),
         other if any_integer_shape(other).is_some() => Ok(ColumnType::UInt8),

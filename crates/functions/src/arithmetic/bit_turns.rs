@@ -20,8 +20,7 @@ fn is_wide(column_type: &ColumnType) -> bool {
 
 fn distance_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let (a, b) = (&args[0].column_type, &args[1].column_type);
-    let narrow =
-        |t: &ColumnType| integer_shape(t).is_some() || is_float(t) || *t == ColumnType::Ipv4;
+    let narrow = |t: &ColumnType| integer_shape(t).is_some() || is_float(t) || *t == ColumnType::Ipv4;
     match (a, b) {
         (ColumnType::String, ColumnType::String) => Ok(ColumnType::UInt64),
         (ColumnType::FixedString(x), ColumnType::FixedString(y)) if x == y => Ok(ColumnType::UInt16),
@@ -45,9 +44,13 @@ fn distance_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 fn words(call: &Call<'_>, index: usize) -> Result<impl Fn(usize) -> u64, FunctionError> {
     let arg = call.arg(index)?;
     let bits: Vec<u64> = match &arg.column_type {
-        ColumnType::Ipv4 => {
-            arg.array.as_primitive::<arrow::datatypes::UInt32Type>().values().iter().map(|v| u64::from(*v)).collect()
-        }
+        ColumnType::Ipv4 => arg
+            .array
+            .as_primitive::<arrow::datatypes::UInt32Type>()
+            .values()
+            .iter()
+            .map(|v| u64::from(*v))
+            .collect(),
         ColumnType::Bool => {
             let flags = arg.array.as_boolean();
             (0..flags.len()).map(|row| u64::from(flags.value(row))).collect()
@@ -73,7 +76,9 @@ fn distance(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         Box::new(move |row| {
             let (x, y) = (x.bytes(row), y.bytes(row));
             let at = |bytes: &[u8], place: usize| bytes.get(place).copied().unwrap_or(0);
-            (0..x.len().max(y.len())).map(|place| u64::from((at(&x, place) ^ at(&y, place)).count_ones())).sum()
+            (0..x.len().max(y.len()))
+                .map(|place| u64::from((at(&x, place) ^ at(&y, place)).count_ones()))
+                .sum()
         })
     } else if is_wide(&a.column_type) {
         let (x, y) = (wide_numbers(a)?, wide_numbers(b)?);
@@ -132,7 +137,9 @@ fn byte_swap(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }, else Err(FunctionError::illegal_type(result, "byteSwap")))
 }
 
-fn rotated_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+fn rotated_type(
+    name: &'static str,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let (a, b) = (&args[0].column_type, &args[1].column_type);
         match (any_integer_shape(a), any_integer_shape(b)) {
@@ -190,7 +197,8 @@ fn test_many(name: &'static str, all: bool) -> ScalarFunction {
             for place in &places {
                 let place = place.get(row);
                 if !(0..bits).contains(&place) {
-                    let message = format!("{name} has no bit {place} here: they are counted from 0 to {}", bits - 1);
+                    let message =
+                        format!("{name} has no bit {place} here: they are counted from 0 to {}", bits - 1);
                     return Err(FunctionError::new(ErrorCode::PARAMETER_OUT_OF_BOUND, message));
                 }
                 mask |= 1_i128 << place;
@@ -241,7 +249,9 @@ mod tests {
 
     #[test]
     fn bytes_come_back_when_swapped_twice() {
-        for (value, bytes, expected) in [(1_i128, 2, 256_i128), (3_351_772_109, 4, 3_455_829_959), (-1, 1, 255)] {
+        for (value, bytes, expected) in
+            [(1_i128, 2, 256_i128), (3_351_772_109, 4, 3_455_829_959), (-1, 1, 255)]
+        {
             assert_eq!(swapped(value, bytes), expected);
             assert_eq!(swapped(expected, bytes), value & ((1 << (bytes * 8)) - 1));
         }

@@ -62,8 +62,9 @@ fn combine(
             return call.each_text(|row, out| {
                 let (x, y) = (a.bytes(row), b.bytes(row));
                 let pairs = x.iter().zip(y.iter());
-                let joined: Vec<u8> =
-                    pairs.map(|(x, y)| <u8 as Number>::wrap_int(combine(i128::from(*x), i128::from(*y)))).collect();
+                let joined: Vec<u8> = pairs
+                    .map(|(x, y)| <u8 as Number>::wrap_int(combine(i128::from(*x), i128::from(*y))))
+                    .collect();
                 model::raw_text::push(&joined, out);
                 Ok(())
             });

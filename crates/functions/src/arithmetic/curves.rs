@@ -22,7 +22,10 @@ fn unsigned(arg: &ArgType) -> bool {
     integer_shape(&arg.column_type).is_some_and(|(_, signed)| !signed)
 }
 
-fn encode_type(name: &'static str, most: usize) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+fn encode_type(
+    name: &'static str,
+    most: usize,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         if args.len() > most {
             let message = format!("{name} takes {most} numbers at most");
@@ -106,7 +109,10 @@ fn encode(call: &Call<'_>, join: fn(&[u64]) -> u64) -> Result<ArrayRef, Function
     })
 }
 
-fn decode_type(name: &'static str, most: usize) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+fn decode_type(
+    name: &'static str,
+    most: usize,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let count = constant_int(args, 0).and_then(|count| usize::try_from(count).ok());
         let count = count.filter(|count| (1..=most).contains(count)).ok_or_else(|| {
@@ -151,9 +157,12 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         }
     };
     vec![
-        ScalarFunction::new("mortonEncode", 1..=DIMENSIONS_MAX, encode_type("mortonEncode", DIMENSIONS_MAX), |call| {
-            encode(call, interleaved)
-        })
+        ScalarFunction::new(
+            "mortonEncode",
+            1..=DIMENSIONS_MAX,
+            encode_type("mortonEncode", DIMENSIONS_MAX),
+            |call| encode(call, interleaved),
+        )
         .doc(
             "mortonEncode(a, b, ...)",
             "The bits of all numbers in turn, as one number.",
@@ -162,11 +171,27 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         ScalarFunction::new("mortonDecode", 2..=2, decode_type("mortonDecode", DIMENSIONS_MAX), |call| {
             decode(call, taken_apart)
         })
-        .doc("mortonDecode(n, code)", "The n numbers of a Morton code.", "mortonDecode(3, 53) -> (1,2,3)"),
-        ScalarFunction::new("hilbertEncode", 1..=2, encode_type("hilbertEncode", 2), move |call| encode(call, hilbert))
-            .doc("hilbertEncode(a, b)", "The place of two numbers on Hilbert's curve.", "hilbertEncode(3, 4) -> 31"),
-        ScalarFunction::new("hilbertDecode", 2..=2, decode_type("hilbertDecode", 2), move |call| decode(call, places))
-            .doc("hilbertDecode(n, code)", "The n numbers at a place of Hilbert's curve.", "hilbertDecode(2, 31) -> (3,4)"),
+        .doc(
+            "mortonDecode(n, code)",
+            "The n numbers of a Morton code.",
+            "mortonDecode(3, 53) -> (1,2,3)",
+        ),
+        ScalarFunction::new("hilbertEncode", 1..=2, encode_type("hilbertEncode", 2), move |call| {
+            encode(call, hilbert)
+        })
+        .doc(
+            "hilbertEncode(a, b)",
+            "The place of two numbers on Hilbert's curve.",
+            "hilbertEncode(3, 4) -> 31",
+        ),
+        ScalarFunction::new("hilbertDecode", 2..=2, decode_type("hilbertDecode", 2), move |call| {
+            decode(call, places)
+        })
+        .doc(
+            "hilbertDecode(n, code)",
+            "The n numbers at a place of Hilbert's curve.",
+            "hilbertDecode(2, 31) -> (3,4)",
+        ),
     ]
 }
 

@@ -61,7 +61,8 @@ fn compute(call: &Call<'_>, divides: bool) -> Result<ArrayRef, FunctionError> {
         Ok((array.as_primitive::<Decimal256Type>().values().to_vec(), i32::from(scale)))
     };
     let ((a, s), (b, t)) = (unscaled(0)?, unscaled(1)?);
-    let overflow = || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "the result has more digits than Decimal256");
+    let overflow =
+        || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "the result has more digits than Decimal256");
     let made = call.each::<Decimal256Type>(|row| {
         let (x, y) = (a[call.args[0].row(row)], b[call.args[1].row(row)]);
         let value = if divides {

@@ -44,11 +44,7 @@ pub(crate) fn result_type(
 }
 
 /// What one side has for each element of each row.
-fn spread(
-    arg: &Arg,
-    lengths: &[usize],
-    rows: usize,
-) -> Result<(ArrayRef, ColumnType), FunctionError> {
+fn spread(arg: &Arg, lengths: &[usize], rows: usize) -> Result<(ArrayRef, ColumnType), FunctionError> {
     let mut places = Vec::with_capacity(lengths.iter().sum());
     let (values, column_type) = match &arg.column_type {
         ColumnType::Array(element) => {

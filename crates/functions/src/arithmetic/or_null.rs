@@ -56,9 +56,7 @@ fn evaluate(call: &Call<'_>, plain: Operator) -> Result<ArrayRef, FunctionError>
     let (a, b) = (call.arg(0)?, call.arg(1)?);
     let (zero, minus_one, smallest) = (equal_to(b, 0)?, equal_to(b, -1)?, least(a)?);
     let divides = plain == Operator::Divide;
-    let fails = |row: usize| {
-        zero[b.row(row)] || !divides && minus_one[b.row(row)] && smallest[a.row(row)]
-    };
+    let fails = |row: usize| zero[b.row(row)] || !divides && minus_one[b.row(row)] && smallest[a.row(row)];
     let fails: BooleanArray = (0..call.rows).map(|row| Some(fails(row))).collect();
     let one: ArrayRef = Arc::new(arrow::array::UInt8Array::from(vec![1]));
     let one = call.caster(CastMode::Strict).column(&one, &ColumnType::UInt8, &b.column_type)?;

@@ -124,7 +124,7 @@ impl Norm {
                     return algebra.reduce("max2", magnitudes);
                 };
                 Ok(one.clone())
-            },
+            }
             Norm::L2Squared => {
                 let squares =
                     parts.iter().map(|part| algebra.apply("multiply", &[part.clone(), part.clone()]));

@@ -74,8 +74,9 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "concatAssumeInjective('a', 1) -> 'a1'",
         ),
         ScalarFunction::new("concat", 0..=usize::MAX, rule, concat).any_case().doc(
-        "concat(a, b, ...)",
-        "The texts of all arguments, one after the other; arrays, maps and tuples as one of their kind.",
-        "concat('a', 1) -> 'a1'",
-    )]
+            "concat(a, b, ...)",
+            "The texts of all arguments, one after the other; arrays, maps and tuples as one of their kind.",
+            "concat('a', 1) -> 'a1'",
+        ),
+    ]
 }

@@ -112,7 +112,8 @@ fn evaluate(call: &Call<'_>, name: &str, dense: bool) -> Result<ArrayRef, Functi
     let rows = converter.convert_columns(std::slice::from_ref(&inner))?;
     call.reserve_indices(inner.len())?;
     let keys = (0..inner.len()).map(|at| rows.row(at).data()).collect();
-    let mut numbering = Numbering { keys, known: HashMap::new(), dense, numbers: Vec::with_capacity(inner.len()) };
+    let mut numbering =
+        Numbering { keys, known: HashMap::new(), dense, numbers: Vec::with_capacity(inner.len()) };
     let (outer, below) = offsets.split_at(1);
     for row in 0..call.rows {
         numbering.known.clear();

@@ -160,7 +160,10 @@ impl Caster {
             (interval, to)
                 if interval.is_interval()
                     && (to.is_number()
-                        || matches!(to, C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool)) =>
+                        || matches!(
+                            to,
+                            C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool
+                        )) =>
             {
                 let numbers = array_of_interval(column.array);
                 self.column(&numbers, &C::Int64.nullable(), &to.clone().nullable())

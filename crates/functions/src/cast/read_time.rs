@@ -147,7 +147,19 @@ impl<'a> BestEffort<'a> {
     fn new(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let (year, month, day, time) = (None, None, None, None);
-        Self { bytes, at: 0, year, month, day, time, hour: 0, nanos: 0, offset: None, epoch: None, month_first: false }
+        Self {
+            bytes,
+            at: 0,
+            year,
+            month,
+            day,
+            time,
+            hour: 0,
+            nanos: 0,
+            offset: None,
+            epoch: None,
+            month_first: false,
+        }
     }
 
     fn peek(&self) -> Option<u8> {

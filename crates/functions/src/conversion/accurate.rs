@@ -35,7 +35,8 @@ fn outside(arg: &Arg, range: &std::ops::RangeInclusive<i128>) -> Result<BooleanA
     let plain = arg.column_type.value_type();
     if plain.is_wide_integer() {
         let values = numbers(&arg.array, plain)?;
-        let fits = |number: &arrow::datatypes::i256| number.to_i128().is_some_and(|number| range.contains(&number));
+        let fits =
+            |number: &arrow::datatypes::i256| number.to_i128().is_some_and(|number| range.contains(&number));
         return Ok(values.iter().map(|number| Some(!fits(number))).collect());
     }
     with_number!(plain, T => {
@@ -74,6 +75,7 @@ fn way(from: &ColumnType, to: &ColumnType) -> Result<Way, FunctionError> {
         }
         (C::Decimal { .. }, C::Decimal { .. }) => Way::Exact,
         (C::Decimal { .. }, _) => Way::Plain,
+        (C::Bool, C::Uuid | C::Ipv4 | C::Ipv6) => Way::Never,
         (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool, _) => Way::Plain,
         (C::Enum8(_) | C::Enum16(_), _) => Way::Plain,
         (_, C::Uuid | C::Ipv4 | C::Ipv6) if is_machine_number => Way::Never,
@@ -139,7 +141,8 @@ pub(crate) fn or_default(call: &Call<'_>, fallback: usize) -> Result<ArrayRef, F
     let tried = expanded(&Arg { array: tried(call, value)?, ..call.arg(0)?.clone() }, call.rows)?;
     let other = match call.args.get(fallback) {
         Some(arg) => {
-            let array = call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, call.result_type)?;
+            let array =
+                call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, call.result_type)?;
             expanded(&Arg { array, ..arg.clone() }, call.rows)?
         }
         None => repeated(&default_array(call.result_type, 1), call.rows)?,
@@ -149,7 +152,8 @@ pub(crate) fn or_default(call: &Call<'_>, fallback: usize) -> Result<ArrayRef, F
 
 fn strict(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (arg, to) = (call.arg(0)?, call.result_type);
-    let nests = |t: &ColumnType| matches!(t, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
+    let nests =
+        |t: &ColumnType| matches!(t, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
     let array = if arg.column_type.is_string() || arg.column_type.value_type() == &ColumnType::Nothing {
         call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, to)?
     } else if nests(to) || nests(&arg.column_type) {

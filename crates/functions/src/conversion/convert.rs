@@ -173,10 +173,13 @@ fn or_default(name: &'static str, extra: usize, zoned: bool, target: Target) -> 
     let rule = move |args: &[ArgType]| {
         let target = target(args)?;
         accurate::check_fallback(args.get(fallback_of(extra, zoned)), &target)?;
-        Ok(if keeps_dictionary(args, &target) { ColumnType::LowCardinality(Box::new(target)) } else { target })
+        Ok(if keeps_dictionary(args, &target) {
+            ColumnType::LowCardinality(Box::new(target))
+        } else {
+            target
+        })
     };
-    let kernel =
-        move |call: &Call<'_>| accurate::or_default(call, fallback_of(extra, zoned));
+    let kernel = move |call: &Call<'_>| accurate::or_default(call, fallback_of(extra, zoned));
     let most = 2 + extra + usize::from(zoned);
     ScalarFunction::new(name, 1 + extra..=most, rule, kernel).own_nulls()
 }
@@ -206,11 +209,19 @@ macro_rules! family {
             concat!("Reads text as ", $what, "; the type's default where that fails."),
             concat!($name, "OrZero('?'", $rest, ")"),
         ));
-        $out.push(or_default(concat!($name, "OrDefault"), $extra, $more > 0 && $name != "toDate" && $name != "toDate32", $target).doc(
-            concat!($name, "OrDefault(x", $rest, "[, default])"),
-            concat!("Converts to ", $what, "; the default given, else the type's, where that fails."),
-            concat!($name, "OrDefault('?'", $rest, ")"),
-        ));
+        $out.push(
+            or_default(
+                concat!($name, "OrDefault"),
+                $extra,
+                $more > 0 && $name != "toDate" && $name != "toDate32",
+                $target,
+            )
+            .doc(
+                concat!($name, "OrDefault(x", $rest, "[, default])"),
+                concat!("Converts to ", $what, "; the default given, else the type's, where that fails."),
+                concat!($name, "OrDefault('?'", $rest, ")"),
+            ),
+        );
     };
 }
 

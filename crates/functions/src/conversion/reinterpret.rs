@@ -165,7 +165,10 @@ fn reinterpret(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         // A shorter target sees its own bytes only.
         let kept = width(target).map_or(BYTES_MAX, |width| usize::try_from(width).unwrap_or(BYTES_MAX));
         own[kept.min(BYTES_MAX)..].fill(0);
-        if matches!(target, ColumnType::Int256 | ColumnType::Int128) && kept < BYTES_MAX && own[kept - 1] > 0x7F {
+        if matches!(target, ColumnType::Int256 | ColumnType::Int128)
+            && kept < BYTES_MAX
+            && own[kept - 1] > 0x7F
+        {
             own[kept..].fill(0xFF);
         }
         rows.bytes.push(own);

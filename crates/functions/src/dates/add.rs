@@ -95,9 +95,8 @@ fn to_interval(name: &'static str, unit: Unit) -> ScalarFunction {
         if let Some(from) = Unit::of_interval(&arg.column_type) {
             let amounts = crate::arithmetic::interval::amounts(call, 0)?;
             let (has, wants) = (length(from), length(unit));
-            let moved = |row: usize| {
-                i64::try_from(i128::from(amounts.get(row)) * has / wants).unwrap_or(i64::MAX)
-            };
+            let moved =
+                |row: usize| i64::try_from(i128::from(amounts.get(row)) * has / wants).unwrap_or(i64::MAX);
             let numbers = arrow::array::Int64Array::from_iter_values((0..call.rows).map(moved));
             return interval_array(std::sync::Arc::new(numbers), call.result_type);
         }

@@ -255,8 +255,7 @@ fn parsed(call: &Call<'_>, otherwise: Otherwise) -> Result<ArrayRef, FunctionErr
                 return Err(FunctionError::new(code, message));
             }
             _ if otherwise == Otherwise::Error => {
-                let message =
-                    format!("cannot parse '{}' by the format '{}'", texts.get(row), template(row));
+                let message = format!("cannot parse '{}' by the format '{}'", texts.get(row), template(row));
                 return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
             }
             _ => {

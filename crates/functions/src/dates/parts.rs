@@ -182,11 +182,13 @@ fn clock_parts() -> Vec<ScalarFunction> {
             "The year.",
             "toRelativeYearNum(toDate('2020-01-02')) -> 2020",
         ),
-        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| (year(l, row) - 1970).max(0)).increasing_by(0).doc(
-            "toYearNumSinceEpoch(t[, zone])",
-            "Years since 1970.",
-            "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
-        ),
+        part("toYearNumSinceEpoch", ColumnType::UInt16, |l, row| (year(l, row) - 1970).max(0))
+            .increasing_by(0)
+            .doc(
+                "toYearNumSinceEpoch(t[, zone])",
+                "Years since 1970.",
+                "toYearNumSinceEpoch(toDate('2020-01-02')) -> 50",
+            ),
     ]
 }
 
@@ -211,30 +213,31 @@ fn relative_parts() -> Vec<ScalarFunction> {
             "toRelativeQuarterNum(toDate('2020-01-02')) -> 8080",
         ),
         // Weeks start on Monday; the epoch was a Thursday.
-        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| (i64::from(l.day(row)) + 3).div_euclid(7).max(0))
-            .doc(
-                "toRelativeWeekNum(t[, zone])",
-                "Weeks since 1970.",
-                "toRelativeWeekNum(toDate('2020-01-02')) -> 2609",
-            ),
+        part("toRelativeWeekNum", ColumnType::UInt32, |l, row| {
+            (i64::from(l.day(row)) + 3).div_euclid(7).max(0)
+        })
+        .doc(
+            "toRelativeWeekNum(t[, zone])",
+            "Weeks since 1970.",
+            "toRelativeWeekNum(toDate('2020-01-02')) -> 2609",
+        ),
         part("toRelativeMinuteNum", ColumnType::UInt32, |l, row| l.epoch(row).div_euclid(60).max(0)).doc(
             "toRelativeMinuteNum(t[, zone])",
             "Minutes since 1970.",
             "toRelativeMinuteNum(toDateTime('1970-01-01 05:00:00')) -> 300",
         ),
-        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| {
-            l.epoch(row).clamp(0, i64::from(u32::MAX))
-        })
-        .doc(
-            "toRelativeSecondNum(t[, zone])",
-            "Seconds since 1970.",
-            "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
-        ),
+        part("toRelativeSecondNum", ColumnType::UInt32, |l, row| l.epoch(row).clamp(0, i64::from(u32::MAX)))
+            .doc(
+                "toRelativeSecondNum(t[, zone])",
+                "Seconds since 1970.",
+                "toRelativeSecondNum(toDateTime('1970-01-01 05:00:00')) -> 18000",
+            ),
         part("toRelativeDayNum", ColumnType::UInt32, |l, row| {
             // The last day of Date.
             i64::from(l.day(row)).clamp(0, 65_535)
         })
-        .increasing_by(0).doc(
+        .increasing_by(0)
+        .doc(
             "toRelativeDayNum(t[, zone])",
             "Days since 1970.",
             "toRelativeDayNum(toDate('1970-01-03')) -> 2",

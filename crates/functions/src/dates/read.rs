@@ -63,7 +63,11 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
         }
         let nullable = mode == CastMode::OrNull || first.column_type.is_nullable();
         let result = if nullable { result.nullable() } else { result };
-        Ok(if keeps_dictionary(args, &result) { ColumnType::LowCardinality(Box::new(result)) } else { result })
+        Ok(if keeps_dictionary(args, &result) {
+            ColumnType::LowCardinality(Box::new(result))
+        } else {
+            result
+        })
     };
     ScalarFunction::new(name, 1..=3, rule, move |call: &Call<'_>| {
         let arg = call.arg(0)?;
@@ -91,7 +95,8 @@ fn parse_us(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFuncti
             let failed = matches!(read, None | Some(Err(_)));
             match read {
                 Some(Ok(moment)) => {
-                    let seconds = if fractions { moment.seconds } else { moment.seconds.clamp(0, SECONDS_MAX) };
+                    let seconds =
+                        if fractions { moment.seconds } else { moment.seconds.clamp(0, SECONDS_MAX) };
                     ticks.push(seconds.saturating_mul(power_of_ten(digits)) + moment.nanos / cut * up);
                 }
                 Some(Err(_)) if mode == CastMode::Strict => {
@@ -134,7 +139,8 @@ fn to_ticks_of(name: &'static str, precision: u32) -> ScalarFunction {
     };
     ScalarFunction::new(name, 1..=1, rule, move |call: &Call<'_>| {
         let locals = Locals::new(call, 0, 1)?;
-        let overflow = || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, format!("decimal overflow in {name}"));
+        let overflow =
+            || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, format!("decimal overflow in {name}"));
         call.each::<Int64Type>(|row| locals.ticks_towards_epoch(row, precision).ok_or_else(overflow))
     })
     .increasing_by(0)

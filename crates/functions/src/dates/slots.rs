@@ -31,10 +31,11 @@ fn of_digits(name: &'static str, fractions: bool) -> ScalarFunction {
             return Ok(ColumnType::DateTime { time_zone: zone_argument(args, 1)? });
         }
         let precision = if args.len() > 1 { constant_int(args, 1) } else { Some(3) };
-        let precision = precision.and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9).ok_or_else(|| {
-            let message = format!("{name} needs a constant precision of 0 to 9");
-            FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
-        })?;
+        let precision =
+            precision.and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9).ok_or_else(|| {
+                let message = format!("{name} needs a constant precision of 0 to 9");
+                FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
+            })?;
         Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 2)? })
     };
     ScalarFunction::new(name, 1..=2 + usize::from(fractions), rule, move |call: &Call<'_>| {
@@ -46,7 +47,8 @@ fn of_digits(name: &'static str, fractions: bool) -> ScalarFunction {
             let number = numbers.get(row);
             let digits = wrap::<f64, i64>(number);
             let (date, time) = (digits / 1_000_000, digits % 1_000_000);
-            let parts = [date / 10_000, date / 100 % 100, date % 100, time / 10_000, time / 100 % 100, time % 100];
+            let parts =
+                [date / 10_000, date / 100 % 100, date % 100, time / 10_000, time / 100 % 100, time % 100];
             let Place::At(local) = place_of(parts, 1970..=2299, [23, 59, 59]) else { return 0 };
             let epoch = zone.to_epoch(local);
             if !fractions {
@@ -57,7 +59,8 @@ fn of_digits(name: &'static str, fractions: bool) -> ScalarFunction {
             let fraction = wrap::<f64, i64>(((number - number.trunc()) * scale).trunc());
             epoch.saturating_mul(per_second).saturating_add(fraction * up)
         };
-        let ticks: Vec<i64> = (0..call.rows).map(|row| if call.is_null(row) { 0 } else { moment(row) }).collect();
+        let ticks: Vec<i64> =
+            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { moment(row) }).collect();
         Ok(from_ticks(Int64Array::from(ticks), result))
     })
 }
@@ -78,7 +81,8 @@ fn below_second(name: &'static str, digits: u32) -> ScalarFunction {
         let (moments, arg) = (ticks(&moments), call.arg(0)?);
         let span = power_of_ten(digits_of(result).saturating_sub(digits));
         let start = |row: usize| moments.value(arg.row(row)).div_euclid(span) * span;
-        let ticks: Vec<i64> = (0..call.rows).map(|row| if call.is_null(row) { 0 } else { start(row) }).collect();
+        let ticks: Vec<i64> =
+            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { start(row) }).collect();
         Ok(from_ticks(Int64Array::from(ticks), result))
     })
     .increasing_by(0)
@@ -136,7 +140,10 @@ fn time_slots(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let before = all.len();
         if !call.is_null(row) {
             let start = starts.value(start_arg.row(row));
-            let (first, last) = (start.div_euclid(size), start.saturating_add(durations.value(duration_arg.row(row))).div_euclid(size));
+            let (first, last) = (
+                start.div_euclid(size),
+                start.saturating_add(durations.value(duration_arg.row(row))).div_euclid(size),
+            );
             let count = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0);
             call.reserve_indices(count)?;
             all.extend((first..=last).map(|slot| slot * size));

@@ -52,7 +52,8 @@ fn polygon_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn points_of(array: &ArrayRef) -> Vec<Point> {
     let parts = array.as_struct();
-    let (x, y) = (parts.column(0).as_primitive::<Float64Type>(), parts.column(1).as_primitive::<Float64Type>());
+    let (x, y) =
+        (parts.column(0).as_primitive::<Float64Type>(), parts.column(1).as_primitive::<Float64Type>());
     (0..parts.len()).map(|at| (x.value(at), y.value(at))).collect()
 }
 
@@ -150,7 +151,8 @@ fn point_in_polygon(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn ellipses_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if args.len() % 4 != 2 {
-        let message = "pointInEllipses takes a point, and two numbers of a place and two of a size for each ellipse";
+        let message =
+            "pointInEllipses takes a point, and two numbers of a place and two of a size for each ellipse";
         return Err(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
     match args.iter().find(|arg| arg.column_type != ColumnType::Float64) {
@@ -164,7 +166,8 @@ fn point_in_ellipses(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     call.each_flag(|row| {
         let at = |index: usize| numbers[index].get(row);
         (2..numbers.len()).step_by(4).any(|ellipse| {
-            let (x, y) = ((at(0) - at(ellipse)) / at(ellipse + 2), (at(1) - at(ellipse + 1)) / at(ellipse + 3));
+            let (x, y) =
+                ((at(0) - at(ellipse)) / at(ellipse + 2), (at(1) - at(ellipse + 1)) / at(ellipse + 3));
             x * x + y * y <= 1.0
         })
     })

@@ -99,7 +99,8 @@ macro_rules! formulas {
             }
 
             fn turn(&self, radians: $float, back: usize) -> $float {
-                let (index, rest) = Self::place(radians.abs() * wrap::<f64, $float>(share(COSINES, 1) / PI / 2.0));
+                let (index, rest) =
+                    Self::place(radians.abs() * wrap::<f64, $float>(share(COSINES, 1) / PI / 2.0));
                 let index = index.wrapping_sub(back) & (COSINES - 1);
                 self.cosine[index] + (self.cosine[index + 1] - self.cosine[index]) * rest
             }
@@ -115,7 +116,10 @@ macro_rules! formulas {
             fn arc_sine_of_root(&self, x: $float) -> $float {
                 if x < 0.122 {
                     let y = x.sqrt();
-                    return y + x * y * 0.166_666_666_666_666 + x * x * y * 0.075 + x * x * x * y * 0.044_642_857_142_857;
+                    return y
+                        + x * y * 0.166_666_666_666_666
+                        + x * x * y * 0.075
+                        + x * x * x * y * 0.044_642_857_142_857;
                 }
                 if x < 0.948 {
                     let (index, rest) = Self::place(x * wrap::<f64, $float>(share(ARC_SINES, 1)));
@@ -162,19 +166,24 @@ fn point_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, F
 }
 
 fn of_points(name: &'static str, measure: Measure) -> ScalarFunction {
-    ScalarFunction::new(name, 4..=4, point_type(name), move |call: &Call<'_>| -> Result<ArrayRef, FunctionError> {
-        let numbers: Vec<_> = (0..4).map(|index| call.floats(index)).collect::<Result<_, _>>()?;
-        if *call.result_type.value_type() == ColumnType::Float64 {
-            let formulas = Double::new(measure);
-            return call.each::<Float64Type>(|row| {
-                Ok(formulas.between(std::array::from_fn(|index| numbers[index].get(row))))
-            });
-        }
-        let formulas = Single::new(measure);
-        call.each::<Float32Type>(|row| {
-            Ok(formulas.between(std::array::from_fn(|index| wrap::<f64, f32>(numbers[index].get(row)))))
-        })
-    })
+    ScalarFunction::new(
+        name,
+        4..=4,
+        point_type(name),
+        move |call: &Call<'_>| -> Result<ArrayRef, FunctionError> {
+            let numbers: Vec<_> = (0..4).map(|index| call.floats(index)).collect::<Result<_, _>>()?;
+            if *call.result_type.value_type() == ColumnType::Float64 {
+                let formulas = Double::new(measure);
+                return call.each::<Float64Type>(|row| {
+                    Ok(formulas.between(std::array::from_fn(|index| numbers[index].get(row))))
+                });
+            }
+            let formulas = Single::new(measure);
+            call.each::<Float32Type>(|row| {
+                Ok(formulas.between(std::array::from_fn(|index| wrap::<f64, f32>(numbers[index].get(row)))))
+            })
+        },
+    )
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {

@@ -87,7 +87,8 @@ fn read(text: &str) -> (f64, f64) {
     if place == 0 {
         return (0.0, 0.0);
     }
-    let middle = |number: u64, low: f64, bits: u32| low + (wrap::<u64, f64>(number) + 0.5) * size(-2.0 * low, bits);
+    let middle =
+        |number: u64, low: f64, bits: u32| low + (wrap::<u64, f64>(number) + 0.5) * size(-2.0 * low, bits);
     (middle(longitude, -180.0, place.div_ceil(2)), middle(latitude, -90.0, place / 2))
 }
 
@@ -151,7 +152,8 @@ fn in_box(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     for row in 0..call.rows {
         let letters = letters_of(letters.get(row));
         let (along, up) = bits_of(letters);
-        let (low, high) = ((corners[0].get(row), corners[1].get(row)), (corners[2].get(row), corners[3].get(row)));
+        let (low, high) =
+            ((corners[0].get(row), corners[1].get(row)), (corners[2].get(row), corners[3].get(row)));
         if call.is_null(row) || !(low.0 <= high.0 && low.1 <= high.1) {
             lengths.push(0);
             continue;

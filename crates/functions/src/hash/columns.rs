@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use model::saturating::u64_of;
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use crate::cast::{CastMode, Caster};
 use crate::columns::container::range;

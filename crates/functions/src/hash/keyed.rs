@@ -40,7 +40,8 @@ fn hashed<W: Copy>(call: &Call<'_>, family: fn(Key) -> Family<W>) -> Result<Vec<
         return Err(FunctionError::bad_argument("a key is needed"));
     };
     let words = key.array.as_struct();
-    let word = |place: usize, row: usize| words.column(place).as_primitive::<UInt64Type>().value(key.row(row));
+    let word =
+        |place: usize, row: usize| words.column(place).as_primitive::<UInt64Type>().value(key.row(row));
     let key_of = |row: usize| (word(0, row), word(1, row));
     if key.is_constant {
         return family(key_of(0)).rows(&Call { args: rest, ..call.again() });
@@ -49,18 +50,29 @@ fn hashed<W: Copy>(call: &Call<'_>, family: fn(Key) -> Family<W>) -> Result<Vec<
     for row in 0..call.rows {
         let one = |arg: &Arg| Arg { array: arg.array.slice(arg.row(row), 1), ..arg.clone() };
         let args: Vec<Arg> = rest.iter().map(one).collect();
-        hashes.extend(family(key_of(row)).rows(&Call { args: &args, rows: 1, nulls: None, ..call.again() })?);
+        hashes.extend(family(key_of(row)).rows(&Call {
+            args: &args,
+            rows: 1,
+            nulls: None,
+            ..call.again()
+        })?);
     }
     Ok(hashes)
 }
 
 fn of_64(key: Key) -> Family<u64> {
     let bytes = move |bytes: &[u8]| sip::sip64(bytes, key);
-    let combine = move |low: u64, high: u64| {
-        sip::sip64(&(u128::from(high) << 64 | u128::from(low)).to_le_bytes(), key)
-    };
+    let combine =
+        move |low: u64, high: u64| sip::sip64(&(u128::from(high) << 64 | u128::from(low)).to_le_bytes(), key);
     let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
-    Family { bytes, number: None, length: super::int_hash, combine, nothing: super::NOTHING, null: super::NULL_64 }
+    Family {
+        bytes,
+        number: None,
+        length: super::int_hash,
+        combine,
+        nothing: super::NOTHING,
+        null: super::NULL_64,
+    }
 }
 
 fn of_128(key: Key) -> Family<Wide> {

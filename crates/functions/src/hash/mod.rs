@@ -67,7 +67,14 @@ fn sip_64(bytes: &[u8]) -> u64 {
 }
 
 fn family(bytes: fn(&[u8]) -> u64, combine: fn(u64, u64) -> u64) -> Family<u64> {
-    Family { bytes: Arc::new(bytes), number: None, length: int_hash, combine: Arc::new(combine), nothing: NOTHING, null: NULL_64 }
+    Family {
+        bytes: Arc::new(bytes),
+        number: None,
+        length: int_hash,
+        combine: Arc::new(combine),
+        nothing: NOTHING,
+        null: NULL_64,
+    }
 }
 
 fn with_numbers(family: Family<u64>) -> Family<u64> {
@@ -86,7 +93,8 @@ fn hash64(name: &'static str, family: Family<u64>) -> ScalarFunction {
 fn hash32(name: &'static str, bytes: fn(&[u8]) -> u32) -> ScalarFunction {
     let combine = |a: u32, b: u32| int_hash_32(u64::from(a)) ^ b;
     let (bytes, combine) = (Arc::new(bytes), Arc::new(combine));
-    let family = Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C, null: NULL_32 };
+    let family =
+        Family { bytes, number: None, length: int_hash_32, combine, nothing: 0xFE22_E41C, null: NULL_32 };
     ScalarFunction::new(
         name,
         0..=usize::MAX,

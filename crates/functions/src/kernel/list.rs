@@ -162,12 +162,17 @@ pub(crate) fn number_equality(
 /// Floats in which -0 is 0; also those inside of arrays and tuples.
 pub(crate) fn unsigned_zeros(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
-        DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0)),
-        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0)),
+        DataType::Float64 => {
+            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0))
+        }
+        DataType::Float32 => {
+            Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0))
+        }
         DataType::List(field) => {
             let list = array.as_list::<i32>();
             let values = unsigned_zeros(list.values());
-            let made = ListArray::try_new(Arc::clone(field), list.offsets().clone(), values, list.nulls().cloned());
+            let made =
+                ListArray::try_new(Arc::clone(field), list.offsets().clone(), values, list.nulls().cloned());
             made.map_or_else(|_| Arc::clone(array), |list| Arc::new(list))
         }
         DataType::Struct(fields) => {

@@ -30,7 +30,11 @@ pub(crate) fn in_memory(column_type: &ColumnType) -> ColumnType {
 }
 
 /// What appends the memory of the value of a row; rows that are NULL have any.
-pub(crate) fn memory(array: &ArrayRef, column_type: &ColumnType, caster: &Caster) -> Result<Memory, FunctionError> {
+pub(crate) fn memory(
+    array: &ArrayRef,
+    column_type: &ColumnType,
+    caster: &Caster,
+) -> Result<Memory, FunctionError> {
     let plain = in_memory(column_type);
     match &plain {
         ColumnType::String | ColumnType::FixedString(_) => {

@@ -132,8 +132,8 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
         return Ok(a.clone());
     }
     match (a, b) {
-        // ClickHouse keeps Bool where the other side is a small number.
-        (C::Bool, C::UInt8) | (C::UInt8, C::Bool) => Ok(C::Bool),
+        // They lie in memory alike, and the first one is kept.
+        (C::Bool, C::UInt8) | (C::UInt8, C::Bool) => Ok(a.clone()),
         (C::String | C::FixedString(_), other) | (other, C::String | C::FixedString(_))
             if other.is_string() || other.enum_values().is_some() =>
         {

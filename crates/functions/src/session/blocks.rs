@@ -19,7 +19,9 @@ use crate::kernel::types::{integer_shape, is_float};
 /// Longest sleep, in microseconds, as in ClickHouse.
 const SLEEP_MICROS_MAX: f64 = 3_000_000.0;
 
-fn seconds_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
+fn seconds_type(
+    name: &'static str,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let plain = args[0].column_type.value_type();
         let known = is_float(plain) || integer_shape(plain).is_some_and(|(_, signed)| !signed);
@@ -38,7 +40,8 @@ fn sleep(name: &'static str, each_row: bool) -> ScalarFunction {
         let rows = if each_row { call.rows } else { call.rows.min(1) };
         let micros = seconds * 1e6 * f64::from(u32::try_from(rows).unwrap_or(u32::MAX));
         if !(0.0..=SLEEP_MICROS_MAX).contains(&micros) {
-            let message = format!("the longest sleep is {SLEEP_MICROS_MAX} microseconds, {micros} are asked for");
+            let message =
+                format!("the longest sleep is {SLEEP_MICROS_MAX} microseconds, {micros} are asked for");
             return Err(FunctionError::new(ErrorCode::TOO_SLOW, message));
         }
         if let Some(clock) = &call.session.clock {
@@ -125,20 +128,30 @@ fn is_wide(c: char) -> bool {
 
 fn values() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("byteSize", 0..=usize::MAX, |_| Ok(ColumnType::UInt64), |call| {
-            let sizes = call.args.iter().map(|arg| (arg, &arg.array, &arg.column_type));
-            let sizes: Vec<_> = sizes.collect();
-            call.each::<UInt64Type>(|row| {
-                Ok(sizes.iter().map(|(arg, array, column_type)| bytes_of(array, column_type, arg.row(row))).sum())
-            })
-        })
+        ScalarFunction::new(
+            "byteSize",
+            0..=usize::MAX,
+            |_| Ok(ColumnType::UInt64),
+            |call| {
+                let sizes = call.args.iter().map(|arg| (arg, &arg.array, &arg.column_type));
+                let sizes: Vec<_> = sizes.collect();
+                call.each::<UInt64Type>(|row| {
+                    Ok(sizes
+                        .iter()
+                        .map(|(arg, array, column_type)| bytes_of(array, column_type, arg.row(row)))
+                        .sum())
+                })
+            },
+        )
         .own_nulls()
         .doc("byteSize(x, ...)", "Bytes that the values take in memory.", "byteSize('abc') -> 11"),
-        ScalarFunction::new("visibleWidth", 1..=1, |_| Ok(ColumnType::UInt64), visible_width).own_nulls().doc(
-            "visibleWidth(x)",
-            "Places that the value takes where it is shown.",
-            "visibleWidth('abc') -> 3",
-        ),
+        ScalarFunction::new("visibleWidth", 1..=1, |_| Ok(ColumnType::UInt64), visible_width)
+            .own_nulls()
+            .doc(
+                "visibleWidth(x)",
+                "Places that the value takes where it is shown.",
+                "visibleWidth('abc') -> 3",
+            ),
         ScalarFunction::new(
             "getSizeOfEnumType",
             1..=1,
@@ -182,9 +195,12 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "The place of the row in its block, from 0.",
             "rowNumberInBlock() -> 0",
         ),
-        ScalarFunction::new("indexHint", 0..=usize::MAX, |_| Ok(ColumnType::UInt8), |call| {
-            call.each::<UInt8Type>(|_| Ok(1))
-        })
+        ScalarFunction::new(
+            "indexHint",
+            0..=usize::MAX,
+            |_| Ok(ColumnType::UInt8),
+            |call| call.each::<UInt8Type>(|_| Ok(1)),
+        )
         .own_nulls()
         .doc("indexHint(...)", "Always 1.", "indexHint(1 = 0) -> 1"),
     ]);

@@ -60,7 +60,8 @@ fn compare_substrings(call: &Call<'_>) -> Result<arrow::array::ArrayRef, Functio
         };
         let (from_a, from_b, count) = (number(0)?, number(1)?, number(2)?);
         let (x, y) = (a.bytes(row), b.bytes(row));
-        let part = |bytes: &[u8], from: usize| -> Vec<u8> { bytes.iter().skip(from).take(count).copied().collect() };
+        let part =
+            |bytes: &[u8], from: usize| -> Vec<u8> { bytes.iter().skip(from).take(count).copied().collect() };
         Ok(match part(&x, from_a).cmp(&part(&y, from_b)) {
             std::cmp::Ordering::Less => -1,
             std::cmp::Ordering::Equal => 0,
@@ -94,7 +95,8 @@ fn converted(digits: &str, from: i64, to: i64) -> String {
 
 fn in_base(number: u64, to: i64) -> String {
     let signed = number.cast_signed();
-    let (negative, mut rest) = if to < 0 && signed < 0 { (true, signed.unsigned_abs()) } else { (false, number) };
+    let (negative, mut rest) =
+        if to < 0 && signed < 0 { (true, signed.unsigned_abs()) } else { (false, number) };
     let base = to.unsigned_abs();
     let mut out = Vec::new();
     while out.is_empty() || rest > 0 {

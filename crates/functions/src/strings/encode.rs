@@ -52,10 +52,7 @@ fn hex(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 /// The digits of integers without their leading zero bytes, of floats and decimals as they lie in memory, of UUIDs and
 /// addresses from their first byte on, of text as its bytes.
-pub(super) fn digits(
-    call: &Call<'_>,
-    push: impl Fn(&[u8], &mut String),
-) -> Result<ArrayRef, FunctionError> {
+pub(super) fn digits(call: &Call<'_>, push: impl Fn(&[u8], &mut String)) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
     let plain = &arg.column_type;
     if let ColumnType::Uuid | ColumnType::Ipv6 = plain {
@@ -101,9 +98,9 @@ fn unhex(text: &str) -> String {
     raw_text::text(&bytes)
 }
 
-const PADDED: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
-        .with_decode_allow_trailing_bits(true);
+const PADDED: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
+    .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, PADDED);
 
 /// The text that base64 stands for, in which white space does not count.

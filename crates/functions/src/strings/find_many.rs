@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, StringViewArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
-use model::{ColumnType, raw_text};
 use model::saturating::u64_of;
+use model::{ColumnType, raw_text};
 
 use super::pattern::{Compiled, build};
 use crate::cast::CastMode;

@@ -27,7 +27,10 @@ fn turned(bytes: [u8; 16], variant: i64) -> [u8; 16] {
 fn variant(args: &[ArgType], name: &str) -> Result<i64, FunctionError> {
     let variant = if args.len() > 1 { constant_int(args, 1) } else { Some(1) };
     variant.filter(|variant| matches!(variant, 1 | 2)).ok_or_else(|| {
-        FunctionError::new(model::ErrorCode::ARGUMENT_OUT_OF_BOUND, format!("the variant of {name} is 1 or 2"))
+        FunctionError::new(
+            model::ErrorCode::ARGUMENT_OUT_OF_BOUND,
+            format!("the variant of {name} is 1 or 2"),
+        )
     })
 }
 

@@ -293,7 +293,9 @@ impl Values {
                 place.float(values[at(*constant)], out);
             }
             (_, letter) => {
-                return Err(FunctionError::bad_argument(format!("printf cannot write this argument as %{letter}")));
+                return Err(FunctionError::bad_argument(format!(
+                    "printf cannot write this argument as %{letter}"
+                )));
             }
         }
         Ok(())

@@ -4,8 +4,8 @@
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
-use model::{ColumnType, raw_text};
 use model::saturating::{u64_of, usize_of};
+use model::{ColumnType, raw_text};
 
 use super::pattern::{Compiled, Like, build};
 use crate::error::FunctionError;

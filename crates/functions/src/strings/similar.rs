@@ -192,14 +192,12 @@ fn by_ngrams() -> Vec<ScalarFunction> {
             "How many runs of 4 bytes the texts do not share, from 0 to 1.",
             "ngramDistance('ClickHouse', 'ClickHouse') -> 0",
         ),
-        ngrams("ngramDistanceCaseInsensitive", |a, b| {
-            ngram_distance(&small_bytes(a), &small_bytes(b), 4)
-        })
-        .doc(
-            "ngramDistanceCaseInsensitive(a, b)",
-            "As ngramDistance in any case.",
-            "ngramDistanceCaseInsensitive('ClickHouse', 'clickhouse') -> 0",
-        ),
+        ngrams("ngramDistanceCaseInsensitive", |a, b| ngram_distance(&small_bytes(a), &small_bytes(b), 4))
+            .doc(
+                "ngramDistanceCaseInsensitive(a, b)",
+                "As ngramDistance in any case.",
+                "ngramDistanceCaseInsensitive('ClickHouse', 'clickhouse') -> 0",
+            ),
         ngrams("ngramDistanceUTF8", |a, b| ngram_distance(&characters(a), &characters(b), 3)).doc(
             "ngramDistanceUTF8(a, b)",
             "How many runs of 3 characters the texts do not share.",
@@ -218,10 +216,7 @@ fn by_ngrams() -> Vec<ScalarFunction> {
             "The share of the needle's runs of 4 bytes that the text has.",
             "ngramSearch('ClickHouse', 'House') -> 1",
         ),
-        ngrams("ngramSearchCaseInsensitive", |a, b| {
-            ngram_search(&small_bytes(a), &small_bytes(b), 4)
-        })
-        .doc(
+        ngrams("ngramSearchCaseInsensitive", |a, b| ngram_search(&small_bytes(a), &small_bytes(b), 4)).doc(
             "ngramSearchCaseInsensitive(text, needle)",
             "As ngramSearch in any case.",
             "ngramSearchCaseInsensitive('ClickHouse', 'house') -> 1",
@@ -237,13 +232,11 @@ fn by_ngrams() -> Vec<ScalarFunction> {
 pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut out = by_ngrams();
     out.extend([
-        count("editDistance", Compared::Bytes(levenshtein))
-            .aliases(&["levenshteinDistance"])
-            .doc(
-                "editDistance(a, b)",
-                "Least insertions, removals and exchanges of bytes.",
-                "editDistance('kitten', 'sitting') -> 3",
-            ),
+        count("editDistance", Compared::Bytes(levenshtein)).aliases(&["levenshteinDistance"]).doc(
+            "editDistance(a, b)",
+            "Least insertions, removals and exchanges of bytes.",
+            "editDistance('kitten', 'sitting') -> 3",
+        ),
         count("editDistanceUTF8", Compared::Characters(levenshtein))
             .aliases(&["levenshteinDistanceUTF8"])
             .doc(

@@ -30,7 +30,9 @@ fn authority(url: &str) -> &str {
 fn domain_rfc(url: &str) -> &str {
     let authority = authority(url);
     let host = authority.split_once('@').map_or(authority, |(_, host)| host);
-    let is_part = |c: char| !c.is_ascii_whitespace() && !matches!(c, '@' | '<' | '>' | '{' | '}' | '|' | '\\' | '^' | '~');
+    let is_part = |c: char| {
+        !c.is_ascii_whitespace() && !matches!(c, '@' | '<' | '>' | '{' | '}' | '|' | '\\' | '^' | '~')
+    };
     if !host.chars().all(is_part) {
         return "";
     }

@@ -55,7 +55,8 @@ impl Zone {
         let known = self.whole_hours.get();
         let whole = known.unwrap_or_else(|| {
             let days = (0..i64::from(days_of(2038, 1, 1))).step_by(STEP);
-            self.is_utc || days.map(|day| self.offset_found(day * SECONDS_PER_DAY)).all(|offset| offset % 3600 == 0)
+            self.is_utc
+                || days.map(|day| self.offset_found(day * SECONDS_PER_DAY)).all(|offset| offset % 3600 == 0)
         });
         self.whole_hours.set(Some(whole));
         whole

@@ -25,8 +25,8 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::repeated;
 use crate::kernel::types::{integer_shape, is_float, supertype};
-use crate::truth::intervals::{self, Meeting};
 use crate::time::temporal::ticks;
+use crate::truth::intervals::{self, Meeting};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {

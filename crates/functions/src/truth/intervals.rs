@@ -29,7 +29,8 @@ pub(super) fn meeting(a: &ColumnType, b: &ColumnType) -> Result<Option<Meeting>,
         (None, None) => Ok(None),
         (Some(x), Some(y)) if x == y => Ok(None),
         (Some(x), Some(y)) if x.months().is_some() != y.months().is_some() => {
-            let message = format!("cannot compare intervals {a} and {b}: the days of a month are not always as many");
+            let message =
+                format!("cannot compare intervals {a} and {b}: the days of a month are not always as many");
             Err(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message))
         }
         (Some(_), Some(_)) => Ok(Some(Meeting::Lengths)),
