@@ -268,7 +268,9 @@ impl Caster {
                 })?;
             return Ok(Arc::new(is_not_zero(&read)));
         }
-        let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+        // What is NULL stays NULL, whatever the mode: the caller knows what it is for.
+        let (from, to) = (column.from.clone().nullable(), ColumnType::Float64.nullable());
+        let floats = self.column(column.array, &from, &to)?;
         Ok(Arc::new(is_not_zero(floats.as_primitive::<arrow::datatypes::Float64Type>())))
     }
 }

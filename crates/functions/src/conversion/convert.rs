@@ -290,7 +290,7 @@ fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 /// `toDateTime64OrNull` and `toDateTime64OrZero` have milliseconds unless they are told.
 fn optional_scale(function: ScalarFunction) -> ScalarFunction {
     match function.name {
-        "toDateTime64OrNull" | "toDateTime64OrZero" => function.from_arguments(1),
+        "toDateTime64OrNull" | "toDateTime64OrZero" => function.with_arguments_from(1),
         _ => function,
     }
 }

@@ -117,9 +117,9 @@ macro_rules! formulas {
                 if x < 0.122 {
                     let y = x.sqrt();
                     return y
-                        + x * y * 0.166_666_666_666_666
+                        + x * y * wrap::<f64, $float>(0.166_666_666_666_666)
                         + x * x * y * 0.075
-                        + x * x * x * y * 0.044_642_857_142_857;
+                        + x * x * x * y * wrap::<f64, $float>(0.044_642_857_142_857);
                 }
                 if x < 0.948 {
                     let (index, rest) = Self::place(x * wrap::<f64, $float>(share(ARC_SINES, 1)));

@@ -146,7 +146,7 @@ impl ScalarFunction {
     }
 
     /// The same function with fewer arguments at least.
-    pub(crate) fn from_arguments(self, arguments_min: usize) -> Self {
+    pub(crate) fn with_arguments_from(self, arguments_min: usize) -> Self {
         Self { arguments_min, ..self }
     }
 
