@@ -16,6 +16,8 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::truth::conditional::functions(),
         crate::arithmetic::or_null::functions(),
         crate::arithmetic::analysis::functions(),
+        crate::arithmetic::decimal_digits::functions(),
+        crate::arithmetic::curves::functions(),
         crate::arithmetic::bits::functions(),
         crate::arithmetic::bit_turns::functions(),
         crate::arithmetic::math::functions(),

@@ -146,6 +146,8 @@ pub(crate) fn date(days: i64, out: &mut Vec<u8>) {
 
 /// `YYYY-MM-DD hh:mm:ss` of local seconds since 1970-01-01, with another byte for the blank if need be.
 fn date_time(local_seconds: i64, between: u8, out: &mut Vec<u8>) {
+    // Moments outside of the years 0 to 9999 show their ends, as in ClickHouse.
+    let local_seconds = local_seconds.clamp(-62_167_219_200, 253_402_300_799);
     date(local_seconds.div_euclid(DAY_SECONDS), out);
     let second = local_seconds.rem_euclid(DAY_SECONDS);
     out.push(between);

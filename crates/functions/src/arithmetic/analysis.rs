@@ -10,12 +10,13 @@ use model::{ColumnType, WideInteger};
 
 use crate::arithmetic::numbers::{operator, result_arg};
 use crate::arithmetic::operator::Operator;
+use crate::cast::CastMode;
 use crate::columns::wide::{kind_of, numbers};
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
-use crate::kernel::types::any_integer_shape;
+use crate::kernel::types::{any_integer_shape, integer_of};
 
 fn floats(
     name: &'static str,
@@ -46,6 +47,13 @@ fn of_two(name: &'static str, choose: fn(f64, f64) -> f64) -> ScalarFunction {
         call.each::<Float64Type>(|row| Ok(choose(a.get(row), b.get(row))))
     })
     .any_case()
+}
+
+fn legacy_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match (any_integer_shape(&args[0].column_type), any_integer_shape(&args[1].column_type)) {
+        (Some((_, signed)), Some((bytes, _))) => Ok(integer_of(bytes, signed)),
+        _ => operator(Operator::Modulo).result_type(args),
+    }
 }
 
 fn square_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -192,6 +200,14 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "sigmoid(0) -> 0.5",
         ),
         ScalarFunction::new("sqr", 1..=1, square_type, square).doc("sqr(x)", "x times x.", "sqr(3) -> 9"),
+        ScalarFunction::new("moduloLegacy", 2..=2, legacy_type, |call| {
+            let modulo = operator(Operator::Modulo);
+            let typed = |arg: &Arg| ArgType { column_type: arg.column_type.clone(), constant: None };
+            let own = modulo.result_type(&call.args.iter().map(typed).collect::<Vec<_>>())?;
+            let made = modulo.evaluate(&Call { result_type: &own, ..call.again() })?;
+            Ok(call.caster(CastMode::Strict).column(&made, &own, call.result_type)?)
+        })
+        .doc("moduloLegacy(a, b)", "As modulo, in the size of b.", "moduloLegacy(-5, 3) -> -2"),
         // Where one of them is no number the second is chosen.
         of_two("max2", |a, b| if a > b { a } else { b }).doc(
             "max2(a, b)",

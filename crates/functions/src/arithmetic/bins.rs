@@ -6,6 +6,7 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{UInt8Type, UInt16Type};
 use model::{ColumnType, ErrorCode};
 
+use crate::cast::CastMode;
 use crate::columns::number::{Number, with_number};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -60,6 +61,36 @@ fn power_of_two(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             })
         })
     }, else Err(FunctionError::illegal_type(result, "roundToExp2")))
+}
+
+fn round_down_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match (&args[0].column_type, &args[1].column_type) {
+        (number, ColumnType::Array(element)) if number.is_number() && element.is_number() => {
+            crate::kernel::types::supertype([number, element])
+        }
+        (number, _) => Err(FunctionError::illegal_type(number, "roundDown")),
+    }
+}
+
+fn round_down(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let result = call.result_type.value_type();
+    let lists = call.lists(1)?;
+    let strict = call.caster(CastMode::Strict);
+    let bounds = strict.column(lists.values(), &lists.element, result)?;
+    let values = call.floats(0)?;
+    let floats = strict.column(lists.values(), &lists.element, &ColumnType::Float64)?;
+    let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
+    let places: Vec<u64> = (0..call.rows)
+        .map(|row| {
+            let least = |a: &usize, b: &usize| floats.value(*a).total_cmp(&floats.value(*b));
+            let below = lists.range(row).filter(|at| floats.value(*at) <= values.get(row)).max_by(least);
+            model::saturating::u64_of(below.or_else(|| lists.range(row).min_by(least)).unwrap_or(0))
+        })
+        .collect();
+    if bounds.is_empty() {
+        return Err(FunctionError::bad_argument("roundDown takes an array of at least one number"));
+    }
+    Ok(arrow::compute::take(&bounds, &arrow::array::UInt64Array::from(places), None)?)
 }
 
 /// The bucket of equal width, from 1; 0 below all, one more than there are above all.
@@ -130,6 +161,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             power_of_two,
         )
         .doc("roundToExp2(n)", "Down to a power of two.", "roundToExp2(10) -> 8"),
+        ScalarFunction::new("roundDown", 2..=2, round_down_type, round_down).doc(
+            "roundDown(x, [a, b, ...])",
+            "The largest number of the array that is not above x; the least one where all are.",
+            "roundDown(5, [1, 3, 8]) -> 3",
+        ),
         ScalarFunction::new("widthBucket", 4..=4, numbers("widthBucket", ColumnType::UInt16), |call| {
             let (values, low, high, counts) =
                 (call.floats(0)?, call.floats(1)?, call.floats(2)?, call.ints(3)?);

@@ -16,3 +16,5 @@ pub(crate) mod math;
 pub(crate) mod integers;
 pub(crate) mod bins;
 pub(crate) mod analysis;
+pub(crate) mod decimal_digits;
+pub(crate) mod curves;

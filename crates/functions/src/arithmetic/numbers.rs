@@ -150,7 +150,8 @@ impl Arithmetic {
             return self.integers::<UInt64Type>(call, a.as_primitive(), b.as_primitive());
         }
         if matches!(self.0, Operator::IntDiv | Operator::IntDivOrZero) && unsigned(a) != unsigned(b) {
-            let (a, b) = (own_bits(call, 0)?, own_bits(call, 1)?);
+            let bytes = |t: &ColumnType| integer_shape(t).map_or(8, |(bytes, _)| bytes);
+            let (a, b) = (own_bits(call, 0, bytes(a))?, own_bits(call, 1, bytes(a).max(bytes(b)))?);
             return self.integers::<Int64Type>(call, &a, &b);
         }
         if wide(a) || wide(b) {
@@ -275,9 +276,9 @@ fn whole_type(dividend: &ColumnType) -> ColumnType {
     }
 }
 
-/// The bits of an integer argument as a signed number of the same size: how an unsigned one is divided by a signed one.
-fn own_bits(call: &Call<'_>, index: usize) -> Result<PrimitiveArray<Int64Type>, FunctionError> {
-    let (bytes, _) = integer_shape(&call.arg(index)?.column_type).unwrap_or((8, true));
+/// An integer argument as a signed number of so many bytes: the dividend has its own size where signs differ, the divisor
+/// the larger one of both.
+fn own_bits(call: &Call<'_>, index: usize, bytes: u8) -> Result<PrimitiveArray<Int64Type>, FunctionError> {
     let signed = call.converted(index, &integer_of(bytes, true))?;
     Ok(arrow::compute::cast(&signed, &arrow::datatypes::DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }

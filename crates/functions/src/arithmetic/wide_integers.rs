@@ -65,7 +65,8 @@ fn divide(
     }
     let is_quotient = matches!(operator, Operator::IntDiv | Operator::IntDivOrZero);
     // Quotients are those of the bits in the type of the result.
-    let (x, y) = if is_quotient { (to.wrap(x), to.wrap(y)) } else { (x, y) };
+    let larger = WideInteger { bytes: to.bytes.max(sides.1.kind.bytes), signed: to.signed };
+    let (x, y) = if is_quotient { (to.wrap(x), larger.wrap(y)) } else { (x, y) };
     let negative = |side: &Side, number: i256| match is_quotient {
         true => to.signed && number.is_negative(),
         false => side.is_negative(number),

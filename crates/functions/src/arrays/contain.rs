@@ -79,7 +79,21 @@ fn occurrences(
     })
 }
 
+/// A map is asked for a key.
+fn has_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match args.first().map(|arg| &arg.column_type) {
+        Some(ColumnType::Map(key, _)) => {
+            supertype([key.value_type(), args[1].column_type.value_type()])?;
+            Ok(ColumnType::UInt8)
+        }
+        _ => asks("has", ColumnType::UInt8)(args),
+    }
+}
+
 fn has(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    if let ColumnType::Map(..) = call.arg(0)?.column_type {
+        return map_contains(call);
+    }
     let found = occurrences(call, |found| u64::from(found.next().is_some()))?;
     let found = found.as_primitive::<UInt64Type>();
     call.each_flag(|row| found.value(row) == 1)
@@ -293,7 +307,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
     let mut out = maps();
     out.extend(variants());
     out.extend([
-        ScalarFunction::new("has", 2..=2, asks("has", ColumnType::UInt8), has).own_nulls().doc(
+        ScalarFunction::new("has", 2..=2, has_type, has).own_nulls().doc(
             "has(array, x)",
             "Whether x is in the array.",
             "has([1, 2], 2) -> 1",

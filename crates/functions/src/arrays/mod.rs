@@ -13,6 +13,7 @@ mod vectors;
 mod fold;
 mod reorder;
 mod concat;
+mod ranked;
 mod reduce;
 mod tuples;
 
@@ -30,6 +31,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(vectors::functions());
     out.extend(fold::functions());
     out.extend(concat::functions());
+    out.extend(ranked::functions());
     out.extend(reduce::functions());
     out.extend(tuples::functions());
     out

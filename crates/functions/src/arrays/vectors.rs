@@ -9,7 +9,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::algebra::{Algebra, Norm, Types, Values, cosine, dot, minus, part_types, parts_of, tuple};
 use crate::cast::CastMode;
-use crate::columns::container::{range, unnamed};
+use crate::columns::container::{list_of, offsets_of, range, unnamed};
 use crate::columns::number::with_number;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -200,6 +200,28 @@ fn dot_product(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }, else Err(FunctionError::illegal_type(call.result_type, "arrayDotProduct")))
 }
 
+/// The elements of each array divided by its norm.
+fn normalized_lists(call: &Call<'_>, norm: Norm) -> Result<ArrayRef, FunctionError> {
+    let ColumnType::Array(element) = call.result_type else {
+        return Err(FunctionError::illegal_type(call.result_type, "of vectors"));
+    };
+    let lists = call.lists(0)?;
+    let values = numbers(call, &lists)?;
+    let powers = if norm == Norm::Lp { Some(call.floats(1)?) } else { None };
+    let (mut all, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let own = &values.values()[lists.range(row)];
+        let power = powers.as_ref().map_or(2.0, |powers| powers.get(row));
+        let length = Question::Length(norm).of_numbers(own, &[], power);
+        call.reserve_indices(own.len())?;
+        all.extend(own.iter().map(|value| value / length));
+        lengths.push(own.len());
+    }
+    let made: ArrayRef = std::sync::Arc::new(arrow::array::Float64Array::from(all));
+    let made = call.caster(CastMode::Strict).column(&made, &ColumnType::Float64, element)?;
+    Ok(list_of(element, offsets_of(lengths), made, None)?)
+}
+
 /// Each element divided by the norm.
 fn normalized(
     name: &'static str,
@@ -218,11 +240,22 @@ fn normalized(
     }
     let arguments = if norm == Norm::Lp { 2 } else { 1 };
     let rule = move |args: &[ArgType]| {
+        if let ColumnType::Array(element) = &args[0].column_type {
+            let narrow = **element == ColumnType::Float32;
+            if !element.is_number() || element.is_nullable() {
+                return Err(FunctionError::illegal_type(&args[0].column_type, name));
+            }
+            let float = if narrow { ColumnType::Float32 } else { ColumnType::Float64 };
+            return Ok(ColumnType::Array(Box::new(float)));
+        }
         let parts = part_types(&args[0].column_type, name)?;
         let power = args.get(1).map(|arg| arg.column_type.clone());
         Ok(unnamed(divided(norm, &Types, parts, power)?.into_iter().map(contained)))
     };
     ScalarFunction::new(name, arguments..=arguments, rule, move |call| {
+        if let ColumnType::Array(_) = call.result_type {
+            return normalized_lists(call, norm);
+        }
         let parts = parts_of(call.arg(0)?)?;
         tuple(call, divided(norm, &Values(call), parts, call.args.get(1).cloned())?)
     })

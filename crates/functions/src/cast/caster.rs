@@ -156,6 +156,7 @@ impl Caster {
         match (column.from, column.to) {
             (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
+            (a, b) if a.is_interval() && b.is_interval() => self.interval_as(column),
             (interval, to)
                 if interval.is_interval()
                     && (to.is_number()
@@ -267,8 +268,9 @@ impl Caster {
                 })?;
             return Ok(Arc::new(is_not_zero(&read)));
         }
-        // NULL stays NULL here; whether it may is checked where the target is Nullable or not.
-        let floats = self.column(column.array, column.from, &ColumnType::Float64.nullable())?;
+        // What is NULL stays NULL, whatever the mode: the caller knows what it is for.
+        let (from, to) = (column.from.clone().nullable(), ColumnType::Float64.nullable());
+        let floats = self.column(column.array, &from, &to)?;
         Ok(Arc::new(is_not_zero(floats.as_primitive::<arrow::datatypes::Float64Type>())))
     }
 }

@@ -209,6 +209,11 @@ pub(crate) fn boolean(text: &str) -> Result<bool, Problem> {
     }
 }
 
+/// The bytes of a UUID that is written; `None` for what is none.
+pub(crate) fn uuid_or_none(text: &str) -> Option<[u8; 16]> {
+    uuid(text).ok()
+}
+
 /// 36 characters with dashes, or 32 without.
 pub(crate) fn uuid(text: &str) -> Result<[u8; 16], Problem> {
     let fits = match text.len() {

@@ -68,6 +68,14 @@ pub(crate) fn moment(text: &str, zone: &Zone, year_now: i32) -> Result<Moment, P
     BestEffort::new(text).read(zone, year_now)
 }
 
+/// As [`moment`], with the month before the day as in the United States where both are numbers.
+pub(crate) fn moment_of_us(text: &str, zone: &Zone, year_now: i32) -> Result<Moment, Problem> {
+    if let Some(moment) = plain_moment(text.as_bytes(), zone) {
+        return Ok(moment);
+    }
+    BestEffort { month_first: true, ..BestEffort::new(text) }.read(zone, year_now)
+}
+
 /// The hot path: `YYYY-MM-DD hh:mm:ss`, perhaps with a fraction and `Z`.
 fn plain_moment(bytes: &[u8], zone: &Zone) -> Option<Moment> {
     let shape = bytes.len() >= 19
@@ -129,6 +137,8 @@ struct BestEffort<'a> {
     offset: Option<i64>,
     /// A Unix timestamp, which is the whole text.
     epoch: Option<i64>,
+    /// The first of two numbers is the month.
+    month_first: bool,
 }
 
 type Step = Result<(), Problem>;
@@ -137,7 +147,19 @@ impl<'a> BestEffort<'a> {
     fn new(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let (year, month, day, time) = (None, None, None, None);
-        Self { bytes, at: 0, year, month, day, time, hour: 0, nanos: 0, offset: None, epoch: None }
+        Self {
+            bytes,
+            at: 0,
+            year,
+            month,
+            day,
+            time,
+            hour: 0,
+            nanos: 0,
+            offset: None,
+            epoch: None,
+            month_first: false,
+        }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -171,6 +193,11 @@ impl<'a> BestEffort<'a> {
                 b' ' | b',' | b';' | b'T' if byte != b'T' || self.day.is_some() || self.month.is_some() => {
                     self.at += 1;
                 }
+                b'+' | b'-' if self.time.is_none() && self.day.is_some() && self.is_clock_behind(byte) => {
+                    self.at += 1;
+                    let (digits, count) = self.digits(6);
+                    self.set_time(if count == 4 { digits * 100 } else { digits });
+                }
                 b'+' | b'-' if self.time.is_some() || self.year.is_some() && byte == b'+' => {
                     self.zone_offset()?
                 }
@@ -186,6 +213,12 @@ impl<'a> BestEffort<'a> {
             }
         }
         self.finish(zone, year_now)
+    }
+
+    /// Whether `hhmmss` is behind the sign here, or `hhmm` behind a minus: a time of day, and no offset of a zone.
+    fn is_clock_behind(&self, sign: u8) -> bool {
+        let count = self.bytes.iter().skip(self.at + 1).take_while(|byte| byte.is_ascii_digit()).count();
+        count == 6 || count == 4 && sign == b'-'
     }
 
     /// A run of digits; its length and what follows say what it is.
@@ -325,7 +358,7 @@ impl<'a> BestEffort<'a> {
             self.word()?;
         } else {
             let second = i32::try_from(second).unwrap_or(0);
-            let swapped = second > 12;
+            let swapped = second > 12 || self.month_first && value <= 12;
             (self.day, self.month) =
                 if swapped { (Some(second), Some(value)) } else { (Some(value), Some(second)) };
         }

@@ -202,7 +202,8 @@ impl Caster {
         }
         let is_float = matches!(column.from, ColumnType::Float32 | ColumnType::Float64);
         if is_float && !matches!(column.to, ColumnType::Date32) {
-            let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+            let floats =
+                self.column(column.array, &column.from.clone().nullable(), &ColumnType::Float64.nullable())?;
             let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
             let _: Int64Array = self.try_map(column, floats, |value| match value.is_finite() {
                 true => Ok(0),
@@ -238,7 +239,8 @@ impl Caster {
     }
 
     fn time_from_float(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
-        let floats = self.column(column.array, column.from, &ColumnType::Float64)?;
+        let floats =
+            self.column(column.array, &column.from.clone().nullable(), &ColumnType::Float64.nullable())?;
         let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
         let (digits, precision) = (digits_of(column.to), precision_of(column.to));
         let factor = 10_f64.powi(i32::try_from(precision).unwrap_or(0));

@@ -75,6 +75,7 @@ fn way(from: &ColumnType, to: &ColumnType) -> Result<Way, FunctionError> {
         }
         (C::Decimal { .. }, C::Decimal { .. }) => Way::Exact,
         (C::Decimal { .. }, _) => Way::Plain,
+        (C::Bool, C::Uuid | C::Ipv4 | C::Ipv6) => Way::Never,
         (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool, _) => Way::Plain,
         (C::Enum8(_) | C::Enum16(_), _) => Way::Plain,
         (_, C::Uuid | C::Ipv4 | C::Ipv6) if is_machine_number => Way::Never,

@@ -290,7 +290,7 @@ fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 /// `toDateTime64OrNull` and `toDateTime64OrZero` have milliseconds unless they are told.
 fn optional_scale(function: ScalarFunction) -> ScalarFunction {
     match function.name {
-        "toDateTime64OrNull" | "toDateTime64OrZero" => function.from_arguments(1),
+        "toDateTime64OrNull" | "toDateTime64OrZero" => function.with_arguments_from(1),
         _ => function,
     }
 }
@@ -372,6 +372,9 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     for function in &mut out {
         // Of the conversions only this one is a key people sort and partition by. Text and numbers may fall in it:
         // `ScalarFunction::monotonicity` looks at the type.
+        if function.name == "toDateTime" {
+            function.aliases = &["toDateTime32"];
+        }
         if function.name == "toDate" {
             function.monotonic_argument = Some((0, model::Monotonicity::Increasing));
         }

@@ -12,6 +12,7 @@ mod parts;
 mod start;
 mod make;
 mod change;
+mod slots;
 mod ids;
 mod parse;
 
@@ -26,6 +27,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(read::functions());
     out.extend(make::functions());
     out.extend(change::functions());
+    out.extend(slots::functions());
     out.extend(ids::functions());
     out.extend(parse::functions());
     out

@@ -12,7 +12,7 @@ use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::registry::{ScalarFunction, keeps_dictionary};
+use crate::kernel::registry::{ScalarFunction, keeps_dictionary, with_nulls};
 use crate::kernel::rows::{constant_int, expanded};
 use crate::kernel::types::is_time;
 use crate::time::calendar::SECONDS_PER_DAY;
@@ -76,6 +76,44 @@ fn parse(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction 
     })
     .own_nulls()
 }
+
+/// Text -> DateTime or DateTime64 with the month first; what fails is an error, NULL or the first moment.
+fn parse_us(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFunction {
+    parse(name, mode, fractions).with_kernel(move |call: &Call<'_>| {
+        let (texts, arg) = (call.texts(0)?, call.arg(0)?);
+        let result = call.result_type.value_type();
+        let zone = Zone::new(zone_of(result, call.session.time_zone));
+        let year_now = call.caster(mode).year_now;
+        let (digits, cut) = (digits_of(result), power_of_ten(9 - precision_of(result)));
+        let up = power_of_ten(digits - precision_of(result));
+        let (mut ticks, mut valid) = (Vec::with_capacity(call.rows), Vec::with_capacity(call.rows));
+        for row in 0..call.rows {
+            let read = match arg.is_null(row) {
+                true => None,
+                false => Some(crate::cast::moment_of_us(texts.get(row), &zone, year_now)),
+            };
+            let failed = matches!(read, None | Some(Err(_)));
+            match read {
+                Some(Ok(moment)) => {
+                    let seconds =
+                        if fractions { moment.seconds } else { moment.seconds.clamp(0, SECONDS_MAX) };
+                    ticks.push(seconds.saturating_mul(power_of_ten(digits)) + moment.nanos / cut * up);
+                }
+                Some(Err(_)) if mode == CastMode::Strict => {
+                    let message = format!("cannot read a time from '{}'", texts.get(row));
+                    return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
+                }
+                _ => ticks.push(0),
+            }
+            valid.push(!failed || mode == CastMode::OrDefault && !arg.is_null(row));
+        }
+        let made = from_ticks(Int64Array::from(ticks), result);
+        if call.result_type.is_nullable() { with_nulls(&made, &valid.into()) } else { Ok(made) }
+    })
+}
+
+/// Last second of DateTime.
+const SECONDS_MAX: i64 = 4_294_967_295;
 
 /// Numbers of ticks -> DateTime64 of that precision.
 fn from_ticks_of(name: &'static str, precision: u8) -> ScalarFunction {
@@ -269,6 +307,9 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
     out.extend(zones());
     for (name, mode, fractions) in [
         ("parseDateTimeBestEffort", CastMode::Strict, false),
+        ("parseDateTime32BestEffort", CastMode::Strict, false),
+        ("parseDateTime32BestEffortOrNull", CastMode::OrNull, false),
+        ("parseDateTime32BestEffortOrZero", CastMode::OrDefault, false),
         ("parseDateTimeBestEffortOrNull", CastMode::OrNull, false),
         ("parseDateTimeBestEffortOrZero", CastMode::OrDefault, false),
         ("parseDateTime64BestEffort", CastMode::Strict, true),
@@ -279,6 +320,20 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "parseDateTimeBestEffort(text[, zone])",
             "Reads a time in about any notation; OrNull and OrZero where that fails, 64 keeps fractions.",
             "parseDateTimeBestEffort('1 Jan 2020 10:00') -> 2020-01-01 10:00:00",
+        ));
+    }
+    for (name, mode, fractions) in [
+        ("parseDateTimeBestEffortUS", CastMode::Strict, false),
+        ("parseDateTimeBestEffortUSOrNull", CastMode::OrNull, false),
+        ("parseDateTimeBestEffortUSOrZero", CastMode::OrDefault, false),
+        ("parseDateTime64BestEffortUS", CastMode::Strict, true),
+        ("parseDateTime64BestEffortUSOrNull", CastMode::OrNull, true),
+        ("parseDateTime64BestEffortUSOrZero", CastMode::OrDefault, true),
+    ] {
+        out.push(parse_us(name, mode, fractions).doc(
+            "parseDateTimeBestEffortUS(text[, zone])",
+            "As parseDateTimeBestEffort with the month before the day.",
+            "parseDateTimeBestEffortUS('10/12/2020') -> 2020-10-12 00:00:00",
         ));
     }
     for (to, from, precision) in [

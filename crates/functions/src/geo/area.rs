@@ -112,7 +112,7 @@ impl Polygons {
         for _ in 0..depth {
             inner = inner.as_list::<i32>().values();
         }
-        Ok(Self { points: points_of(inner), array: array.clone(), depth })
+        Ok(Self { points: points_of(inner), array: std::sync::Arc::clone(&array), depth })
     }
 
     /// The polygons of a row, each a list of rings.

@@ -117,9 +117,9 @@ macro_rules! formulas {
                 if x < 0.122 {
                     let y = x.sqrt();
                     return y
-                        + x * y * 0.166_666_666_666_666
+                        + x * y * wrap::<f64, $float>(0.166_666_666_666_666)
                         + x * x * y * 0.075
-                        + x * x * x * y * 0.044_642_857_142_857;
+                        + x * x * x * y * wrap::<f64, $float>(0.044_642_857_142_857);
                 }
                 if x < 0.948 {
                     let (index, rest) = Self::place(x * wrap::<f64, $float>(share(ARC_SINES, 1)));
@@ -145,8 +145,9 @@ macro_rules! formulas {
                 }
                 let radian = wrap::<f64, $float>(PI / 180.0);
                 let half = wrap::<f64, $float>(PI / 360.0);
-                let (up, along) = (self.sin(up * half), self.sin(along * half));
-                let haversine = up * up + self.cos(lat1 * radian) * self.cos(lat2 * radian) * along * along;
+                let squared = |x: $float| x * x;
+                let (up, along) = (squared(self.sin(up * half)), squared(self.sin(along * half)));
+                let haversine = up + self.cos(lat1 * radian) * self.cos(lat2 * radian) * along;
                 self.radian * self.arc_sine_of_root(haversine)
             }
         }

@@ -72,9 +72,8 @@ fn write(longitude: u64, latitude: u64, letters: u8, out: &mut String) {
 fn read(text: &str) -> (f64, f64) {
     let (mut longitude, mut latitude, mut place) = (0_u64, 0_u64, 0_u32);
     for byte in text.bytes().take(usize::from(LETTERS_MAX)) {
-        let Some(digit) = LETTERS.iter().position(|letter| *letter == byte.to_ascii_lowercase()) else {
-            break;
-        };
+        // What is no letter of a hash is all ones.
+        let digit = LETTERS.iter().position(|letter| *letter == byte.to_ascii_lowercase()).unwrap_or(31);
         for shift in (0..5).rev() {
             let bit = u64::from(digit >> shift & 1 == 1);
             if place.is_multiple_of(2) {

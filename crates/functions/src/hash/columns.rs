@@ -16,15 +16,19 @@ use crate::kernel::call::Call;
 use crate::kernel::raw::{in_memory, memory};
 use crate::kernel::rows::expanded;
 
+/// The hash of bytes, and of two hashes.
+pub(super) type OfBytes<W> = dyn Fn(&[u8]) -> W + Send + Sync;
+pub(super) type OfTwo<W> = dyn Fn(W, W) -> W + Send + Sync;
+
 /// What one hash function is made of; hashes of 32 and 64 bits are words, those of 128 bits twice as long.
 #[derive(Clone)]
 pub(super) struct Family<W> {
-    pub(super) bytes: Arc<dyn Fn(&[u8]) -> W + Send + Sync>,
+    pub(super) bytes: Arc<OfBytes<W>>,
     /// What numbers of 64 bits and less go through instead of `bytes`.
     pub(super) number: Option<fn(u64) -> W>,
     /// The hash of the length of an array.
     pub(super) length: fn(u64) -> W,
-    pub(super) combine: Arc<dyn Fn(W, W) -> W + Send + Sync>,
+    pub(super) combine: Arc<OfTwo<W>>,
     /// Of no arguments.
     pub(super) nothing: W,
     /// Of a NULL inside of a tuple, an array or a map.

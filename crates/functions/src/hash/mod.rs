@@ -207,7 +207,8 @@ fn url_part(url: &[u8], level: Option<i64>) -> &[u8] {
     }
     let mut at = find(colon + 3).unwrap_or(text.len());
     for _ in 0..level {
-        if at >= text.len() {
+        // Behind the last separator there is no further level.
+        if at + 1 >= text.len() {
             return &[];
         }
         at = find(at + 1).unwrap_or(text.len());

@@ -137,8 +137,16 @@ impl ScalarFunction {
         Self { nulls: NullRule::Own, ..self }
     }
 
+    /// The same types from another kernel.
+    pub(crate) fn with_kernel(
+        self,
+        kernel: impl Fn(&Call<'_>) -> Result<ArrayRef, FunctionError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { kernel: Arc::new(kernel), ..self }
+    }
+
     /// The same function with fewer arguments at least.
-    pub(crate) fn from_arguments(self, arguments_min: usize) -> Self {
+    pub(crate) fn with_arguments_from(self, arguments_min: usize) -> Self {
         Self { arguments_min, ..self }
     }
 

@@ -4,6 +4,7 @@
 
 use model::{ColumnType, ErrorCode, TupleElement};
 
+use crate::cast::intervals;
 use crate::error::FunctionError;
 use crate::kernel::call::ArgType;
 
@@ -131,8 +132,8 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
         return Ok(a.clone());
     }
     match (a, b) {
-        // ClickHouse keeps Bool where the other side is a small number.
-        (C::Bool, C::UInt8) | (C::UInt8, C::Bool) => Ok(C::Bool),
+        // They lie in memory alike, and the first one is kept.
+        (C::Bool, C::UInt8) | (C::UInt8, C::Bool) => Ok(a.clone()),
         (C::String | C::FixedString(_), other) | (other, C::String | C::FixedString(_))
             if other.is_string() || other.enum_values().is_some() =>
         {
@@ -146,12 +147,18 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
         (C::Map(ak, av), C::Map(bk, bv)) => {
             Ok(C::Map(Box::new(supertype_of(ak, bk)?), Box::new(supertype_of(av, bv)?)))
         }
+        _ if a.is_interval() && b.is_interval() => interval_supertype(a, b),
         (C::Tuple(x), C::Tuple(y)) if x.len() == y.len() => tuple_supertype(x, y),
         (C::Decimal { .. }, _) | (_, C::Decimal { .. }) => decimal_supertype(a, b),
         _ if is_float(a) || is_float(b) => float_supertype(a, b),
         _ if any_integer_shape(a).is_some() && any_integer_shape(b).is_some() => integer_supertype(a, b),
         _ => time_supertype(a, b),
     }
+}
+
+/// Intervals meet in the finer unit, if there is one.
+fn interval_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+    intervals::finer(a, b).cloned().ok_or_else(|| no_common(a, b))
 }
 
 fn tuple_supertype(a: &[TupleElement], b: &[TupleElement]) -> Result<ColumnType, FunctionError> {

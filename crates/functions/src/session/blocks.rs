@@ -13,6 +13,7 @@ use crate::cast::CastMode;
 use crate::columns::container::range;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
+use crate::kernel::raw::in_memory;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{integer_shape, is_float};
 
@@ -105,7 +106,6 @@ fn bytes_of_plain(column_type: &ColumnType) -> u64 {
             19..=38 => 16,
             _ => 32,
         },
-        C::Nothing => 0,
         _ => 1,
     }
 }
@@ -127,8 +127,27 @@ fn is_wide(c: char) -> bool {
         | 0xFE30..=0xFE6F | 0xFF00..=0xFF60 | 0xFFE0..=0xFFE6 | 0x1_F300..=0x1_F64F | 0x2_0000..=0x3_FFFD)
 }
 
+/// What a column is in memory, and whether it is one value for all rows.
+fn column_name(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let plain = in_memory(&arg.column_type);
+    let named = match arg.column_type.is_nullable() {
+        true => format!("Nullable({plain})"),
+        false => plain.to_string(),
+    };
+    let named = if arg.is_constant { format!("Const({named})") } else { named };
+    call.each_part(|_| &named)
+}
+
 fn values() -> Vec<ScalarFunction> {
     vec![
+        ScalarFunction::new("toColumnTypeName", 1..=1, |_| Ok(ColumnType::String), column_name)
+            .own_nulls()
+            .doc(
+                "toColumnTypeName(x)",
+                "What the column of values is in memory.",
+                "toColumnTypeName(1) -> 'Const(UInt8)'",
+            ),
         ScalarFunction::new(
             "byteSize",
             0..=usize::MAX,

@@ -3,11 +3,11 @@
 //! Invariant: lengths are bytes unless the function is named UTF8.
 
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
-use arrow::datatypes::UInt64Type;
+use arrow::datatypes::{UInt32Type, UInt64Type};
 use model::saturating::u64_of;
 use model::{ColumnType, raw_text};
 
-use crate::columns::container::range;
+use crate::columns::container::{range, tuple_of, unnamed};
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -28,7 +28,9 @@ fn countable(
         Some(
             ColumnType::String | ColumnType::FixedString(_) | ColumnType::Array(_) | ColumnType::Map(..),
         ) => Ok(result.clone()),
-        Some(ColumnType::Uuid | ColumnType::Ipv6) if name != "length" => Ok(result.clone()),
+        Some(ColumnType::Uuid | ColumnType::Ipv4 | ColumnType::Ipv6) if name != "length" => {
+            Ok(result.clone())
+        }
         Some(other) => Err(FunctionError::illegal_type(other, name)),
         None => Err(FunctionError::bad_argument("an argument is needed")),
     }
@@ -51,6 +53,10 @@ fn lengths(call: &Call<'_>) -> Result<Box<dyn Fn(usize) -> usize>, FunctionError
         ColumnType::FixedString(bytes) => {
             let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
             Box::new(move |_| bytes)
+        }
+        ColumnType::Ipv4 => {
+            let array = arg.array.as_primitive::<UInt32Type>().clone();
+            Box::new(move |row| usize::from(array.value(at(row)) != 0))
         }
         ColumnType::Uuid | ColumnType::Ipv6 => {
             let array = arg.array.as_fixed_size_binary().clone();
@@ -212,12 +218,20 @@ fn cases() -> Vec<ScalarFunction> {
             1..=1,
             |args| match args.first().map(|arg| &arg.column_type) {
                 Some(list @ ColumnType::Array(_)) => Ok(list.clone()),
+                Some(ColumnType::Tuple(parts)) => {
+                    Ok(unnamed(parts.iter().rev().map(|part| part.column_type.clone())))
+                }
                 Some(fixed @ ColumnType::FixedString(_)) => Ok(fixed.clone()),
                 _ => takes_text("reverse", 1, ColumnType::String)(args),
             },
             |call| {
                 if let ColumnType::Array(_) = call.result_type {
                     return crate::kernel::list::reverse_lists(call);
+                }
+                if let ColumnType::Tuple(elements) = call.result_type {
+                    let array = crate::kernel::rows::expanded(call.arg(0)?, call.rows)?;
+                    let columns = array.as_struct().columns().iter().rev().cloned().collect();
+                    return Ok(tuple_of(elements, columns, None, call.rows)?);
                 }
                 let texts = call.texts(0)?;
                 call.each_text(|row, out| {
@@ -229,7 +243,7 @@ fn cases() -> Vec<ScalarFunction> {
         .any_case()
         .doc(
             "reverse(x)",
-            "Bytes of text, or elements of an array, backwards.",
+            "Bytes of text, or elements of an array or tuple, backwards.",
             "reverse('abc') -> 'cba'",
         ),
     ]

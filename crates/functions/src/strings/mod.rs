@@ -22,6 +22,8 @@ mod network;
 mod address_ranges;
 mod shape;
 mod printf;
+mod any_case;
+mod ids;
 
 use crate::kernel::registry::ScalarFunction;
 
@@ -44,5 +46,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(address_ranges::functions());
     out.extend(shape::functions());
     out.extend(printf::functions());
+    out.extend(any_case::functions());
+    out.extend(ids::functions());
     out
 }

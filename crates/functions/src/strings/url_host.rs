@@ -29,7 +29,13 @@ fn authority(url: &str) -> &str {
 /// The host as RFC 3986 reads it: a password does not hide it.
 fn domain_rfc(url: &str) -> &str {
     let authority = authority(url);
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = authority.split_once('@').map_or(authority, |(_, host)| host);
+    let is_part = |c: char| {
+        !c.is_ascii_whitespace() && !matches!(c, '@' | '<' | '>' | '{' | '}' | '|' | '\\' | '^' | '~')
+    };
+    if !host.chars().all(is_part) {
+        return "";
+    }
     if let Some(address) = host.strip_prefix('[') {
         // An IPv6 address is in brackets, which are no part of it.
         return address.split_once(']').map_or("", |(address, _)| address);

@@ -298,10 +298,10 @@ fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionE
 }
 
 fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    if let [a, b] = args {
-        if intervals::meeting(&a.column_type, &b.column_type)?.is_none() {
-            common_type(&a.column_type, &b.column_type)?;
-        }
+    if let [a, b] = args
+        && intervals::meeting(&a.column_type, &b.column_type)?.is_none()
+    {
+        common_type(&a.column_type, &b.column_type)?;
     }
     Ok(ColumnType::UInt8)
 }

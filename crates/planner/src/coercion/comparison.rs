@@ -376,7 +376,7 @@ pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
     }
     // DataFusion's LIKE does not see the zero bytes at its end, and a backslash of a pattern is always an escape there.
     let is_fixed = matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_));
-    if is_fixed || pattern.is_none_or(|pattern| has_backslash_of_its_own(pattern)) {
+    if is_fixed || pattern.is_none_or(has_backslash_of_its_own) {
         let name = match (like.case_insensitive, like.negated) {
             (false, false) => "like",
             (false, true) => "notLike",

@@ -63,7 +63,12 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         }
         let tests = items.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
         // A tree, since a chain of thousands is as deep.
-        balanced(tests, &|left, right| left.or(right))
+        let found = balanced(tests, &|left, right| left.or(right));
+        // A tuple with a NULL is in no list, and never NULL itself.
+        match matches!(column_type, ColumnType::Tuple(_)) {
+            true => found.map(|found| Expr::IsTrue(Box::new(found))),
+            false => found,
+        }
     } else {
         let literals = literals_in(&list, &column_type, schema, session)?;
         (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))

@@ -3,6 +3,7 @@
 //!
 //! Invariant: positions are those of the text. Must not know: which statements there are.
 
+mod joined;
 pub mod tokens;
 pub(crate) mod clause_ends;
 pub mod clauses;

@@ -15,6 +15,7 @@ use crate::error::{Result, SqlError};
 use crate::lexer::constants::{self, Cut};
 use crate::lexer::escape::{bytes_in_digits, unescape};
 use crate::lexer::scan::Scanner;
+use crate::reader::joined::{join_bits, join_numbers};
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`.
 pub const WITH_EXPRESSION: &str = "\u{1}with";
@@ -105,74 +106,6 @@ fn spaced(mut gap: &str, out: &mut String) {
         }
         gap = &gap[taken..];
     }
-}
-
-/// `b'0011'` is the text of its bytes.
-fn join_bits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        if let Token::SingleQuotedString(digits) = &token.token
-            && let Some(before) = joined.last_mut()
-            && is_word(&before.token, "b")
-            && before.span.end == token.span.start
-            && let Some(bytes) = bytes_in_digits(digits, 2)
-        {
-            before.token = Token::SingleQuotedString(bytes);
-            before.span.end = token.span.end;
-            continue;
-        }
-        joined.push(token);
-    }
-    joined
-}
-
-/// A number and the word right behind it are one word, and some such words are numbers.
-fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        if let Token::Word(word) = &token.token
-            && word.quote_style.is_none()
-            && let Some(before) = joined.last_mut()
-            && let Some(digits) = written(&before.token)
-        {
-            before.token = number_or_word(&format!("{digits}{}", word.value));
-            before.span.end = token.span.end;
-            continue;
-        }
-        joined.push(token);
-    }
-    joined
-}
-
-/// The text of a whole number.
-fn written(token: &Token) -> Option<String> {
-    match token {
-        Token::Number(digits, false) if !digits.contains('.') => Some(digits.clone()),
-        Token::HexStringLiteral(digits) => Some(format!("0x{digits}")),
-        _ => None,
-    }
-}
-
-/// `0b101`, `0x1p3`, or a name that begins with digits.
-fn number_or_word(text: &str) -> Token {
-    let plain = text.replace('_', "");
-    if let Some(bits) = plain.strip_prefix("0b")
-        && let Ok(number) = u64::from_str_radix(bits, 2)
-    {
-        return Token::Number(number.to_string(), false);
-    }
-    match plain.strip_prefix("0x").and_then(hexadecimal) {
-        Some(number) => Token::Number(format!("{number:?}"), false),
-        None => Token::make_word(text, None),
-    }
-}
-
-/// `1p3`: hexadecimal digits and an exponent of two.
-fn hexadecimal(text: &str) -> Option<f64> {
-    let (digits, exponent) = text.split_once(['p', 'P'])?;
-    let digits = u32::from_str_radix(digits, 16).ok()?;
-    let exponent = exponent.parse::<u16>().ok()?;
-    Some(f64::from(digits) * f64::from(exponent).exp2()).filter(|number| number.is_finite())
 }
 
 /// `(line 1, col 8)`.
