@@ -13,5 +13,6 @@ pub(crate) mod target_types;
 pub(crate) mod setting_calls;
 pub(crate) mod calls;
 pub(crate) mod outside;
+pub(crate) mod merged;
 pub(crate) mod query_functions;
 pub(crate) mod views;
