@@ -39,6 +39,8 @@ pub enum TableEngine {
     File,
     /// A SELECT under a name.
     View,
+    /// The rows of all tables whose names match.
+    Merge,
 }
 
 impl TableEngine {
@@ -57,6 +59,7 @@ impl TableEngine {
             TableEngine::Url => "URL",
             TableEngine::File => "File",
             TableEngine::View => "View",
+            TableEngine::Merge => "Merge",
         }
     }
 
@@ -70,6 +73,11 @@ impl TableEngine {
                 | TableEngine::Url
                 | TableEngine::File
         )
+    }
+
+    /// Whether a query stands where it is named: it has no rows of its own.
+    pub fn is_query(self) -> bool {
+        matches!(self, TableEngine::View | TableEngine::Merge)
     }
 
     /// Whether rows are in parts and in the log.

@@ -156,6 +156,7 @@ fn every_op_of_version_7() -> Vec<Op> {
         log(TableEngine::Log),
         log(TableEngine::TinyLog),
         log(TableEngine::StripeLog),
+        log(TableEngine::Merge),
         Op::DetachTable { table, is_permanent: false },
         Op::DetachTable { table, is_permanent: true },
         Op::AttachTable { table },

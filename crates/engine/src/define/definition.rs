@@ -19,6 +19,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::columns::columns_of;
 use crate::query::select::plan;
+use crate::resolve::merged::{Merged, merged_query};
 use crate::resolve::outside;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
@@ -33,6 +34,11 @@ pub(crate) async fn definition(
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
     let specs = match create.engine {
+        Some(TableEngine::Merge) if has_no_columns(create) => {
+            let merged = Merged::of_table(execution, &create.engine_arguments)?;
+            let query = merged_query(execution, &merged, None, false)?;
+            selected_specs(services, execution, &sql::Query::from(Box::new(query))).await?
+        }
         Some(engine) if engine.is_external() && has_no_columns(create) => {
             inferred_specs(services, execution, create, engine).await?
         }
@@ -139,6 +145,9 @@ fn engine_arguments(
     create: &CreateTable,
     columns: &[ColumnDef],
 ) -> Result<EngineArguments, Error> {
+    if create.engine == Some(TableEngine::Merge) {
+        return Ok(Merged::of_table(execution, &create.engine_arguments)?.arguments());
+    }
     let Some(sql::Expr::Tuple(arguments)) = &create.old_syntax else {
         return Ok(create.engine_arguments.clone());
     };
@@ -275,6 +284,15 @@ async fn column_specs(
     if !given.is_empty() {
         return Ok(given.clone());
     }
+    selected_specs(services, execution, query).await
+}
+
+/// The columns of a query.
+async fn selected_specs(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+) -> Result<Vec<ColumnSpec>, Error> {
     let planned = plan(services, execution, query, None).await?;
     let schema = planned.result_schema()?;
     let spec = |field: &arrow::datatypes::FieldRef| ColumnSpec {

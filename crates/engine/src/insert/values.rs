@@ -16,6 +16,7 @@ use futures::{FutureExt, StreamExt};
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, ErrorCode};
 use sql::Statement;
+use sql::lexer::values::{rows, values};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::request::BodyStream;
@@ -25,7 +26,6 @@ use crate::context::source_settings::format_settings;
 use crate::insert::stream::read_batches;
 use crate::planning::stack_room::Roomy;
 use crate::query::select::plan;
-use crate::secrets::values::{rows, values};
 use crate::tables::conform::cast_into;
 use crate::tables::insert_shape::InsertShape;
 

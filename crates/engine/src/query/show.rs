@@ -249,7 +249,7 @@ pub(crate) async fn describe(
         Described::Function(call) => {
             let (name, arguments) = sql::arguments_of(call)?;
             let written = sql::WrittenCall { name: &name, arguments: &arguments };
-            if let Some(query) = query_of_call(execution, &written)? {
+            if let Some(query) = query_of_call(execution, &written, false)? {
                 let planned = plan(services, execution, &sql::Query::from(Box::new(query)), None).await?;
                 return text_rows(DESCRIBE, of_schema(&*planned.result_schema()?));
             }

@@ -14,5 +14,6 @@ pub(crate) mod setting_calls;
 pub(crate) mod computed;
 pub(crate) mod calls;
 pub(crate) mod outside;
+pub(crate) mod merged;
 pub(crate) mod query_functions;
 pub(crate) mod views;

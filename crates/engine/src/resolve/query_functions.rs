@@ -4,21 +4,23 @@
 
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnType, ErrorCode};
+use sql::WrittenCall;
 use sql::dialect::text_of;
-use sql::{CallArgument, CallValue, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
+use crate::resolve::merged::{Merged, merged_query};
 
-/// The query that a call is, if it is one.
+/// The query that a call is, if it is one. `names_tables`: the query asks for `_table` or `_database`.
 pub(crate) fn query_of_call(
     execution: &Execution,
     call: &WrittenCall<'_>,
+    names_tables: bool,
 ) -> Result<Option<ast::Query>, Error> {
     match call.name.to_ascii_lowercase().as_str() {
         "view" => view(call).map(Some),
         "values" => values(call).map(Some),
-        "merge" => merge(execution, call).map(Some),
+        "merge" => merge(execution, call, names_tables).map(Some),
         _ => Ok(None),
     }
 }
@@ -110,65 +112,7 @@ fn quoted_type(column_type: &ColumnType) -> String {
 }
 
 /// `merge([database,] 'regular expression')`: rows of all tables whose names match, with all columns of any of them.
-fn merge(execution: &Execution, call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
-    let call = sql::written_call(call)?;
-    let (database, pattern) = match call.arguments.as_slice() {
-        [CallArgument { name: None, value: CallValue::Text(pattern) }] => {
-            (execution.current_database.as_str(), pattern)
-        }
-        [
-            CallArgument { name: None, value: CallValue::Word(database) | CallValue::Text(database) },
-            CallArgument { name: None, value: CallValue::Text(pattern) },
-        ] => (database.as_str(), pattern),
-        [
-            CallArgument { name: None, value: CallValue::Call { name, arguments } },
-            CallArgument { name: None, value: CallValue::Text(pattern) },
-        ] if arguments.is_empty() && ["currentDatabase", "database"].contains(&name.as_str()) => {
-            (execution.current_database.as_str(), pattern)
-        }
-        _ => {
-            return Err(bad(
-                "table function merge takes a database and a regular expression of tables' names",
-            ));
-        }
-    };
-    let matching = regex::Regex::new(pattern).map_err(|e| {
-        Error::new(
-            ErrorKind::BadInput,
-            ErrorCode::CANNOT_COMPILE_REGEXP,
-            format!("table function merge: {e}"),
-        )
-    })?;
-    let found = execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?;
-    let mut tables: Vec<_> =
-        execution.snapshot.tables(found.id).filter(|table| matching.is_match(&table.def.name)).collect();
-    tables.sort_by(|a, b| a.def.name.cmp(&b.def.name));
-    let mut columns: Vec<(&str, &ColumnType)> = Vec::new();
-    for column in tables.iter().flat_map(|table| table.def.stored_columns()) {
-        match columns.iter().find(|(name, _)| *name == column.name.as_ref()) {
-            None => columns.push((&column.name, &column.column_type)),
-            Some((_, known)) if **known == column.column_type => {}
-            Some((_, known)) => {
-                let message = format!(
-                    "column {} is {known} in one and {} in another of the tables of merge",
-                    column.name, column.column_type
-                );
-                return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
-            }
-        }
-    }
-    if columns.is_empty() {
-        let message = format!("no table of database \"{database}\" matches '{pattern}'");
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message));
-    }
-    let select = |def: &model::TableDef| {
-        let cell = |(column, column_type): &(&str, &ColumnType)| match def.column(column) {
-            Some(_) => name(column),
-            None => format!("defaultValueOfTypeName({}) AS {}", quoted_type(column_type), name(column)),
-        };
-        let cells: Vec<String> = columns.iter().map(cell).collect();
-        format!("SELECT {} FROM {}.{}", cells.join(", "), name(database), name(&def.name))
-    };
-    let selects: Vec<String> = tables.iter().map(|table| select(&table.def)).collect();
-    Ok(sql::parse_query(&selects.join(" UNION ALL "))?)
+fn merge(execution: &Execution, call: &WrittenCall<'_>, names_tables: bool) -> Result<ast::Query, Error> {
+    let merged = Merged::of(execution, &sql::written_call(call)?.arguments)?;
+    merged_query(execution, &merged, None, names_tables)
 }

@@ -228,7 +228,7 @@ fn provider_of_stored(
             let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
             Ok(Arc::new(MemTable::try_new(schema, vec![rows])?))
         }
-        TableEngine::View => {
+        engine if engine.is_query() => {
             Err(into_datafusion(Error::unsupported(format!("view \"{}\" in this place", state.def.name))))
         }
         // A table outside was found among the calls.

@@ -15,8 +15,10 @@ use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
+use crate::resolve::merged::{Merged, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
+use crate::tables::virtual_columns::names_in;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
 pub(crate) const DECLARED: &str = "DECLARED COLUMNS";
@@ -35,12 +37,14 @@ pub(crate) struct Within {
     views: Vec<(TableId, Measure)>,
     /// The deepest of the query and all that is made, together.
     made: Measure,
+    /// The query asks for `_table` or `_database`.
+    names_tables: bool,
 }
 
 impl Within {
     /// Inside of this view.
     pub(crate) fn view(id: TableId) -> Within {
-        Within { views: vec![(id, Measure::default())], made: Measure::default() }
+        Within { views: vec![(id, Measure::default())], ..Within::default() }
     }
 
     fn enter(&mut self, id: TableId, measure: Measure) -> Result<(), Error> {
@@ -75,9 +79,14 @@ pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, M
         Some((ast, measure)) => (Box::new(ast), measure),
         None => (query.ast.clone(), Measure::default()),
     };
-    let mut within = Within { views: Vec::new(), made };
+    let names = names_in(&ast);
+    let names_tables = names.contains("_table") || names.contains("_database");
+    let mut within = Within { views: Vec::new(), made, names_tables };
     expand(execution, &mut ast, &mut within)?;
     by_their_parts(execution, &mut ast);
+    if names_tables {
+        sql::tables::stars::leave_out_of_stars(&mut ast);
+    }
     Ok((Query { ast, ..query.clone() }, within.made))
 }
 
@@ -126,7 +135,15 @@ impl Expansion<'_> {
                 format!("view \"{name}\" reads from itself, or views are nested deeper than {DEPTH_MAX}");
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
         }
-        let (mut query, measure) = select_of(def)?;
+        let (mut query, measure) = match def.engine {
+            TableEngine::Merge => {
+                let merged = Merged::of_table(self.execution, &def.engine_arguments)?;
+                let query = merged_query(self.execution, &merged, Some(def), self.within.names_tables)?;
+                // Each table is an element.
+                (query, Measure { levels: 2, terms: 0, elements: 1, nodes: 1 })
+            }
+            _ => select_of(def)?,
+        };
         self.within.enter(def.id, measure)?;
         let expanded = measure.run(|| expand(self.execution, &mut query, self.within));
         self.within.views.pop();
@@ -166,7 +183,7 @@ impl Expansion<'_> {
 impl Replace for Expansion<'_> {
     fn table(&mut self, name: &TableName) -> sql::Result<Option<ast::Query>> {
         match self.execution.table(name) {
-            Ok(state) if state.def.engine == TableEngine::View => {
+            Ok(state) if state.def.engine.is_query() => {
                 self.view(&state).map(Some).map_err(|error| self.fail(error))
             }
             // Whoever plans says what is missing.
@@ -175,7 +192,9 @@ impl Replace for Expansion<'_> {
     }
 
     fn call(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
-        let Some(mut query) = query_of_call(self.execution, call).map_err(|error| self.fail(error))? else {
+        let Some(mut query) = query_of_call(self.execution, call, self.within.names_tables)
+            .map_err(|error| self.fail(error))?
+        else {
             return self.view_with_parameters(call);
         };
         // What it may hold is the statement's own text, and measured with it.
@@ -215,9 +234,10 @@ fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> {
 
 /// Refuses what needs rows of its own.
 pub(crate) fn refuse_view(def: &TableDef, what: &str) -> Result<(), Error> {
-    if def.engine != TableEngine::View {
+    if !def.engine.is_query() {
         return Ok(());
     }
-    let message = format!("{what} is not supported by storage View, which \"{}\" is", def.name);
+    let engine = def.engine.name();
+    let message = format!("{what} is not supported by storage {engine}, which \"{}\" is", def.name);
     Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message))
 }

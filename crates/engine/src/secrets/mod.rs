@@ -3,6 +3,5 @@
 //! Invariant: a text that leaves a statement went through here first. Must not know: statements that run, tables.
 
 pub(crate) mod urls;
-pub(crate) mod values;
 pub(crate) mod text;
 pub(crate) mod redaction;

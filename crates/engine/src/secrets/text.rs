@@ -8,12 +8,12 @@ use std::ops::Range;
 use model::ErrorCode;
 use sources::schema::structure;
 use sql::Lexeme;
+use sql::lexer::values::quoted_end;
 use stores::calls::arguments::{SeenArgument, Showing, showing};
 use stores::codecs::compression::Compression;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::secrets::urls::masked_urls;
-use crate::secrets::values::quoted_end;
 
 /// Stands where credentials stood.
 pub(crate) const HIDDEN: &str = "'[HIDDEN]'";

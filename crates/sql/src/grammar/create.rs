@@ -119,7 +119,9 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         (Some(source), _) => source,
         (None, Some(columns)) => CreateSource::Columns(columns),
         // The columns are those of the files.
-        (None, None) if table.engine.is_some_and(TableEngine::is_external) => CreateSource::Columns(vec![]),
+        (None, None) if table.engine.is_some_and(|engine| engine.is_external() || engine.is_query()) => {
+            CreateSource::Columns(vec![])
+        }
         (None, None) => return Err(head.expected("columns or AS")),
     };
     finished(table).map(|table| Statement::CreateTable(Box::new(table)))

@@ -25,6 +25,15 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
             }
             Ok(())
         }
+        TableEngine::Merge => {
+            let (arguments, printed) = arguments_of_text(&name, arguments_text(head)?)?;
+            if arguments.len() != 2 {
+                let message = "table engine Merge needs a database and a regular expression of tables' names";
+                return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+            }
+            table.engine_arguments = EngineArguments::new(&printed);
+            Ok(())
+        }
         engine if engine.is_external() => {
             let text = arguments_text(head)?;
             // Read once here, so that nothing is stored that could not be read later; comments are left out.
@@ -53,6 +62,7 @@ fn by_name(name: &str) -> Result<TableEngine> {
         "AzureBlobStorage" => TableEngine::AzureBlobStorage,
         "URL" => TableEngine::Url,
         "File" => TableEngine::File,
+        "Merge" => TableEngine::Merge,
         // NULL is also a keyword, so people write it in any case.
         other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
         other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
@@ -70,7 +80,6 @@ const KNOWN_ENGINES: &[&str] = &[
     "MergeTree",
     "Log",
     "Distributed",
-    "Merge",
     "Buffer",
     "Join",
     "Set",

@@ -3,6 +3,7 @@
 //!
 //! Invariant: no tree is built and nothing recurses, so any text may be looked at. Must not know: the grammar.
 
+pub mod values;
 pub mod escape;
 pub(crate) mod scan;
 pub mod constants;

@@ -6,3 +6,4 @@ pub(crate) mod constant_rows;
 pub mod functions;
 pub mod joins;
 pub(crate) mod names;
+pub mod stars;

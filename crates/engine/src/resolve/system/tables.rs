@@ -169,7 +169,7 @@ fn push_table(
         ("parts", of_parts(live + removed)),
         ("active_parts", of_parts(live)),
         ("comment", def.comment.to_string().into()),
-        ("has_own_data", (!def.engine.is_external() && !is_view).into()),
+        ("has_own_data", (!def.engine.is_external() && !def.engine.is_query()).into()),
     ])
 }
 

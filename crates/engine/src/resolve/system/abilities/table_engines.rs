@@ -56,6 +56,15 @@ const ENGINES: &[Engine] = &[
         syntax: "Memory",
     },
     Engine {
+        name: "Merge",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description: "The rows of all tables whose names match.",
+        syntax: "Merge(database, 'regular expression')",
+    },
+    Engine {
         name: "MergeTree",
         settings: true,
         sorts: true,

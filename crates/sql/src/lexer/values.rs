@@ -57,7 +57,7 @@ impl Iterator for Syntax<'_> {
 }
 
 /// Behind the quote that closes the one at `start`; the end of the text when none does.
-pub(crate) fn quoted_end(text: &[u8], start: usize) -> usize {
+pub fn quoted_end(text: &[u8], start: usize) -> usize {
     let quote = text[start];
     let mut at = start + 1;
     while at < text.len() {
@@ -73,7 +73,7 @@ pub(crate) fn quoted_end(text: &[u8], start: usize) -> usize {
 
 /// The rows of a text, each with its parentheses.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     pub complete: Vec<Range<usize>>,
     /// Where something stands that belongs to no row, or to one that is not complete.
     pub rest: Option<usize>,
@@ -83,7 +83,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Up to where more text changes nothing; `None` if what comes next cannot become a row.
-    pub(crate) fn decided(&self, text: &[u8]) -> Option<usize> {
+    pub fn decided(&self, text: &[u8]) -> Option<usize> {
         match (self.rest, self.comment) {
             // The second byte of a mark of comments may be still to come.
             (Some(at), _) if matches!(&text[at..], [b'(', ..] | [b'-' | b'/']) => Some(at),
@@ -94,7 +94,7 @@ impl Rows {
     }
 }
 
-pub(crate) fn rows(text: &[u8]) -> Rows {
+pub fn rows(text: &[u8]) -> Rows {
     let (mut rows, mut depth, mut start) = (Rows::default(), 0_usize, 0);
     let mut syntax = Syntax::of(text);
     for (at, byte) in syntax.by_ref() {
@@ -119,7 +119,7 @@ pub(crate) fn rows(text: &[u8]) -> Rows {
 }
 
 /// The values of one row, without space around them.
-pub(crate) fn values(row: &str) -> Vec<&str> {
+pub fn values(row: &str) -> Vec<&str> {
     let inside = row.trim();
     let inside = inside.strip_prefix('(').unwrap_or(inside);
     let inside = inside.strip_suffix(')').unwrap_or(inside);

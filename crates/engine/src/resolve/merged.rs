@@ -1,0 +1,158 @@
+//! Rows of all tables whose names match: engine Merge, and the function merge.
+//!
+//! Invariant: which tables these are is looked up in the snapshot of the statement; a table of engine Merge is never one of
+//! its own. Types that differ become one by the rules of UNION ALL.
+
+use catalog::TableState;
+use datafusion::sql::sqlparser::ast;
+use model::{ColumnType, EngineArguments, ErrorCode, TableDef};
+use regex::Regex;
+use sql::escape::{always_quote_name, quote_text};
+use sql::tables::stars::LEFT_OUT;
+use sql::{CallArgument, CallValue};
+
+use crate::boundary::error::{Error, ErrorKind};
+use crate::context::execution::Execution;
+
+/// What a Merge says.
+pub(crate) struct Merged {
+    database: Databases,
+    pattern: String,
+}
+
+enum Databases {
+    One(String),
+    /// REGEXP('..').
+    Matching(String),
+}
+
+impl Merged {
+    /// The arguments of engine or function; of the function the database may be left out.
+    pub(crate) fn of(execution: &Execution, arguments: &[CallArgument]) -> Result<Merged, Error> {
+        let here = || Databases::One(execution.current_database.clone());
+        let text = |argument: &CallArgument| match &argument.value {
+            CallValue::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let (database, pattern) = match arguments {
+            [pattern] => (Some(here()), text(pattern)),
+            [database, pattern] => {
+                let database = match &database.value {
+                    CallValue::Text(name) | CallValue::Word(name) => Some(Databases::One(name.clone())),
+                    CallValue::Call { name, arguments } => match (name.as_str(), arguments.as_slice()) {
+                        ("currentDatabase" | "database", []) => Some(here()),
+                        ("REGEXP", [pattern]) => text(pattern).map(Databases::Matching),
+                        _ => None,
+                    },
+                    CallValue::Number(_) => None,
+                };
+                (database, text(pattern))
+            }
+            _ => (None, None),
+        };
+        match (database, pattern) {
+            (Some(database), Some(pattern)) => Ok(Merged { database, pattern }),
+            _ => {
+                let message = "Merge takes a database and a regular expression of tables' names";
+                Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
+            }
+        }
+    }
+
+    /// What a table of engine Merge was defined with.
+    pub(crate) fn of_table(execution: &Execution, arguments: &EngineArguments) -> Result<Merged, Error> {
+        Merged::of(execution, &sql::arguments_of_text("Merge", arguments.text())?.0)
+    }
+
+    /// The arguments as they are kept: the database by its name.
+    pub(crate) fn arguments(&self) -> EngineArguments {
+        let database = match &self.database {
+            Databases::One(name) => quote_text(name),
+            Databases::Matching(pattern) => format!("REGEXP({})", quote_text(pattern)),
+        };
+        EngineArguments::new(&format!("{database}, {}", quote_text(&self.pattern)))
+    }
+}
+
+fn compiled(pattern: &str) -> Result<Regex, Error> {
+    let wrong = |e: regex::Error| {
+        Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_COMPILE_REGEXP, format!("Merge: {e}"))
+    };
+    Regex::new(pattern).map_err(wrong)
+}
+
+/// The tables, each with the name of its database.
+fn tables<'a>(
+    execution: &'a Execution,
+    merged: &Merged,
+    own: Option<&TableDef>,
+) -> Result<Vec<(&'a str, &'a TableState)>, Error> {
+    let names = compiled(&merged.pattern)?;
+    let databases = match &merged.database {
+        Databases::One(name) if execution.snapshot.database(name).is_none() => {
+            return Err(Error::unknown_database(name));
+        }
+        Databases::One(name) => compiled(&format!("^{}$", regex::escape(name)))?,
+        Databases::Matching(pattern) => compiled(pattern)?,
+    };
+    let mut found: Vec<(&str, &TableState)> = Vec::new();
+    for database in execution.snapshot.databases().filter(|database| databases.is_match(&database.name)) {
+        let tables = execution.snapshot.tables(database.id);
+        let matching = tables
+            .filter(|table| names.is_match(&table.def.name) && own.is_none_or(|own| own.id != table.def.id));
+        found.extend(matching.map(|table| (database.name.as_ref(), table.as_ref())));
+    }
+    Ok(found)
+}
+
+/// The query that gives the rows: with the columns of `own`, or with all that any table has. With `names_tables` each row
+/// says in `_table` and `_database` where it is from, which no `*` shows.
+pub(crate) fn merged_query(
+    execution: &Execution,
+    merged: &Merged,
+    own: Option<&TableDef>,
+    names_tables: bool,
+) -> Result<ast::Query, Error> {
+    let tables = tables(execution, merged, own)?;
+    let mut columns: Vec<(&str, &ColumnType)> = Vec::new();
+    let declared = own.into_iter().flat_map(TableDef::stored_columns);
+    let of_tables = tables.iter().filter(|_| own.is_none()).flat_map(|(_, table)| table.def.stored_columns());
+    for column in declared.chain(of_tables) {
+        if !columns.iter().any(|(name, _)| *name == column.name.as_ref()) {
+            columns.push((&column.name, &column.column_type));
+        }
+    }
+    if columns.is_empty() {
+        let message = format!("no table matches '{}'", merged.pattern);
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message));
+    }
+    let cell = |def: Option<&TableDef>, (column, wanted): &(&str, &ColumnType)| {
+        let (name, wanted_name) = (always_quote_name(column), quote_text(&wanted.to_string()));
+        match def.and_then(|def| def.column(column)) {
+            Some(found) if own.is_none() || found.column_type == **wanted => name,
+            Some(_) => format!("CAST({name}, {wanted_name}) AS {name}"),
+            None => format!("defaultValueOfTypeName({wanted_name}) AS {name}"),
+        }
+    };
+    let select = |database: &str, table: &str, def: Option<&TableDef>, from: &str| {
+        let mut cells: Vec<String> = columns.iter().map(|column| cell(def, column)).collect();
+        if names_tables {
+            let (table, database) = (quote_text(table), quote_text(database));
+            cells.push(format!("1 AS `{LEFT_OUT}`, {table} AS `_table`, {database} AS `_database`"));
+        }
+        format!("SELECT {} FROM {from}", cells.join(", "))
+    };
+    let selects: Vec<String> = tables
+        .iter()
+        .map(|(database, table)| {
+            let from = format!("{}.{}", always_quote_name(database), always_quote_name(&table.def.name));
+            select(database, &table.def.name, Some(&table.def), &from)
+        })
+        .collect();
+    let text = match selects.is_empty() {
+        // A table without any tables has no rows.
+        true => format!("{} WHERE 0", select("", "", None, "(SELECT 1)")),
+        false => selects.join(" UNION ALL "),
+    };
+    Ok(sql::parse_query(&text)?)
+}
