@@ -106,7 +106,7 @@ pub(crate) fn shown_engine(def: &TableDef) -> String {
     if def.is_in_old_syntax() {
         return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
     }
-    match def.engine.is_external() || def.engine == TableEngine::Merge {
+    match def.engine.is_external() || def.engine.is_query() {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),
         false => name.to_owned(),
     }
