@@ -6,9 +6,10 @@
 
 use model::{TableDef, TableEngine};
 
+use stores::calls::urls::{HIDDEN_PART, masked_urls};
+
 use crate::boundary::error::Error;
 use crate::secrets::text::{hidden_texts, masked};
-use crate::secrets::urls::{HIDDEN_PART, masked_urls};
 
 /// Shorter texts are words and numbers that a message may hold by chance.
 const SECRET_CHARACTERS_MIN: usize = 4;
