@@ -24,6 +24,8 @@ pub enum TableEngine {
     Log,
     TinyLog,
     StripeLog,
+    /// A log whose rows are asked by IN.
+    Set,
     /// Rows live in the process and are gone with it.
     Memory,
     /// Rows are counted and dropped.
@@ -41,6 +43,8 @@ pub enum TableEngine {
     View,
     /// The rows of all tables whose names match.
     Merge,
+    /// Another table's name: rows go there at once.
+    Buffer,
 }
 
 impl TableEngine {
@@ -51,6 +55,7 @@ impl TableEngine {
             TableEngine::Log => "Log",
             TableEngine::TinyLog => "TinyLog",
             TableEngine::StripeLog => "StripeLog",
+            TableEngine::Set => "Set",
             TableEngine::Memory => "Memory",
             TableEngine::Null => "Null",
             TableEngine::S3 => "S3",
@@ -60,6 +65,7 @@ impl TableEngine {
             TableEngine::File => "File",
             TableEngine::View => "View",
             TableEngine::Merge => "Merge",
+            TableEngine::Buffer => "Buffer",
         }
     }
 
@@ -77,15 +83,16 @@ impl TableEngine {
 
     /// Whether a query stands where it is named: it has no rows of its own.
     pub fn is_query(self) -> bool {
-        matches!(self, TableEngine::View | TableEngine::Merge)
+        matches!(self, TableEngine::View | TableEngine::Merge | TableEngine::Buffer)
     }
 
     /// Whether rows are in parts and in the log.
     pub fn keeps_parts(self) -> bool {
-        matches!(
-            self,
-            TableEngine::MergeTree | TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog
-        )
+        matches!(self, TableEngine::MergeTree | TableEngine::Set) || self.is_log()
+    }
+
+    fn is_log(self) -> bool {
+        matches!(self, TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog)
     }
 }
 

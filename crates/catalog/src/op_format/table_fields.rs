@@ -17,7 +17,7 @@ const TABLE: &str = "table definition";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 13] = [
+const ENGINES: [(u64, TableEngine); 15] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -31,12 +31,15 @@ const ENGINES: [(u64, TableEngine); 13] = [
     (11, TableEngine::TinyLog),
     (12, TableEngine::StripeLog),
     (13, TableEngine::Merge),
+    (14, TableEngine::Buffer),
+    (15, TableEngine::Set),
 ];
 
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
-        TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog | TableEngine::Merge => 7,
+        TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog => 7,
+        TableEngine::Merge | TableEngine::Buffer | TableEngine::Set => 7,
         // Who does not know them would take rows that they refuse.
         _ if !def.constraints.is_empty() => 6,
         TableEngine::View => 4,

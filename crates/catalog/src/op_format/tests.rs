@@ -157,6 +157,8 @@ fn every_op_of_version_7() -> Vec<Op> {
         log(TableEngine::TinyLog),
         log(TableEngine::StripeLog),
         log(TableEngine::Merge),
+        log(TableEngine::Buffer),
+        log(TableEngine::Set),
         Op::DetachTable { table, is_permanent: false },
         Op::DetachTable { table, is_permanent: true },
         Op::AttachTable { table },

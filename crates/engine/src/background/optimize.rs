@@ -22,6 +22,10 @@ pub(crate) async fn run(
     optimize: &Optimize,
 ) -> Result<(), Error> {
     let state = execution.table(&optimize.table)?;
+    if state.def.engine == model::TableEngine::Buffer {
+        // There is nothing in it.
+        return Ok(());
+    }
     if state.def.engine != model::TableEngine::MergeTree {
         let message = format!("table \"{}\" has no parts to optimize", optimize.table);
         return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));

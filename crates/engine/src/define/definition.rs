@@ -19,7 +19,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::columns::columns_of;
 use crate::query::select::plan;
-use crate::resolve::merged::{Merged, merged_query};
+use crate::resolve::merged::{Merged, kept_arguments, merged_query};
 use crate::resolve::outside;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
@@ -34,8 +34,8 @@ pub(crate) async fn definition(
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
     let specs = match create.engine {
-        Some(TableEngine::Merge) if has_no_columns(create) => {
-            let merged = Merged::of_table(execution, &create.engine_arguments)?;
+        Some(engine @ (TableEngine::Merge | TableEngine::Buffer)) if has_no_columns(create) => {
+            let merged = Merged::of_table(execution, engine, &create.engine_arguments)?;
             let query = merged_query(execution, &merged, None, false)?;
             selected_specs(services, execution, &sql::Query::from(Box::new(query))).await?
         }
@@ -145,8 +145,8 @@ fn engine_arguments(
     create: &CreateTable,
     columns: &[ColumnDef],
 ) -> Result<EngineArguments, Error> {
-    if create.engine == Some(TableEngine::Merge) {
-        return Ok(Merged::of_table(execution, &create.engine_arguments)?.arguments());
+    if let Some(engine @ (TableEngine::Merge | TableEngine::Buffer)) = create.engine {
+        return kept_arguments(execution, engine, &create.engine_arguments);
     }
     let Some(sql::Expr::Tuple(arguments)) = &create.old_syntax else {
         return Ok(create.engine_arguments.clone());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use formats::omissions_name;
 use model::ColumnType;
 use sources::{ObjectTable, SourceEnv, resolve};
+use stores::calls::urls::masked_urls;
 use stores::{Argument, ArgumentValue, FileFilter, SourceCall, SourceSettings, UserFiles, WantedTypes};
 
 use crate::boundary::config::Config;
@@ -20,7 +21,6 @@ use crate::context::source_settings::source_settings;
 use crate::resolve::function_tables::table_of;
 use crate::resolve::schemas::Calls;
 use crate::resolve::source_defaults::SourceDefaults;
-use crate::secrets::urls::masked_urls;
 
 /// What the calls of a statement became.
 #[derive(Default)]

@@ -1,15 +1,15 @@
-//! Rows of all tables whose names match: engine Merge, and the function merge.
+//! Rows of all tables whose names match: engine Merge, the function merge, and engine Buffer, whose rows are those of one.
 //!
 //! Invariant: which tables these are is looked up in the snapshot of the statement; a table of engine Merge is never one of
 //! its own. Types that differ become one by the rules of UNION ALL.
 
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
-use model::{ColumnType, EngineArguments, ErrorCode, TableDef};
+use model::{ColumnType, EngineArguments, ErrorCode, TableDef, TableEngine};
 use regex::Regex;
 use sql::escape::{always_quote_name, quote_text};
 use sql::tables::stars::LEFT_OUT;
-use sql::{CallArgument, CallValue};
+use sql::{CallArgument, CallValue, TableName};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -59,8 +59,17 @@ impl Merged {
         }
     }
 
-    /// What a table of engine Merge was defined with.
-    pub(crate) fn of_table(execution: &Execution, arguments: &EngineArguments) -> Result<Merged, Error> {
+    /// What a table of engine Merge or Buffer was defined with.
+    pub(crate) fn of_table(
+        execution: &Execution,
+        engine: TableEngine,
+        arguments: &EngineArguments,
+    ) -> Result<Merged, Error> {
+        if engine == TableEngine::Buffer {
+            let name = destination(execution, arguments)?;
+            let database = Databases::One(name.database.unwrap_or_default());
+            return Ok(Merged { database, pattern: format!("^{}$", regex::escape(&name.table)) });
+        }
         Merged::of(execution, &sql::arguments_of_text("Merge", arguments.text())?.0)
     }
 
@@ -72,6 +81,41 @@ impl Merged {
         };
         EngineArguments::new(&format!("{database}, {}", quote_text(&self.pattern)))
     }
+}
+
+/// Where the rows of a Buffer are.
+pub(crate) fn destination(execution: &Execution, arguments: &EngineArguments) -> Result<TableName, Error> {
+    let (arguments, _) = sql::arguments_of_text("Buffer", arguments.text())?;
+    let word = |argument: &CallArgument| match &argument.value {
+        CallValue::Text(name) | CallValue::Word(name) => Some(name.clone()),
+        CallValue::Call { name, arguments } if arguments.is_empty() => ["currentDatabase", "database"]
+            .contains(&name.as_str())
+            .then(|| execution.current_database.clone()),
+        _ => None,
+    };
+    match arguments.as_slice() {
+        [database, table, ..] if word(database).is_some_and(|name| !name.is_empty()) => {
+            let table = word(table).unwrap_or_default();
+            Ok(TableName { database: word(database), table })
+        }
+        _ => Err(Error::unsupported("a Buffer without a table behind it")),
+    }
+}
+
+/// The arguments of a Merge or a Buffer as they are kept: the database by its name.
+pub(crate) fn kept_arguments(
+    execution: &Execution,
+    engine: TableEngine,
+    arguments: &EngineArguments,
+) -> Result<EngineArguments, Error> {
+    if engine != TableEngine::Buffer {
+        return Ok(Merged::of_table(execution, engine, arguments)?.arguments());
+    }
+    let name = destination(execution, arguments)?;
+    let mut rest = arguments.text().splitn(3, ',').skip(2);
+    let (database, table) =
+        (quote_text(name.database.as_deref().unwrap_or_default()), quote_text(&name.table));
+    Ok(EngineArguments::new(&format!("{database}, {table},{}", rest.next().unwrap_or_default())))
 }
 
 fn compiled(pattern: &str) -> Result<Regex, Error> {

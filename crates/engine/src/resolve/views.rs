@@ -136,8 +136,8 @@ impl Expansion<'_> {
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
         }
         let (mut query, measure) = match def.engine {
-            TableEngine::Merge => {
-                let merged = Merged::of_table(self.execution, &def.engine_arguments)?;
+            engine @ (TableEngine::Merge | TableEngine::Buffer) => {
+                let merged = Merged::of_table(self.execution, engine, &def.engine_arguments)?;
                 let query = merged_query(self.execution, &merged, Some(def), self.within.names_tables)?;
                 // Each table is an element.
                 (query, Measure { levels: 2, terms: 0, elements: 1, nodes: 1 })

@@ -2,6 +2,5 @@
 //!
 //! Invariant: a text that leaves a statement went through here first. Must not know: statements that run, tables.
 
-pub(crate) mod urls;
 pub(crate) mod text;
 pub(crate) mod redaction;

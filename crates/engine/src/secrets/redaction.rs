@@ -6,9 +6,10 @@
 
 use model::{TableDef, TableEngine};
 
+use stores::calls::urls::{HIDDEN_PART, masked_urls};
+
 use crate::boundary::error::Error;
 use crate::secrets::text::{hidden_texts, masked};
-use crate::secrets::urls::{HIDDEN_PART, masked_urls};
 
 /// Shorter texts are words and numbers that a message may hold by chance.
 const SECRET_CHARACTERS_MIN: usize = 4;
@@ -106,7 +107,7 @@ pub(crate) fn shown_engine(def: &TableDef) -> String {
     if def.is_in_old_syntax() {
         return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
     }
-    match def.engine.is_external() || def.engine == TableEngine::Merge {
+    match def.engine.is_external() || def.engine.is_query() {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),
         false => name.to_owned(),
     }

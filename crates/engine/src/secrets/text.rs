@@ -12,8 +12,9 @@ use sql::lexer::values::quoted_end;
 use stores::calls::arguments::{SeenArgument, Showing, showing};
 use stores::codecs::compression::Compression;
 
+use stores::calls::urls::masked_urls;
+
 use crate::boundary::error::{Error, ErrorKind};
-use crate::secrets::urls::masked_urls;
 
 /// Stands where credentials stood.
 pub(crate) const HIDDEN: &str = "'[HIDDEN]'";

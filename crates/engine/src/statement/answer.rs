@@ -15,6 +15,8 @@ use host::guarded::message_of;
 use host::meter;
 use tokio_util::sync::DropGuard;
 
+use stores::calls::urls::masked_urls;
+
 use crate::boundary::error::Error;
 use crate::boundary::outfile::Outfile;
 use crate::boundary::request::{Outcome, Rows};
@@ -22,7 +24,6 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, unchanged_format_settings};
 use crate::memory::room::room_for;
-use crate::secrets::urls::masked_urls;
 
 /// Batches computed ahead of whoever reads them: the next while one is being written.
 const BATCHES_AHEAD: usize = 1;

@@ -18,6 +18,7 @@ use crate::export::write;
 use crate::insert::infile::{as_select, is_infile};
 use crate::insert::into_table;
 use crate::resolve::function_tables::null_columns;
+use crate::resolve::merged::destination;
 use crate::resolve::outside::{call_of, with_own_settings};
 use crate::resolve::views::refuse_view;
 use crate::tables::conform::insert_columns;
@@ -52,6 +53,14 @@ pub(crate) async fn run(
     let table = execution.table(name)?;
     let (database, table_name) = execution.resolve(name);
     execution.progress.set_target(if temporary { "" } else { database }, table_name);
+    if table.def.engine == TableEngine::Buffer {
+        // Its rows are those of the other table, which they reach at once.
+        let listed = insert_columns(&table.def, insert.columns.as_deref())?;
+        let columns = Some(listed.into_iter().map(|column| column.name.to_string()).collect());
+        let target = InsertTarget::Table(destination(execution, &table.def.engine_arguments)?);
+        let insert = Insert { target, columns, ..insert.clone() };
+        return Box::pin(run(services, execution, &insert, text, body)).await;
+    }
     refuse_view(&table.def, "Method write")?;
     let insert = &with_columns(insert, &table.def)?;
     if table.def.engine.is_external() {

@@ -12,6 +12,7 @@ use functions::cast::{CastMode, cast_column};
 use model::table_def::stored_column_name;
 use model::type_arrow::to_field;
 use model::{ColumnId, ColumnType, Conversion, DefaultKind, Evolution, RowExpr, RowExprError, TableDef};
+use sql::definition::nested::elder_part;
 
 use crate::boundary::error::Error;
 use crate::tables::row_expr::compile;
@@ -48,10 +49,19 @@ pub(crate) fn compile_evolution(state: &SessionState, def: &TableDef) -> Result<
         if def.schema_version == 1 {
             continue;
         }
-        if let Some((DefaultKind::Default | DefaultKind::Materialized | DefaultKind::Ephemeral, text)) =
-            &column.default
-        {
-            let (default, asked) = compile(state, def, text)?;
+        let elder = elder_part(def, column).filter(|_| column.default.is_none());
+        let text = match (&column.default, elder) {
+            (Some((DefaultKind::Alias, _)), _) | (None, None) => None,
+            (Some((_, text)), _) => Some(text.to_string()),
+            // As many defaults as the other arrays of the Nested have elements.
+            (None, Some(elder)) => {
+                let (of, elder) = (column.column_type.to_string(), stored_column_name(elder.id));
+                let empty = format!("CAST([], {})", sql::escape::quote_text(&of));
+                Some(format!("arrayResize({empty}, length(`{elder}`))"))
+            }
+        };
+        if let Some(text) = text {
+            let (default, asked) = compile(state, def, &text)?;
             asks |= asked.is_some();
             defaults.insert(column.id, default);
         }

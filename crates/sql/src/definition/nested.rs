@@ -15,6 +15,14 @@ pub fn nested_name(column: &ColumnDef) -> Option<&str> {
     }
 }
 
+/// The part of the same Nested that was there before a column.
+pub fn elder_part<'a>(def: &'a TableDef, column: &ColumnDef) -> Option<&'a ColumnDef> {
+    let nested = nested_name(column)?;
+    let elder =
+        def.stored_columns().filter(|other| other.id < column.id && nested_name(other) == Some(nested));
+    elder.min_by_key(|other| other.id)
+}
+
 /// Columns of a table, each Nested as one for each of its names.
 ///
 /// # Errors

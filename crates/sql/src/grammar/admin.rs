@@ -80,6 +80,9 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     if head.word("FUNCTION") {
         return function::drop(head);
     }
+    if head.word("DICTIONARY") {
+        return drop_dictionary(head);
+    }
     if head.word("INDEX") {
         let if_exists = head.if_exists();
         let name = head.name("an index's name")?;
@@ -105,6 +108,19 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     head.on_cluster()?;
     head.sync();
     Ok(Statement::DropTable { tables, if_exists })
+}
+
+/// There are none.
+fn drop_dictionary(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let name = head.table_name()?;
+    head.on_cluster()?;
+    head.sync();
+    if !if_exists {
+        let message = format!("dictionary {name} does not exist");
+        return Err(SqlError::new(ErrorCode::UNKNOWN_TABLE, message));
+    }
+    Ok(Statement::DropTable { tables: vec![], if_exists })
 }
 
 fn drop_temporary(head: &mut Head<'_>) -> Result<Statement> {

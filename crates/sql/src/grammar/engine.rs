@@ -13,23 +13,35 @@ use crate::tables::functions::arguments_of_text;
 
 /// Behind ENGINE.
 pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
-    let name = head.name("a table engine")?;
+    let mut name = head.name("a table engine")?;
+    if name == "ReplicatedMergeTree" {
+        replicated(head)?;
+        name = "MergeTree".to_owned();
+    }
     let engine = by_name(&name)?;
     table.engine = Some(engine);
     match engine {
         TableEngine::MergeTree => old_syntax(head, table),
-        TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog => {
+        TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog | TableEngine::Set => {
             if head.symbol(&Token::LParen) && !head.symbol(&Token::RParen) {
                 let message = format!("table engine {name} takes no arguments");
                 return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
             }
             Ok(())
         }
-        TableEngine::Merge => {
+        TableEngine::Merge | TableEngine::Buffer => {
             let (arguments, printed) = arguments_of_text(&name, arguments_text(head)?)?;
-            if arguments.len() != 2 {
-                let message = "table engine Merge needs a database and a regular expression of tables' names";
+            let (takes, needs) = match engine {
+                TableEngine::Merge => (2..=2, "a database and a regular expression of tables' names"),
+                _ => (9..=12, "a database, a table and 7 to 10 limits"),
+            };
+            if !takes.contains(&arguments.len()) {
+                let message = format!("table engine {name} needs {needs}");
                 return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+            }
+            if engine == TableEngine::Buffer {
+                let warning = "limits of Buffer have no effect: its rows go to the other table at once";
+                head.warnings.push(warning.to_owned());
             }
             table.engine_arguments = EngineArguments::new(&printed);
             Ok(())
@@ -49,12 +61,29 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     }
 }
 
+/// `ReplicatedMergeTree('path', 'replica')`: on one node it is the plain engine.
+fn replicated(head: &mut Head<'_>) -> Result<()> {
+    let names_replica = *head.token() == Token::LParen
+        && matches!(head.token_after(1), Token::SingleQuotedString(_))
+        && *head.token_after(2) == Token::Comma
+        && matches!(head.token_after(3), Token::SingleQuotedString(_));
+    if names_replica {
+        (0..4).for_each(|_| head.advance());
+        if !head.symbol(&Token::RParen) {
+            return Err(head.refuse("ReplicatedMergeTree with more than a path and a replica"));
+        }
+    }
+    head.warnings.push("ReplicatedMergeTree is MergeTree on a single node".to_owned());
+    Ok(())
+}
+
 fn by_name(name: &str) -> Result<TableEngine> {
     Ok(match name {
         "MergeTree" => TableEngine::MergeTree,
         "Log" => TableEngine::Log,
         "TinyLog" => TableEngine::TinyLog,
         "StripeLog" => TableEngine::StripeLog,
+        "Set" => TableEngine::Set,
         "Memory" => TableEngine::Memory,
         "Null" => TableEngine::Null,
         "S3" => TableEngine::S3,
@@ -63,6 +92,7 @@ fn by_name(name: &str) -> Result<TableEngine> {
         "URL" => TableEngine::Url,
         "File" => TableEngine::File,
         "Merge" => TableEngine::Merge,
+        "Buffer" => TableEngine::Buffer,
         // NULL is also a keyword, so people write it in any case.
         other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
         other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
@@ -80,9 +110,7 @@ const KNOWN_ENGINES: &[&str] = &[
     "MergeTree",
     "Log",
     "Distributed",
-    "Buffer",
     "Join",
-    "Set",
     "Kafka",
     "S3Queue",
     "MySQL",

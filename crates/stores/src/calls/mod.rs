@@ -3,6 +3,7 @@
 //!
 //! Invariant: pure; no error and nothing shown holds a secret. Must not know: clients, columns.
 
+pub mod urls;
 pub mod format;
 pub mod signatures;
 pub(crate) mod showing;

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use stores::calls::urls::HIDDEN_PART;
+
 use super::SystemTable;
 use super::rows::Cell;
 use crate::context::collections::{Origin, all};
-use crate::secrets::urls::HIDDEN_PART;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

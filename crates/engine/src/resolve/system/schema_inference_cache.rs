@@ -1,8 +1,9 @@
 //! `system.schema_inference_cache`: columns found in files, and how long they stay true.
 
+use stores::calls::urls::masked_urls;
+
 use super::SystemTable;
 use super::rows::Cell;
-use crate::secrets::urls::masked_urls;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -3,7 +3,7 @@
 //! Invariant: what is no credential stays as it is. Must not know: statements.
 
 /// Stands where a credential stood inside another text.
-pub(crate) const HIDDEN_PART: &str = "[HIDDEN]";
+pub const HIDDEN_PART: &str = "[HIDDEN]";
 
 /// Names of parts of URLs and connection strings that are credentials, in lower case.
 const SECRET_PARTS: [&str; 14] = [
@@ -24,7 +24,7 @@ const SECRET_PARTS: [&str; 14] = [
 ];
 
 /// The text with the credentials inside its URLs and connection strings hidden: `http://user:[HIDDEN]@host/x?sig=[HIDDEN]`.
-pub(crate) fn masked_urls(text: &str) -> String {
+pub fn masked_urls(text: &str) -> String {
     if !text.contains("://") && !text.contains('=') {
         return text.to_owned();
     }
