@@ -163,7 +163,7 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(
-            ["bash", "-c", f"ulimit -v 12000000; exec {self.binary} server --path {self.folder} --listen 127.0.0.1:{self.port}"],
+            ["bash", "-c", f"ulimit -v 20000000; exec {self.binary} server --path {self.folder} --listen 127.0.0.1:{self.port}"],
             stdout=subprocess.DEVNULL, stderr=open(self.folder + ".log", "a"),
         )
         for _ in range(200):

@@ -5,7 +5,7 @@
 
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
@@ -65,9 +65,11 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         // A tree, since a chain of thousands is as deep.
         let found = balanced(tests, &|left, right| left.or(right));
         // A tuple with a NULL is in no list, and never NULL itself.
-        match matches!(column_type, ColumnType::Tuple(_)) {
-            true => found.map(|found| Expr::IsTrue(Box::new(found))),
-            false => found,
+        match found {
+            Some(found) if matches!(column_type, ColumnType::Tuple(_)) && found.nullable(schema)? => {
+                Some(Expr::IsTrue(Box::new(found)))
+            }
+            found => found,
         }
     } else {
         let literals = literals_in(&list, &column_type, schema, session)?;
