@@ -18,6 +18,7 @@ use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
+use functions::row_bytes;
 use futures::{StreamExt, TryStreamExt};
 use model::ErrorCode;
 use model::saturating::place_of;
@@ -82,6 +83,9 @@ impl Step for ArrayJoinExec {
     }
 }
 
+/// What is repeated beside the elements takes no more in one batch; a single row may.
+const REPEATED_BYTES_MAX: usize = 16 << 20;
+
 #[derive(Clone)]
 struct Joiner {
     schema: SchemaRef,
@@ -108,21 +112,26 @@ impl Joiner {
     /// Pieces that make no more than the wanted rows each.
     fn ranges(&self, batch: &RecordBatch) -> Result<Vec<Piece>> {
         let lengths = self.lengths(batch)?;
-        let (mut ranges, mut from, mut made) = (vec![], 0, 0_usize);
+        let repeated = self.repeated_bytes(batch, &lengths);
+        let (mut ranges, mut from, mut made, mut bytes) = (vec![], 0, 0_usize, 0_usize);
         for (row, length) in lengths.iter().enumerate() {
-            if made > 0 && made + length > self.rows_max {
+            let width = repeated.get(row).copied().unwrap_or(0);
+            let rows_max = self.rows_max.min(REPEATED_BYTES_MAX / width.max(1)).max(1);
+            bytes = bytes.saturating_add(width.saturating_mul(*length));
+            if made > 0 && (made + length > self.rows_max || bytes > REPEATED_BYTES_MAX) {
+                bytes = width.saturating_mul(*length);
                 ranges.push(Piece::rows(from, row - from));
                 (from, made) = (row, 0);
             }
-            if *length > self.rows_max {
+            if *length > rows_max {
                 // Rows of no elements may stand in front of it; it is in pieces of its own.
                 if from < row {
                     ranges.push(Piece::rows(from, row - from));
                 }
-                let starts = (0..*length).step_by(self.rows_max);
-                let part = |start: usize| Some((start, self.rows_max.min(length - start)));
+                let starts = (0..*length).step_by(rows_max);
+                let part = |start: usize| Some((start, rows_max.min(length - start)));
                 ranges.extend(starts.map(|start| Piece { from: row, rows: 1, elements: part(start) }));
-                (from, made) = (row + 1, 0);
+                (from, made, bytes) = (row + 1, 0, 0);
                 continue;
             }
             made += length;
@@ -131,6 +140,22 @@ impl Joiner {
             ranges.push(Piece::rows(from, lengths.len() - from));
         }
         Ok(ranges)
+    }
+
+    /// Bytes of each row that stand in every row made of it; none where all of them together are few.
+    fn repeated_bytes(&self, batch: &RecordBatch, lengths: &[usize]) -> Vec<usize> {
+        let is_repeated = |at: &usize| {
+            !self.columns.contains(at) && batch.column(*at).data_type().primitive_width().is_none()
+        };
+        let repeated: Vec<&ArrayRef> =
+            (0..batch.num_columns()).filter(is_repeated).map(|at| batch.column(at)).collect();
+        let all: usize = repeated.iter().map(|column| row_bytes(column)).sum();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        if all.saturating_mul(longest) <= REPEATED_BYTES_MAX {
+            return vec![];
+        }
+        let of_row = |row: usize| repeated.iter().map(|column| row_bytes(&column.slice(row, 1))).sum();
+        (0..batch.num_rows()).map(of_row).collect()
     }
 
     /// The rows of a piece, their arrays cut to its elements.
