@@ -163,6 +163,7 @@ fn random_streams_follow_from_their_seed() {
 fn volatile_functions_say_so() {
     let volatile: Vec<&str> = all().iter().filter(|f| f.volatile).map(|f| f.name).collect();
     let random = [
+        "blockSize",
         "generateUUIDv4",
         "rand",
         "rand64",
@@ -177,6 +178,9 @@ fn volatile_functions_say_so() {
         "randomFixedString",
         "randomPrintableASCII",
         "randomString",
+        "rowNumberInBlock",
+        "sleep",
+        "sleepEachRow",
         "throwIf",
     ];
     assert_eq!(volatile, random);
@@ -187,6 +191,7 @@ fn functions_of_the_statement_say_so() {
     let of_statement: Vec<&str> = all().iter().filter(|f| f.of_statement).map(|f| f.name).collect();
     let expected = [
         "FQDN",
+        "UTCTimestamp",
         "authenticatedUser",
         "connectionId",
         "currentDatabase",

@@ -43,6 +43,9 @@ fn duration(seconds: f64) -> u16 {
     DURATIONS.into_iter().rev().find(|bin| f64::from(*bin) <= seconds).unwrap_or(0)
 }
 
+/// The bits of a Float64 that are not its mantissa.
+const SIGN_AND_EXPONENT: u64 = 0xFFF0_0000_0000_0000;
+
 /// The power of two at or below a number; 0 for numbers that are not positive.
 fn power_of_two(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
@@ -53,8 +56,8 @@ fn power_of_two(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         call.each::<T>(|row| {
             let value = values.value(arg.row(row));
             Ok(if is_float(result) {
-                let value = value.float();
-                Number::wrap_float(if value.is_finite() && value != 0.0 { value.abs().log2().floor().exp2() * value.signum() } else { value })
+                // The sign and the exponent as they are, without the mantissa: NaN becomes infinite.
+                Number::wrap_float(f64::from_bits(value.float().to_bits() & SIGN_AND_EXPONENT))
             } else {
                 let value = value.int();
                 Number::wrap_int(if value > 0 { 1_i128 << value.ilog2() } else { 0 })

@@ -60,9 +60,12 @@ fn taken_apart(code: u64, count: usize) -> Vec<u64> {
     numbers
 }
 
-/// Where Hilbert's curve of 32 steps comes to a place, from the highest bits on.
+/// Where Hilbert's curve of 32 steps comes to a place, from the highest bits on; 0 for places beyond it.
 fn along_hilbert(x: u64, y: u64) -> u64 {
-    let (mut x, mut y, mut code) = (x & 0xFFFF_FFFF, y & 0xFFFF_FFFF, 0);
+    if x.max(y) > 0xFFFF_FFFF {
+        return 0;
+    }
+    let (mut x, mut y, mut code) = (x, y, 0);
     for bit in (0..32).rev() {
         let (a, b) = (x >> bit & 1, y >> bit & 1);
         code = code << 2 | (3 * a) ^ b;
@@ -145,14 +148,15 @@ fn decode(call: &Call<'_>, apart: fn(u64, usize) -> Vec<u64>) -> Result<ArrayRef
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let hilbert = |numbers: &[u64]| match numbers {
-        [x, y] => along_hilbert(*x, *y),
+        // Of an even count of steps the first one starts along the second number.
+        [x, y] => along_hilbert(*y, *x),
         [x] => *x,
         _ => 0,
     };
     let places = |code: u64, count: usize| match count {
         1 => vec![code],
         _ => {
-            let (x, y) = of_hilbert(code);
+            let (y, x) = of_hilbert(code);
             vec![x, y]
         }
     };

@@ -90,7 +90,49 @@ fn too_many(most: i64) -> FunctionError {
     FunctionError::new(ErrorCode::CANNOT_PRINT_FLOAT_OR_DOUBLE_NUMBER, message)
 }
 
-/// Floats rounded and decimals cut to so many digits behind the point, with zeros where there are fewer.
+/// A number with so many digits behind the point, halves rounded away from zero; the point stays where it was one.
+fn half_away(text: &str, digits: usize) -> String {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if fraction.len() <= digits {
+        let point = if text.contains('.') || digits > 0 { "." } else { "" };
+        return format!("{whole}{point}{fraction:0<digits$}");
+    }
+    let (kept, rest) = fraction.split_at(digits);
+    let mut number: Vec<char> = whole.chars().chain(['.']).chain(kept.chars()).collect();
+    if rest.starts_with(|digit: char| digit >= '5') {
+        let mut carries = true;
+        for digit in number.iter_mut().rev().filter(|digit| digit.is_ascii_digit()) {
+            *digit = match char::to_digit(*digit, 10).filter(|digit| *digit < 9) {
+                Some(value) => char::from_digit(value + 1, 10).unwrap_or('9'),
+                None => '0',
+            };
+            carries = *digit == '0';
+            if !carries {
+                break;
+            }
+        }
+        if carries {
+            number.insert(usize::from(whole.starts_with('-')), '1');
+        }
+    }
+    number.into_iter().collect()
+}
+
+/// A float with so many digits behind the point. A half needs as many binary digits as decimal ones: others cannot tie.
+fn fixed(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    let steps = value * i32::try_from(digits + 1).map_or(f64::INFINITY, |more| 2_f64.powi(more));
+    if !steps.is_finite() || steps.fract() != 0.0 {
+        return format!("{value:.digits$}");
+    }
+    let more = digits + 1;
+    let rounded = half_away(&format!("{value:.more$}"), digits);
+    rounded.strip_suffix('.').map_or_else(|| rounded.clone(), str::to_owned)
+}
+
+/// Numbers rounded to so many digits behind the point, with zeros where there are fewer.
 fn text(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (arg, digits) = (call.arg(0)?, call.ints(1)?);
     let is_float = matches!(arg.column_type, ColumnType::Float32 | ColumnType::Float64);
@@ -100,7 +142,7 @@ fn text(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let floats = arg.array.as_primitive::<arrow::datatypes::Float32Type>();
         return call.each_text(|row, out| {
             let digits = wanted(row).ok_or_else(|| too_many(most))?;
-            out.push_str(&format!("{:.digits$}", floats.value(arg.row(row))));
+            out.push_str(&fixed(f64::from(floats.value(arg.row(row))), digits));
             Ok(())
         });
     }
@@ -108,19 +150,19 @@ fn text(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let floats = call.floats(0)?;
         return call.each_text(|row, out| {
             let digits = wanted(row).ok_or_else(|| too_many(most))?;
-            out.push_str(&format!("{:.digits$}", floats.get(row)));
+            out.push_str(&fixed(floats.get(row), digits));
             Ok(())
         });
     }
+    let has_scale = matches!(arg.column_type.value_type(), ColumnType::Decimal { scale, .. } if *scale > 0);
     let texts = call.texts(0)?;
     call.each_text(|row, out| {
         let digits = wanted(row).ok_or_else(|| too_many(most))?;
         let text = texts.get(row);
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        out.push_str(whole);
-        if digits > 0 {
+        out.push_str(&half_away(text, digits));
+        // Of a decimal with a scale the point stays, whatever its digits.
+        if digits == 0 && has_scale && !text.contains('.') {
             out.push('.');
-            out.extend(fraction.chars().chain(std::iter::repeat('0')).take(digits));
         }
         Ok(())
     })

@@ -468,6 +468,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         by_number(name, by).doc(signature, description, example)
     });
     let mut all: Vec<ScalarFunction> = pairs.chain(numbers).collect();
+    all.push(by_number("tuplePositiveModuloByNumber", "positiveModulo").doc(
+        "tuplePositiveModuloByNumber(tuple, n)",
+        "The remainder of each element and n, never below 0.",
+        "tuplePositiveModuloByNumber((-1, 5), 3) -> (2,2)",
+    ));
     all.extend([
         negate().doc(
             "tupleNegate(tuple)",

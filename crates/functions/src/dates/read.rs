@@ -220,11 +220,16 @@ fn clocks() -> Vec<ScalarFunction> {
         Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 1)? })
     };
     let date_type = |_: &[ArgType]| Ok(ColumnType::Date);
+    let utc_type = |_: &[ArgType]| Ok(ColumnType::DateTime { time_zone: Some("UTC".into()) });
     let clocks = vec![
         ScalarFunction::new("now", 0..=1, now_type, |call| current(call, 0))
             .any_case()
-            .aliases(&["current_timestamp"])
+            .aliases(&["current_timestamp", "localtimestamp"])
             .doc("now([zone])", "The time the query started.", "now()"),
+        ScalarFunction::new("UTCTimestamp", 0..=0, utc_type, |call| current(call, 0))
+            .any_case()
+            .aliases(&["UTC_timestamp"])
+            .doc("UTCTimestamp()", "The time the query started, in UTC.", "UTCTimestamp()"),
         ScalarFunction::new("now64", 0..=2, now64_type, |call| current(call, 0)).any_case().doc(
             "now64([precision[, zone]])",
             "The time the query started, with fractions.",

@@ -170,8 +170,8 @@ fn in_box(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         }
         let mut made = 0;
         call.reserve(usize::try_from(all).unwrap_or(usize::MAX).saturating_mul(32))?;
-        for latitude in latitudes {
-            for longitude in longitudes.clone() {
+        for longitude in longitudes {
+            for latitude in latitudes.clone() {
                 text.clear();
                 write(longitude, latitude, letters, &mut text);
                 builder.append_value(&text);

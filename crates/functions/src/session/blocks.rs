@@ -187,7 +187,7 @@ fn values() -> Vec<ScalarFunction> {
         .doc(
             "getSizeOfEnumType(x)",
             "How many values the type of an enum has.",
-            "getSizeOfEnumType(CAST('a', 'Enum8(\'a\' = 1)')) -> 1",
+            "getSizeOfEnumType(CAST('a', 'Enum8(\'a\' = 1)'))",
         ),
     ]
 }
@@ -222,7 +222,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             |call| call.each::<UInt8Type>(|_| Ok(1)),
         )
         .own_nulls()
-        .doc("indexHint(...)", "Always 1.", "indexHint(1 = 0) -> 1"),
+        .doc("indexHint(...)", "Always 1.", "indexHint(equals(1, 0)) -> 1"),
     ]);
     out
 }

@@ -42,7 +42,8 @@ fn regexp_position(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionEr
         let start = starts.as_ref().map_or(1, |starts| starts.get(row));
         let start = usize::try_from(start - 1).unwrap_or(0);
         let Some(start) = (start..=text.len()).find(|at| text.is_char_boundary(*at)) else { return Ok(0) };
-        let found = compiled.get(patterns.get(row))?.find_at(text, start);
+        // A match of nothing is none.
+        let found = compiled.get(patterns.get(row))?.find_at(text, start).filter(|found| !found.is_empty());
         Ok(found.map_or(0, |found| u64_of(raw_text::bytes(&text[..found.start()]).len()) + 1))
     })
 }

@@ -137,7 +137,7 @@ fn sizes() -> Vec<ScalarFunction> {
             call.each::<UInt64Type>(|row| Ok(u64_of(lengths(row))))
         })
         .any_case()
-        .aliases(&["OCTET_LENGTH"])
+        .aliases(&["OCTET_LENGTH", "CARDINALITY"])
         .doc("length(x)", "Bytes of text, elements of an array or map.", "length('añ') -> 3"),
         length_utf8("lengthUTF8").any_case().aliases(&["CHAR_LENGTH", "CHARACTER_LENGTH"]).doc(
             "lengthUTF8(text)",

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use model::{ColumnType, ErrorCode, raw_text};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 
 use crate::cast::CastMode;
 use crate::error::FunctionError;
@@ -144,7 +144,8 @@ fn base64_decode(name: &'static str, quiet: bool) -> ScalarFunction {
 
 /// `+` is itself; a broken escape stays.
 pub(super) fn percent_decoded(text: &str) -> String {
-    let bytes: Cow<'_, [u8]> = percent_decode_str(text).into();
+    let encoded = raw_text::bytes(text);
+    let bytes: Cow<'_, [u8]> = percent_decode(&encoded).into();
     raw_text::text(&bytes)
 }
 

@@ -24,6 +24,7 @@ mod shape;
 mod printf;
 mod any_case;
 mod ids;
+mod grams;
 
 use crate::kernel::registry::ScalarFunction;
 
@@ -48,5 +49,6 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(printf::functions());
     out.extend(any_case::functions());
     out.extend(ids::functions());
+    out.extend(grams::functions());
     out
 }

@@ -139,13 +139,13 @@ fn before_delimiter<'a>(text: &'a str, delimiter: &str, count: i64) -> &'a str {
     }
 }
 
-fn substring_index() -> ScalarFunction {
-    let rule = takes_text("substringIndex", 2, ColumnType::String);
-    ScalarFunction::new("substringIndex", 3..=3, rule, |call| {
+fn substring_index(name: &'static str, utf8: bool) -> ScalarFunction {
+    let rule = takes_text(name, 2, ColumnType::String);
+    ScalarFunction::new(name, 3..=3, rule, move |call| {
         let (texts, delimiters, counts) = (call.texts(0)?, call.texts(1)?, call.ints(2)?);
         call.each_text(|row, out| {
-            if raw_text::bytes(delimiters.get(row)).len() != 1 {
-                let message = "the delimiter of substringIndex must be a single character";
+            if units(delimiters.get(row), utf8) != 1 {
+                let message = format!("the delimiter of {name} must be a single character");
                 return Err(FunctionError::bad_argument(message));
             }
             out.push_str(before_delimiter(texts.get(row), delimiters.get(row), counts.get(row)));
@@ -226,10 +226,15 @@ fn parts() -> Vec<ScalarFunction> {
             "The last n characters.",
             "rightUTF8('uñ', 1) -> 'ñ'",
         ),
-        substring_index().doc(
+        substring_index("substringIndex", false).any_case().aliases(&["SUBSTRING_INDEX"]).doc(
             "substringIndex(text, delimiter, n)",
             "The text before the n-th delimiter; behind the n-th from the end where n is negative.",
             "substringIndex('a.b.c', '.', 2) -> 'a.b'",
+        ),
+        substring_index("substringIndexUTF8", true).doc(
+            "substringIndexUTF8(text, delimiter, n)",
+            "The text before the n-th delimiter, which may be any character.",
+            "substringIndexUTF8('aйbйc', 'й', 2) -> 'aйb'",
         ),
     ]
 }

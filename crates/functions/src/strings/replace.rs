@@ -130,11 +130,46 @@ fn by_expression(call: &Call<'_>, most: usize) -> Result<ArrayRef, FunctionError
 }
 
 /// A FixedString keeps its length.
-fn translate_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let text = takes_text("translate", 3, ColumnType::String)(args)?;
-    Ok(match &args[0].column_type {
-        fixed @ ColumnType::FixedString(_) => fixed.clone(),
-        _ => text,
+fn translate_type(name: &'static str, args: &[ArgType], utf8: bool) -> Result<ColumnType, FunctionError> {
+    let text = takes_text(name, 3, ColumnType::String)(args)?;
+    match &args[0].column_type {
+        ColumnType::FixedString(_) if utf8 => {
+            Err(FunctionError::bad_argument(format!("{name} does not take a FixedString")))
+        }
+        fixed @ ColumnType::FixedString(_) => Ok(fixed.clone()),
+        _ => Ok(text),
+    }
+}
+
+/// Characters of `from` without one of `to` at their place are left out; of a character named twice the last counts.
+fn translate(name: &'static str, utf8: bool) -> ScalarFunction {
+    let rule = move |args: &[ArgType]| translate_type(name, args, utf8);
+    ScalarFunction::new(name, 3..=3, rule, move |call| {
+        let (texts, from, to) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
+        let keeps_length = matches!(call.result_type.value_type(), ColumnType::FixedString(_));
+        call.each_text(|row, out| {
+            let from: Vec<char> = from.get(row).chars().collect();
+            let to: Vec<char> = to.get(row).chars().collect();
+            let refused = if !utf8 && from.iter().chain(&to).any(|c| !c.is_ascii()) {
+                Some("exchanges ASCII characters only")
+            } else if from.len() < to.len() {
+                Some("has as many characters to exchange as those they become, or more")
+            } else if keeps_length && from.len() != to.len() {
+                Some("of a FixedString takes two lists of the same length")
+            } else {
+                None
+            };
+            if let Some(reason) = refused {
+                return Err(FunctionError::bad_argument(format!("{name} {reason}")));
+            }
+            for c in texts.get(row).chars() {
+                match from.iter().rposition(|known| *known == c) {
+                    Some(at) => out.extend(to.get(at)),
+                    None => out.push(c),
+                }
+            }
+            Ok(())
+        })
     })
 }
 
@@ -174,28 +209,15 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Text with all matches replaced; \\1 stands for a group.",
             "replaceRegexpAll('a1b2', '[0-9]', '-') -> 'a-b-'",
         ),
-        ScalarFunction::new("translate", 3..=3, translate_type, |call| {
-            let (texts, from, to) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-            let keeps_length = matches!(call.result_type.value_type(), ColumnType::FixedString(_));
-            call.each_text(|row, out| {
-                if keeps_length && from.get(row).len() != to.get(row).len() {
-                    let message = "translate of a FixedString takes two lists of the same length";
-                    return Err(FunctionError::bad_argument(message));
-                }
-                let to: Vec<char> = to.get(row).chars().collect();
-                for c in texts.get(row).chars() {
-                    match from.get(row).chars().position(|known| known == c) {
-                        Some(at) => out.extend(to.get(at)),
-                        None => out.push(c),
-                    }
-                }
-                Ok(())
-            })
-        })
-        .doc(
+        translate("translate", false).doc(
             "translate(text, from, to)",
             "Text with characters exchanged one by one.",
             "translate('abc', 'ab', 'xy') -> 'xyc'",
+        ),
+        translate("translateUTF8", true).doc(
+            "translateUTF8(text, from, to)",
+            "Text with characters exchanged one by one, which may be any characters.",
+            "translateUTF8('Straße', 'ß', 's') -> 'Strase'",
         ),
     ]
 }

@@ -16,12 +16,12 @@ use crate::kernel::types::takes_text;
 /// What a piece takes beside its bytes: a view of 16, in a buffer that grows by doubling.
 const PIECE_BYTES: usize = 32;
 
-fn text_list() -> ColumnType {
+pub(super) fn text_list() -> ColumnType {
     ColumnType::Array(Box::new(ColumnType::String))
 }
 
 /// One list of texts per row, written by `split`. A NULL gives what an empty text does: nothing, or one empty text.
-fn each_list(
+pub(super) fn each_list(
     call: &Call<'_>,
     of_empty: bool,
     mut split: impl FnMut(usize, &mut dyn FnMut(&str)) -> Result<(), FunctionError>,

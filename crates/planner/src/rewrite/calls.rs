@@ -78,6 +78,9 @@ impl Rewriter {
             ("date_sub" | "datesub" | "timestampsub" | "timestamp_sub", _) => {
                 return self.shifted(BinaryOperator::Minus, args);
             }
+            ("adddate", [_, _]) => return self.shifted(BinaryOperator::Plus, args),
+            ("subdate", [_, _]) => return self.shifted(BinaryOperator::Minus, args),
+            ("tointerval", [amount, unit]) => return self.interval(amount.clone(), unit),
             _ => {}
         }
         let Some(known) = names::scalar(name) else {
@@ -99,6 +102,15 @@ impl Rewriter {
         let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))?;
         let operand = self.value(operand)?;
         Ok(call(CAST, vec![operand, text(column_type.to_string())]))
+    }
+
+    /// `toInterval(3, 'day')`.
+    fn interval(&mut self, amount: Expr, unit: &Expr) -> Result<Expr> {
+        let word = text_of(unit).unwrap_or_default();
+        let known = interval_unit(word).filter(|known| known.eq_ignore_ascii_case(word));
+        let known =
+            known.ok_or_else(|| SqlError::bad_arguments(format!("'{word}' is not a unit of time")))?;
+        self.scalar(&format!("toInterval{known}"), vec![amount])
     }
 
     /// `date_add(day, 1, x)` and `date_add(x, INTERVAL 1 DAY)`.
@@ -257,13 +269,16 @@ fn operator_call(name: &str, args: &[Expr]) -> Option<Expr> {
             let (expr, pattern) = like(expr, pattern);
             Expr::ILike { negated: name == "notILike", any: false, expr, pattern, escape_char: None }
         }
-        ("in" | "notIn", [expr, set]) => {
+        ("isDistinctFrom", [left, right]) => {
+            Expr::IsDistinctFrom(Box::new(nested(left.clone())), Box::new(nested(right.clone())))
+        }
+        ("in" | "notIn" | "globalIn" | "globalNotIn", [expr, set]) => {
             let list = match set {
                 Expr::Tuple(parts) => parts.clone(),
                 Expr::Array(array) => array.elem.clone(),
                 other => vec![other.clone()],
             };
-            Expr::InList { expr: Box::new(expr.clone()), list, negated: name == "notIn" }
+            Expr::InList { expr: Box::new(expr.clone()), list, negated: name.ends_with("otIn") }
         }
         (_, [left, right]) => operation(nested(left.clone()), comparison(name)?, nested(right.clone())),
         _ => return None,
