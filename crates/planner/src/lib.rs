@@ -28,5 +28,5 @@ pub use analyzer::rules::typed_expression;
 pub use install::configure;
 pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};
-pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
+pub use rewrite::{Manner, Prepared, RewriteContext, prepare, prepare_expression, shown_name};
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};

@@ -9,6 +9,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use host::Runtimes;
 use model::ErrorCode;
+use model::saturating::u64_of;
+use physical::nodes::row_limits::{Read, RowLimits};
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -170,20 +172,46 @@ impl TimeLimit {
     }
 }
 
-/// `max_result_rows`: more rows are an error, or with `result_overflow_mode` break the last batch is the one that has
-/// too many.
+/// What a plan may read, sort, group and join.
+pub(crate) fn row_limits(settings: &Settings) -> RowLimits {
+    RowLimits {
+        read_rows: settings.get_u64("max_rows_to_read"),
+        read_bytes: settings.get_u64("max_bytes_to_read"),
+        read_breaks: settings.get_text("read_overflow_mode") == "break",
+        sorted_rows: settings.get_u64("max_rows_to_sort"),
+        grouped_rows: settings.get_u64("max_rows_to_group_by"),
+        distinct_rows: settings.get_u64("max_rows_in_distinct"),
+        joined_rows: settings.get_u64("max_rows_in_join"),
+    }
+}
+
+/// Says what a statement has read.
+pub(crate) fn reads_of(execution: &Execution) -> Read {
+    let progress = Arc::clone(&execution.progress);
+    Arc::new(move || (progress.read_rows(), progress.read_bytes()))
+}
+
+/// `max_result_rows` and `max_result_bytes`: more is an error, or with `result_overflow_mode` break the last batch is the
+/// one that has too much.
 pub(crate) fn limit_result(settings: &Settings, rows: Rows) -> Rows {
-    let rows_max = settings.get_u64("max_result_rows");
-    if rows_max == 0 {
+    let (rows_max, bytes_max) = (settings.get_u64("max_result_rows"), settings.get_u64("max_result_bytes"));
+    if rows_max == 0 && bytes_max == 0 {
         return rows;
     }
     let throws = settings.get_text("result_overflow_mode") == "throw";
-    let stream = rows.stream.scan(0_u64, move |seen, batch| {
+    let is_over =
+        move |seen: (u64, u64)| rows_max > 0 && seen.0 > rows_max || bytes_max > 0 && seen.1 > bytes_max;
+    let is_full =
+        move |seen: (u64, u64)| rows_max > 0 && seen.0 >= rows_max || bytes_max > 0 && seen.1 >= bytes_max;
+    let stream = rows.stream.scan((0_u64, 0_u64), move |seen, batch| {
         let answer = match batch {
-            Ok(_) if !throws && *seen >= rows_max => None,
+            Ok(_) if !throws && is_full(*seen) => None,
             Ok(batch) => {
-                *seen += batch.num_rows() as u64;
-                Some(if throws && *seen > rows_max { Err(too_many(*seen, rows_max)) } else { Ok(batch) })
+                seen.0 += batch.num_rows() as u64;
+                seen.1 +=
+                    batch.columns().iter().map(|column| u64_of(functions::row_bytes(column))).sum::<u64>();
+                let fails = throws && is_over(*seen);
+                Some(if fails { Err(too_many(*seen, (rows_max, bytes_max))) } else { Ok(batch) })
             }
             Err(error) => Some(Err(error)),
         };
@@ -192,7 +220,10 @@ pub(crate) fn limit_result(settings: &Settings, rows: Rows) -> Rows {
     Rows { schema: rows.schema, stream: stream.boxed() }
 }
 
-fn too_many(rows: u64, rows_max: u64) -> Error {
-    let message = format!("the result has {rows} rows or more, max_result_rows is {rows_max}");
+fn too_many(seen: (u64, u64), most: (u64, u64)) -> Error {
+    let message = match most.0 > 0 && seen.0 > most.0 {
+        true => format!("the result has {} rows or more, max_result_rows is {}", seen.0, most.0),
+        false => format!("the result has {} bytes or more, max_result_bytes is {}", seen.1, most.1),
+    };
     Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_ROWS_OR_BYTES, message)
 }

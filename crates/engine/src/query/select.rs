@@ -26,13 +26,14 @@ use physical::nodes::cross_of_lists::with_nested_columns;
 use physical::nodes::gather::gathered;
 use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
+use physical::nodes::row_limits::with_row_limits;
 use physical::nodes::source_order::in_source_order;
 use sql::{Settings, TableName};
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
-use crate::context::limits::limit_result;
+use crate::context::limits::{limit_result, reads_of, row_limits};
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
 use crate::ledgers::profile::{Span, StatementProfile};
@@ -174,7 +175,12 @@ async fn plan_written(
     let rules = planner::RewriteContext {
         union_default_mode: &union_default_mode,
         current_database: &execution.current_database,
-        group_by_use_nulls: execution.settings.get_bool("group_by_use_nulls"),
+        manner: planner::Manner {
+            group_by_use_nulls: execution.settings.get_bool("group_by_use_nulls"),
+            ignores_positions: !execution.settings.get_bool("enable_positional_arguments"),
+            any_keeps_left: execution.settings.get_bool("any_join_distinct_right_table_keys"),
+            null_for_empty: execution.settings.get_bool("aggregate_functions_null_for_empty"),
+        },
         expanded_elements_max: execution.settings.get_u64("max_expanded_ast_elements"),
     };
     let mut prepared = planner::prepare(query, &rules)?;
@@ -520,7 +526,8 @@ pub(crate) fn stream_of(
     physical: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
 ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
-    let physical = metered(physical)?;
+    let physical =
+        with_row_limits(metered(physical)?, row_limits(&execution.settings), &reads_of(execution))?;
     execution.progress.watch(&physical);
     let batches = match services.processes.running_count() > services.threads {
         true => gathered(physical, state.task_ctx(), Arc::clone(&services.host.clock))?,

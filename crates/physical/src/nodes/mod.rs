@@ -17,6 +17,7 @@ mod cut;
 mod fill;
 pub mod metered;
 pub mod rounds;
+pub mod row_limits;
 pub mod gather;
 pub mod source_order;
 pub mod cross_of_lists;

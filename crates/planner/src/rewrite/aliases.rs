@@ -178,6 +178,15 @@ pub(crate) fn aggregates(expr: &Expr) -> bool {
     outside_subqueries(expr, is_aggregate).is_break()
 }
 
+/// Whether a SELECT names a column so, outside of subqueries.
+pub(crate) fn names_column(select: &Select, name: &str) -> bool {
+    let is_named = |expr: &Expr| match expr {
+        Expr::Identifier(column) if column.value == name => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    outside_subqueries(select, is_named).is_break()
+}
+
 /// Goes through the expressions in `tree`, but not through those of subqueries.
 fn outside_subqueries(tree: &impl Visit, seen: impl FnMut(&Expr) -> ControlFlow<()>) -> ControlFlow<()> {
     tree.visit(&mut Outside { seen, depth: 0 })

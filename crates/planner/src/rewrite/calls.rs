@@ -42,6 +42,8 @@ impl Rewriter {
             return self.windowed_in_frame(window, function);
         }
         if let Some(aggregate) = names::aggregate(&name) {
+            let nullable = if self.manner.null_for_empty { null_for_empty(&name) } else { None };
+            let (name, aggregate) = nullable.unwrap_or((name, aggregate));
             return self.aggregate(&name, &aggregate, function);
         }
         let plain = function.over.is_none() && function.filter.is_none() && function.null_treatment.is_none();
@@ -241,6 +243,18 @@ fn limited_concat(aggregate: &Aggregate, function: &Function) -> Option<Expr> {
         list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(text))];
     }
     Some(call("arrayStringConcat", vec![Expr::Function(array), separator.clone()]))
+}
+
+/// The aggregate that is NULL over no rows, in the place of one that is not; counts and arrays stay as they are.
+fn null_for_empty(name: &str) -> Option<(String, Aggregate)> {
+    let lower = name.to_ascii_lowercase();
+    let has_value = ["count", "uniq", "group"].iter().any(|start| lower.starts_with(start));
+    let said = ["ornull", "ordefault", "state", "merge"].iter().any(|end| lower.contains(end));
+    if has_value || said {
+        return None;
+    }
+    let name = format!("{name}OrNull");
+    names::aggregate(&name).map(|aggregate| (name, aggregate))
 }
 
 fn unset_parameter(function: &Function) -> SqlError {

@@ -41,12 +41,24 @@ use crate::rewrite::aliases::Scope;
 #[derive(Clone, Copy, Debug)]
 pub struct RewriteContext<'a> {
     pub current_database: &'a str,
-    /// Keys that ROLLUP, CUBE and GROUPING SETS leave out are NULL.
-    pub group_by_use_nulls: bool,
+    pub manner: Manner,
     /// `ALL`, `DISTINCT` or nothing: what UNION without a word is.
     pub union_default_mode: &'a str,
     /// Elements that aliases and WITH items may add; 0 is as many as there ever may be.
     pub expanded_elements_max: u64,
+}
+
+/// What settings of the session decide about the meaning of a query.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Manner {
+    /// Keys that ROLLUP, CUBE and GROUPING SETS leave out are NULL.
+    pub group_by_use_nulls: bool,
+    /// Numbers as keys of GROUP BY and ORDER BY are constants (`enable_positional_arguments = 0`).
+    pub ignores_positions: bool,
+    /// ANY INNER JOIN keeps all rows of the left table that have a partner (`any_join_distinct_right_table_keys`).
+    pub any_keeps_left: bool,
+    /// Aggregates over no rows are NULL (`aggregate_functions_null_for_empty`).
+    pub null_for_empty: bool,
 }
 
 /// A query ready for DataFusion's planner.
@@ -71,7 +83,7 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
         _ => None,
     };
     let mut rewriter = Rewriter {
-        group_by_use_nulls: context.group_by_use_nulls,
+        manner: context.manner,
         union_default,
         weight: weight::Weight::of(context.expanded_elements_max),
         ..Rewriter::default()
@@ -93,7 +105,7 @@ pub fn prepare_expression(expr: &Expr) -> Result<Expr> {
 pub(crate) struct Rewriter {
     calls: Vec<TableFunctionCall>,
     scopes: Vec<Scope>,
-    group_by_use_nulls: bool,
+    manner: Manner,
     union_default: Option<SetQuantifier>,
     /// The next SELECT is the whole result, which alone can have totals.
     may_total: bool,

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::aggregates;
 use crate::rewrite::fill::Output;
+use crate::rewrite::lower::with_type;
 
 /// Where an ORDER BY stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -94,6 +95,9 @@ impl Rewriter {
                 args.push(if at < 2 { self.count(arg)? } else { self.order_expression(arg, columns)? });
             }
             return Ok(call(&name_of(function), args));
+        }
+        if self.manner.ignores_positions && position(&key).is_some() {
+            return Ok(with_type(key));
         }
         if let Some(position) = position(&key) {
             let column = position.checked_sub(1).and_then(|index| columns.get(index));

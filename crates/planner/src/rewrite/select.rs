@@ -12,7 +12,7 @@ use sqlparser::ast::{
     Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
 };
 
-use crate::rewrite::aliases::{Scope, aggregates, with_expression};
+use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
 use crate::rewrite::array_join::together;
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::rewrite::lower::{nested, operation, with_type};
@@ -145,6 +145,7 @@ impl Rewriter {
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
         having_as_where(&mut select);
+        from_one(&mut select)?;
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
         select.from = self.from(std::mem::take(&mut select.from))?;
@@ -177,7 +178,7 @@ impl Rewriter {
             push_key(order, mark);
         }
         if let GroupByExpr::Expressions(keys, _) = &select.group_by
-            && !self.group_by_use_nulls
+            && !self.manner.group_by_use_nulls
             && keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)))
         {
             let keys = grouping_sets::keys_of(keys);
@@ -339,7 +340,8 @@ impl Rewriter {
 
     fn group_key(&mut self, key: Expr, columns: &[Option<Column>]) -> Result<Expr> {
         self.scope().in_keys = true;
-        let key = match position_of(&key, columns)? {
+        let position = if self.manner.ignores_positions { None } else { position_of(&key, columns)? };
+        let key = match position {
             // Once more, for arrayJoin to know that it is in a key.
             Some(column) => self.value(column.written.clone()),
             None => self.value(key),
@@ -374,6 +376,19 @@ fn check_width(items: usize) -> Result<()> {
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {
     columns.iter().map(|column| column.output.as_str()).collect()
+}
+
+/// A SELECT without FROM reads `system.one`, which matters where it names its column.
+fn from_one(select: &mut Select) -> Result<()> {
+    if !select.from.is_empty() {
+        return Ok(());
+    }
+    let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_));
+    let names = select.projection.iter().any(is_star) || names_column(select, "dummy");
+    if names && let SetExpr::Select(one) = *sql::parse_query("SELECT 1 FROM system.one")?.body {
+        select.from = one.from;
+    }
+    Ok(())
 }
 
 /// HAVING of a SELECT that neither groups nor aggregates is a condition on its rows.

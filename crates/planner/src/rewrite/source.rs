@@ -1,5 +1,7 @@
 //! FROM: tables, table functions, subqueries, joins.
 
+use sql::dialect::text;
+use sql::reader::clauses::word_of;
 use sql::reader::head::ident;
 use sql::tables::functions::from_parts;
 use sql::tables::joins::constraint_mut;
@@ -12,6 +14,13 @@ use sqlparser::ast::{
 use crate::rewrite::Rewriter;
 use crate::rewrite::array_join::nested;
 
+/// `ANY INNER JOIN` as `SEMI LEFT JOIN`, which has the columns of both tables, too.
+fn keep_left(strictness: &mut Expr) {
+    if word_of(strictness) == Some("ANY INNER") {
+        *strictness = text("SEMI LEFT");
+    }
+}
+
 impl Rewriter {
     pub(crate) fn joined(&mut self, table: TableWithJoins) -> Result<TableWithJoins> {
         let mut done = TableWithJoins { relation: self.factor(table.relation)?, joins: vec![] };
@@ -23,7 +32,10 @@ impl Rewriter {
                     join.relation = self.arrays(join.relation)?;
                     done = TableWithJoins { relation: nested(done, join), joins: vec![] };
                 }
-                JoinOperator::AsOf { constraint, .. } => {
+                JoinOperator::AsOf { match_condition, constraint } => {
+                    if self.manner.any_keeps_left {
+                        keep_left(match_condition);
+                    }
                     join.relation = self.factor(join.relation)?;
                     self.constraint(constraint)?;
                     done = TableWithJoins { relation: nested(done, join), joins: vec![] };

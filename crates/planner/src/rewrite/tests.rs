@@ -11,7 +11,7 @@ fn rewritten(text: &str) -> String {
             &query,
             &RewriteContext {
                 current_database: "default",
-                group_by_use_nulls: false,
+                manner: crate::rewrite::Manner::default(),
                 union_default_mode: "",
                 expanded_elements_max: 0,
             },
@@ -131,7 +131,7 @@ fn table_functions_become_tables() {
         &query,
         &RewriteContext {
             current_database: "default",
-            group_by_use_nulls: false,
+            manner: crate::rewrite::Manner::default(),
             union_default_mode: "",
             expanded_elements_max: 0,
         },

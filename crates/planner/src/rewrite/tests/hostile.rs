@@ -96,7 +96,7 @@ fn survives(text: &str) {
             let Statement::Query(query) = parsed.statement else { return };
             let context = RewriteContext {
                 current_database: "default",
-                group_by_use_nulls: false,
+                manner: crate::rewrite::Manner::default(),
                 union_default_mode: "",
                 expanded_elements_max: 0,
             };

@@ -45,7 +45,7 @@ async fn answer(text: &str) -> String {
         &query,
         &RewriteContext {
             current_database: "default",
-            group_by_use_nulls: false,
+            manner: crate::rewrite::Manner::default(),
             union_default_mode: "",
             expanded_elements_max: 0,
         },
