@@ -2,17 +2,17 @@
 //!
 //! Invariant: nothing is committed here. Must not know: whether the table is there already.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::Host;
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
+    TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::kept;
 use sql::definition::nested::flattened;
-use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
+use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -162,11 +162,19 @@ fn table_settings(
     execution: &Execution,
     create: &CreateTable,
     engine: TableEngine,
-) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
+) -> Result<TableSettings, Error> {
     // Of a table outside they are those that reading and writing files obey.
     let mut checked = if engine.is_external() { Settings::session() } else { Settings::of_table() };
     checked.apply_all(&create.settings)?.into_iter().for_each(|warning| execution.warn(warning));
-    Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
+    let written = create.settings.iter().filter(|change| change.value != SettingText::Default);
+    let kept = |change: &SettingChange| {
+        let found = checked.changed().find(|(name, _)| *name == change.name);
+        let value = found.map(|(_, value)| value.to_string());
+        // One that is the default is kept as it was written.
+        let value = value.or_else(|| change.value.text().map(str::to_owned)).unwrap_or_default();
+        (Arc::from(change.name.as_str()), Arc::from(value))
+    };
+    Ok(written.map(kept).collect())
 }
 
 fn copy_definition(

@@ -110,8 +110,10 @@ pub fn always_quote_name(name: &str) -> String {
 }
 
 /// Bare words that ClickHouse quotes because they would read as something else.
-const NEEDS_QUOTES: &[&str] =
-    &["distinct", "all", "table", "cast", "select", "from", "null", "true", "false", "interval"];
+const NEEDS_QUOTES: &[&str] = &[
+    "all", "distinct", "false", "from", "inf", "infinity", "nan", "null", "select", "some", "table", "top",
+    "true", "values",
+];
 
 fn push_escaped(text: &str, quote: char, out: &mut String) {
     for c in text.chars() {
