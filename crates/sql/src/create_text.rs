@@ -4,19 +4,20 @@
 //! stored, and how.
 
 use model::{
-    ColumnDef, ColumnType, ConstraintDef, ConstraintKind, DefaultKind, ErrorCode, KeptClause, TableDef,
-    TableEngine,
+    ColumnDef, ColumnType, ConstraintDef, ConstraintKind, DefaultKind, KeptClause, TableDef, TableEngine,
 };
 use sqlparser::ast::{OrderByExpr, OrderByKind};
 use sqlparser::tokenizer::Token;
 
 use crate::codec_text::shown_codec;
-use crate::error::{Result, SqlError};
+use crate::error::Result;
 use crate::grammar::kept::{index, projection};
 use crate::lexer::escape::{always_quote_name, quote_name, quote_text};
-use crate::parser::{measured_query, parse_expression, parse_one};
 use crate::parameters::has_parameters;
-use crate::printer::formatted::{Layout, Page, formatted_expression, formatted_query, write_keys, write_query};
+use crate::parser::{measured_query, parse_expression, parse_one};
+use crate::printer::formatted::{
+    Layout, Page, formatted_expression, formatted_query, write_keys, write_query,
+};
 use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::Statement;
@@ -37,7 +38,7 @@ pub fn show_create_temporary_table(def: &TableDef, engine: &str, layout: Layout)
 
 /// The engine and the clauses that belong to it, on one line: ClickHouse's `engine_full`. A view has none.
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
-    let mut page = Page::new(Layout { on_one_line: true, as_functions: false });
+    let mut page = Page::new(Layout::ON_ONE_LINE);
     if def.engine != TableEngine::View {
         storage(&mut page, def, engine);
     }
@@ -224,29 +225,40 @@ fn index_text(kept: &str) -> Result<String> {
     Ok(format!("{name} {expression} TYPE {} GRANULARITY {}", index.index_type, index.granularity))
 }
 
-/// `name`, and the SELECT on lines of its own. Its ORDER BY is a list of expressions.
+/// `name`, and the SELECT on lines of its own.
 fn projection_text(page: &mut Page, kept: &str) {
-    let parsed = read(kept, projection)
-        .and_then(|projection| measured_query(&projection.query).map(|query| (projection.name, query)));
-    let Ok((name, (mut query, measure))) = parsed else { return page.push(kept) };
-    let keys: Vec<OrderByExpr> = match query.order_by.take().map(|order| order.kind) {
-        Some(OrderByKind::Expressions(keys)) => keys,
-        _ => vec![],
-    };
-    page.name(&name);
+    let Ok(projection) = read(kept, projection) else { return page.push(kept) };
+    page.name(&projection.name);
     page.line();
     page.push("(");
     page.inside(|page| {
         page.edge();
-        measure.run(|| write_query(page, &query));
-        if !keys.is_empty() {
-            page.line();
-            page.push("ORDER BY");
-            write_keys(page, keys.iter().map(|key| &key.expr));
-        }
+        projection_query(page, &projection.query);
     });
     page.edge();
     page.push(")");
+}
+
+/// The ORDER BY of a projection is a list of expressions. Text that cannot be read is shown as it is.
+fn projection_query(page: &mut Page, query: &str) {
+    let Ok((mut parsed, measure)) = measured_query(query) else { return page.push(query) };
+    let keys: Vec<OrderByExpr> = match parsed.order_by.take().map(|order| order.kind) {
+        Some(OrderByKind::Expressions(keys)) => keys,
+        _ => vec![],
+    };
+    measure.run(|| write_query(page, &parsed));
+    if !keys.is_empty() {
+        page.line();
+        page.push("ORDER BY");
+        write_keys(page, keys.iter().map(|key| &key.expr));
+    }
+}
+
+/// The SELECT of a projection on one line.
+pub fn shown_projection(query: &str) -> String {
+    let mut page = Page::new(Layout::ON_ONE_LINE);
+    projection_query(&mut page, query);
+    page.finished()
 }
 
 /// One expression as it is, several in parentheses, none as `tuple()`.
@@ -262,6 +274,13 @@ fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
 fn is_element(clause: &KeptClause) -> bool {
     matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT" | COLUMN_TTL)
 }
+
+fn is_shown_behind_keys(clause: &KeptClause) -> bool {
+    !is_element(clause) && clause.keyword.as_ref() != WRITTEN_PRIMARY_KEY
+}
+
+/// The keyword of a clause without text: PRIMARY KEY was written, and is shown where it is all of ORDER BY.
+pub const WRITTEN_PRIMARY_KEY: &str = "PRIMARY KEY";
 
 /// What ClickHouse shows of a table that has no such setting of its own.
 const GRANULARITY: (&str, &str) = ("index_granularity", "8192");
@@ -283,12 +302,12 @@ fn storage(page: &mut Page, def: &TableDef, engine: &str) {
     }
     if is_merge_tree {
         let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());
-        if primary < def.order_by.len() {
+        if primary < def.order_by.len() || def.kept_text(WRITTEN_PRIMARY_KEY).is_some() {
             clause(format!("PRIMARY KEY {}", key_text(&def.order_by[..primary], def)));
         }
         clause(format!("ORDER BY {}", key_text(&def.order_by, def)));
     }
-    for kept in def.kept.iter().filter(|clause| !is_element(clause)) {
+    for kept in def.kept.iter().filter(|clause| is_shown_behind_keys(clause)) {
         clause(format!("{} {}", kept.keyword, shown_clause(kept)));
     }
     let mut settings: Vec<String> =
@@ -333,23 +352,30 @@ fn ttl_text(kept: &str) -> Result<String> {
     read(kept, items)
 }
 
-/// `expression [DELETE] [WHERE ..] [TO DISK ..] [RECOMPRESS ..] [GROUP BY ..]`.
+/// An expression and its clauses. What follows a comma inside of GROUP BY and SET is an item to us as well: it is printed
+/// so, too.
 fn ttl_item(head: &mut Head<'_>) -> Result<String> {
     let mut text = formatted_expression(&head.expression()?);
-    if head.word("DELETE") {
-        // It is what a TTL does.
-    } else if head.word("TO") {
-        let what = ["DISK", "VOLUME"].into_iter().find(|word| head.word(word));
-        let Some(what) = what else { return Err(head.expected("DISK or VOLUME")) };
-        text.push_str(&format!(" TO {what} {}", quote_text(&head.text("a name")?)));
-    } else if !head.at_end() && *head.token() != Token::Comma && !head.peek_word("WHERE") {
-        // RECOMPRESS and GROUP BY stay as they were written.
-        return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, "a TTL of another kind"));
+    loop {
+        if head.word("DELETE") {
+            // It is what a TTL does.
+            continue;
+        }
+        if head.word("TO") {
+            let what = ["DISK", "VOLUME"].into_iter().find(|word| head.word(word));
+            let Some(what) = what else { return Err(head.expected("DISK or VOLUME")) };
+            text.push_str(&format!(" TO {what} {}", quote_text(&head.text("a name")?)));
+            continue;
+        }
+        let word = match head.words(&["GROUP", "BY"]) {
+            true => "GROUP BY",
+            false => match ["RECOMPRESS", "WHERE", "SET"].into_iter().find(|word| head.word(word)) {
+                Some(word) => word,
+                None => return Ok(text),
+            },
+        };
+        text.push_str(&format!(" {word} {}", formatted_expression(&head.expression()?)));
     }
-    if head.word("WHERE") {
-        text.push_str(&format!(" WHERE {}", formatted_expression(&head.expression()?)));
-    }
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -370,8 +396,6 @@ mod tests {
         }
     }
 
-    const ON_ONE_LINE: Layout = Layout { on_one_line: true, as_functions: false };
-
     #[test]
     fn a_definition_prints_as_clickhouse_prints_it() {
         let text = show_create_table(&def(), "default", "MergeTree", Layout::default());
@@ -382,7 +406,7 @@ mod tests {
              ORDER BY (toDate(`Creation Date`), Id)\nSETTINGS index_granularity = 8192"
         );
         assert_eq!(
-            show_create_table(&def(), "a b", "MergeTree", ON_ONE_LINE),
+            show_create_table(&def(), "a b", "MergeTree", Layout::ON_ONE_LINE),
             "CREATE TABLE `a b`.posts (`Id` Int32, `Creation Date` DateTime64(3, 'UTC')) ENGINE = MergeTree \
              PARTITION BY toYear(`Creation Date`) PRIMARY KEY toDate(`Creation Date`) \
              ORDER BY (toDate(`Creation Date`), Id) SETTINGS index_granularity = 8192"
@@ -396,7 +420,10 @@ mod tests {
         def.kept = vec![
             kept("PROJECTION", "p (select Id, count() group by Id order by Id)"),
             kept("INDEX", "i `Id`*2 TYPE minmax GRANULARITY 1"),
-            kept("TTL", "d + interval 1 month delete, d+1 to disk 'x', d where Id=1"),
+            kept(
+                "TTL",
+                "d + interval 1 month delete, d+1 to disk 'x', d where Id=1, d group by a, b set x=max(x)",
+            ),
         ];
         let check = parse_expression("Id>1 and Id between 2 and 3").unwrap();
         def.constraints = vec![ConstraintDef {
@@ -413,7 +440,10 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("TTL d + toIntervalMonth(1), d + 1 TO DISK 'x', d WHERE Id = 1\n"), "{text}");
+        assert!(
+            text.contains("TTL d + toIntervalMonth(1), d + 1 TO DISK 'x', d WHERE Id = 1, d GROUP BY a, b SET x = max(x)\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -429,7 +459,7 @@ mod tests {
              SELECT 1\n)\nSETTINGS max_threads = 1"
         );
         assert_eq!(
-            shown("SELECT {p:UInt8} AS x", ON_ONE_LINE),
+            shown("SELECT {p:UInt8} AS x", Layout::ON_ONE_LINE),
             "CREATE VIEW d.v COMMENT 'it\\'s' AS SELECT {p:UInt8} AS x"
         );
     }

@@ -28,7 +28,8 @@ pub mod nested;
 
 pub use codec_text::shown_codec;
 pub use create_text::{
-    sampling_key, show_create_table, show_create_temporary_table, shown_select, storage_text,
+    WRITTEN_PRIMARY_KEY, sampling_key, show_create_table, show_create_temporary_table, shown_projection,
+    shown_select, storage_text,
 };
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use host::Host;
 use model::{
-    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
-    TableSettings,
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine,
+    TableId, TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::kept;
 use sql::definition::nested::flattened;
-use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings};
+use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -83,7 +83,7 @@ pub(crate) async fn definition(
         sort_key_version: 1,
         primary_key_len,
         settings: table_settings(execution, create, engine)?,
-        kept: kept(create, sampled(create, &stored_columns)?),
+        kept: kept(create, engine, sampled(create, &stored_columns)?),
         constraints: Vec::new(),
         comment: create.comment.as_str().into(),
         columns,
@@ -118,12 +118,14 @@ fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngi
     }
 }
 
-fn kept(create: &CreateTable, sampled: Option<KeptClause>) -> Vec<KeptClause> {
+fn kept(create: &CreateTable, engine: TableEngine, sampled: Option<KeptClause>) -> Vec<KeptClause> {
     let clause = |(keyword, text): &(String, String)| KeptClause {
         keyword: keyword.as_str().into(),
         text: text.as_str().into(),
     };
-    sampled.into_iter().chain(create.kept.iter().map(clause)).collect()
+    let is_keyed = create.primary_key.is_some() && engine == TableEngine::MergeTree;
+    let primary = is_keyed.then(|| KeptClause { keyword: WRITTEN_PRIMARY_KEY.into(), text: "".into() });
+    sampled.into_iter().chain(primary).chain(create.kept.iter().map(clause)).collect()
 }
 
 /// SAMPLE BY, of columns that there are.
@@ -217,6 +219,7 @@ fn copy_definition(
         let order_by = stored(order_by)?;
         def.primary_key_len = u32::try_from(order_by.len()).unwrap_or(u32::MAX);
         def.order_by = order_by;
+        def.kept.retain(|clause| clause.keyword.as_ref() != WRITTEN_PRIMARY_KEY);
     }
     if !create.partition_by.is_empty() {
         def.partition_by = stored(&create.partition_by)?;

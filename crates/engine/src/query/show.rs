@@ -72,7 +72,11 @@ pub(crate) async fn show(
 /// The statement that makes a table.
 fn created(execution: &Execution, name: &TableName, what: Created) -> Result<String, Error> {
     if let Some(table) = execution.temporary_table(name).filter(|_| what != Created::View) {
-        return Ok(sql::show_create_temporary_table(&table.def, &shown_engine(&table.def), sql::Layout::default()));
+        return Ok(sql::show_create_temporary_table(
+            &table.def,
+            &shown_engine(&table.def),
+            sql::Layout::default(),
+        ));
     }
     if what == Created::Temporary {
         return Err(unknown(&name.table));

@@ -63,12 +63,12 @@ pub(crate) async fn run(
     lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
 }
 
-/// The query as ClickHouse reads it, with operators as functions; behind INSERT as it is written.
+/// The query as ClickHouse reads it, with operators as functions.
 fn syntax(explain: &Explain, query: &Query, target: Option<&Insert>) -> String {
     let on_one_line = explain.options.iter().any(|option| {
         option.name == "oneline" && option.value.text().is_some_and(|value| !["0", "false"].contains(&value))
     });
-    let layout = Layout { on_one_line, as_functions: target.is_none() };
+    let layout = Layout { on_one_line, as_functions: true, as_tree: target.is_none() };
     let select = sql::formatted_query(query, layout);
     let Some(insert) = target else { return select };
     let place = match &insert.target {

@@ -94,12 +94,7 @@ impl ScalarFunction {
         }
     }
 
-    pub fn doc(
-        self,
-        signature: &'static str,
-        description: &'static str,
-        example: &'static str,
-    ) -> Self {
+    pub fn doc(self, signature: &'static str, description: &'static str, example: &'static str) -> Self {
         Self { doc: FunctionDoc { signature, description, example }, ..self }
     }
 

@@ -47,7 +47,7 @@ fn function(name: &'static str, on_one_line: bool, or_null: bool) -> ScalarFunct
         None if or_null => Ok(ColumnType::String.nullable()),
         None => Ok(ColumnType::String),
     };
-    let layout = Layout { on_one_line, as_functions: false };
+    let layout = Layout { on_one_line, ..Layout::default() };
     ScalarFunction::new(name, 1..=1, rule, move |call| evaluate(call, layout, or_null))
 }
 

@@ -110,7 +110,7 @@ fn in_camel_case(name: &str) -> String {
     name.split('_').filter(|part| !part.is_empty()).map(word).collect()
 }
 
-const ON_ONE_LINE: sql::Layout = sql::Layout { on_one_line: true, as_functions: false };
+const ON_ONE_LINE: sql::Layout = sql::Layout::ON_ONE_LINE;
 
 fn push_table(
     services: &Services,

@@ -3,11 +3,11 @@
 //! Invariant: a function keeps the name it was called by. Must not know: clauses of a query.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause, FunctionArguments,
-    NullTreatment, WindowFrame, WindowFrameBound, WindowSpec, WindowType,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
+    FunctionArguments, NullTreatment, WindowFrame, WindowFrameBound, WindowSpec, WindowType,
 };
 
-use super::expression::{element, expression, operand, tuple_element};
+use super::expression::{element, expression, operand, set_of, tuple_element};
 use super::order::key_with;
 use super::page::Page;
 use super::select::query_inside;
@@ -18,14 +18,17 @@ pub(super) fn is_operator(function: &Function) -> bool {
     let is_quoted = |part: &sqlparser::ast::ObjectNamePart| {
         part.as_ident().is_some_and(|name| name.quote_style.is_some())
     };
-    ["arrayElement", "tupleElement"].contains(&name_of(function).as_str()) && function.name.0.iter().all(is_quoted)
+    ["arrayElement", "tupleElement"].contains(&name_of(function).as_str())
+        && function.name.0.iter().all(is_quoted)
 }
 
 pub(super) fn function(page: &mut Page, function: &Function, grouped: bool) {
     let (name, args) = (name_of(function), plain_args(function));
     match (name.as_str(), args.as_slice()) {
         ("arrayElement", [array, index]) if is_operator(function) => element(page, array, index, grouped),
-        ("tupleElement", [tuple, position]) if is_operator(function) && matches!(position, Expr::Value(_)) => {
+        ("tupleElement", [tuple, position])
+            if is_operator(function) && matches!(position, Expr::Value(_)) =>
+        {
             match text_of(position) {
                 None => tuple_element(page, tuple, position, grouped),
                 Some(_) => called(page, &name, function, grouped),
@@ -39,10 +42,6 @@ pub(super) fn function(page: &mut Page, function: &Function, grouped: bool) {
             page.push("NOT ");
             page.grouped(true, |page| expression(page, one));
         }),
-        _ if name.eq_ignore_ascii_case("view") && matches!(args.as_slice(), [Expr::Subquery(_)]) => {
-            page.name(&name);
-            args.iter().for_each(|query| expression(page, query));
-        }
         (COLUMNS | APPLY | EXCEPT | REPLACE, _) => matcher(page, &name, &args),
         _ => called(page, &name, function, grouped),
     }
@@ -51,9 +50,9 @@ pub(super) fn function(page: &mut Page, function: &Function, grouped: bool) {
 fn called(page: &mut Page, name: &str, function: &Function, grouped: bool) {
     page.name(name);
     if !matches!(function.parameters, FunctionArguments::None) {
-        arguments(page, &function.parameters);
+        arguments(page, name, &function.parameters);
     }
-    arguments(page, &function.args);
+    arguments(page, name, &function.args);
     let clause = match &function.args {
         FunctionArguments::List(list) => list.clauses.iter().find_map(|clause| match clause {
             FunctionArgumentClause::IgnoreOrRespectNulls(treatment) => Some(treatment),
@@ -79,19 +78,33 @@ fn called(page: &mut Page, name: &str, function: &Function, grouped: bool) {
     }
 }
 
-pub(super) fn arguments(page: &mut Page, arguments: &FunctionArguments) {
+pub(super) fn arguments(page: &mut Page, name: &str, arguments: &FunctionArguments) {
     match arguments {
         FunctionArguments::None => {}
         FunctionArguments::Subquery(query) => query_inside(page, query),
-        FunctionArguments::List(list) => argument_list(page, &list.args),
+        FunctionArguments::List(list) => argument_list(page, name, &list.args),
     }
 }
 
-pub(super) fn argument_list(page: &mut Page, args: &[FunctionArg]) {
+/// What stands in the parentheses of a call. A query that `view` has is no argument in parentheses of its own.
+pub(super) fn argument_list(page: &mut Page, name: &str, args: &[FunctionArg]) {
+    if let ("view", [FunctionArg::Unnamed(FunctionArgExpr::Expr(query @ Expr::Subquery(_)))]) =
+        (name.to_ascii_lowercase().as_str(), args)
+    {
+        return expression(page, query);
+    }
     page.push("(");
-    page.separated(args, argument);
+    page.separated(args.iter().enumerate(), |page, (at, arg)| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(set)) if at == 1 && TAKE_SETS.contains(&name) => {
+            set_of(page, set);
+        }
+        other => argument(page, other),
+    });
     page.push(")");
 }
+
+/// Functions whose second argument is a set, which is cast to nothing.
+const TAKE_SETS: &[&str] = &["in", "notIn", "globalIn", "globalNotIn", "nullIn", "notNullIn"];
 
 fn argument(page: &mut Page, argument: &FunctionArg) {
     match argument {

@@ -4,8 +4,8 @@
 //! know: clauses of a query.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, Ident, LambdaFunction, OneOrManyWithParens, Query, Subscript, UnaryOperator,
-    Value,
+    AccessExpr, BinaryOperator, Expr, Ident, LambdaFunction, OneOrManyWithParens, Query, Subscript,
+    UnaryOperator, Value,
 };
 
 use super::calls::function;
@@ -115,13 +115,18 @@ pub(super) fn path(page: &mut Page, names: &[Ident]) {
 /// A literal; among functions one that does not tell its type is cast to it.
 fn cast_literal(page: &mut Page, expr: &Expr) {
     let tells = matches!(expr, Expr::Value(value) if !matches!(value.value, Value::Null));
-    if tells || !page.layout.as_functions {
+    if tells || !page.layout.as_tree {
         return plain_literal(page, expr, false);
     }
     let kind = kind(expr);
     page.push("_CAST(");
     plain_literal(page, expr, kind.is_of_floats());
     page.push(&format!(", {})", quote_text(&kind.name())));
+}
+
+/// The right side of IN as a function has it.
+pub(super) fn set_of(page: &mut Page, set: &Expr) {
+    if is_literal(set) { plain_literal(page, set, false) } else { expression(page, set) }
 }
 
 fn plain_literal(page: &mut Page, expr: &Expr, floats: bool) {
@@ -245,9 +250,17 @@ fn negated(page: &mut Page, expr: &Expr, grouped: bool) {
     };
     match number.as_deref() {
         Some("nan") => page.push("nan"),
-        Some(digits) if digits.starts_with('-') && !page.layout.as_functions => page.push(&format!("-({digits})")),
+        Some(digits) if digits.starts_with('-') && !page.layout.as_functions => {
+            page.push(&format!("-({digits})"))
+        }
         Some(digits) if !digits.starts_with('-') => page.push(&format!("-{digits}")),
-        _ => prefixed(page, "negate", "-", expr, grouped && !matches!(expr, Expr::Nested(one) if is_number(one))),
+        _ => prefixed(
+            page,
+            "negate",
+            "-",
+            expr,
+            grouped && !matches!(expr, Expr::Nested(one) if is_number(one)),
+        ),
     }
 }
 
@@ -341,8 +354,27 @@ fn exists(page: &mut Page, query: &Query, negated: bool, grouped: bool) {
     }
 }
 
+/// `a.b` before an index.
+fn written_path(root: &Expr, chain: &[AccessExpr]) -> Option<Vec<Ident>> {
+    let mut path = match root {
+        Expr::Identifier(name) => vec![name.clone()],
+        Expr::CompoundIdentifier(names) => names.clone(),
+        _ => return None,
+    };
+    for step in chain {
+        match step {
+            AccessExpr::Dot(Expr::Identifier(name)) => path.push(name.clone()),
+            _ => return None,
+        }
+    }
+    Some(path)
+}
+
 /// `a[1].b`, a step at a time from the left.
 fn accessed(page: &mut Page, root: &Expr, chain: &[AccessExpr], grouped: bool) {
+    if let Some(names) = written_path(root, chain) {
+        return path(page, &names);
+    }
     let Some((last, before)) = chain.split_last() else { return written(page, root, grouped) };
     let inner = match before {
         [] => root.clone(),
@@ -382,7 +414,8 @@ pub(super) fn tuple_element(page: &mut Page, tuple: &Expr, position: &Expr, grou
     if page.layout.as_functions {
         return called(page, "tupleElement", &[tuple, position]);
     }
-    let is_call = |function| crate::dialect::name_of(function) != "tuple" && !super::calls::is_operator(function);
+    let is_call =
+        |function| crate::dialect::name_of(function) != "tuple" && !super::calls::is_operator(function);
     page.grouped(grouped, |page| {
         let around = matches!(tuple, Expr::Function(function) if is_call(function));
         page.grouped(around, |page| operand(page, tuple));

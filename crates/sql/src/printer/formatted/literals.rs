@@ -58,9 +58,7 @@ impl Kind {
 /// Whether ClickHouse reads it as one literal.
 pub(super) fn is_literal(expr: &Expr) -> bool {
     match expr {
-        Expr::Array(array) => {
-            array.elem.iter().all(|one| !matches!(one, Expr::Tuple(_)) && is_literal(one))
-        }
+        Expr::Array(array) => array.elem.iter().all(|one| !matches!(one, Expr::Tuple(_)) && is_literal(one)),
         Expr::Tuple(parts) => parts.iter().all(|one| !matches!(one, Expr::Array(_)) && is_literal(one)),
         other => scalar(other).is_some(),
     }

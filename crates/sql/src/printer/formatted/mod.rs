@@ -22,7 +22,7 @@ pub(crate) use page::Page;
 
 /// An expression on one line.
 pub fn formatted_expression(expr: &Expr) -> String {
-    let mut page = Page::new(Layout { on_one_line: true, as_functions: false });
+    let mut page = Page::new(Layout::ON_ONE_LINE);
     expression::expression(&mut page, expr);
     page.finished()
 }
@@ -70,7 +70,8 @@ pub(crate) fn write_keys<'a>(page: &mut Page, keys: impl ExactSizeIterator<Item 
 
 fn shown_outfile(outfile: &Outfile) -> String {
     let mut text = format!("INTO OUTFILE {}", quote_text(&outfile.path));
-    let words = [(outfile.append, " APPEND"), (outfile.truncate, " TRUNCATE"), (outfile.and_stdout, " AND STDOUT")];
+    let words =
+        [(outfile.append, " APPEND"), (outfile.truncate, " TRUNCATE"), (outfile.and_stdout, " AND STDOUT")];
     words.iter().filter(|(said, _)| *said).for_each(|(_, word)| text.push_str(word));
     if let Some(method) = &outfile.compression {
         text.push_str(&format!(" COMPRESSION {}", quote_text(method)));
@@ -80,3 +81,6 @@ fn shown_outfile(outfile: &Outfile) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,8 @@
 //! Invariant: the marks that carry clauses behind the keys of ORDER BY are clauses again. Must not know: tables.
 
 use sqlparser::ast::{
-    Expr, Fetch, Function, Interpolate, LimitClause, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, WithFill,
+    Expr, Fetch, Function, Interpolate, LimitClause, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
+    Query, WithFill,
 };
 
 use super::expression::{self, expression};
@@ -111,7 +112,9 @@ fn order_by<'a>(page: &mut Page, order: &'a OrderBy) -> Vec<&'a Function> {
 
 fn mark(key: &OrderByExpr) -> Option<&Function> {
     match &key.expr {
-        Expr::Function(function) if [LIMIT_BY, WITH_TIES].contains(&name_of(function).as_str()) => Some(function),
+        Expr::Function(function) if [LIMIT_BY, WITH_TIES].contains(&name_of(function).as_str()) => {
+            Some(function)
+        }
         _ => None,
     }
 }

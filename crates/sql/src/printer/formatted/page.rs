@@ -9,8 +9,14 @@ use crate::lexer::escape::quote_name;
 pub struct Layout {
     /// Without line breaks, as in `system.tables.create_table_query`.
     pub on_one_line: bool,
-    /// Operators as functions, as in EXPLAIN SYNTAX: `plus(a, 1)`.
+    /// Operators as functions: `plus(a, 1)`.
     pub as_functions: bool,
+    /// As ClickHouse's query tree reads it, with what goes without saying: literals with their types, ALL, `system.one`.
+    pub as_tree: bool,
+}
+
+impl Layout {
+    pub const ON_ONE_LINE: Layout = Layout { on_one_line: true, as_functions: false, as_tree: false };
 }
 
 const INDENT: usize = 4;
@@ -79,7 +85,11 @@ impl Page {
     }
 
     /// `a, b, c`.
-    pub(crate) fn separated<T>(&mut self, items: impl IntoIterator<Item = T>, mut written: impl FnMut(&mut Self, T)) {
+    pub(crate) fn separated<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut written: impl FnMut(&mut Self, T),
+    ) {
         for (at, item) in items.into_iter().enumerate() {
             if at > 0 {
                 self.push(", ");
@@ -100,7 +110,11 @@ impl Page {
                 if at > 0 {
                     page.push(",");
                 }
-                if several { page.line() } else { page.push(" ") }
+                if several {
+                    page.line()
+                } else {
+                    page.push(" ")
+                }
                 written(page, item);
             }
         });

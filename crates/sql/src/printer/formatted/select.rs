@@ -4,8 +4,8 @@
 
 use sqlparser::ast::{
     Cte, CteAsMaterialized, Distinct, ExceptSelectItem, Expr, GroupByExpr, GroupByWithModifier, Ident,
-    NamedWindowDefinition, NamedWindowExpr, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, SetOperator, SetQuantifier, WildcardAdditionalOptions, With,
+    NamedWindowDefinition, NamedWindowExpr, Query, Select, SelectFlavor, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, WildcardAdditionalOptions, With,
 };
 
 use super::calls::window;
@@ -125,12 +125,12 @@ fn operation(
             page.push(match quantifier {
                 SetQuantifier::All => " ALL",
                 SetQuantifier::Distinct => " DISTINCT",
-                _ if page.layout.as_functions => " ALL",
+                _ if page.layout.as_tree => " ALL",
                 _ => "",
             });
             page.line();
         }
-        let alone = last.0 != SetOperator::Except && !page.layout.as_functions;
+        let alone = last.0 != SetOperator::Except && !page.layout.as_tree;
         let with = with.take();
         match within(operand) {
             inner @ SetExpr::Select(_) if alone => body(page, inner, with),
@@ -169,12 +169,18 @@ fn select(page: &mut Page, select: &Select) {
     };
     match select.flavor {
         SelectFlavor::FromFirstNoSelect => page.push(" *"),
-        _ => page.listed(select.projection.iter(), select_item),
+        _ => page.listed(select.projection.iter().enumerate(), |page, (at, item)| match item {
+            // Behind another item a lambda stands in parentheses.
+            SelectItem::UnnamedExpr(Expr::Lambda(_)) if at > 0 && !page.layout.as_functions => {
+                page.grouped(true, |page| select_item(page, item));
+            }
+            item => select_item(page, item),
+        }),
     }
     if !select.from.is_empty() {
         page.line();
         from(page, &select.from);
-    } else if page.layout.as_functions {
+    } else if page.layout.as_tree {
         page.line();
         page.push("FROM system.one");
     }

@@ -4,8 +4,8 @@
 //! what tables there are.
 
 use sqlparser::ast::{
-    BinaryOperator,     Expr, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableSample, TableSampleKind, TableWithJoins, Value,
+    BinaryOperator, Expr, Join, JoinConstraint, JoinOperator, ObjectName, SelectItem, SetExpr, TableAlias,
+    TableFactor, TableSample, TableSampleKind, TableWithJoins, Value,
 };
 
 use super::calls::argument_list;
@@ -38,7 +38,7 @@ fn factor(page: &mut Page, factor: &TableFactor) {
             page.push(" ");
             object(page, name);
             if let Some(args) = args {
-                argument_list(page, &args.args);
+                argument_list(page, &name.to_string(), &args.args);
             }
             self::alias(page, alias.as_ref());
             for hint in with_hints {
@@ -50,7 +50,7 @@ fn factor(page: &mut Page, factor: &TableFactor) {
         TableFactor::Function { name, args, alias, .. } => {
             page.push(" ");
             object(page, name);
-            argument_list(page, args);
+            argument_list(page, &name.to_string(), args);
             self::alias(page, alias.as_ref());
         }
         TableFactor::TableFunction { expr, alias } => {
@@ -106,7 +106,8 @@ fn alias(page: &mut Page, alias: Option<&TableAlias>) {
 }
 
 fn sample(page: &mut Page, sample: Option<&TableSampleKind>) {
-    let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = match sample {
+    let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = match sample
+    {
         Some(sample) => sample,
         None => return,
     };
@@ -152,7 +153,7 @@ fn join(page: &mut Page, join: &Join) {
     if join.global {
         page.push("GLOBAL ");
     }
-    let all = if page.layout.as_functions { "ALL " } else { "" };
+    let all = if page.layout.as_tree { "ALL " } else { "" };
     let (word, constraint) = match &join.join_operator {
         JoinOperator::Join(on) | JoinOperator::Inner(on) => (format!("{all}INNER JOIN"), Some(on)),
         JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (format!("{all}LEFT JOIN"), Some(on)),
