@@ -109,10 +109,10 @@ pub fn always_quote_name(name: &str) -> String {
     out
 }
 
-/// Bare words that ClickHouse quotes because they would read as something else.
+/// Bare words that would read as something else: those that ClickHouse quotes, and a few that it reads.
 const NEEDS_QUOTES: &[&str] = &[
     "all", "distinct", "false", "from", "inf", "infinity", "nan", "null", "select", "some", "table", "top",
-    "true", "values",
+    "true", "values", "as", "exists", "interval", "with",
 ];
 
 fn push_escaped(text: &str, quote: char, out: &mut String) {

@@ -126,7 +126,10 @@ fn cast_literal(page: &mut Page, expr: &Expr) {
 
 /// The right side of IN as a function has it.
 pub(super) fn set_of(page: &mut Page, set: &Expr) {
-    if is_literal(set) { plain_literal(page, set, false) } else { expression(page, set) }
+    match set {
+        Expr::Tuple(_) if is_literal(set) => plain_literal(page, set, false),
+        _ => expression(page, set),
+    }
 }
 
 fn plain_literal(page: &mut Page, expr: &Expr, floats: bool) {

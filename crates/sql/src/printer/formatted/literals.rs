@@ -87,7 +87,7 @@ pub(super) fn kind(expr: &Expr) -> Kind {
         Expr::Value(value) => match &value.value {
             Value::Null => Kind::Null,
             Value::Boolean(_) => Kind::Bool,
-            Value::Number(..) => number(&literal(&value.value)),
+            Value::Number(..) | Value::HexStringLiteral(_) => number(&literal(&value.value)),
             _ => Kind::Text,
         },
         other => number(&scalar(other).unwrap_or_default()),
