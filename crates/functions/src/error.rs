@@ -20,7 +20,7 @@ impl FunctionError {
     }
 
     /// Wrong type of an argument.
-    pub(crate) fn illegal_type(type_name: &dyn std::fmt::Display, function: &str) -> Self {
+    pub fn illegal_type(type_name: &dyn std::fmt::Display, function: &str) -> Self {
         let message = format!("illegal type {type_name} of argument of function {function}");
         Self::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
     }

@@ -24,6 +24,7 @@ pub mod row_expr;
 pub mod table_keys;
 pub mod staged;
 pub mod export;
+pub mod table_settings;
 pub mod table_def;
 pub mod units;
 
@@ -40,6 +41,7 @@ pub use table_def::{
     ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine,
 };
 pub use table_keys::{Conversion, Evolution, TableKeys};
+pub use table_settings::TableSettings;
 pub use units::{ByteSize, RowCount};
 pub use value::Value;
 pub use wide::WideInteger;

@@ -3,7 +3,6 @@
 //! Invariant: column ids are never reused; expressions are kept as text over column ids (`` `#4` ``), so a renamed
 //! column changes no expression. Must not know: how expressions are evaluated.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use crate::column_type::ColumnType;
 use crate::ids::{ColumnId, DatabaseId, TableId};
+use crate::table_settings::TableSettings;
 use crate::type_arrow::{FIELD_ID_KEY, to_field};
 
 /// Where rows go.
@@ -207,7 +207,7 @@ pub struct TableDef {
     /// How many leading ORDER BY expressions PRIMARY KEY names.
     pub primary_key_len: u32,
     /// Table-level SETTINGS, name to value as text.
-    pub settings: BTreeMap<Arc<str>, Arc<str>>,
+    pub settings: TableSettings,
     pub kept: Vec<KeptClause>,
     /// In the order in which they were given.
     pub constraints: Vec<ConstraintDef>,
@@ -239,7 +239,7 @@ impl TableDef {
             order_by: Vec::new(),
             sort_key_version: 1,
             primary_key_len: 0,
-            settings: BTreeMap::new(),
+            settings: TableSettings::new(),
             kept: Vec::new(),
             constraints: Vec::new(),
             comment: "".into(),

@@ -21,11 +21,16 @@ pub mod settings;
 mod parameters;
 pub mod guard;
 pub mod table_text;
+pub mod create_text;
 pub mod definition;
 pub mod user_functions;
 pub mod nested;
 
 pub use codec_text::shown_codec;
+pub use create_text::{
+    WRITTEN_PRIMARY_KEY, sampling_key, show_create_table, show_create_temporary_table, shown_projection,
+    shown_select, storage_text,
+};
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};
 pub use lexer::arriving::{Arrived, arrived};
@@ -34,6 +39,7 @@ pub use lexer::escape;
 pub use lexer::scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use parameters::{bind_parameters, default_parameters, has_parameters};
 pub use parser::{measured_query, parse, parse_constraint, parse_expression, parse_one, parse_query};
+pub use printer::formatted::{Layout, formatted_expression, formatted_query};
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};
 pub use settings::{
@@ -48,9 +54,7 @@ pub use statement::{
     NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query, RenamedTable,
     SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
 };
-pub use table_text::{
-    column_ttl, display_expression, show_create_table, show_create_temporary_table, storage_text, stored_expr,
-};
+pub use table_text::{column_ttl, display_expression, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};
 pub use tables::functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,

@@ -454,7 +454,12 @@ impl Statement {
             }
             Statement::Insert(insert) => insert.settings.clone_from(&output.settings),
             Statement::Optimize(optimize) => optimize.settings.clone_from(&output.settings),
-            Statement::Explain(explain) => explain.format.clone_from(&output.format),
+            Statement::Explain(explain) => {
+                explain.format.clone_from(&output.format);
+                if let Statement::Query(query) = explain.statement.as_mut() {
+                    query.settings.clone_from(&output.settings);
+                }
+            }
             _ => {}
         }
         self

@@ -1,22 +1,19 @@
-//! Table definitions as text: expressions over column ids, and SHOW CREATE TABLE.
+//! Expressions of a table's definition as text: stored over column ids, and shown over names.
 //!
 //! A stored expression names columns by id (`` toDate(`#4`) ``), so renaming a column changes no expression.
 //! Invariant: `display_expression(&stored_expr(e, columns), def)` is `e` as ClickHouse prints it. Must not know: what
 //! an expression evaluates to.
 
-use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
-use model::{
-    ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
-};
+use model::{ColumnDef, ErrorCode, TableDef};
 use sqlparser::ast::{Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
 
-use crate::codec_text::shown_codec;
 use crate::error::{Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
+use crate::printer::formatted::formatted_expression;
 use crate::printer::printed::printed;
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
@@ -120,9 +117,18 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
     }
 }
 
-/// A stored expression as people wrote it; text that cannot be read is shown as it is.
+/// A stored expression for people, as ClickHouse prints it; text that cannot be read is shown as it is.
 pub fn display_expression(stored: &str, def: &TableDef) -> String {
-    let Ok(mut expression) = parse_expression(stored) else { return stored.to_owned() };
+    over_names(stored, def).map_or_else(|| stored.to_owned(), |expression| formatted_expression(&expression))
+}
+
+/// A stored expression over names, for who reads it again; text that cannot be read is as it is.
+pub fn named_expression(stored: &str, def: &TableDef) -> String {
+    over_names(stored, def).map_or_else(|| stored.to_owned(), |expression| printed(&expression))
+}
+
+fn over_names(stored: &str, def: &TableDef) -> Option<Expr> {
+    let mut expression = parse_expression(stored).ok()?;
     let find = |name: &str| {
         let column = def.column_by_id(parse_stored_column_name(name)?)?;
         Some(column.name.to_string())
@@ -131,40 +137,10 @@ pub fn display_expression(stored: &str, def: &TableDef) -> String {
         ControlFlow::Continue(()) => {
             // It breaks off nowhere.
             let _ = expression.visit(&mut Parts);
-            printed(&expression)
+            Some(expression)
         }
-        ControlFlow::Break(_) => stored.to_owned(),
+        ControlFlow::Break(_) => None,
     }
-}
-
-fn column_text(column: &ColumnDef, def: &TableDef) -> String {
-    let mut text = format!("    `{}` {}", column.name, column.column_type);
-    if let Some((kind, expression)) = &column.default {
-        let word = match kind {
-            DefaultKind::Default => "DEFAULT",
-            DefaultKind::Materialized => "MATERIALIZED",
-            DefaultKind::Alias => "ALIAS",
-            DefaultKind::Ephemeral => "EPHEMERAL",
-        };
-        let shown = display_expression(expression, def);
-        match kind {
-            // What stands for an EPHEMERAL without an expression.
-            DefaultKind::Ephemeral if shown.starts_with("defaultValueOfTypeName(") => {
-                text.push_str(" EPHEMERAL")
-            }
-            _ => text.push_str(&format!(" {word} {shown}")),
-        }
-    }
-    if !column.comment.is_empty() {
-        text.push_str(&format!(" COMMENT {}", crate::lexer::escape::quote_text(&column.comment)));
-    }
-    if let Some(codec) = &column.codec {
-        text.push_str(&format!(" CODEC({})", shown_codec(codec, &column.column_type)));
-    }
-    if let Some(ttl) = column_ttl(column, def) {
-        text.push_str(&format!(" TTL {ttl}"));
-    }
-    text
 }
 
 /// The keyword under which the TTL of a column is kept, as `id expression` over ids.
@@ -178,102 +154,9 @@ pub fn column_ttl(column: &ColumnDef, def: &TableDef) -> Option<String> {
     found.map(|(_, text)| display_expression(text, def))
 }
 
-/// One expression as it is, several in parentheses, none as `tuple()`.
-fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
-    let shown: Vec<String> = expressions.iter().map(|stored| display_expression(stored, def)).collect();
-    match shown.as_slice() {
-        [] => "tuple()".to_owned(),
-        [one] => one.clone(),
-        several => format!("({})", several.join(", ")),
-    }
-}
-
-/// The statement that makes this table, in ClickHouse's layout. `engine` is the engine with its arguments, secrets
-/// masked by who knows which they are: the definition's own are never printed here. Of a view it is the SELECT.
-pub fn show_create_table(def: &TableDef, database: &str, engine: &str) -> String {
-    let name = format!("{}.{}", identifier(database), identifier(&def.name));
-    let what = if def.engine == TableEngine::View { "VIEW" } else { "TABLE" };
-    create_text(def, &format!("{what} {name}"), engine)
-}
-
-/// The same of a temporary table, which is in no database.
-pub fn show_create_temporary_table(def: &TableDef, engine: &str) -> String {
-    create_text(def, &format!("TEMPORARY TABLE {}", identifier(&def.name)), engine)
-}
-
-fn create_text(def: &TableDef, what: &str, engine: &str) -> String {
-    let columns: Vec<String> = def.columns.iter().map(|column| column_text(column, def)).collect();
-    if def.engine == TableEngine::View {
-        let mut text = format!("CREATE {what}\n(\n{}\n)\nAS {engine}", columns.join(",\n"));
-        if !def.comment.is_empty() {
-            let _ = write!(text, "\nCOMMENT {}", crate::lexer::escape::quote_text(&def.comment));
-        }
-        return text;
-    }
-    let elements: Vec<String> = columns.into_iter().chain(element_texts(def)).collect();
-    let mut text = format!("CREATE {what}\n(\n{}\n)", elements.join(",\n"));
-    text.push_str(&format!("\nENGINE = {}", storage_text(def, engine)));
-    if !def.comment.is_empty() {
-        let _ = write!(text, "\nCOMMENT {}", crate::lexer::escape::quote_text(&def.comment));
-    }
-    text
-}
-
-/// What stands behind the columns, in their parentheses.
-fn element_texts(def: &TableDef) -> Vec<String> {
-    let of = |keyword: &'static str| def.kept.iter().filter(move |clause| *clause.keyword == *keyword);
-    let kept = ["INDEX", "PROJECTION", "CONSTRAINT"].into_iter().flat_map(of);
-    let kept = kept.map(|clause| format!("    {} {}", clause.keyword, clause.text));
-    let constraint = |constraint: &ConstraintDef| {
-        let word = match constraint.kind {
-            ConstraintKind::Check => "CHECK",
-            ConstraintKind::Assume => "ASSUME",
-        };
-        let shown = display_expression(&constraint.expression, def);
-        format!("    CONSTRAINT {} {word} {shown}", identifier(&constraint.name))
-    };
-    kept.chain(def.constraints.iter().map(constraint)).collect()
-}
-
-fn is_element(clause: &KeptClause) -> bool {
-    matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT" | COLUMN_TTL)
-}
-
-/// The engine and the clauses that belong to it, a clause a line: ClickHouse's `engine_full` but for the lines. A view
-/// has none.
-pub fn storage_text(def: &TableDef, engine: &str) -> String {
-    if def.engine == TableEngine::View {
-        return String::new();
-    }
-    if def.is_in_old_syntax() {
-        // Its arguments say all that the clauses would.
-        return engine.to_owned();
-    }
-    let mut text = engine.to_owned();
-    if !def.partition_by.is_empty() {
-        text.push_str(&format!("\nPARTITION BY {}", key_text(&def.partition_by, def)));
-    }
-    if def.engine == TableEngine::MergeTree {
-        let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());
-        if primary < def.order_by.len() {
-            text.push_str(&format!("\nPRIMARY KEY {}", key_text(&def.order_by[..primary], def)));
-        }
-        text.push_str(&format!("\nORDER BY {}", key_text(&def.order_by, def)));
-    }
-    for clause in def.kept.iter().filter(|clause| !is_element(clause)) {
-        text.push_str(&format!("\n{} {}", clause.keyword, clause.text));
-    }
-    if !def.settings.is_empty() {
-        let settings: Vec<String> =
-            def.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        text.push_str(&format!("\nSETTINGS {}", settings.join(", ")));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use model::ColumnId;
+    use model::{ColumnId, TableEngine};
 
     use super::*;
 
@@ -299,7 +182,7 @@ mod tests {
             order_by: vec!["toDate(`#2`)".into(), "`#1`".into()],
             sort_key_version: 1,
             primary_key_len: 1,
-            settings: [("index_granularity".into(), "8192".into())].into(),
+            settings: model::TableSettings::new(),
             kept: vec![],
             constraints: vec![],
             comment: "".into(),
@@ -326,16 +209,5 @@ mod tests {
             assert_eq!(display_expression(&stored, &def), text);
             assert_eq!(parse_expression(&display_expression(&stored, &def)).unwrap(), expression);
         }
-    }
-
-    #[test]
-    fn a_definition_prints_as_clickhouse_prints_it() {
-        let text = show_create_table(&def(), "default", "MergeTree");
-        assert_eq!(
-            text,
-            "CREATE TABLE default.posts\n(\n    `Id` Int32,\n    `Creation Date` DateTime64(3, 'UTC')\n)\n\
-             ENGINE = MergeTree\nPARTITION BY toYear(`Creation Date`)\nPRIMARY KEY toDate(`Creation Date`)\n\
-             ORDER BY (toDate(`Creation Date`), Id)\nSETTINGS index_granularity = 8192"
-        );
     }
 }

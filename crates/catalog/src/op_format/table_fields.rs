@@ -2,12 +2,11 @@
 //!
 //! Invariant: what is written is read back equal. Must not know: where in a record or checkpoint it stands.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
     ColumnDef, ColumnId, ColumnType, ConstraintDef, ConstraintKind, DatabaseId, DefaultKind, EngineArguments,
-    KeptClause, TableDef, TableEngine, TableId,
+    KeptClause, TableDef, TableEngine, TableId, TableSettings,
 };
 
 use super::VERSION;
@@ -224,7 +223,7 @@ fn blank() -> TableDef {
         order_by: Vec::new(),
         sort_key_version: 0,
         primary_key_len: 0,
-        settings: BTreeMap::new(),
+        settings: TableSettings::new(),
         kept: Vec::new(),
         constraints: Vec::new(),
         comment: "".into(),

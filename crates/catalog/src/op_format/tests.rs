@@ -410,7 +410,7 @@ fn definition() -> impl Strategy<Value = TableDef> {
     let texts = || prop::collection::vec(text(), 0..3);
     let engines = [TableEngine::MergeTree, TableEngine::Memory, TableEngine::Null, TableEngine::Url];
     let names = (any::<[u8; 16]>(), any::<[u8; 16]>(), text(), text(), text());
-    let keys = (texts(), texts(), prop::collection::btree_map(text(), text(), 0..3));
+    let keys = (texts(), texts(), prop::collection::vec((text(), text()), 0..3));
     let kept = prop::collection::vec((text(), text()), 0..2);
     let kinds = prop::sample::select(vec![ConstraintKind::Check, ConstraintKind::Assume]);
     let constraint = (text(), kinds, text());
@@ -433,7 +433,7 @@ fn definition() -> impl Strategy<Value = TableDef> {
             columns,
             partition_by: keys.0,
             order_by: keys.1,
-            settings: keys.2,
+            settings: keys.2.into_iter().collect(),
             constraints: kept.1,
             kept: kept.0.into_iter().map(|(keyword, text)| KeptClause { keyword, text }).collect(),
         },

@@ -3,7 +3,6 @@
 //!
 //! Invariant: the same seed gives the same history on the same states. Must not know: disks.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -68,7 +67,7 @@ pub(crate) fn table_def(id: TableId, name: &str) -> TableDef {
         order_by: vec!["`#0`".into()],
         sort_key_version: 0,
         primary_key_len: 1,
-        settings: BTreeMap::new(),
+        settings: model::TableSettings::new(),
         kept: Vec::new(),
         constraints: Vec::new(),
         comment: "".into(),

@@ -2,17 +2,17 @@
 //!
 //! Invariant: nothing is committed here. Must not know: whether the table is there already.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::Host;
 use model::{
-    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine,
+    TableId, TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::kept;
 use sql::definition::nested::flattened;
-use sql::{ColumnSpec, CreateSource, CreateTable, Settings};
+use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
@@ -89,7 +89,7 @@ pub(crate) async fn definition(
         sort_key_version: 1,
         primary_key_len,
         settings: table_settings(execution, create, engine)?,
-        kept: kept(create, sampled(create, &stored_columns)?),
+        kept: kept(create, engine, sampled(create, &stored_columns)?),
         constraints: Vec::new(),
         comment: create.comment.as_str().into(),
         columns,
@@ -124,12 +124,14 @@ fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngi
     }
 }
 
-fn kept(create: &CreateTable, sampled: Option<KeptClause>) -> Vec<KeptClause> {
+fn kept(create: &CreateTable, engine: TableEngine, sampled: Option<KeptClause>) -> Vec<KeptClause> {
     let clause = |(keyword, text): &(String, String)| KeptClause {
         keyword: keyword.as_str().into(),
         text: text.as_str().into(),
     };
-    sampled.into_iter().chain(create.kept.iter().map(clause)).collect()
+    let is_keyed = create.primary_key.is_some() && engine == TableEngine::MergeTree;
+    let primary = is_keyed.then(|| KeptClause { keyword: WRITTEN_PRIMARY_KEY.into(), text: "".into() });
+    sampled.into_iter().chain(primary).chain(create.kept.iter().map(clause)).collect()
 }
 
 /// SAMPLE BY, of columns that there are.
@@ -171,11 +173,19 @@ fn table_settings(
     execution: &Execution,
     create: &CreateTable,
     engine: TableEngine,
-) -> Result<BTreeMap<Arc<str>, Arc<str>>, Error> {
+) -> Result<TableSettings, Error> {
     // Of a table outside they are those that reading and writing files obey.
     let mut checked = if engine.is_external() { Settings::session() } else { Settings::of_table() };
     checked.apply_all(&create.settings)?.into_iter().for_each(|warning| execution.warn(warning));
-    Ok(checked.changed().map(|(name, value)| (Arc::from(name), Arc::from(value.to_string()))).collect())
+    let written = create.settings.iter().filter(|change| change.value != SettingText::Default);
+    let kept = |change: &SettingChange| {
+        let found = checked.changed().find(|(name, _)| *name == change.name);
+        let value = found.map(|(_, value)| value.to_string());
+        // One that is the default is kept as it was written.
+        let value = value.or_else(|| change.value.text().map(str::to_owned)).unwrap_or_default();
+        (Arc::from(change.name.as_str()), Arc::from(value))
+    };
+    Ok(written.map(kept).collect())
 }
 
 fn copy_definition(
@@ -218,6 +228,7 @@ fn copy_definition(
         let order_by = stored(order_by)?;
         def.primary_key_len = u32::try_from(order_by.len()).unwrap_or(u32::MAX);
         def.order_by = order_by;
+        def.kept.retain(|clause| clause.keyword.as_ref() != WRITTEN_PRIMARY_KEY);
     }
     if !create.partition_by.is_empty() {
         def.partition_by = stored(&create.partition_by)?;

@@ -72,7 +72,11 @@ pub(crate) async fn show(
 /// The statement that makes a table.
 fn created(execution: &Execution, name: &TableName, what: Created) -> Result<String, Error> {
     if let Some(table) = execution.temporary_table(name).filter(|_| what != Created::View) {
-        return Ok(sql::show_create_temporary_table(&table.def, &shown_engine(&table.def)));
+        return Ok(sql::show_create_temporary_table(
+            &table.def,
+            &shown_engine(&table.def),
+            sql::Layout::default(),
+        ));
     }
     if what == Created::Temporary {
         return Err(unknown(&name.table));
@@ -87,7 +91,7 @@ fn created(execution: &Execution, name: &TableName, what: Created) -> Result<Str
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("use SHOW CREATE TABLE"));
     }
-    Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def)))
+    Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def), sql::Layout::default()))
 }
 
 fn is_view(def: &TableDef) -> bool {

@@ -271,7 +271,7 @@ pub(crate) async fn open(
         resolve_as(services, &execution, &call, known.map(|known| known.format.as_str()), columns).await?;
     let default = |column: &ColumnDef| {
         let (_, text) = column.default.as_ref()?;
-        Some((column.name.to_string(), sql::display_expression(text, def)))
+        Some((column.name.to_string(), sql::named_expression(text, def)))
     };
     let texts: Vec<_> = def.columns.iter().filter_map(default).collect();
     if texts.is_empty() {

@@ -9,7 +9,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use model::ByteSize;
 use physical::nodes::metered::metered;
-use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
+use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Layout, Query, Statement};
 
 use crate::boundary::error::Error;
 use crate::boundary::request::Rows;
@@ -52,7 +52,7 @@ pub(crate) async fn run(
         ExplainKind::Ast => {
             lines_of(&execution.secrets(&services.config).scrub(&format!("{:#?}", query.ast)))
         }
-        ExplainKind::Syntax => vec![masked(&sql::printed_query(&query.ast))],
+        ExplainKind::Syntax => vec![masked(&syntax(explain, query, target))],
         ExplainKind::Plan => plan_lines(services, execution, query, target).await?,
         ExplainKind::Pipeline => physical_lines(services, execution, query).await?,
         ExplainKind::Estimate => estimate(services, execution, query).await?,
@@ -61,6 +61,26 @@ pub(crate) async fn run(
     };
     let secrets = execution.secrets(&services.config);
     lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
+}
+
+/// The query as ClickHouse reads it, with operators as functions.
+fn syntax(explain: &Explain, query: &Query, target: Option<&Insert>) -> String {
+    let on_one_line = explain.options.iter().any(|option| {
+        option.name == "oneline" && option.value.text().is_some_and(|value| !["0", "false"].contains(&value))
+    });
+    let layout = Layout { on_one_line, as_functions: true, as_tree: target.is_none() };
+    let select = sql::formatted_query(query, layout);
+    let Some(insert) = target else { return select };
+    let place = match &insert.target {
+        InsertTarget::Table(name) => name.to_string(),
+        InsertTarget::Function(call) => {
+            format!("FUNCTION {}", sql::formatted_expression(&sql::Expr::Function(call.as_ref().clone())))
+        }
+    };
+    let columns: Vec<String> =
+        insert.columns.iter().flatten().map(|name| sql::escape::quote_name(name)).collect();
+    let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    format!("INSERT INTO {place}{columns} {select}")
 }
 
 fn lines_of(text: &str) -> Vec<String> {

@@ -138,7 +138,7 @@ async fn into_table_outside(
     let call = call_of(def)?;
     let mut insert = insert.clone();
     // The definition names columns by their ids; INSERT INTO FUNCTION by their names, a tuple in parentheses.
-    let keys: Vec<String> = def.partition_by.iter().map(|key| sql::display_expression(key, def)).collect();
+    let keys: Vec<String> = def.partition_by.iter().map(|key| sql::named_expression(key, def)).collect();
     insert.partition_by = match keys.as_slice() {
         [] => None,
         [one] => Some(Box::new(sql::parse_expression(one)?)),

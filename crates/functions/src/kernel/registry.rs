@@ -71,7 +71,7 @@ impl fmt::Debug for ScalarFunction {
 }
 
 impl ScalarFunction {
-    pub(crate) fn new(
+    pub fn new(
         name: &'static str,
         arguments: std::ops::RangeInclusive<usize>,
         type_rule: impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static,
@@ -94,12 +94,7 @@ impl ScalarFunction {
         }
     }
 
-    pub(crate) fn doc(
-        self,
-        signature: &'static str,
-        description: &'static str,
-        example: &'static str,
-    ) -> Self {
+    pub fn doc(self, signature: &'static str, description: &'static str, example: &'static str) -> Self {
         Self { doc: FunctionDoc { signature, description, example }, ..self }
     }
 

@@ -10,6 +10,7 @@ use sql::SqlError;
 use sql::settings::edit_distance;
 
 use crate::lookup::documentation::documented_functions;
+use crate::scalar::format_query;
 
 /// Every aggregate by its names; names found in any case also in lower case, marked by a leading space.
 static AGGREGATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
@@ -172,7 +173,9 @@ pub(crate) fn window(name: &str) -> Option<&'static str> {
 
 /// The name of the scalar function that this name, alias or spelling means.
 pub(crate) fn scalar(name: &str) -> Option<&'static str> {
-    functions::lookup(name).map(|function| function.name)
+    let known =
+        functions::lookup(name).or_else(|| format_query::functions().iter().find(|known| known.name == name));
+    known.map(|function| function.name)
 }
 
 /// Why a name is not a function here: known and not done, or unknown with the nearest one.

@@ -21,6 +21,7 @@ use model::type_name::NESTING_MAX;
 use model::{ColumnType, ErrorCode, Monotonicity};
 
 use super::call_name::{Digest, call_name, digest_of_large, short_name};
+use super::format_query;
 use super::preimage::preimage;
 use crate::session::session_values;
 use crate::types::typing::{argument, argument_type, external, lost_its_type, scalar_at};
@@ -182,7 +183,8 @@ impl ScalarUDFImpl for Adapter {
 }
 
 static ALL: LazyLock<Vec<Arc<ScalarUDF>>> = LazyLock::new(|| {
-    functions::all().iter().map(|function| Arc::new(ScalarUDF::from(Adapter::new(function)))).collect()
+    let all = functions::all().iter().chain(format_query::functions());
+    all.map(|function| Arc::new(ScalarUDF::from(Adapter::new(function)))).collect()
 });
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Arc<ScalarUDF>>> = LazyLock::new(|| {

@@ -5,6 +5,7 @@
 
 pub(crate) mod preimage;
 pub(crate) mod call_name;
+pub(crate) mod format_query;
 pub(crate) mod adapter;
 pub(crate) mod truth;
 pub(crate) mod constant_set;

@@ -409,13 +409,9 @@ fn modify_settings(def: &mut TableDef, changes: &[SettingChange]) -> Result<()> 
                     .changed()
                     .find(|(name, _)| *name == change.name)
                     .map(|(_, value)| value.to_string());
-                // A value that is the default is as good as none.
-                match value {
-                    Some(value) => {
-                        def.settings.insert(change.name.as_str().into(), value.into());
-                    }
-                    None => drop_setting(def, &change.name),
-                }
+                // One that is the default is kept as it was written.
+                let value = value.or_else(|| change.value.text().map(str::to_owned)).unwrap_or_default();
+                def.settings.insert(change.name.as_str().into(), value.into());
             }
         }
     }

@@ -109,9 +109,11 @@ pub fn always_quote_name(name: &str) -> String {
     out
 }
 
-/// Bare words that ClickHouse quotes because they would read as something else.
-const NEEDS_QUOTES: &[&str] =
-    &["distinct", "all", "table", "cast", "select", "from", "null", "true", "false", "interval"];
+/// Bare words that would read as something else: those that ClickHouse quotes, and a few that it reads.
+const NEEDS_QUOTES: &[&str] = &[
+    "all", "distinct", "false", "from", "inf", "infinity", "nan", "null", "select", "some", "table", "top",
+    "true", "values", "as", "exists", "interval", "with",
+];
 
 fn push_escaped(text: &str, quote: char, out: &mut String) {
     for c in text.chars() {

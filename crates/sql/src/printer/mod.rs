@@ -3,4 +3,5 @@
 //! Invariant: a tree is read, never changed. Must not know: what the text is for.
 
 pub mod label;
+pub mod formatted;
 pub(crate) mod printed;

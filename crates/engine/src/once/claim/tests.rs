@@ -1,7 +1,5 @@
 //! What an INSERT claims: its names, and which statements have one fingerprint.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use model::TableEngine;
 
@@ -21,7 +19,7 @@ fn table(engine: TableEngine, window: &str) -> TableDef {
         order_by: Vec::new(),
         sort_key_version: 1,
         primary_key_len: 0,
-        settings: BTreeMap::from([("non_replicated_deduplication_window".into(), window.into())]),
+        settings: std::iter::once(("non_replicated_deduplication_window".into(), window.into())).collect(),
         kept: Vec::new(),
         constraints: Vec::new(),
         comment: "".into(),

@@ -61,7 +61,7 @@ pub(super) const PROJECTIONS: SystemTable = SystemTable {
                         ("name", projection.name.as_str().into()),
                         ("type", Cell::Int(i32::from(aggregates))),
                         ("sorting_key", key.into()),
-                        ("query", projection.query.as_str().into()),
+                        ("query", sql::shown_projection(&projection.query).into()),
                     ])?;
                 }
             }

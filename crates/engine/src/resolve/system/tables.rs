@@ -110,10 +110,7 @@ fn in_camel_case(name: &str) -> String {
     name.split('_').filter(|part| !part.is_empty()).map(word).collect()
 }
 
-/// A statement's text on one line: line ends inside its literals are written as `\n` already.
-fn on_one_line(text: &str) -> String {
-    text.replace("\n(\n    ", " (").replace(",\n    ", ", ").replace("\n)", ")").replace('\n', " ")
-}
+const ON_ONE_LINE: sql::Layout = sql::Layout::ON_ONE_LINE;
 
 fn push_table(
     services: &Services,
@@ -140,8 +137,8 @@ fn push_table(
     let of_parts = |count: usize| if is_merge_tree { count.into() } else { Cell::Null };
     let engine = shown_engine(def);
     let statement = match is_temporary(def) {
-        true => sql::show_create_temporary_table(def, &engine),
-        false => sql::show_create_table(def, database, &engine),
+        true => sql::show_create_temporary_table(def, &engine, ON_ONE_LINE),
+        false => sql::show_create_table(def, database, &engine, ON_ONE_LINE),
     };
     let folder = services.catalog.root().join("data").join(def.id.to_string());
     let paths = if def.engine.keeps_parts() { vec![format!("{}/", folder.display())] } else { Vec::new() };
@@ -156,13 +153,13 @@ fn push_table(
             "metadata_version",
             Cell::Int(i32::try_from(def.schema_version).unwrap_or(i32::MAX).saturating_sub(1)),
         ),
-        ("create_table_query", on_one_line(&statement).into()),
-        ("engine_full", on_one_line(&sql::storage_text(def, &engine)).into()),
-        ("as_select", if is_view { engine } else { String::new() }.into()),
+        ("create_table_query", statement.into()),
+        ("engine_full", sql::storage_text(def, &engine).into()),
+        ("as_select", if is_view { sql::shown_select(&engine, ON_ONE_LINE) } else { String::new() }.into()),
         ("partition_key", keys(&def.partition_by).into()),
         ("sorting_key", keys(&def.order_by).into()),
         ("primary_key", keys(primary).into()),
-        ("sampling_key", def.kept_text("SAMPLE BY").unwrap_or_default().into()),
+        ("sampling_key", sql::sampling_key(def).into()),
         ("storage_policy", if is_merge_tree { "default" } else { "" }.into()),
         ("total_rows", size.map(|(rows, _)| rows).into()),
         ("total_bytes", size.map(|(_, bytes)| bytes).into()),
@@ -188,9 +185,5 @@ mod tests {
     #[test]
     fn engines_of_system_tables_are_named_after_them() {
         assert_eq!(format!("System{}", in_camel_case("query_log")), "SystemQueryLog");
-        assert_eq!(
-            on_one_line("CREATE TABLE a.b\n(\n    `x` UInt8,\n    `y` Int8\n)\nENGINE = Memory"),
-            "CREATE TABLE a.b (`x` UInt8, `y` Int8) ENGINE = Memory"
-        );
     }
 }

@@ -32,7 +32,7 @@ fn def() -> TableDef {
         order_by: vec!["intDiv(`#2`, 2)".into()],
         sort_key_version: 1,
         primary_key_len: 1,
-        settings: std::collections::BTreeMap::new(),
+        settings: model::TableSettings::new(),
         kept: vec![KeptClause { keyword: "INDEX".into(), text: "i n TYPE minmax".into() }],
         constraints: vec![],
         comment: "".into(),

@@ -34,7 +34,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
             ])?;
         }
         for (name, lambda) in execution.snapshot.state().functions().iter() {
-            let query = format!("CREATE FUNCTION {} AS {lambda}", sql::escape::quote_name(name));
+            let shown = sql::parse_expression(lambda).map(|lambda| sql::formatted_expression(&lambda));
+            let shown = shown.unwrap_or_else(|_| lambda.to_string());
+            let query = format!("CREATE FUNCTION {} AS {shown}", sql::escape::quote_name(name));
             rows.push_some([
                 ("name", name.to_string().into()),
                 ("create_query", query.into()),
