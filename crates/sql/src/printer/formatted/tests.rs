@@ -420,6 +420,23 @@ fn what_is_printed_reads_back_as_it_was() {
     }
 }
 
+#[test]
+fn set_operations_are_a_chain() {
+    for (written, printed) in [
+        ("SELECT 1 UNION ALL SELECT 2 EXCEPT SELECT 3", "SELECT 1 UNION ALL (SELECT 2) EXCEPT (SELECT 3)"),
+        ("SELECT 1 EXCEPT SELECT 2 INTERSECT SELECT 3", "(SELECT 1) EXCEPT (SELECT 2) INTERSECT SELECT 3"),
+        ("SELECT 1 EXCEPT (SELECT 2 UNION ALL SELECT 3)", "(SELECT 1) EXCEPT (SELECT 2 UNION ALL SELECT 3)"),
+        ("SELECT 1 INTERSECT SELECT 2 UNION ALL SELECT 3", "SELECT 1 INTERSECT SELECT 2 UNION ALL SELECT 3"),
+        (
+            "WITH x AS (SELECT 1) SELECT 1 EXCEPT SELECT 2",
+            "(WITH x AS (SELECT 1) SELECT 1) EXCEPT (SELECT 2)",
+        ),
+    ] {
+        assert_eq!(shown(written, ON_ONE_LINE), printed);
+        assert_eq!(shown(printed, ON_ONE_LINE), printed);
+    }
+}
+
 /// Stays as it is written where ClickHouse would print what does not read back.
 #[test]
 fn a_union_keeps_the_parentheses_that_mean_something() {
