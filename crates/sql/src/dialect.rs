@@ -279,7 +279,10 @@ fn word_prefix(word: &Word, parser: &mut Parser<'_>) -> Option<Parsed> {
         ("CAST", Token::LParen) => Some(cast(parser)),
         ("INTERVAL", next) => interval(parser).or_else(|| {
             // A column that is only named so.
-            let is_name = !matches!(next, Token::LParen | Token::Period);
+            let is_name = !matches!(
+                next,
+                Token::LParen | Token::Period | Token::SingleQuotedString(_) | Token::Number(..)
+            );
             is_name.then(|| parser.parse_identifier().map(Expr::Identifier))
         }),
         ("COLUMNS", Token::LParen) => Some(columns::matcher(parser)),

@@ -437,6 +437,24 @@ fn set_operations_are_a_chain() {
     }
 }
 
+#[test]
+fn what_is_applied_to_columns_reads_back() {
+    for (written, printed) in [
+        ("SELECT * APPLY(quantiles(0.5)) FROM t", "SELECT * APPLY quantiles(0.5) FROM t"),
+        (
+            "SELECT COLUMNS('a') EXCEPT x APPLY (x -> x + 1) FROM t",
+            "SELECT COLUMNS('a') EXCEPT x APPLY (x -> (x + 1)) FROM t",
+        ),
+    ] {
+        assert_eq!(shown(written, ON_ONE_LINE), printed);
+        assert_eq!(shown(printed, ON_ONE_LINE), printed);
+    }
+    assert_eq!(
+        shown("SELECT * APPLY x -> f(x) APPLY sum", ON_ONE_LINE),
+        "SELECT * APPLY (x -> f(x)) APPLY sum"
+    );
+}
+
 /// Stays as it is written where ClickHouse would print what does not read back.
 #[test]
 fn a_union_keeps_the_parentheses_that_mean_something() {
