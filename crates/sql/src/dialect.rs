@@ -277,7 +277,14 @@ fn word_prefix(word: &Word, parser: &mut Parser<'_>) -> Option<Parsed> {
     let upper = word.value.to_ascii_uppercase();
     match (upper.as_str(), &next) {
         ("CAST", Token::LParen) => Some(cast(parser)),
-        ("INTERVAL", _) => interval(parser),
+        ("INTERVAL", next) => interval(parser).or_else(|| {
+            // A column that is only named so.
+            let is_name = !matches!(
+                next,
+                Token::LParen | Token::Period | Token::SingleQuotedString(_) | Token::Number(..)
+            );
+            is_name.then(|| parser.parse_identifier().map(Expr::Identifier))
+        }),
         ("COLUMNS", Token::LParen) => Some(columns::matcher(parser)),
         ("DATE", Token::SingleQuotedString(value)) => Some(Ok(typed_text("toDate", value, parser))),
         ("TIMESTAMP" | "DATETIME", Token::SingleQuotedString(value)) => {

@@ -30,6 +30,10 @@ pub(super) fn matcher(parser: &mut Parser<'_>) -> Parsed {
                     parser.expect_token(&Token::RParen)?;
                     function
                 }
+                // With parameters, or a lambda: as it is printed.
+                false if matches!(parser.peek_nth_token_ref(1).token, Token::LParen | Token::Arrow) => {
+                    parser.parse_prefix()?
+                }
                 false => Expr::Identifier(parser.parse_identifier()?),
             };
             matcher = call(APPLY, vec![matcher, function]);

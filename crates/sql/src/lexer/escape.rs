@@ -112,7 +112,7 @@ pub fn always_quote_name(name: &str) -> String {
 /// Bare words that would read as something else: those that ClickHouse quotes, and a few that it reads.
 const NEEDS_QUOTES: &[&str] = &[
     "all", "distinct", "false", "from", "inf", "infinity", "nan", "null", "select", "some", "table", "top",
-    "true", "values", "as", "exists", "interval", "with",
+    "true", "values", "as", "exists", "with",
 ];
 
 fn push_escaped(text: &str, quote: char, out: &mut String) {

@@ -190,8 +190,10 @@ fn number(digits: &str) -> String {
     if let Some(hex) = digits.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).map_or(digits, |number| number.to_string());
     }
-    if !digits.contains(['.', 'e', 'E']) && (digits.parse::<u64>().is_ok() || digits.parse::<i64>().is_ok()) {
-        return digits;
+    let whole =
+        || digits.parse::<i128>().ok().filter(|whole| (i64::MIN.into()..=u64::MAX.into()).contains(whole));
+    if let Some(whole) = whole() {
+        return whole.to_string();
     }
     match digits.parse::<f64>() {
         Ok(n) if n.is_nan() => "nan".to_owned(),

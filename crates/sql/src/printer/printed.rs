@@ -135,8 +135,19 @@ fn arrays(join: &Join) -> Option<String> {
     Some(format!("{word} {}", items.join(", ")))
 }
 
-/// `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c` as `ANY LEFT JOIN t ON c`.
+/// `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c` as `ANY LEFT JOIN t ON c`, `LEFT OUTER JOIN` as `ALL LEFT JOIN`.
 fn strict(join: &Join) -> Option<String> {
+    let all = match &join.join_operator {
+        JoinOperator::Inner(on) => Some(JoinOperator::Inner(on.clone())),
+        JoinOperator::LeftOuter(on) => Some(JoinOperator::Left(on.clone())),
+        JoinOperator::RightOuter(on) => Some(JoinOperator::Right(on.clone())),
+        _ => None,
+    };
+    if let Some(join_operator) = all {
+        // No one is asked elsewhere.
+        let plain = Join { relation: join.relation.clone(), global: false, join_operator };
+        return Some(format!("ALL {plain}"));
+    }
     let JoinOperator::AsOf { match_condition: Expr::Value(words), constraint } = &join.join_operator else {
         return None;
     };
@@ -205,6 +216,7 @@ mod tests {
             "SELECT a FROM t LEFT ARRAY JOIN [1, 2] AS x WHERE x > 1",
             "SELECT t.a FROM t ANY LEFT JOIN u ON t.a = u.a",
             "SELECT t.a FROM t ASOF LEFT JOIN u ON t.a = u.a AND t.b >= u.b",
+            "SELECT t.a FROM t ALL INNER JOIN u ON t.a = u.a ALL LEFT JOIN v ON t.a = v.a LEFT JOIN w ON t.a = w.a",
             "SELECT a FROM t LIMIT 1 BY a",
             "SELECT a FROM t ORDER BY a, b LIMIT 2 OFFSET 1 BY a, b LIMIT 5",
             "SELECT a FROM (SELECT a FROM t ORDER BY a LIMIT 2 WITH TIES) LIMIT 3",

@@ -1,7 +1,7 @@
 //! ClickHouse's clauses that sqlparser's grammar has no place for, carried through it in others' clothes.
 //!
 //! `ARRAY JOIN a, b AS x` becomes `ARRAY JOIN (SELECT a, b AS x)`; `ANY LEFT JOIN t ON c` becomes
-//! `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c`; `LIMIT n BY k` and `LIMIT n WITH TIES` become the last keys of
+//! `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c`, and `ALL LEFT JOIN` `LEFT OUTER JOIN`; `LIMIT n BY k` and `LIMIT n WITH TIES` become the last keys of
 //! ORDER BY. Invariant: what is not understood is left as it is, so that the grammar stumbles over it.
 
 use sqlparser::ast::Expr;
@@ -267,7 +267,11 @@ fn strict_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let span = tokens[at].span;
         match strictness(&tokens, at, words) {
             Some(Strict::All(side)) => {
-                out.extend(side.map(|side| word(side, span)));
+                let said = match side {
+                    Some("INNER") | None => vec!["INNER"],
+                    Some(side) => vec![side, "OUTER"],
+                };
+                out.extend(said.into_iter().map(|said| word(said, span)));
                 out.push(tokens[at + words].clone());
                 at += words + 1;
             }
@@ -277,7 +281,10 @@ fn strict_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 at += words + 1;
             }
             None => {
-                out.push(tokens[at].clone());
+                let is_join = words > 0 && is_any(tokens.get(at + words), &["JOIN"]);
+                if !(is_join && is_any(tokens.get(at), &["INNER", "OUTER"])) {
+                    out.push(tokens[at].clone());
+                }
                 at += 1;
             }
         }

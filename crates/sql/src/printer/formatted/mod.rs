@@ -43,6 +43,11 @@ pub fn formatted_query(query: &Query, layout: Layout) -> String {
                 SettingText::Bare(text) if text.parse::<f64>().is_ok() => {
                     literal(&Value::Number(text.clone(), false))
                 }
+                SettingText::Bare(text)
+                    if ["true", "false"].contains(&text.to_ascii_lowercase().as_str()) =>
+                {
+                    text.to_ascii_lowercase()
+                }
                 SettingText::Bare(text) => text.clone(),
                 SettingText::Quoted(text) => quote_text(text),
                 SettingText::Default => "DEFAULT".to_owned(),

@@ -33,6 +33,8 @@ pub(super) fn plain(expr: &Expr) -> Option<Expr> {
         }
         Expr::IsTrue(inner) | Expr::IsNotFalse(inner) => copy(inner),
         Expr::IsFalse(inner) | Expr::IsNotTrue(inner) => call("not", vec![copy(inner)]),
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => in_query(left, right, false)?,
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => in_query(left, right, true)?,
         Expr::RLike { negated: false, expr, pattern, .. } => call("match", vec![copy(expr), copy(pattern)]),
         Expr::Function(function) => return plain_function(function),
         _ => return None,
@@ -45,6 +47,16 @@ fn copy(expr: &Expr) -> Expr {
 
 fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
     Expr::BinaryOp { left: Box::new(copy(left)), op, right: Box::new(copy(right)) }
+}
+
+/// `a = ANY (SELECT ..)`.
+fn in_query(left: &Expr, right: &Expr, negated: bool) -> Option<Expr> {
+    match right {
+        Expr::Subquery(query) => {
+            Some(Expr::InSubquery { expr: Box::new(copy(left)), subquery: query.clone(), negated })
+        }
+        _ => None,
+    }
 }
 
 fn between(expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Expr {

@@ -84,8 +84,8 @@ fn with_expression(cte: &Cte) -> Option<&Expr> {
 
 /// `with` belongs to the first of the SELECTs.
 fn body(page: &mut Page, body: &SetExpr, with: Option<&With>) {
-    if let SetExpr::SetOperation { op, set_quantifier, left, right } = body {
-        return operation(page, (*op, *set_quantifier), (left, right), with);
+    if matches!(body, SetExpr::SetOperation { .. }) {
+        return operation(page, body, with);
     }
     if let Some(with) = with {
         self::with(page, with);
@@ -98,23 +98,44 @@ fn body(page: &mut Page, body: &SetExpr, with: Option<&With>) {
     }
 }
 
-/// A chain of UNIONs, or of others. Walks along its left side.
-fn operation(
-    page: &mut Page,
-    last: (SetOperator, SetQuantifier),
-    (left, right): (&SetExpr, &SetExpr),
-    mut with: Option<&With>,
+type Operator = (SetOperator, SetQuantifier);
+
+/// A chain of set operations with what stands before each operand. INTERSECT binds more than the others, which go from
+/// the left, so a chain without parentheses reads as it was. Walks along its left side.
+fn chain<'a>(
+    body: &'a SetExpr,
+    as_tree: bool,
+    before: Option<Operator>,
+    out: &mut Vec<(Option<Operator>, &'a SetExpr)>,
 ) {
-    let (mut operands, mut rest) = (vec![(Some(last), right)], left);
+    let (mut operands, mut rest) = (vec![], body);
+    let mut last = None;
     while let SetExpr::SetOperation { op, set_quantifier, left, right } = rest {
-        if *op != last.0 {
+        if as_tree && last.is_some_and(|last| last != *op) {
             break;
         }
-        operands.push((Some((*op, *set_quantifier)), right));
+        last = Some(*op);
+        operands.push(((*op, *set_quantifier), right.as_ref()));
         rest = left;
     }
-    operands.push((None, rest));
-    for (before, operand) in operands.into_iter().rev() {
+    out.push((before, rest));
+    for (operator, operand) in operands.into_iter().rev() {
+        match operand {
+            SetExpr::SetOperation { .. } if !as_tree => chain(operand, as_tree, Some(operator), out),
+            operand => out.push((Some(operator), operand)),
+        }
+    }
+}
+
+/// On both sides of EXCEPT stand parentheses.
+fn operation(page: &mut Page, all: &SetExpr, mut with: Option<&With>) {
+    let mut operands = vec![];
+    chain(all, page.layout.as_tree, None, &mut operands);
+    let is_except = |at: usize| {
+        let before = operands.get(at).and_then(|(before, _)| *before);
+        before.is_some_and(|(operator, _)| matches!(operator, SetOperator::Except | SetOperator::Minus))
+    };
+    for (at, (before, operand)) in operands.iter().enumerate() {
         if let Some((operator, quantifier)) = before {
             page.line();
             page.push(match operator {
@@ -130,13 +151,10 @@ fn operation(
             });
             page.line();
         }
-        let alone = last.0 != SetOperator::Except && !page.layout.as_tree;
+        let is_bare = !page.layout.as_tree && !is_except(at) && !is_except(at + 1);
         let with = with.take();
         match within(operand) {
-            inner @ SetExpr::Select(_) if alone => body(page, inner, with),
-            SetExpr::SetOperation { op: SetOperator::Intersect, .. } if last.0 == SetOperator::Union => {
-                body(page, operand, with);
-            }
+            inner @ SetExpr::Select(_) if is_bare => body(page, inner, with),
             inner => group(page, |page| body(page, inner, with)),
         }
     }

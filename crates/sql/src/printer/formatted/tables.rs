@@ -123,14 +123,18 @@ fn sample(page: &mut Page, sample: Option<&TableSampleKind>) {
 
 /// `0.1` is `1 / 10`.
 fn ratio(page: &mut Page, part: &Expr) {
+    // `2e-2` is 0.02.
     let digits = match part {
         Expr::Value(value) => match &value.value {
-            Value::Number(digits, _) => digits.split_once('.'),
-            _ => None,
+            Value::Number(digits, _) if digits.contains(['e', 'E']) => {
+                digits.parse::<f64>().map_or_else(|_| digits.clone(), |ratio| ratio.to_string())
+            }
+            Value::Number(digits, _) => digits.clone(),
+            _ => String::new(),
         },
-        _ => None,
+        _ => String::new(),
     };
-    let Some((whole, fraction)) = digits else {
+    let Some((whole, fraction)) = digits.split_once('.') else {
         return match part {
             Expr::BinaryOp { left, op: BinaryOperator::Divide, right } => {
                 expression(page, left);
@@ -153,7 +157,12 @@ fn join(page: &mut Page, join: &Join) {
     if join.global {
         page.push("GLOBAL ");
     }
-    let all = if page.layout.as_tree { "ALL " } else { "" };
+    // ALL is carried as the words that nobody needs: OUTER, and INNER.
+    let said = matches!(
+        join.join_operator,
+        JoinOperator::Inner(_) | JoinOperator::LeftOuter(_) | JoinOperator::RightOuter(_)
+    );
+    let all = if said || page.layout.as_tree { "ALL " } else { "" };
     let (word, constraint) = match &join.join_operator {
         JoinOperator::Join(on) | JoinOperator::Inner(on) => (format!("{all}INNER JOIN"), Some(on)),
         JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (format!("{all}LEFT JOIN"), Some(on)),

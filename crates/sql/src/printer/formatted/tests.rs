@@ -420,6 +420,41 @@ fn what_is_printed_reads_back_as_it_was() {
     }
 }
 
+#[test]
+fn set_operations_are_a_chain() {
+    for (written, printed) in [
+        ("SELECT 1 UNION ALL SELECT 2 EXCEPT SELECT 3", "SELECT 1 UNION ALL (SELECT 2) EXCEPT (SELECT 3)"),
+        ("SELECT 1 EXCEPT SELECT 2 INTERSECT SELECT 3", "(SELECT 1) EXCEPT (SELECT 2) INTERSECT SELECT 3"),
+        ("SELECT 1 EXCEPT (SELECT 2 UNION ALL SELECT 3)", "(SELECT 1) EXCEPT (SELECT 2 UNION ALL SELECT 3)"),
+        ("SELECT 1 INTERSECT SELECT 2 UNION ALL SELECT 3", "SELECT 1 INTERSECT SELECT 2 UNION ALL SELECT 3"),
+        (
+            "WITH x AS (SELECT 1) SELECT 1 EXCEPT SELECT 2",
+            "(WITH x AS (SELECT 1) SELECT 1) EXCEPT (SELECT 2)",
+        ),
+    ] {
+        assert_eq!(shown(written, ON_ONE_LINE), printed);
+        assert_eq!(shown(printed, ON_ONE_LINE), printed);
+    }
+}
+
+#[test]
+fn what_is_applied_to_columns_reads_back() {
+    for (written, printed) in [
+        ("SELECT * APPLY(quantiles(0.5)) FROM t", "SELECT * APPLY quantiles(0.5) FROM t"),
+        (
+            "SELECT COLUMNS('a') EXCEPT x APPLY (x -> x + 1) FROM t",
+            "SELECT COLUMNS('a') EXCEPT x APPLY (x -> (x + 1)) FROM t",
+        ),
+    ] {
+        assert_eq!(shown(written, ON_ONE_LINE), printed);
+        assert_eq!(shown(printed, ON_ONE_LINE), printed);
+    }
+    assert_eq!(
+        shown("SELECT * APPLY x -> f(x) APPLY sum", ON_ONE_LINE),
+        "SELECT * APPLY (x -> f(x)) APPLY sum"
+    );
+}
+
 /// Stays as it is written where ClickHouse would print what does not read back.
 #[test]
 fn a_union_keeps_the_parentheses_that_mean_something() {
