@@ -380,7 +380,7 @@ fn ttl_item(head: &mut Head<'_>) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use model::{ColumnId, DatabaseId, TableId};
+    use model::{DatabaseId, TableId};
 
     use super::*;
     use crate::table_text::stored_expr;

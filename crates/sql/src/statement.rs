@@ -178,7 +178,7 @@ pub enum CollectionChange {
 /// What happens to a function that statements make.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FunctionChange {
-    Create { name: String, if_not_exists: bool, or_replace: bool, lambda: ast::Expr },
+    Create { name: String, if_not_exists: bool, or_replace: bool, lambda: Box<ast::Expr> },
     Drop { name: String, if_exists: bool },
 }
 

@@ -3,6 +3,8 @@
 //! Invariant: a detached table keeps its rows and its name, and no statement finds it but those that say so. Rows of a
 //! Memory table are in no part: they go, as in ClickHouse.
 
+use std::sync::Arc;
+
 use catalog::Op;
 use model::{ErrorCode, TableEngine};
 use sql::TableName;
@@ -24,7 +26,7 @@ pub(crate) async fn detach(
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::SYNTAX_ERROR, message));
     }
     let table = match execution.stored_table(name) {
-        Ok(table) => table.def.clone(),
+        Ok(table) => Arc::clone(&table.def),
         Err(error) if if_exists && error.code == ErrorCode::UNKNOWN_TABLE => return Ok(()),
         Err(error) => return Err(error),
     };

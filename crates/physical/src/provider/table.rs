@@ -30,6 +30,9 @@ use crate::error::into_datafusion;
 /// Rows that one thread reads in a moment.
 const ROWS_IN_ORDER_MAX: u64 = 4_000_000;
 
+/// What a scan may pass over rows by.
+type Predicate = Option<Arc<dyn PhysicalExpr>>;
+
 /// A table that keeps parts, at one snapshot.
 pub struct MergeTreeTable {
     state: Arc<TableState>,
@@ -106,7 +109,7 @@ impl MergeTreeTable {
         asked
     }
 
-    fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+    fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Predicate> {
         let Some(filter) = conjunction(filters.to_vec()) else { return Ok(None) };
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
         session.create_physical_expr(filter, &schema).map(Some)
@@ -117,7 +120,7 @@ impl MergeTreeTable {
         &self,
         session: &dyn Session,
         parts: &[Arc<PartDescriptor>],
-        (projection, predicate, limit): (Option<&Vec<usize>>, Option<Arc<dyn PhysicalExpr>>, Option<usize>),
+        (projection, predicate, limit): (Option<&Vec<usize>>, Predicate, Option<usize>),
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let scan = |parts: &[Arc<PartDescriptor>]| {
             let (schema, predicate, table) =

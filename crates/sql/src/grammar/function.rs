@@ -24,7 +24,12 @@ pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement>
         let message = format!("parameter {twice} of function {name} is given twice");
         return Err(SqlError::bad_arguments(message));
     }
-    Ok(Statement::Function(FunctionChange::Create { name, if_not_exists, or_replace, lambda: expression }))
+    Ok(Statement::Function(FunctionChange::Create {
+        name,
+        if_not_exists,
+        or_replace,
+        lambda: Box::new(expression),
+    }))
 }
 
 /// Behind DROP FUNCTION.

@@ -52,6 +52,7 @@ fn limited_arms(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 4);
     let mut levels = vec![Level::default()];
     for (at, token) in tokens.iter().enumerate() {
+        let is_nested = levels.len() > 1;
         let Some(level) = levels.last_mut() else { return tokens };
         match &token.token {
             Token::LParen | Token::LBracket => {
@@ -59,11 +60,8 @@ fn limited_arms(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 levels.push(Level::default());
                 continue;
             }
-            Token::RParen | Token::RBracket => {
-                if levels.len() > 1 {
-                    levels.pop();
-                }
-            }
+            Token::RParen | Token::RBracket if is_nested => drop(levels.pop()),
+            Token::RParen | Token::RBracket => {}
             _ if is_any(Some(token), &["SELECT", "WITH"]) && level.starts.is_none() => {
                 level.starts = Some(out.len());
             }
