@@ -84,6 +84,7 @@ fn written(page: &mut Page, expr: &Expr, grouped: bool) {
             let operator = if *negated { ("notILike", " NOT ILIKE ") } else { ("ilike", " ILIKE ") };
             infixed(page, operator, &[expr, pattern], grouped);
         }
+        Expr::Between { expr, negated, low, high } => between(page, *negated, [expr, low, high], grouped),
         Expr::InList { expr, list, negated } => {
             member(page, expr, *negated, grouped, |page| in_list(page, list));
         }
@@ -269,6 +270,21 @@ fn negated(page: &mut Page, expr: &Expr, grouped: bool) {
 
 fn is_number(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(value) if matches!(value.value, Value::Number(..)))
+}
+
+/// One within another, which would be written out twice.
+fn between(page: &mut Page, negated: bool, parts: [&Expr; 3], grouped: bool) {
+    if page.layout.as_functions {
+        return called(page, if negated { "notBetween" } else { "between" }, &parts);
+    }
+    let [expr, low, high] = parts;
+    page.grouped(grouped, |page| {
+        operand(page, expr);
+        page.push(if negated { " NOT BETWEEN " } else { " BETWEEN " });
+        operand(page, low);
+        page.push(" AND ");
+        operand(page, high);
+    });
 }
 
 /// `a IN ..`.

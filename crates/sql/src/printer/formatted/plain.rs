@@ -2,9 +2,11 @@
 //!
 //! Invariant: what is answered means what was written; operands are as they were. Must not know: how it is laid out.
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CeilFloorKind, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectName,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, visit_expressions,
 };
 
 use crate::dialect::{call, interval_unit, name_of, plain_args, text};
@@ -13,6 +15,8 @@ use crate::printer::label::{extract_function, trim_function};
 /// The expression that ClickHouse reads instead; `None`: it is read as it is.
 pub(super) fn plain(expr: &Expr) -> Option<Expr> {
     Some(match expr {
+        // Twice as much at every level would be without end.
+        Expr::Between { expr, .. } if has_between(expr) => return None,
         Expr::Between { expr, negated, low, high } => between(expr, *negated, low, high),
         Expr::Case { operand, conditions, else_result, .. } => {
             case(operand.as_deref(), conditions, else_result.as_deref())
@@ -57,6 +61,14 @@ fn in_query(left: &Expr, right: &Expr, negated: bool) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+fn has_between(expr: &Expr) -> bool {
+    visit_expressions(expr, |inner| match inner {
+        Expr::Between { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
 }
 
 fn between(expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Expr {

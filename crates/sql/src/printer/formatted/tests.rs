@@ -455,6 +455,18 @@ fn what_is_applied_to_columns_reads_back() {
     );
 }
 
+#[test]
+fn what_is_nested_does_not_grow_without_end() {
+    let nested = (0..60).fold("a".to_owned(), |inner, _| format!("({inner} BETWEEN 1 AND 2)"));
+    for layout in [Layout::default(), AS_FUNCTIONS] {
+        assert!(shown(&format!("SELECT {nested}"), layout).len() < 4000);
+    }
+    assert_eq!(
+        shown("SELECT (a BETWEEN 1 AND 2) BETWEEN 0 AND b + 1", ON_ONE_LINE),
+        "SELECT ((a >= 1) AND (a <= 2)) BETWEEN 0 AND (b + 1)"
+    );
+}
+
 /// Stays as it is written where ClickHouse would print what does not read back.
 #[test]
 fn a_union_keeps_the_parentheses_that_mean_something() {
