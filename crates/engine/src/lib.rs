@@ -19,7 +19,7 @@
 
 pub mod boundary;
 mod secrets;
-mod memory;
+
 mod ledgers;
 mod once;
 mod tables;

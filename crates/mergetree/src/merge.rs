@@ -11,6 +11,7 @@ pub mod gather;
 pub mod memory;
 pub mod inputs;
 pub mod execute;
+pub mod running;
 pub mod run;
 
 pub use candidates::{choose_for, plan_all, plan_all_but, summaries};

@@ -234,7 +234,7 @@ mod tests {
     fn names_of_both_tables_are_the_left_ones() {
         let columns = ["x", "y", "x", "y", "z"].map(str::to_owned);
         for (written, expected) in [
-            ("SELECT y, z FROM a JOIN b ON a.x = b.x", "SELECT a.y AS y, z FROM a JOIN b ON a.x = b.x"),
+            ("SELECT y, z FROM a JOIN b ON a.x = b.x", "SELECT a.y AS `y`, z FROM a JOIN b ON a.x = b.x"),
             (
                 "SELECT y + 1 FROM d.t, b AS u WHERE y > 1 ORDER BY y",
                 "SELECT d.t.y + 1 AS `plus(y, 1)` FROM d.t, b AS u WHERE d.t.y > 1 ORDER BY d.t.y",

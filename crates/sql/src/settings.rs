@@ -461,9 +461,9 @@ mod tests {
     #[test]
     fn a_setting_that_would_change_answers_is_refused_unless_it_is_the_default() {
         let mut settings = Settings::session();
-        assert_eq!(settings.set("enable_positional_arguments", "1").unwrap(), None);
-        let e = settings.set("enable_positional_arguments", "0").unwrap_err();
-        assert_eq!((e.code.number(), settings.get_bool("enable_positional_arguments")), (48, true));
+        assert_eq!(settings.set("transform_null_in", "0").unwrap(), None);
+        let e = settings.set("transform_null_in", "1").unwrap_err();
+        assert_eq!((e.code.number(), settings.get_text("transform_null_in")), (48, "0".into()));
     }
 
     #[test]

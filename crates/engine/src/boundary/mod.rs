@@ -3,6 +3,7 @@
 //! Invariant: plain data, and how one kind of it becomes another. Must not know: who runs a statement, or how.
 
 pub mod error;
+pub(crate) mod room;
 pub(crate) mod storage_errors;
 pub(crate) mod found_at_open;
 pub mod config;

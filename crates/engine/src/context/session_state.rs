@@ -10,13 +10,13 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
+use physical::budget::pool::BudgetPool;
 use physical::provider::checked_file::PartChecks;
 use sql::Settings;
 
 use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::memory::pool::BudgetPool;
 use crate::tables::reserved::HERE;
 
 /// The catalog name all our databases appear under inside a plan; people never see it.

@@ -7,7 +7,6 @@ pub(crate) mod profile;
 pub(crate) mod part_log;
 pub(crate) mod rejected_rows;
 pub(crate) mod flushing;
-pub(crate) mod merges;
 pub(crate) mod processes;
 pub(crate) mod loads;
 pub(crate) mod exports;

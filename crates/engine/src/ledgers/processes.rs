@@ -10,13 +10,14 @@ use std::time::Duration;
 use model::ErrorCode;
 use model::saturating::{micros_of, millis_of};
 use parking_lot::Mutex;
+use physical::operators::operators_of;
 use tokio::sync::Notify;
 
 use crate::boundary::error::{Error, ErrorKind};
 use crate::boundary::progress::QueryProgress;
 use crate::boundary::request::Caller;
 use crate::ledgers::errors::{ErrorLedger, Whose};
-use crate::ledgers::profile::{KeptProfiles, Report, State, StatementProfile, operators_of, statement_line};
+use crate::ledgers::profile::{KeptProfiles, Report, State, StatementProfile, statement_line};
 use crate::ledgers::rejected_rows::RejectedRows;
 
 /// Entries of `system.query_log` kept in memory.

@@ -4,7 +4,6 @@
 //! A statement pays one allocation, and two looks at the clock and one short lock for each of its spans. Must not know:
 //! sessions, SQL text, who asks.
 
-mod operators;
 mod report;
 mod kept;
 
@@ -18,7 +17,6 @@ use parking_lot::Mutex;
 use sql::Settings;
 
 pub(crate) use kept::KeptProfiles;
-pub(crate) use operators::operators_of;
 pub(crate) use report::{Report, State, millis, start_time, statement_line};
 
 /// A part of a statement's time that is measured.

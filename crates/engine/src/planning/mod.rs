@@ -4,5 +4,4 @@
 
 pub(crate) mod planners;
 pub(crate) mod stops;
-pub(crate) mod sparing;
 pub(crate) mod stack_room;

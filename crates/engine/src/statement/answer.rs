@@ -20,10 +20,10 @@ use stores::calls::urls::masked_urls;
 use crate::boundary::error::Error;
 use crate::boundary::outfile::Outfile;
 use crate::boundary::request::{Outcome, Rows};
+use crate::boundary::room::room_for;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, unchanged_format_settings};
-use crate::memory::room::room_for;
 
 /// Batches computed ahead of whoever reads them: the next while one is being written.
 const BATCHES_AHEAD: usize = 1;

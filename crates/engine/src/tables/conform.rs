@@ -16,7 +16,7 @@ use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, ErrorCode, RowExpr, Ta
 use physical::adopt::Needs;
 
 use crate::boundary::error::{Error, ErrorKind};
-use crate::memory::room::room_for;
+use crate::boundary::room::room_for;
 use crate::tables::constraints::Constraints;
 use crate::tables::nested::{Parts, complete, nested_of};
 

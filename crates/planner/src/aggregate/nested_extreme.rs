@@ -62,7 +62,7 @@ impl Best {
     }
 }
 
-/// The same values with NULL for each NaN, at any depth.
+/// The same values with NULL for each NaN, at any depth but inside of maps.
 fn without_nan(array: &ArrayRef) -> Result<ArrayRef> {
     let data = array.to_data();
     let is_nan: Option<BooleanArray> = match array.data_type() {
@@ -77,7 +77,8 @@ fn without_nan(array: &ArrayRef) -> Result<ArrayRef> {
     if let Some(is_nan) = is_nan {
         return Ok(nullif(array, &is_nan)?);
     }
-    if data.child_data().is_empty() {
+    // A map stays as it is: keys are never NULL, and one without NULLs is not half of one with them.
+    if data.child_data().is_empty() || matches!(array.data_type(), DataType::Map(..)) {
         return Ok(Arc::clone(array));
     }
     let children =
@@ -92,11 +93,6 @@ fn without_nan(array: &ArrayRef) -> Result<ArrayRef> {
         (DataType::Struct(fields), children) => DataType::Struct(
             fields.iter().zip(children).map(|(field, child)| nullable(field, child)).collect(),
         ),
-        // The entries of a map are never NULL themselves.
-        (DataType::Map(entry, sorted), [child]) => {
-            let entry = entry.as_ref().clone().with_data_type(child.data_type().clone());
-            DataType::Map(Arc::new(entry), *sorted)
-        }
         (other, _) => other.clone(),
     };
     Ok(make_array(data.into_builder().data_type(data_type).child_data(children).build()?))

@@ -64,13 +64,13 @@ max_bytes_ratio_before_external_group_by Float, "0.5", NoEffect, "Share of memor
 max_bytes_before_external_sort  Bytes, "0", NoEffect, "Memory from which a sort spills; the budget decides.";
 max_bytes_ratio_before_external_sort Float, "0.5", NoEffect, "Share of memory from which a sort spills.";
 max_rows_to_group_by            UInt64, "0", Obeyed, "Keys an aggregation may have; 0 means any number.";
-group_by_overflow_mode          Choice(&["throw"]), "throw", Obeyed, "What happens at max_rows_to_group_by.";
+group_by_overflow_mode          Choice(&["throw", "break", "any"]), "throw", Refused, "What happens at max_rows_to_group_by.";
 max_rows_to_sort                UInt64, "0", Obeyed, "Rows a sort may have; 0 means any number.";
-sort_overflow_mode              Choice(&["throw"]), "throw", Obeyed, "What happens at max_rows_to_sort.";
+sort_overflow_mode              Choice(&["throw", "break"]), "throw", Refused, "What happens at max_rows_to_sort.";
 max_rows_in_distinct            UInt64, "0", Obeyed, "Rows a DISTINCT may leave; 0 means any number.";
-distinct_overflow_mode          Choice(&["throw"]), "throw", Obeyed, "What happens at max_rows_in_distinct.";
+distinct_overflow_mode          Choice(&["throw", "break"]), "throw", Refused, "What happens at max_rows_in_distinct.";
 max_rows_in_join                UInt64, "0", Obeyed, "Rows of the table of a join that is kept in memory; 0 means any number.";
-join_overflow_mode              Choice(&["throw"]), "throw", Obeyed, "What happens at max_rows_in_join.";
+join_overflow_mode              Choice(&["throw", "break"]), "throw", Refused, "What happens at max_rows_in_join.";
 optimize_move_to_prewhere       Bool, "1", NoEffect, "Whether filters are tried on few columns first; they always are.";
 optimize_read_in_order          Bool, "1", NoEffect, "Whether ORDER BY uses the order of the table.";
 optimize_aggregation_in_order   Bool, "0", NoEffect, "Whether GROUP BY uses the order of the table.";

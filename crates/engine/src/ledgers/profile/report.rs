@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::ByteSize;
+use physical::operators::Operator;
 
-use super::operators::Operator;
 use super::{Measured, Span};
 
 /// Characters of a statement's text that a profile shows.

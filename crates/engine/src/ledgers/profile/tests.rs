@@ -6,10 +6,10 @@ use std::time::Duration;
 use catalog::CommitTimes;
 use host::Clock;
 use parking_lot::Mutex;
+use physical::operators::Operator;
 use sql::Settings;
 
 use super::kept::KeptProfiles;
-use super::operators::Operator;
 use super::{Measured, Report, Span, State, StatementProfile, statement_line};
 
 fn ms(count: u64) -> Duration {

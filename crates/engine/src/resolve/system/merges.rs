@@ -3,9 +3,9 @@
 use super::SystemTable;
 use super::rows::RowBuilder;
 use crate::boundary::error::Error;
-use crate::ledgers::merges::RunningMerge;
 use catalog::Snapshot;
 use host::Host;
+use mergetree::merge::running::RunningMerge;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -172,7 +172,7 @@ mod tests {
         for (level, wanted) in [(0.01, 500.0), (0.5, 25_000.0), (0.99, 49_500.0), (1.0, 49_999.0)] {
             assert!((digest.at(level) - wanted).abs() < 60.0, "{level}: {}", digest.at(level));
         }
-        assert!(digest.parts().0.len() < 400);
+        assert!(digest.parts().0.len() < 1000);
     }
 
     #[test]

@@ -22,14 +22,14 @@ const WORTH_A_SPILL: u64 = 16;
 const SMALL_SHARE: u64 = 64;
 
 /// One statement's pool.
-pub(crate) struct BudgetPool {
+pub struct BudgetPool {
     budget: MemoryBudget,
     held: Mutex<MemoryGrant>,
     account: Arc<Account>,
 }
 
 impl BudgetPool {
-    pub(crate) fn new(budget: MemoryBudget, account: Arc<Account>) -> BudgetPool {
+    pub fn new(budget: MemoryBudget, account: Arc<Account>) -> BudgetPool {
         let held = Mutex::new(budget.empty_grant("query"));
         BudgetPool { budget, held, account }
     }

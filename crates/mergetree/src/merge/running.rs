@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mergetree::merge::{MergePlan, MergeProgress};
+use super::{MergePlan, MergeProgress};
 use model::{PartId, TableId};
 use parking_lot::Mutex;
 
 /// One running merge, as `system.merges` shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct RunningMerge {
+pub struct RunningMerge {
     pub table: TableId,
     pub plan: MergePlan,
     pub started: Duration,
@@ -34,7 +34,7 @@ impl Stopped {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Merges {
+pub struct Merges {
     stopped: Mutex<Stopped>,
     running: Mutex<BTreeMap<u64, RunningMerge>>,
     next: AtomicU64,
@@ -52,7 +52,7 @@ struct Turns {
 }
 
 /// Keeps a merge in the list; leaving the list is what dropping it does.
-pub(crate) struct MergeSlot {
+pub struct MergeSlot {
     merges: Arc<Merges>,
     number: u64,
     pub merge: RunningMerge,
@@ -60,7 +60,7 @@ pub(crate) struct MergeSlot {
 
 impl Merges {
     /// `None` stops merges of all tables.
-    pub(crate) fn stop(&self, table: Option<TableId>) {
+    pub fn stop(&self, table: Option<TableId>) {
         let mut stopped = self.stopped.lock();
         match table {
             None => stopped.all = true,
@@ -75,7 +75,7 @@ impl Merges {
         }
     }
 
-    pub(crate) fn start(&self, table: Option<TableId>) {
+    pub fn start(&self, table: Option<TableId>) {
         let mut stopped = self.stopped.lock();
         match table {
             None => *stopped = Stopped::default(),
@@ -86,21 +86,21 @@ impl Merges {
     }
 
     /// Cancels everything for good; the database is closing.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         self.stop(None);
     }
 
-    pub(crate) fn may_run(&self, table: TableId) -> bool {
+    pub fn may_run(&self, table: TableId) -> bool {
         !self.stopped.lock().forbid(table) && !self.closing.load(Ordering::Relaxed)
     }
 
     /// Tables in ascending order of this are served fairly: who was served longest ago comes first.
-    pub(crate) fn turn(&self, table: TableId) -> u64 {
+    pub fn turn(&self, table: TableId) -> u64 {
         self.turns.lock().served.get(&table).copied().unwrap_or(0)
     }
 
-    pub(crate) fn served(&self, table: TableId) {
+    pub fn served(&self, table: TableId) {
         let mut turns = self.turns.lock();
         turns.served_count += 1;
         let count = turns.served_count;
@@ -108,16 +108,16 @@ impl Merges {
     }
 
     /// Leaves a table alone for a while.
-    pub(crate) fn rest(&self, table: TableId, until: Duration) {
+    pub fn rest(&self, table: TableId, until: Duration) {
         self.turns.lock().resting.insert(table, until);
     }
 
-    pub(crate) fn is_resting(&self, table: TableId, now: Duration) -> bool {
+    pub fn is_resting(&self, table: TableId, now: Duration) -> bool {
         self.turns.lock().resting.get(&table).is_some_and(|until| *until > now)
     }
 
     /// Forgets the turns of tables that are gone.
-    pub(crate) fn retain(&self, is_live: impl Fn(TableId) -> bool) {
+    pub fn retain(&self, is_live: impl Fn(TableId) -> bool) {
         self.stopped.lock().tables.retain(|table| is_live(*table));
         let mut turns = self.turns.lock();
         turns.served.retain(|table, _| is_live(*table));
@@ -125,21 +125,16 @@ impl Merges {
     }
 
     /// Parts that running merges read.
-    pub(crate) fn busy(&self) -> HashSet<PartId> {
+    pub fn busy(&self) -> HashSet<PartId> {
         self.running.lock().values().flat_map(|merge| merge.plan.inputs.iter().copied()).collect()
     }
 
-    pub(crate) fn running(&self) -> Vec<RunningMerge> {
+    pub fn running(&self) -> Vec<RunningMerge> {
         self.running.lock().values().cloned().collect()
     }
 
     /// Enters a merge; `None` if one of its parts is being merged already, or merges are stopped.
-    pub(crate) fn enter(
-        self: &Arc<Self>,
-        table: TableId,
-        plan: MergePlan,
-        now: Duration,
-    ) -> Option<MergeSlot> {
+    pub fn enter(self: &Arc<Self>, table: TableId, plan: MergePlan, now: Duration) -> Option<MergeSlot> {
         // Held over the insert, so that `stop` finds this merge either forbidden or running.
         let stopped = self.stopped.lock();
         if stopped.forbid(table) || self.closing.load(Ordering::Relaxed) {

@@ -34,7 +34,7 @@ impl JoinSetTracer for Inherited {
     }
 }
 
-pub(crate) fn follow_tasks() {
+pub fn follow_tasks() {
     // Another database of this process has done it.
     let _set_already = set_join_set_tracer(&Inherited);
 }

@@ -8,13 +8,13 @@ use std::task::{Context, Poll};
 use functions::folding;
 
 /// A future that computes no more constants than planning may.
-pub(crate) struct Sparing<F> {
+pub struct Sparing<F> {
     room: usize,
     future: Pin<Box<F>>,
 }
 
 impl<F: Future> Sparing<F> {
-    pub(crate) fn new(future: F) -> Self {
+    pub fn new(future: F) -> Self {
         Self { room: folding::ROOM_BYTES, future: Box::pin(future) }
     }
 }

@@ -10,7 +10,7 @@ use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
 /// One operator, its partitions added up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Operator {
+pub struct Operator {
     /// Name and arguments.
     pub text: String,
     pub rows: Option<u64>,
@@ -34,7 +34,7 @@ const SHOWN_ELSEWHERE: &[&str] = &[
 ];
 
 /// The operators of a plan. The commit is none of them: it has a node of its own, made of spans.
-pub(crate) fn operators_of(plan: &dyn ExecutionPlan) -> Operator {
+pub fn operators_of(plan: &dyn ExecutionPlan) -> Operator {
     match plan.children().as_slice() {
         [input] if plan.name() == "CommitExec" => operators_of(input.as_ref()),
         _ => operator(plan),
