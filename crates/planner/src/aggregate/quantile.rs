@@ -345,7 +345,8 @@ impl Accumulator for Sample {
         let Some(first) = values.first() else { return Ok(()) };
         let floats = as_floats(first)?;
         for value in floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| !value.is_nan()) {
-            self.offer(if self.pick == Pick::Timing { timing::kept(value) } else { value });
+            let value = if self.pick == Pick::Timing { timing::kept(value) } else { Some(value) };
+            value.into_iter().for_each(|value| self.offer(value));
         }
         Ok(())
     }

@@ -12,10 +12,12 @@ const ROUNDED_TO: u16 = 16;
 /// So many times and more are rounded.
 const MANY: usize = 5672;
 
-/// A time as it is kept.
-pub(super) fn kept(time: f64) -> f64 {
-    let whole = time.trunc();
-    if whole.is_finite() { whole.clamp(0.0, f64::from(LONGEST)) } else { f64::from(LONGEST) }
+/// Above this and below nothing a value is no time: the largest Int64, as ClickHouse has it.
+const TIME_MAX: f64 = 9_223_372_036_854_775_807.0;
+
+/// A time as it is kept; `None` of what is no time.
+pub(super) fn kept(time: f64) -> Option<f64> {
+    (0.0..=TIME_MAX).contains(&time).then(|| time.trunc().min(f64::from(LONGEST)))
 }
 
 /// The time at a level among those that are [`kept`] and in order.
@@ -47,10 +49,10 @@ mod tests {
 
     #[test]
     fn times_are_whole_and_end_at_thirty_seconds() {
-        assert_eq!([-1.0, 1.9, 1e9, f64::INFINITY].map(kept), [0.0, 1.0, 30_000.0, 30_000.0]);
+        assert_eq!([-0.5, 1.9, 1e9, f64::INFINITY].map(kept), [None, Some(1.0), Some(30_000.0), None]);
         assert!(at(&[], 0.5).is_nan());
         assert_eq!(at(&[1.0, 2.0, 30_000.0], 0.5), 2.0);
-        let many: Vec<f64> = (0..40_000).map(|time| kept(f64::from(time))).collect();
+        let many: Vec<f64> = (0..40_000).filter_map(|time| kept(f64::from(time))).collect();
         assert_eq!((at(&many, 0.01), at(&many, 0.99)), (399.0, 30_000.0));
         assert!((at(&many, 0.1) - 3999.0).abs() < 24.0);
         assert_eq!(at(&many, 0.0), 0.0);
