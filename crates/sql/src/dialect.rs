@@ -7,12 +7,13 @@ pub(crate) mod types;
 mod columns;
 mod interval;
 mod tuples;
+mod words;
 
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, Query, SetExpr, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    Query, SetExpr, Value,
 };
 use sqlparser::dialect::{ClickHouseDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -24,6 +25,7 @@ pub use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
 use interval::interval;
 pub use interval::interval_unit;
 use tuples::tuple_of_few;
+use words::word_infix;
 
 /// Stands for `AS` inside an expression, where `a + 1 AS x` names a part of it; put there by `tokens`.
 pub(crate) const INNER_ALIAS: &str = "AS";
@@ -381,26 +383,6 @@ fn tuple_elements(tuple: Expr, dotted: &str) -> Expr {
         .split('.')
         .filter(|position| !position.is_empty())
         .fold(tuple, |tuple, position| call("tupleElement", vec![tuple, number(position)]))
-}
-
-fn word_infix(word: &Word, parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Option<Parsed> {
-    let negated = is(word, "NOT");
-    if is(word, "IN") || negated {
-        return membership(negated, parser, left);
-    }
-    if !is(word, "DIV") && !is(word, "MOD") {
-        return None;
-    }
-    parser.advance_token();
-    let right = parser.parse_subexpr(precedence);
-    Some(right.map(|right| match is(word, "DIV") {
-        true => call("intDiv", vec![left.clone(), right]),
-        false => Expr::BinaryOp {
-            left: Box::new(left.clone()),
-            op: BinaryOperator::Modulo,
-            right: Box::new(right),
-        },
-    }))
 }
 
 /// `IN` followed by something else than a parenthesis: `IN [1, 2]`, `IN tuple(1, 2)`, `IN table`.
