@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Kills the real binary at random moments of inserts, loads and merges, and checks what is there afterwards.
+"""Kills the real binary at random moments of inserts, loads, merges, deletes and updates, and checks what is there.
 
 Usage: kill9.py BINARY [ROUNDS] [SEED]
 
 Checked after every kill: the database opens within 5 seconds; every acknowledged statement is there, whole; a
-statement that was under way is there whole or not at all; the folder holds no file that no part names.
+statement that was under way is there whole or not at all; rows that were deleted stay away, and an update is seen by all
+rows it was about or by none; the folder holds no file that no part names.
 """
 import random
 import shutil
@@ -18,28 +19,54 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
 from shell import Refused, Shell  # noqa: E402
 
 OPEN_SECONDS_MAX = 5.0
-CREATE = """CREATE TABLE IF NOT EXISTS t (statement UInt64, row UInt64, d Date, text String)
+CREATE = """CREATE TABLE IF NOT EXISTS t (statement UInt64, row UInt64, d Date, text String, changes UInt64)
 ENGINE = MergeTree PARTITION BY toYYYYMM(d) ORDER BY (d, statement, row)"""
 
 
-def statement(number, dice):
-    """(rows, sql): a small insert into the log, a load through sinks, or a merge."""
+# Rows of one statement in this many are updated together.
+CLASSES = 3
+
+
+class Expected:
+    """What acknowledged statements left behind."""
+
+    def __init__(self):
+        self.rows, self.changes = {}, {}
+
+    def apply(self, kind, number, rows):
+        if kind == "insert" and rows:
+            self.rows[number], self.changes[number] = rows, 0
+        elif kind == "delete":
+            self.rows.pop(number, None)
+        elif kind == "update":
+            for known in self.rows:
+                self.changes[known] += known % CLASSES == number
+
+
+def statement(number, expected, dice):
+    """(kind, number, rows, sql): a small insert into the log, a load through sinks, a merge, a delete or an update."""
     kind = dice.random()
+    if kind < 0.1 and expected.rows:
+        victim = dice.choice(list(expected.rows))
+        return "delete", victim, 0, f"DELETE FROM t WHERE statement = {victim}"
+    if kind < 0.2:
+        chosen = dice.randrange(CLASSES)
+        return "update", chosen, 0, f"ALTER TABLE t UPDATE changes = changes + 1 WHERE statement % {CLASSES} = {chosen}"
     if kind < 0.6:
         rows = dice.randint(1, 20)
-        values = ", ".join(f"({number}, {row}, '2020-0{row % 6 + 1}-01', 'text {row}')" for row in range(rows))
-        return rows, f"INSERT INTO t VALUES {values}"
+        values = ", ".join(f"({number}, {row}, '2020-0{row % 6 + 1}-01', 'text {row}', 0)" for row in range(rows))
+        return "insert", number, rows, f"INSERT INTO t VALUES {values}"
     if kind < 0.9:
         rows = dice.randint(1, 60_000)
-        return rows, (
+        return "insert", number, rows, (
             f"INSERT INTO t SELECT {number}, number, toDate('2020-01-01') + (number % 170), "
-            f"concat('loaded ', toString(number)) FROM numbers({rows})"
+            f"concat('loaded ', toString(number)), 0 FROM numbers({rows})"
         )
-    return 0, dice.choice(["OPTIMIZE TABLE t", "OPTIMIZE TABLE t FINAL"])
+    return "merge", number, 0, dice.choice(["OPTIMIZE TABLE t", "OPTIMIZE TABLE t FINAL"])
 
 
 def run_until_killed(binary, path, expected, first, dice):
-    """Sends statements until a timer kills the process; `expected` gets the rows of acknowledged ones."""
+    """Sends statements until a timer kills the process; `expected` gets what acknowledged ones did."""
     shell = Shell(binary, path)
     timer = threading.Timer(dice.uniform(0.05, 2.5), shell.process.kill)
     timer.start()
@@ -47,11 +74,10 @@ def run_until_killed(binary, path, expected, first, dice):
     try:
         shell.query(CREATE)
         while True:
-            rows, sql = statement(number, dice)
-            pending = (number, rows)
+            kind, about, rows, sql = statement(number, expected, dice)
+            pending = (kind, about, rows)
             shell.query(sql)
-            if rows:
-                expected[number] = rows
+            expected.apply(*pending)
             pending = None
             number += 1
     except (Refused, BrokenPipeError, OSError):
@@ -68,21 +94,34 @@ def check(binary, path, expected, pending):
     seconds = time.monotonic() - started
     assert seconds < OPEN_SECONDS_MAX, f"opening took {seconds:.1f} s"
     if shell.query("EXISTS TABLE t") == [["0"]]:
-        assert not expected, "the table is gone"
+        assert not expected.rows, "the table is gone"
         shell.close()
         return seconds
-    found = shell.query("SELECT statement, count(), uniqExact(row) FROM t GROUP BY statement ORDER BY statement")
-    found = {int(s): (int(c), int(u)) for s, c, u in found}
-    for number, rows in expected.items():
-        assert found.get(number) == (rows, rows), f"statement {number}: {found.get(number)} of {rows} rows"
-    for number in set(found) - set(expected):
-        assert pending and number == pending[0], f"statement {number} was never sent"
-        assert found[number][0] == pending[1], f"statement {number} is half there: {found[number]} of {pending[1]}"
-        expected[number] = pending[1]
+    found = shell.query(
+        "SELECT statement, count(), uniqExact(row), min(changes), max(changes) FROM t GROUP BY statement ORDER BY statement"
+    )
+    found = {int(row[0]): tuple(map(int, row[1:])) for row in found}
+    if pending and pending_happened(found, expected, *pending):
+        expected.apply(*pending)
+    for number, rows in expected.rows.items():
+        wanted = (rows, rows, expected.changes[number], expected.changes[number])
+        assert found.get(number) == wanted, f"statement {number}: {found.get(number)}, not {wanted}; pending {pending}"
+    others = set(found) - set(expected.rows)
+    assert not others, f"statements {sorted(others)} were never sent, or are half there; pending {pending}"
     left = left_over(shell, path)
     assert not left, f"left over: {sorted(left)[:5]}"
     shell.close()
     return seconds
+
+
+def pending_happened(found, expected, kind, number, rows):
+    """Whether the statement that was under way left a trace; that it is all there is for the check to say."""
+    if kind == "insert":
+        return rows > 0 and number in found
+    if kind == "delete":
+        return number not in found
+    concerned = [known for known in expected.rows if known % CLASSES == number and known in found]
+    return kind == "update" and any(found[known][3] > expected.changes[known] for known in concerned)
 
 
 def left_over(shell, path):
@@ -100,13 +139,13 @@ def left_over(shell, path):
 def main():
     binary, rounds, seed = sys.argv[1], int((sys.argv + ["", "", "10"])[2] or 10), int((sys.argv + [""] * 4)[3] or 1)
     dice, path = random.Random(seed), tempfile.mkdtemp(prefix="gristmill-kill9-")
-    expected, number, slowest = {}, 0, 0.0
+    expected, number, slowest = Expected(), 0, 0.0
     try:
         for round_number in range(rounds):
             number, pending = run_until_killed(binary, path, expected, number, dice)
             slowest = max(slowest, check(binary, path, expected, pending))
             if (round_number + 1) % 10 == 0:
-                print(f"{round_number + 1} kills, {len(expected)} statements, slowest open {slowest:.2f} s", flush=True)
+                print(f"{round_number + 1} kills, {len(expected.rows)} statements, slowest open {slowest:.2f} s", flush=True)
     finally:
         shutil.rmtree(path, ignore_errors=True)
     print(f"{rounds} passed, 0 failed")

@@ -186,6 +186,16 @@ impl TableState {
         Some(BlockRange { min: first, max: until.last().map_or(first, |statement| statement.block) })
     }
 
+    /// The table as if it held this part alone, or nothing.
+    pub fn only(&self, part: Option<&Arc<PartDescriptor>>) -> TableState {
+        let mut alone = TableState::new(Arc::clone(&self.def));
+        alone.definitions.clone_from(&self.definitions);
+        if let Some(part) = part {
+            alone.insert_part(Arc::clone(part));
+        }
+        alone
+    }
+
     /// Renames, moves, or gives the table its next schema version.
     pub fn redefine(&mut self, def: Arc<TableDef>) {
         self.definitions.insert(def.schema_version, Arc::clone(&def));

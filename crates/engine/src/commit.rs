@@ -3,14 +3,14 @@
 //! Invariant: an outcome that is not known is reported as not known; nothing that a durable record may name is
 //! deleted then.
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+use boundary::once::names::settled;
 use catalog::{Catalog, CommitOutcome, CommitReport, Op, Precondition, Transaction};
 use host::Host;
 use model::{ErrorCode, SealedPart, Seq, TxnId};
+use physical::profile::StatementProfile;
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
-use crate::ledgers::profile::StatementProfile;
-use crate::once::names::settled;
 use crate::sink_target::SinkTarget;
 
 /// Commits `ops` decided on `read_seq`. Blocks for one fsync. Of commits that run beside each other none is the

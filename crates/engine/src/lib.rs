@@ -1,7 +1,7 @@
 //! The API boundary: everything above speaks `Database`, `Session`, `Request`, `Outcome`, `Error`.
 //!
 //! Journey of a statement, room by room:
-//! 1. a door calls [`Session::execute`] with a [`Request`] (`boundary`, `statement`);
+//! 1. a door calls [`Session::execute`] with a [`Request`] (crate `boundary`, `statement`);
 //! 2. `sql` parses it; settings of session, request and statement are laid over each other (`statement/session.rs`);
 //! 3. a snapshot is pinned and memory granted: an `Execution`, beside the `Services` that outlive it (`context`);
 //! 4. `statement/execute.rs` chooses who does it, within the limits that settings draw (`context/limits.rs`);
@@ -17,11 +17,6 @@
 //!
 //! Invariant: no DataFusion type crosses this boundary.
 
-pub mod boundary;
-mod secrets;
-
-mod ledgers;
-mod once;
 mod tables;
 mod uncommitted;
 mod sink_target;
@@ -36,16 +31,19 @@ mod insert;
 mod export;
 mod define;
 mod background;
+mod mutate;
 pub mod statement;
 mod repair;
 
 pub use boundary::already_loaded::{AlreadyLoaded, RecognisedBy};
+pub use boundary::coding;
 pub use boundary::config::Config;
 pub use boundary::error::{Error, ErrorKind};
 pub use boundary::found_at_open::OpenNotice;
 pub use boundary::outfile::{Existing, Outfile, OutputEncoder};
 pub use boundary::progress::QueryProgress;
 pub use boundary::request::{BodyStream, Caller, Dialect, Outcome, Request};
+pub use boundary::secrets::text::masked;
 pub use boundary::telling::Telling;
 pub use catalog::{Collection, CollectionValue};
 pub use context::database::Database;
@@ -54,6 +52,5 @@ pub use formats::FormatKind;
 pub use model::ErrorCode;
 pub use repair::restore::{RestoreProgress, RestoreRequest, Restored, RestoredTable, restore};
 pub use repair::verify::{FolderCheck, verify_folder};
-pub use secrets::text::masked;
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};
 pub use statement::session::Session;

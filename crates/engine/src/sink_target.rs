@@ -6,15 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::ledgers::part_log::PartLog;
+use boundary::once::claim::Claim;
+use boundary::progress::QueryProgress;
 use host::Runtimes;
 use mergetree::Table;
 use mergetree::write::SinkSettings;
+use physical::profile::StatementProfile;
 use tokio_util::sync::CancellationToken;
 
-use crate::boundary::progress::QueryProgress;
-use crate::ledgers::part_log::PartLog;
-use crate::ledgers::profile::StatementProfile;
-use crate::once::claim::Claim;
 use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
 

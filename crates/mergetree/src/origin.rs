@@ -6,7 +6,7 @@
 use std::str::FromStr;
 
 use catalog::definition_format::{definition_text, read_definition};
-use model::{BlockRange, PartId, TableDef};
+use model::{BlockRange, PartDescriptor, PartId, PartitionValue, TableDef};
 use parts::FoundPart;
 
 use crate::table::Table;
@@ -51,6 +51,25 @@ impl Origin {
             replaced: text(REPLACED)?.split_whitespace().map(id).collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// What a part of these blocks takes the place of: its `inputs`, what they took over, and what was dropped between them,
+/// as long as its files are there.
+pub(crate) fn replaced_within(
+    table: &Table,
+    inputs: Vec<PartId>,
+    partition: &PartitionValue,
+    blocks: BlockRange,
+) -> Vec<PartId> {
+    let mut replaced = inputs;
+    if let Some(state) = table.catalog.snapshot().table_by_id(table.def.id) {
+        let within = |part: &PartDescriptor| {
+            part.partition == *partition && part.blocks.min >= blocks.min && part.blocks.max <= blocks.max
+        };
+        let removed = state.removed().map(|removed| &removed.descriptor);
+        replaced.extend(removed.filter(|part| within(part)).map(|part| part.id));
+    }
+    replaced
 }
 
 /// Keys and values. `level`, `blocks` and `replaced` are those of the part; new rows replace nothing.

@@ -8,6 +8,7 @@ pub mod partition;
 pub mod sort;
 pub mod sink;
 pub mod adopt;
+pub mod rewrite;
 
 use arrow::array::RecordBatch;
 use model::RowExpr;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use crate::error::TableError;
 use crate::table::Table;
 
+pub use rewrite::PartRewriter;
 pub use sink::{PartSink, SinkSettings};
 
 /// What a sink would refuse of these rows: keys that cannot be computed, too many partitions (0 = no limit). Asked before

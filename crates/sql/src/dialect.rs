@@ -215,6 +215,8 @@ impl Dialect for OurDialect {
                 Some(Ok(self.prec_value(Precedence::DoubleColon)))
             }
             Token::Colon => Some(Ok(self.prec_unknown())),
+            // It ends the values of an UPDATE.
+            Token::Word(word) if is(word, "IN") && names_partition(parser) => Some(Ok(0)),
             Token::Word(word) if is_modulo(word, parser) => {
                 Some(Ok(self.prec_value(Precedence::MulDivModOp)))
             }
@@ -225,6 +227,17 @@ impl Dialect for OurDialect {
 
 fn is(word: &Word, wanted: &str) -> bool {
     word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted)
+}
+
+/// `IN PARTITION 202401`; `IN partition` is a set of that name.
+fn names_partition(parser: &Parser<'_>) -> bool {
+    let token = |at| &parser.peek_nth_token_ref(at).token;
+    let value = match token(2) {
+        Token::Number(..) | Token::SingleQuotedString(_) | Token::LParen => true,
+        Token::Word(word) => is(word, "ID") || *token(3) == Token::LParen,
+        _ => false,
+    };
+    value && matches!(token(1), Token::Word(word) if is(word, "PARTITION"))
 }
 
 /// `a MOD b` is an operator; `a mod` at the end of an item is an alias, `mod(a, b)` a function.

@@ -51,10 +51,11 @@ pub use statement::{
     Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
-    NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query, RenamedTable,
-    SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
+    Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
+    RenamedTable, RowChange, RowCommand, SettingChange, SettingText, Show, Statement, SystemCommand,
+    TableName,
 };
-pub use table_text::{column_ttl, display_expression, named_expression, stored_expr};
+pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};
 pub use tables::functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,

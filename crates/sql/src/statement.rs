@@ -13,12 +13,14 @@ use crate::lexer::depth::Measure;
 
 mod alter;
 mod filter;
+mod mutation;
 
 pub use alter::{
     Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
     RenamedTable,
 };
 pub use filter::NameFilter;
+pub use mutation::{Mutation, Partition, RowChange, RowCommand};
 
 /// `table` or `database.table`.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
@@ -77,6 +79,7 @@ pub enum Statement {
         if_exists: bool,
     },
     Alter(Box<Alter>),
+    Mutate(Box<Mutation>),
     CreateDatabase {
         name: String,
         if_not_exists: bool,
@@ -399,14 +402,6 @@ pub struct Optimize {
     pub partition: Option<Partition>,
     pub is_final: bool,
     pub settings: Vec<SettingChange>,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum Partition {
-    /// PARTITION expr: the values of the partition key.
-    Expression(Box<ast::Expr>),
-    /// PARTITION ID 'text'.
-    Id(String),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

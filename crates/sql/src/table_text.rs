@@ -15,6 +15,7 @@ use crate::guard::guard_expression;
 use crate::parser::parse_expression;
 use crate::printer::formatted::formatted_expression;
 use crate::printer::printed::printed;
+use crate::reader::head::key_of;
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
 struct Renaming<F> {
@@ -120,6 +121,11 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
 /// A stored expression for people, as ClickHouse prints it; text that cannot be read is shown as it is.
 pub fn display_expression(stored: &str, def: &TableDef) -> String {
     over_names(stored, def).map_or_else(|| stored.to_owned(), |expression| formatted_expression(&expression))
+}
+
+/// The values of a key as texts: those of a tuple, or the one.
+pub fn key_texts(expression: &Expr) -> Vec<String> {
+    key_of(expression.clone()).iter().map(printed).collect()
 }
 
 /// A stored expression over names, for who reads it again; text that cannot be read is as it is.

@@ -99,6 +99,7 @@ pub fn defined_with_functions(statement: &Statement, lambdas: Lambdas<'_>) -> Re
                 }
             }
         }
+        Statement::Mutate(mutation) => mutation.expressions_mut().try_for_each(&mut replace)?,
         Statement::CreateView(create) => {
             if let Some((query, _)) = with_functions(&create.query.ast, lambdas)? {
                 (*create.query.ast, found) = (query, true);

@@ -38,8 +38,27 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         true,
     ),
     (
+        "boundary",
+        &[
+            "physical",
+            "sql",
+            "sources",
+            "stores",
+            "mergetree",
+            "parts",
+            "catalog",
+            "commitlog",
+            "functions",
+            "formats",
+            "model",
+            "host",
+        ],
+        true,
+    ),
+    (
         "engine",
         &[
+            "boundary",
             "physical",
             "planner",
             "sql",

@@ -6,6 +6,9 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::errors::Whose;
+use boundary::ledgers::part_log::Removed;
 use catalog::{Catalog, Snapshot, TableState};
 use mergetree::merge::{MergeLimits, choose_for};
 use model::TableId;
@@ -15,10 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::background::merging::{flush_table, run_merge};
 use crate::background::scrub;
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::services::Services;
-use crate::ledgers::errors::Whose;
-use crate::ledgers::part_log::Removed;
 use crate::resolve::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
@@ -191,9 +191,9 @@ fn flush_round(services: &Arc<Services>) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::config::Config;
-    use crate::boundary::request::Request;
     use crate::context::database::Database;
+    use boundary::config::Config;
+    use boundary::request::Request;
 
     #[test]
     fn nothing_is_kept_of_tables_and_parts_that_are_gone() {

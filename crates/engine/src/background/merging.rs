@@ -6,6 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
 use catalog::TableState;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
@@ -17,9 +19,7 @@ use mergetree::merge::{self, MergeOutcome, MergePlan, memory_bytes_of};
 use model::{ErrorCode, PartDescriptor, TableId};
 use parts::PartStore;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::services::Services;
-use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
 
 /// Runs one merge on the calling thread; false if it could not start, was cancelled or lost.
 pub(crate) fn run_merge(

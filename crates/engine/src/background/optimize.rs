@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use mergetree::merge::{MergePlan, plan_all_but};
 use model::ErrorCode;
 use parts::PartStore;
-use sql::{Optimize, Partition};
+use sql::Optimize;
 
 use crate::background::merging::{flush_table, run_merge};
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::context::session_state::statement_state;
+use crate::tables::partition_ids::partition_id;
 
 pub(crate) async fn run(
     services: &Arc<Services>,
@@ -32,8 +34,11 @@ pub(crate) async fn run(
     }
     let partition = match &optimize.partition {
         None => None,
-        Some(Partition::Id(id)) => Some(id.clone()),
-        Some(Partition::Expression(expression)) => Some(partition_name(expression)),
+        Some(partition) => {
+            let (keys, asking) =
+                (services.tables.handle(&state.def)?.0.keys, statement_state(services, execution)?);
+            Some(partition_id(&asking, &state.def, &keys, partition)?)
+        }
     };
     let table = state.def.id;
     if !services.merges.may_run(table) {
@@ -112,22 +117,4 @@ fn nothing_to_merge() -> Error {
         ErrorCode::CANNOT_ASSIGN_OPTIMIZE,
         "there are no parts to merge, and optimize_throw_if_noop is set",
     )
-}
-
-/// The partition id of the values of a partition key as written: `202008`, `'2020-08-01'`, `(1, 'a')`, `tuple()`.
-fn partition_name(expression: &sql::Expr) -> String {
-    let text = expression.to_string();
-    let inner = text.strip_prefix("tuple").unwrap_or(&text).trim_matches(['(', ')']);
-    let piece = |piece: &str| {
-        let piece = piece.trim();
-        match piece.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
-            Some(date) if date.len() == 10 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
-                date.replace('-', "")
-            }
-            Some(quoted) => quoted.to_owned(),
-            None => piece.to_owned(),
-        }
-    };
-    let pieces: Vec<String> = inner.split(',').filter(|text| !text.trim().is_empty()).map(piece).collect();
-    if pieces.is_empty() { "all".to_owned() } else { pieces.join("-") }
 }

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::error::Error;
+use boundary::ledgers::errors::Whose;
 use catalog::Catalog;
 use model::PartDescriptor;
 
-use crate::boundary::error::Error;
 use crate::context::services::Services;
-use crate::ledgers::errors::Whose;
 
 /// Bytes read in a second: a hundredth of what a disk gives.
 const BYTES_PER_SECOND: u64 = 32 << 20;

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
+
 use crate::background::merging::flush_table;
-use crate::boundary::error::Error;
 use crate::context::database::Database;
 
 impl Database {

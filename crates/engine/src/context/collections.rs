@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boundary::config::Config;
 use catalog::{Collection, Snapshot};
 use sql::{CallValue, Settings};
 use stores::calls::collections::NamedCollections;
-
-use crate::boundary::config::Config;
 
 /// Who made a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

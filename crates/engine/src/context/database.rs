@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::found_at_open::OpenNotice;
+use boundary::ledgers::errors::Whose;
 use host::MemoryBudget;
 use model::ErrorCode;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::found_at_open::OpenNotice;
 use crate::context::services::Services;
-use crate::ledgers::errors::Whose;
 
 /// See the module. Made by [`Database::open`].
 pub struct Database {

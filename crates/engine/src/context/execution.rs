@@ -5,18 +5,18 @@
 
 use std::sync::Arc;
 
+use boundary::config::Config;
+use boundary::error::Error;
+use boundary::progress::QueryProgress;
+use boundary::secrets::redaction::Secrets;
 use catalog::{Catalog, Snapshot, TableState};
 use host::{Account, MemoryBudget};
 use model::TableEngine;
 use model::saturating::usize_of;
 use parking_lot::Mutex;
+use physical::profile::StatementProfile;
 use sql::{SettingChange, Settings, TableName};
 
-use crate::boundary::config::Config;
-use crate::boundary::error::Error;
-use crate::boundary::progress::QueryProgress;
-use crate::ledgers::profile::StatementProfile;
-use crate::secrets::redaction::Secrets;
 use crate::tables::temporary::TemporaryTables;
 
 /// More is not asked for, whatever `max_block_size` allows: operators allocate whole batches ahead of their rows.
@@ -30,7 +30,7 @@ pub(crate) struct Execution {
     pub settings: Arc<Settings>,
     pub current_database: String,
     pub user: Arc<str>,
-    /// See [`Request`](crate::boundary::request::Request).
+    /// See [`Request`](boundary::request::Request).
     pub sees_own_only: bool,
     /// Those of the session.
     pub temporary: Arc<TemporaryTables>,
@@ -44,8 +44,17 @@ pub(crate) struct Execution {
     pub profile: Arc<StatementProfile>,
     /// EXPLAIN ANALYZE: everything is done but the commit.
     pub rolls_back: bool,
+    /// One part of a table that is being written anew, for whoever reads it under a name of its own.
+    pub rewritten: Option<Rewritten>,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
     pub logged: Arc<str>,
+}
+
+/// A table as if it held one part alone, and whether its rows have their numbers.
+#[derive(Clone)]
+pub(crate) struct Rewritten {
+    pub state: Arc<TableState>,
+    pub is_numbered: bool,
 }
 
 impl Execution {
@@ -161,6 +170,11 @@ impl Execution {
         })
     }
 
+    /// The same statement while it reads one part that it writes anew.
+    pub(crate) fn rewriting(&self, rewritten: Rewritten) -> Arc<Execution> {
+        Arc::new(Execution { rewritten: Some(rewritten), ..self.again() })
+    }
+
     fn again(&self) -> Execution {
         Execution {
             settings: Arc::clone(&self.settings),
@@ -176,6 +190,7 @@ impl Execution {
             warnings: Arc::clone(&self.warnings),
             profile: Arc::clone(&self.profile),
             rolls_back: self.rolls_back,
+            rewritten: self.rewritten.clone(),
             logged: Arc::clone(&self.logged),
         }
     }

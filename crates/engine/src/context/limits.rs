@@ -6,19 +6,19 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::progress::QueryProgress;
+use boundary::request::Rows;
 use futures::StreamExt;
 use host::Runtimes;
 use model::ErrorCode;
 use model::saturating::u64_of;
 use physical::nodes::row_limits::{Read, RowLimits};
+use physical::profile::StatementProfile;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::progress::QueryProgress;
-use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
-use crate::ledgers::profile::StatementProfile;
 
 /// Refuses statements that change something while `readonly` is set. Temporary tables are the session's own matter
 /// where it may change its settings.

@@ -3,12 +3,11 @@
 //! Invariant: asked once, before anything of the statement is written; in the middle of a statement nothing is refused.
 //! How long is decided in `mergetree`; here is only the waiting.
 
+use boundary::error::Error;
+use boundary::ledgers::flushing::Flushing;
+use boundary::progress::QueryProgress;
 use catalog::{Snapshot, TableState};
 use mergetree::pressure::{PartCounts, PartLimits, part_delay};
-
-use crate::boundary::error::Error;
-use crate::boundary::progress::QueryProgress;
-use crate::ledgers::flushing::Flushing;
 
 /// Waits before the first part is written while the table has more parts than merges can keep up with.
 ///

@@ -6,6 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use boundary::config::Config;
+use boundary::error::Error;
+use boundary::ledgers::errors::Whose;
+use boundary::ledgers::exports::RunningExports;
+use boundary::ledgers::flushing::Flushing;
+use boundary::ledgers::loads::LoadHistory;
+use boundary::ledgers::mutations::Mutations;
+use boundary::ledgers::part_log::PartLog;
+use boundary::ledgers::processes::Processes;
 use catalog::Catalog;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -17,14 +26,6 @@ use parts::PartStore;
 use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
-use crate::boundary::config::Config;
-use crate::boundary::error::Error;
-use crate::ledgers::errors::Whose;
-use crate::ledgers::exports::RunningExports;
-use crate::ledgers::flushing::Flushing;
-use crate::ledgers::loads::LoadHistory;
-use crate::ledgers::part_log::PartLog;
-use crate::ledgers::processes::Processes;
 use crate::planning::planners::Planners;
 use crate::tables::memory::MemoryTables;
 use crate::tables::stored::Tables;
@@ -53,6 +54,7 @@ pub(crate) struct Services {
     pub exports: RunningExports,
     pub merges: Arc<Merges>,
     pub part_log: Arc<PartLog>,
+    pub mutations: Mutations,
     /// Object store clients and inferred schemas, shared by all sessions.
     pub sources: SourceCaches,
     /// Caches and stores shared by every statement; each statement adds its own memory pool.

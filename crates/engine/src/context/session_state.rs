@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use boundary::error::Error;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
@@ -14,7 +15,6 @@ use physical::budget::pool::BudgetPool;
 use physical::provider::checked_file::PartChecks;
 use sql::Settings;
 
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::tables::reserved::HERE;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use boundary::outfile::effort;
 use formats::FormatSettings;
 use model::saturating::usize_of;
 use sources::export::{ExportSettings, PartSizes};
@@ -15,7 +16,6 @@ use stores::{
     AzureRules, InferenceMode, InferenceSettings, Nullability, Rate, ReadMethod, SourceSettings, WebPolicy,
 };
 
-use crate::boundary::outfile::effort;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use boundary::error::{Error, ErrorKind};
 use catalog::{Op, Precondition, TableState};
 use host::Runtimes;
 use mergetree::TableError;
@@ -17,7 +18,6 @@ use sql::Alter;
 use sql::definition::altered::{altered, retyped};
 use sql::definition::nested::flattened_alter;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

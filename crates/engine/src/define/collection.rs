@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::{Collection, CollectionValue, Op, Snapshot};
 use model::ErrorCode;
 use sql::{CollectionChange, CollectionEntry, Settings};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{Origin, find};
 use crate::context::execution::Execution;
 use crate::context::services::Services;

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use model::{ColumnDef, ColumnId, ColumnType, ErrorCode};
 use sql::ColumnSpec;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
 use catalog::{Op, Precondition};
 
-use crate::boundary::error::Error;
 use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;

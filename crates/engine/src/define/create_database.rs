@@ -2,10 +2,10 @@
 //!
 //! Invariant: names of databases made up from live state are taken.
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::{DatabaseId, ErrorCode};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

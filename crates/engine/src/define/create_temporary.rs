@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
 use model::TableDef;
 use sql::CreateTable;
 
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::definition::definition;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use host::Host;
 use model::type_arrow::from_field;
@@ -12,7 +13,6 @@ use model::{
 };
 use sql::{CreateView, Query};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

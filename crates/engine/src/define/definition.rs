@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use host::Host;
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine,
@@ -14,7 +15,6 @@ use sql::definition::kept;
 use sql::definition::nested::flattened;
 use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::columns::columns_of;

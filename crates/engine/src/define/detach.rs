@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::{ErrorCode, TableEngine};
 use sql::TableName;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

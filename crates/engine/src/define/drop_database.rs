@@ -2,9 +2,9 @@
 //!
 //! Must not know: tables, which go with their database.
 
+use boundary::error::Error;
 use catalog::Op;
 
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

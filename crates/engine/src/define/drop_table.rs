@@ -2,11 +2,11 @@
 //!
 //! Invariant: the stored ones go by one transaction or not at all; a temporary one comes before a stored one of its name.
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::TableId;
 use sql::TableName;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

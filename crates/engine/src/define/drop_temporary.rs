@@ -2,7 +2,8 @@
 //!
 //! Invariant: of several names all are dropped or none. Must not know: the log, stored tables.
 
-use crate::boundary::error::Error;
+use boundary::error::Error;
+
 use crate::tables::temporary::{TemporaryTables, unknown};
 
 pub(crate) fn run(temporary: &TemporaryTables, names: &[String], if_exists: bool) -> Result<(), Error> {

@@ -2,10 +2,10 @@
 //!
 //! Invariant: what is no view is not dropped, whatever its name.
 
+use boundary::error::{Error, ErrorKind};
 use model::{ErrorCode, TableEngine};
 use sql::TableName;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::drop_table;

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a table with an open load stays in its database.
 
+use boundary::error::Error;
 use catalog::Op;
 use sql::TableName;
 
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

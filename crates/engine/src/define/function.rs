@@ -3,11 +3,11 @@
 //! Invariant: no function that is built in is hidden by one of a statement. What a lambda says is looked at where it is
 //! called: as in ClickHouse, it may name what is not there yet.
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::ErrorCode;
 use sql::FunctionChange;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::{Catalog, Op};
 use model::{DatabaseId, ErrorCode, TableId};
 use sql::RenamedTable;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

@@ -2,11 +2,11 @@
 //!
 //! Invariant: only what has rows of its own is emptied.
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::{ErrorCode, TableEngine, TableId};
 use sql::TableName;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;

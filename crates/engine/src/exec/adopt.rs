@@ -5,6 +5,7 @@
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::FieldRef;
 use async_trait::async_trait;
+use boundary::error::{Error, into_datafusion};
 use datafusion::common::{DataFusionError, Result};
 use host::Runtimes;
 use mergetree::Table;
@@ -12,7 +13,6 @@ use mergetree::write::SinkSettings;
 use model::{ColumnId, SealedPart};
 use physical::adopt::{AdoptTarget, Needs};
 
-use crate::boundary::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
 
 #[async_trait]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{AsArray, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type};
+use boundary::error::{Error, into_datafusion};
 use datafusion::common::Result;
 use datafusion::common::runtime::JoinSet;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -18,7 +19,6 @@ use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 use physical::nodes::unary::{Step, Unary};
 
-use crate::boundary::error::{Error, into_datafusion};
 use crate::commit::commit_parts;
 use crate::sink_target::SinkTarget;
 

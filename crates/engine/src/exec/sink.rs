@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use boundary::error::{Error, into_datafusion};
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
@@ -20,7 +21,6 @@ use model::saturating::usize_of;
 use physical::nodes::sealed_rows::{SinkCounters, part_rows, part_schema};
 use physical::nodes::unary::{Step, Unary};
 
-use crate::boundary::error::{Error, into_datafusion};
 use crate::sink_target::SinkTarget;
 
 #[derive(Clone)]

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::{Catalog, ExportState, Op};
 use host::Host;
 use model::{ErrorCode, ExportId, ExportStore};
@@ -14,7 +15,6 @@ use sources::export::{Destination, Reachable};
 use stores::clients::store::Store;
 use stores::{SourceError, SourceSettings};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::services::Services;
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use boundary::once::claim::Claim;
 use datafusion::physical_plan::ExecutionPlan;
 use formats::FormatKind;
 use load::adoption::AdoptionTerms;
@@ -15,7 +16,6 @@ use physical::adopt::{Adoption, Target, UnitPlan};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::once::claim::Claim;
 use crate::tables::conform::Conform;
 
 /// What the load of this plan into a table may copy.

@@ -3,13 +3,13 @@
 //! Pure. Invariant: the rest of the engine sees a SELECT and no file, so rows of files have one way in. The SELECT names the
 //! omission columns of columns with a default, which say which fields a file leaves out. Must not know: files.
 
+use boundary::error::{Error, ErrorKind};
 use formats::{FormatKind, omissions_name};
 use model::{ColumnDef, ColumnType, ErrorCode, TableDef};
 use sql::escape::{quote_name, quote_text};
 use sql::{Insert, InsertSource, Statement};
 use stores::codecs::compression::Compression;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::tables::conform::insert_columns;
 
 /// The INSERT as it runs into `def`: FROM INFILE became a SELECT.

@@ -6,6 +6,11 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::Error;
+use boundary::once::claim::Claim;
+use boundary::once::names::{Once, settled};
+use boundary::progress::QueryProgress;
+use boundary::request::{BodyStream, Rows};
 use bytes::Bytes;
 use catalog::{Op, Precondition, Snapshot, TableState};
 use datafusion::common::stats::Precision;
@@ -20,11 +25,9 @@ use model::TableEngine;
 use physical::adopt::AdoptExec;
 use physical::nodes::metered::metered;
 use physical::nodes::unary::Unary;
+use physical::profile::Span;
 use sql::{Insert, InsertSource, Settings};
 
-use crate::boundary::error::Error;
-use crate::boundary::progress::QueryProgress;
-use crate::boundary::request::{BodyStream, Rows};
 use crate::commit::submit;
 use crate::context::execution::Execution;
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
@@ -36,11 +39,8 @@ use crate::insert::adopting::adoption_of;
 use crate::insert::rows::SentRows;
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
-use crate::ledgers::profile::Span;
 use crate::load::staged::frozen::{known_source, units_to_stage};
 use crate::load::staged::{self, StagedInsert};
-use crate::once::claim::Claim;
-use crate::once::names::{Once, settled};
 use crate::query::load_source::{read_by_units, resumable_source};
 use crate::query::select::{PlannedQuery, plan_into};
 use crate::resolve::calls::KnownSource;

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::Error;
+use boundary::request::BodyStream;
 use bytes::Bytes;
 use formats::{Cutter, Feed, FormatError, Header, Piece, ReaderStart, RecordBoundaries, RowReader, joined};
 use futures::StreamExt;
@@ -21,8 +23,6 @@ use sources::text::cut_stream::{CutStream, Next};
 use stores::statement::rejects::Rejects;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::boundary::error::Error;
-use crate::boundary::request::BodyStream;
 use crate::insert::stream::{Reading, each_batch};
 
 /// A body up to here is read by one reader: tasks would cost more than they save.

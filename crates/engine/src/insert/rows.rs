@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::request::BodyStream;
 use bytes::Bytes;
 use formats::{FormatKind, RecordBoundaries};
 use futures::StreamExt;
@@ -11,8 +13,6 @@ use model::saturating::usize_of;
 use model::{ErrorCode, TableDef};
 use sources::SentParquet;
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::BodyStream;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::format_settings;

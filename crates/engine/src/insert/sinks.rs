@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
+use boundary::error::{Error, into_datafusion};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{Mutex, watch};
 
-use crate::boundary::error::{Error, into_datafusion};
 use crate::exec::sink::write_stream;
 use crate::insert::values::Batches;
 use crate::sink_target::SinkTarget;

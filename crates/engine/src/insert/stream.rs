@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::Error;
 use bytes::Bytes;
 use formats::{Feed, FormatError, RowReader};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use stores::statement::rejects::Rejects;
-
-use crate::boundary::error::Error;
 
 /// What one reader makes of all that comes.
 pub(crate) struct Reading {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::concat_batches;
+use boundary::error::{Error, ErrorKind};
+use boundary::request::BodyStream;
 use bytes::BytesMut;
 use datafusion::physical_plan::collect;
 use formats::{FormatError, FormatKind, FormatSettings};
@@ -18,8 +20,6 @@ use model::{ColumnDef, ColumnType, ErrorCode};
 use sql::Statement;
 use sql::lexer::values::{rows, values};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::BodyStream;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::format_settings;

@@ -12,6 +12,14 @@ pub(crate) mod ending;
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::loads::{LoadAttempt, LoadEnd};
+use boundary::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+use boundary::once::fingerprint::of_token;
+use boundary::once::names::{Once, settled};
+use boundary::progress::QueryProgress;
+use boundary::request::Rows;
+use boundary::secrets::text::masked;
 use catalog::{Catalog, Op, StagedLoad};
 use datafusion::common::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -23,18 +31,10 @@ use physical::nodes::unit_ends::UnitEnds;
 use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::progress::QueryProgress;
-use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::ledgers::loads::{LoadAttempt, LoadEnd};
-use crate::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
-use crate::once::fingerprint::of_token;
-use crate::once::names::{Once, settled};
 use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::query::select::PlannedQuery;
-use crate::secrets::text::masked;
 use crate::sink_target::SinkTarget;
 use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;

@@ -7,6 +7,8 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use boundary::error::Error;
+use boundary::progress::QueryProgress;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use host::Runtimes;
@@ -14,9 +16,6 @@ use host::guarded::message_of;
 use host::meter::Account;
 use sql::Measure;
 use tokio::sync::Semaphore;
-
-use crate::boundary::error::Error;
-use crate::boundary::progress::QueryProgress;
 
 /// From here a statement has a thread of its own: planning it takes longer than starting one by far.
 const LARGE_ELEMENTS: usize = 2000;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, into_datafusion};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -11,8 +12,6 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use host::meter;
-
-use crate::boundary::error::{Error, into_datafusion};
 
 #[derive(Debug)]
 struct Stop;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::DefaultTableSource;
@@ -15,7 +16,6 @@ use datafusion::physical_expr::PhysicalExpr;
 use model::ByteSize;
 use sources::{ObjectTable, SourceUnit};
 
-use crate::boundary::error::Error;
 use crate::query::load_source::UNIT_BYTES;
 use crate::query::select::PlannedQuery;
 

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use arrow::array::AsArray;
+use boundary::error::{Error, ErrorKind};
+use boundary::request::Rows;
+use boundary::text_rows::text_rows;
 use datafusion::physical_plan::collect;
 use model::ErrorCode;
 use sql::{KillMode, Query};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::Rows;
-use crate::boundary::text_rows::text_rows;
 use crate::context::database::Database;
 use crate::context::execution::Execution;
 use crate::context::services::Services;

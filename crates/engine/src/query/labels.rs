@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use boundary::error::Error;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use model::ColumnType;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
-
-use crate::boundary::error::Error;
 
 /// The result's schema under the dialect's labels; `nullable` says which columns may be NULL by their types.
 pub(super) fn labelled(

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -13,7 +14,6 @@ use model::UnitId;
 use physical::nodes::unit_table::UnitTable;
 use sources::{ObjectTable, SourceUnit};
 
-use crate::boundary::error::Error;
 use crate::query::select::PlannedQuery;
 
 /// Uncompressed bytes of one unit of a load: a second or so of work.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
+use boundary::error::Error;
+use boundary::request::Rows;
 use catalog::TableState;
 use datafusion::catalog::CatalogProviderList;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -28,15 +30,13 @@ use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
 use physical::nodes::row_limits::with_row_limits;
 use physical::nodes::source_order::in_source_order;
+use physical::profile::{Span, StatementProfile};
 use sql::{Settings, TableName};
 
-use crate::boundary::error::Error;
-use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
 use crate::context::limits::{limit_result, reads_of, row_limits};
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
-use crate::ledgers::profile::{Span, StatementProfile};
 use crate::planning::stack_room::Roomy;
 use crate::query::labels;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_calls};

@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use arrow::datatypes::Schema;
+use boundary::already_loaded::moment;
+use boundary::error::{Error, ErrorKind};
+use boundary::request::Rows;
+use boundary::secrets::redaction::shown_engine;
+use boundary::text_rows::text_rows;
 use model::column_type::Indented;
 use model::type_arrow::{from_field, to_field};
 use model::{ColumnType, ErrorCode, TableDef, TableEngine};
+use physical::profile::{Report, State, millis, start_time};
 use sql::{Created, Described, ExistsKind, NameFilter, Settings, Show, TableName};
 
-use crate::boundary::already_loaded::moment;
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::Rows;
-pub(crate) use crate::boundary::text_rows::lines;
-use crate::boundary::text_rows::text_rows;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::ledgers::profile::{Report, State, millis, start_time};
 use crate::query::select::{self, plan};
 use crate::resolve::calls::{Wanted, resolve_calls};
 use crate::resolve::query_functions::query_of_call;
 use crate::resolve::system;
 use crate::resolve::system::loads::KnownLoad;
-use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::is_derived;
 use crate::tables::temporary::unknown;
+pub(crate) use boundary::text_rows::lines;
 
 pub(crate) async fn show(
     services: &Arc<Services>,
@@ -291,7 +291,7 @@ fn running_profiles(services: &Services, execution: &Execution) -> Vec<Report> {
     let mut running = services.processes.running();
     running.retain(|process| process.profile.is_asked_for() && process.is_profiled());
     running.retain(|process| execution.sees_statements_of(&process.user));
-    let report = |process: &crate::ledgers::processes::Process| {
+    let report = |process: &boundary::ledgers::processes::Process| {
         process.report(now.saturating_sub(process.started), State::Running)
     };
     running.iter().rev().map(report).collect()

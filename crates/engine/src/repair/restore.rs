@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use boundary::config::Config;
+use boundary::error::{Error, ErrorKind};
 use catalog::{Catalog, CatalogConfig, Op, read_root};
 use host::{Host, MemoryBudget};
 use mergetree::bring_in::bring_in;
@@ -19,8 +21,6 @@ use model::{DatabaseId, ErrorCode, PartId, Seq, TableDef, TableId};
 use parts::{FoundPart, PartFile, PartStore};
 
 use crate::background::merging::rewriting_state;
-use crate::boundary::config::Config;
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::database::Database;
 use crate::context::services::Services;

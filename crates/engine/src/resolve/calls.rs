@@ -5,14 +5,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use boundary::config::Config;
+use boundary::error::Error;
 use formats::omissions_name;
 use model::ColumnType;
 use sources::{ObjectTable, SourceEnv, resolve};
 use stores::calls::urls::masked_urls;
 use stores::{Argument, ArgumentValue, FileFilter, SourceCall, SourceSettings, UserFiles, WantedTypes};
 
-use crate::boundary::config::Config;
-use crate::boundary::error::Error;
 use crate::context::collections::for_sources;
 use crate::context::execution::Execution;
 use crate::context::services::Services;

@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 
 use arrow::datatypes::DataType;
+use boundary::error::{Error, ErrorKind};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
@@ -14,8 +15,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use model::ErrorCode;
 use sql::dialect::name_of;
-
-use crate::boundary::error::{Error, ErrorKind};
 
 /// Table functions whose arguments are queries, rows or conditions.
 const OWN_ARGUMENTS: &[&str] = &["view", "values"];

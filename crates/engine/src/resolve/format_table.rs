@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
+use boundary::error::{Error, ErrorKind};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use formats::{FormatKind, with_omissions};
@@ -15,7 +16,6 @@ use sources::columns_of_text;
 use sources::schema::structure::{Structure, parse_with_defaults};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;

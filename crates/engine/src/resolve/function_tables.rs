@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use host::Host;
@@ -14,7 +15,6 @@ use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 use physical::provider::random_rows::{RandomRows, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::resolve::format_table::format_table;

@@ -3,6 +3,7 @@
 //! Invariant: which tables these are is looked up in the snapshot of the statement; a table of engine Merge is never one of
 //! its own. Types that differ become one by the rules of UNION ALL.
 
+use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnType, EngineArguments, ErrorCode, TableDef, TableEngine};
@@ -11,7 +12,6 @@ use sql::escape::{always_quote_name, quote_text};
 use sql::tables::stars::LEFT_OUT;
 use sql::{CallArgument, CallValue, TableName};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 
 /// What a Merge says.

@@ -7,6 +7,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use boundary::config::Config;
+use boundary::error::{Error, ErrorKind};
+use boundary::secrets::redaction::shown_engine;
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use model::{ColumnDef, DefaultKind, ErrorCode, TableDef, TableEngine};
@@ -14,8 +17,6 @@ use sources::ObjectTable;
 use sql::{CallArgument, CallValue, SettingChange, SettingText, TableFunctionCall, TableName};
 use stores::calls::format::is_name_or_auto;
 
-use crate::boundary::config::Config;
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::collections::{for_sources, named_in};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -23,7 +24,6 @@ use crate::context::session_state::statement_state;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
 use crate::resolve::source_defaults::SourceDefaults;
-use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::is_derived;
 use crate::tables::virtual_columns::parts_of;
 

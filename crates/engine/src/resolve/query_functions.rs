@@ -2,12 +2,12 @@
 //!
 //! Invariant: what a call means is decided from its text and the statement's snapshot alone, without I/O.
 
+use boundary::error::{Error, ErrorKind};
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnType, ErrorCode};
 use sql::WrittenCall;
 use sql::dialect::text_of;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::resolve::merged::{Merged, merged_query};
 

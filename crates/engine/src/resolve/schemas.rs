@@ -8,16 +8,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use boundary::error::{Error, into_datafusion};
 use catalog::TableState;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::MemTable;
-use model::{TableDef, TableEngine};
+use model::{ColumnDef, ColumnType, TableDef, TableEngine};
 use parts::evolve::evolve;
+use physical::nodes::numbered_part::{NumberedPart, PART_OFFSET};
 use physical::provider::table::{MergeTreeTable, OlderRows};
 
-use crate::boundary::error::{Error, into_datafusion};
-use crate::context::execution::Execution;
+use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::{CATALOG, statement_state};
 use crate::resolve::system;
@@ -26,6 +27,9 @@ use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
 
 /// Sources of one statement: placeholder name to table. They stand in this schema.
 pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
+
+/// The part that a mutation writes anew, in the same schema.
+pub(crate) const REWRITTEN: &str = "rewritten";
 
 /// Tables that stand for the table-function calls of one statement.
 pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;
@@ -139,6 +143,10 @@ impl SchemaProvider for DatabaseTables {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if self.database == CALLS && name == REWRITTEN {
+            let found = self.execution.rewritten.as_ref();
+            return found.map(|part| rewritten(&self.services, &self.execution, part)).transpose();
+        }
         if self.database == CALLS {
             return Ok(self.calls.get(name).cloned());
         }
@@ -163,6 +171,7 @@ impl SchemaProvider for DatabaseTables {
     fn table_exist(&self, name: &str) -> bool {
         match self.database.as_str() {
             _ if self.temporary(name).is_some() => true,
+            CALLS if name == REWRITTEN => self.execution.rewritten.is_some(),
             CALLS => self.calls.contains_key(name),
             database if is_derived(database) => system::has_table(database, name),
             _ => self.state(name).is_some(),
@@ -206,6 +215,21 @@ pub(crate) fn provider_of(
         return Ok(stored);
     }
     with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
+}
+
+/// One part of a table, with its ALIAS columns, and the numbers of its rows if they are asked for.
+fn rewritten(services: &Services, execution: &Execution, part: &Rewritten) -> Result<Arc<dyn TableProvider>> {
+    if !part.is_numbered {
+        return provider_of(services, execution, Arc::clone(&part.state));
+    }
+    let stored = provider_of_stored(services, execution, Arc::clone(&part.state))?;
+    let numbered: Arc<dyn TableProvider> = Arc::new(NumberedPart::new(stored));
+    if !has_alias(&part.state.def) {
+        return Ok(numbered);
+    }
+    let mut def = part.state.def.as_ref().clone();
+    def.columns.push(ColumnDef::plain(u32::MAX, PART_OFFSET, ColumnType::UInt64));
+    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, numbered)
 }
 
 /// What an engine stores.

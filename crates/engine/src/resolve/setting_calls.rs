@@ -4,12 +4,11 @@
 
 use std::ops::ControlFlow;
 
+use boundary::error::Error;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Value, visit_expressions_mut,
 };
 use sql::{SettingKind, SettingValue, Settings};
-
-use crate::boundary::error::Error;
 
 /// Puts values where the query asks for settings.
 ///

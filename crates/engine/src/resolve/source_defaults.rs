@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use boundary::error::Error;
 use datafusion::execution::SessionState;
 use formats::without_omissions;
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, TableId};
 use sources::{ColumnDefaults, Filling};
 
-use crate::boundary::error::Error;
 use crate::tables::conform::{Conform, Defaults};
 use crate::tables::row_expr::compile;
 

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
 use sql::definition::nested::nested_name;
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::resolve::merged::{Merged, merged_query};
 use crate::resolve::outside::named_in_query;

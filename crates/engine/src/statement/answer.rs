@@ -8,6 +8,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::Error;
+use boundary::outfile::Outfile;
+use boundary::request::{Outcome, Rows};
+use boundary::room::room_for;
 use formats::FormatKind;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -17,10 +21,6 @@ use tokio_util::sync::DropGuard;
 
 use stores::calls::urls::masked_urls;
 
-use crate::boundary::error::Error;
-use crate::boundary::outfile::Outfile;
-use crate::boundary::request::{Outcome, Rows};
-use crate::boundary::room::room_for;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::{format_settings, unchanged_format_settings};

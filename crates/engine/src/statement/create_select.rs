@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::TableDef;
 use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, SettingChange, SettingText};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;

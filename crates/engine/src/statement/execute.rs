@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
+use boundary::request::{BodyStream, Rows};
 use sql::{Statement, SystemCommand};
 
 use crate::background::optimize;
-use crate::boundary::error::Error;
-use crate::boundary::request::{BodyStream, Rows};
 use crate::context::execution::Execution;
 use crate::context::limits;
 use crate::context::services::Services;
@@ -16,6 +16,7 @@ use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
     drop_view, exchange, function, rename, truncate,
 };
+use crate::mutate;
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -60,6 +61,7 @@ async fn run(
         Statement::DropView { views, if_exists } => {
             drop_view::run(services, execution, views, *if_exists).await?
         }
+        Statement::Mutate(mutation) => mutate::run::run(services, execution, mutation).await?,
         Statement::Alter(change) => alter::run(services, execution, change).await?,
         Statement::Collection(change) => collection::run(services, execution, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {

@@ -4,25 +4,25 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
+use boundary::ledgers::processes::Processes;
+use boundary::request::Rows;
+use boundary::secrets::text::masked;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use model::ByteSize;
 use physical::nodes::metered::metered;
+use physical::profile::State;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Layout, Query, Statement};
 
-use crate::boundary::error::Error;
-use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::insert::into_table::adoption_lines;
-use crate::ledgers::processes::Processes;
-use crate::ledgers::profile::State;
 use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::query::select::plan;
 use crate::query::show::lines;
-use crate::secrets::text::masked;
 use crate::statement::insert;
 
 /// StarRocks' words.

@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::request::{BodyStream, Rows};
 use catalog::TableState;
 use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
 use sql::{Insert, InsertTarget};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::{BodyStream, Rows};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::write;

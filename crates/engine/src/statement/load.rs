@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::once::names::Once;
+use boundary::request::Rows;
 use model::{DatabaseId, ErrorCode, Label};
 use sql::{InsertSource, Statement};
 
 use stores::calls::urls::HIDDEN_PART;
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::request::Rows;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::insert::infile::as_select;
 use crate::insert::into_table::{InsertSelect, Named, insert_select};
 use crate::load::staged;
 use crate::load::staged::ending::{cancel as give_up, not_open};
-use crate::once::names::Once;
 
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
 /// load ended may ask again.

@@ -7,6 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::config::Config;
+use boundary::error::{Error, ErrorKind};
+use boundary::found_at_open::{self, OpenNotice};
+use boundary::ledgers::exports::RunningExports;
+use boundary::ledgers::flushing::Flushing;
+use boundary::ledgers::loads::LoadHistory;
+use boundary::ledgers::mutations::Mutations;
+use boundary::ledgers::part_log::PartLog;
+use boundary::ledgers::processes::Processes;
 use catalog::{Catalog, CatalogConfig};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
@@ -24,17 +33,9 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::background::loops;
-use crate::boundary::config::Config;
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::found_at_open::{self, OpenNotice};
 use crate::context::database::Database;
 use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
-use crate::ledgers::exports::RunningExports;
-use crate::ledgers::flushing::Flushing;
-use crate::ledgers::loads::LoadHistory;
-use crate::ledgers::part_log::PartLog;
-use crate::ledgers::processes::Processes;
 use crate::planning::planners::Planners;
 use crate::planning::stops::with_stops;
 use crate::resolve::schema_file;
@@ -87,13 +88,12 @@ impl Database {
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
         let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
+        let memtable_memory = host.memory.child_named("memtable", memory / MEMTABLE_SHARE);
         let services = Arc::new(Services {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
-            memtables: Arc::new(MemtableCache::new(
-                host.memory.child_named("memtable", memory / MEMTABLE_SHARE),
-            )),
+            memtables: Arc::new(MemtableCache::new(memtable_memory)),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
             planners: Planners::new(threads),
@@ -103,6 +103,7 @@ impl Database {
             exports: RunningExports::default(),
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
+            mutations: Mutations::default(),
             sources: SourceCaches {
                 stores: Arc::new(stores::StoreCache::with_hosts(
                     runtimes.clone(),

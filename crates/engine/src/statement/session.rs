@@ -5,32 +5,32 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::errors::Whose;
+use boundary::ledgers::processes::Process;
+use boundary::outfile::{Outfile, output_format};
+use boundary::progress::QueryProgress;
+use boundary::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
+use boundary::secrets::redaction::Secrets;
+use boundary::secrets::text::{masked, with_parameters};
 use formats::FormatKind;
 use futures::{FutureExt, StreamExt};
 use host::{Account, Runtimes, meter};
 use parking_lot::Mutex;
+use physical::profile::{Keep, Span, StatementProfile};
 use sql::{
     CollectionChange, FunctionChange, InsertSource, ParsedStatement, SettingChange, SettingText, Settings,
     Statement,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::outfile::{Outfile, output_format};
-use crate::boundary::progress::QueryProgress;
-use crate::boundary::request::{BodyStream, DEFAULT_USER, Outcome, Request, Rows};
 use crate::context::database::Database;
 use crate::context::execution::Execution;
 use crate::context::limits::{check_tree, stopped};
 use crate::context::services::Services;
-use crate::ledgers::errors::Whose;
-use crate::ledgers::processes::Process;
-use crate::ledgers::profile::{Span, StatementProfile};
 use crate::load::staged::ending::left;
 use crate::planning::planners::is_large;
 use crate::planning::stack_room::Roomy;
-use crate::secrets::redaction::Secrets;
-use crate::secrets::text::{masked, with_parameters};
 use crate::statement::answer::{Listed, Shown, outcome};
 use crate::statement::execute::execute;
 use crate::tables::reserved::is_derived;
@@ -227,7 +227,10 @@ impl Session {
         let query_id = request.query_id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string()
         });
-        let profile = StatementProfile::new(&host.clock, query_id.clone(), started, &variables.settings);
+        let (settings, clock) = (&variables.settings, &host.clock);
+        let seconds = settings.get_f64("big_query_profile_threshold");
+        let keep = Keep::of(settings.get_bool("enable_profile"), seconds);
+        let profile = StatementProfile::new(clock, query_id.clone(), started, keep);
         profile.add(Span::Parse, parsed_at.saturating_sub(started));
         let logged: Arc<str> = logged_text(&parsed.statement, &text).into();
         let execution = Arc::new(Execution {
@@ -244,6 +247,7 @@ impl Session {
             warnings: Arc::new(Mutex::new(warnings)),
             profile: Arc::new(profile),
             rolls_back: false,
+            rewritten: None,
             logged: Arc::clone(&logged),
         });
         let number = self.services.processes.begin(Process {
@@ -258,6 +262,7 @@ impl Session {
             memory: execution.memory.clone(),
             progress: Arc::clone(&execution.progress),
             profile: Arc::clone(&execution.profile),
+            settings: Arc::clone(&execution.settings),
         })?;
         let listed = Listed { services: Arc::clone(&self.services), number, deadline: None };
         Ok((Prepared { execution, parsed, text, outfile }, listed))
@@ -381,6 +386,7 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Collection(CollectionChange::Create { .. }) => "Create",
         Statement::Function(FunctionChange::Create { .. }) | Statement::Attach { .. } => "Create",
         Statement::Function(FunctionChange::Drop { .. }) | Statement::Detach { .. } => "Drop",
+        Statement::Mutate(_) => "Alter",
         Statement::Alter(_) | Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
         Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
         Statement::Describe(_) => "Describe",
@@ -404,7 +410,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::boundary::config::Config;
+    use boundary::config::Config;
 
     #[test]
     fn nothing_waits_for_a_deadline_after_its_statement() {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use boundary::error::{Error, into_datafusion};
 use datafusion::catalog::{TableProvider, view::ViewTable};
 use datafusion::common::{DFSchema, Result as DataFusionResult};
 use datafusion::datasource::{MemTable, provider_as_source};
@@ -13,7 +14,6 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ident};
 use model::table_def::stored_column_name;
 use model::{ColumnDef, DefaultKind, TableDef};
 
-use crate::boundary::error::{Error, into_datafusion};
 use crate::tables::row_expr::logical;
 
 /// Whether some column of the table is an ALIAS.

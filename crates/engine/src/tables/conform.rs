@@ -8,6 +8,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{filter_record_batch, interleave};
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use boundary::error::{Error, ErrorKind};
+use boundary::room::room_for;
 use formats::Omissions;
 use functions::cast::{CastMode, cast_column, default_array};
 use model::table_def::column_id_of;
@@ -15,8 +17,6 @@ use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
 use physical::adopt::Needs;
 
-use crate::boundary::error::{Error, ErrorKind};
-use crate::boundary::room::room_for;
 use crate::tables::constraints::Constraints;
 use crate::tables::nested::{Parts, complete, nested_of};
 

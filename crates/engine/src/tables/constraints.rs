@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, UInt8Array};
 use arrow::buffer::BooleanBuffer;
+use boundary::error::{Error, ErrorKind};
 use catalog::Catalog;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
@@ -15,7 +16,6 @@ use model::table_def::column_id_of;
 use model::{ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
 use sql::definition::constraints::{is_constraint, kept_constraint, with_kept_constraints};
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::tables::row_expr::compile;
 
 /// One CHECK.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
+use boundary::error::Error;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
 use model::table_def::stored_column_name;
@@ -14,7 +15,6 @@ use model::type_arrow::to_field;
 use model::{ColumnId, ColumnType, Conversion, DefaultKind, Evolution, RowExpr, RowExprError, TableDef};
 use sql::definition::nested::elder_part;
 
-use crate::boundary::error::Error;
 use crate::tables::row_expr::compile;
 
 /// ClickHouse's casts.

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
+use boundary::error::Error;
 use formats::{Omissions, with_omissions};
 use mergetree::Table;
 use model::ColumnType;
 use model::type_arrow::to_field;
 
-use crate::boundary::error::Error;
 use crate::tables::conform::{Conform, Defaults, insert_columns};
 use crate::tables::constraints::Constraints;
 

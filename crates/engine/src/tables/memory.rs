@@ -3,13 +3,13 @@
 //! Invariant: an INSERT becomes visible whole. A reader keeps the rows it started with.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::{Error, ErrorKind};
 use host::{MemoryBudget, MemoryGrant};
 use model::{ErrorCode, TableId};
 use parking_lot::RwLock;
-
-use crate::boundary::error::{Error, ErrorKind};
 
 struct Rows {
     batches: Vec<RecordBatch>,
@@ -40,6 +40,30 @@ impl MemoryTables {
         grow(&mut rows.grant, bytes)?;
         rows.batches.extend(batches);
         Ok(())
+    }
+
+    /// Puts `after` in the place of `before`; false if there are other rows by now.
+    pub(crate) fn replace(
+        &self,
+        table: TableId,
+        before: &[RecordBatch],
+        after: Vec<RecordBatch>,
+    ) -> Result<bool, Error> {
+        let bytes: u64 = after.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+        let mut grant = self.budget.empty_grant("memory table");
+        let mut tables = self.tables.write();
+        let now = tables.get(&table).map(|rows| rows.batches.as_slice()).unwrap_or_default();
+        // A batch that was appended is never changed.
+        let is_same = |(now, before): (&RecordBatch, &RecordBatch)| {
+            now.num_rows() == before.num_rows()
+                && now.columns().iter().zip(before.columns()).all(|(now, before)| Arc::ptr_eq(now, before))
+        };
+        if now.len() != before.len() || !now.iter().zip(before).all(is_same) {
+            return Ok(false);
+        }
+        grow(&mut grant, bytes)?;
+        tables.insert(table, Rows { batches: after, grant });
+        Ok(true)
     }
 
     /// TRUNCATE and DROP.
@@ -101,8 +125,6 @@ impl std::fmt::Debug for MemoryTables {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow::array::{ArrayRef, Int64Array};
 
     use super::*;

@@ -5,6 +5,7 @@
 pub(crate) mod memory;
 pub(crate) mod temporary;
 pub(crate) mod row_expr;
+pub(crate) mod partition_ids;
 pub(crate) mod alias_columns;
 pub(crate) mod constraints;
 pub(crate) mod nested;

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use boundary::error::{Error, ErrorKind};
 use functions::cast::default_array;
 use model::{ColumnDef, ColumnType, ErrorCode};
 use sql::definition::nested::nested_name;
-
-use crate::boundary::error::{Error, ErrorKind};
 
 /// Columns of one Nested, by their places among the columns that are written.
 pub(crate) type Parts = Vec<usize>;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use boundary::error::{Error, ErrorKind};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
@@ -20,8 +21,6 @@ use model::type_arrow::{from_field, to_field};
 use model::{
     ColumnDef, ColumnId, ColumnType, ErrorCode, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys,
 };
-
-use crate::boundary::error::{Error, ErrorKind};
 
 /// See `model::RowExpr`.
 #[derive(Debug)]

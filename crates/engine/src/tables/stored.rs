@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use boundary::error::Error;
 use catalog::Catalog;
 use datafusion::execution::SessionState;
 use host::Host;
@@ -14,7 +15,6 @@ use model::{DefaultKind, Evolution, TableDef, TableId, TableKeys};
 use parking_lot::Mutex;
 use parts::PartStore;
 
-use crate::boundary::error::Error;
 use crate::tables::alias_columns::check_aliases;
 use crate::tables::conform::Defaults;
 use crate::tables::constraints::{Constraints, compile_constraints};

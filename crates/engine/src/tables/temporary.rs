@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use host::MemoryBudget;
 use model::{DatabaseId, ErrorCode, TableDef};
 use parking_lot::RwLock;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::tables::memory::MemoryTables;
 
 /// What definitions of temporary tables have for a database.

@@ -31,6 +31,8 @@ pub enum MergeReason {
     Optimize,
     /// OPTIMIZE FINAL asked for one part per partition.
     Final,
+    /// DELETE or UPDATE writes parts anew, each by itself.
+    Mutation,
 }
 
 /// Parts to be replaced by one. A plan is a wish; it becomes true only if its commit finds all inputs live.

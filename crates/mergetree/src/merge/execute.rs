@@ -21,7 +21,7 @@ use super::inputs::{Inputs, check_cancelled};
 use super::memory::{ColumnGroup, MergeCosts, MergeLayout};
 use super::order::{MergeOrder, Run};
 use crate::error::TableError;
-use crate::origin::origin_pairs;
+use crate::origin::{origin_pairs, replaced_within};
 use crate::table::Table;
 
 /// How far a merge is; read by `system.merges` while it runs.
@@ -110,15 +110,8 @@ impl MergeJob<'_> {
             max: self.inputs.iter().map(|part| part.blocks.max).max().unwrap_or(0),
         };
         let partition = first.map_or_else(model::PartitionValue::all, |part| part.partition.clone());
-        let mut replaced: Vec<PartId> = self.inputs.iter().map(|part| part.id).collect();
-        // Also what the inputs took over, and what was dropped between them, as long as its files are there.
-        if let Some(state) = self.table.catalog.snapshot().table_by_id(self.table.def.id) {
-            let within = |part: &PartDescriptor| {
-                part.partition == partition && part.blocks.min >= blocks.min && part.blocks.max <= blocks.max
-            };
-            let removed = state.removed().map(|removed| &removed.descriptor);
-            replaced.extend(removed.filter(|part| within(part)).map(|part| part.id));
-        }
+        let inputs: Vec<PartId> = self.inputs.iter().map(|part| part.id).collect();
+        let replaced = replaced_within(self.table, inputs, &partition, blocks);
         PartSpec {
             table: Arc::clone(&self.table.def),
             keys: Arc::clone(&self.table.keys),

@@ -8,7 +8,7 @@
 //! Invariant: what a block declares is checked before memory is taken for it, and its checksum before it is read.
 
 use bytes::{Buf, Bytes, BytesMut};
-use engine::boundary::coding::city_hash_128;
+use engine::coding::city_hash_128;
 use engine::{BodyStream, Error, ErrorCode, ErrorKind};
 use futures::{StreamExt, stream};
 

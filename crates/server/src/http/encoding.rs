@@ -3,7 +3,7 @@
 //! Invariant: an answer is compressed once: in ClickHouse's blocks when asked for them, else by HTTP's negotiation. Must
 //! not know: statements.
 
-use engine::boundary::coding::decompressed;
+use engine::coding::decompressed;
 use engine::{BodyStream, Error, ErrorCode, ErrorKind, OutputEncoder};
 
 use crate::http::blocks::{BlockWriter, unpacked};

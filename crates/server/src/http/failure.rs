@@ -2,7 +2,7 @@
 //!
 //! Invariant: no text of an error reaches a header; the body is what ClickHouse would have sent, with our words.
 
-use engine::boundary::coding::CLICKHOUSE_VERSION;
+use engine::coding::CLICKHOUSE_VERSION;
 use engine::{Error, ErrorCode};
 use http::StatusCode;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::boundary::coding::CLICKHOUSE_REVISION;
+use engine::coding::CLICKHOUSE_REVISION;
 use engine::{Caller, Error, ErrorCode, ErrorKind, Request};
 use futures::StreamExt;
 use http::{HeaderMap, Method, header, request};

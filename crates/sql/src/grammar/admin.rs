@@ -4,7 +4,7 @@ use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, SqlError};
-use crate::grammar::{collection, detach, function, query, show, view};
+use crate::grammar::{collection, detach, function, mutation, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
     Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, RenamedTable, Show, Statement,
@@ -13,8 +13,8 @@ use crate::statement::{
 
 /// Statements of ClickHouse that we know and do not have.
 const REFUSED: &[&str] = &[
-    "DELETE", "UPDATE", "GRANT", "REVOKE", "BACKUP", "RESTORE", "MOVE", "UNDROP", "BEGIN", "COMMIT",
-    "ROLLBACK", "START", "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
+    "GRANT", "REVOKE", "BACKUP", "RESTORE", "MOVE", "UNDROP", "BEGIN", "COMMIT", "ROLLBACK", "START",
+    "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
 ];
 
 /// Reads a statement by its first word.
@@ -42,6 +42,8 @@ fn by_verb(head: &mut Head<'_>, verb: &str) -> Result<Statement> {
         "ANALYZE" => analyze,
         "EXISTS" => show::exists,
         "OPTIMIZE" => optimize,
+        "DELETE" => mutation::delete,
+        "UPDATE" => mutation::update,
         "SYSTEM" => system,
         "RENAME" => rename,
         "EXCHANGE" => exchange,
@@ -230,7 +232,7 @@ fn optimize(head: &mut Head<'_>) -> Result<Statement> {
     Ok(Statement::Optimize(Optimize { table, partition, is_final, settings: vec![] }))
 }
 
-fn partition(head: &mut Head<'_>) -> Result<Partition> {
+pub(crate) fn partition(head: &mut Head<'_>) -> Result<Partition> {
     if head.word("ID") {
         return Ok(Partition::Id(head.text("a partition's id")?));
     }

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::Result;
 use crate::grammar::column::{column, constraint, modified_column};
-use crate::grammar::kept;
+use crate::grammar::{kept, mutation};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
 
@@ -18,6 +18,9 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     }
     let table = head.table_name()?;
     head.on_cluster()?;
+    if let Some(mutation) = mutation::of_alter(head, &table)? {
+        return Ok(mutation);
+    }
     let mut commands = vec![command(head)?];
     while head.symbol(&Token::Comma) {
         commands.push(command(head)?);

@@ -11,6 +11,7 @@ pub(crate) mod view;
 pub(crate) mod detach;
 pub(crate) mod function;
 pub(crate) mod admin;
+pub(crate) mod mutation;
 mod engine;
 pub(crate) mod create;
 pub(crate) mod alter;

@@ -6,6 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::exports::Reserved;
+use boundary::once::names::{Once, settled};
 use catalog::{ExportState, Op};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -18,14 +21,11 @@ use stores::{SourceError, SourceErrorKind};
 use tokio_util::sync::CancellationToken;
 
 use super::partitions::Partitions;
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::journal;
 use crate::insert::values::Batches;
-use crate::ledgers::exports::Reserved;
-use crate::once::names::{Once, settled};
 use crate::tables::conform::Conform;
 
 pub(super) struct ExportJob {

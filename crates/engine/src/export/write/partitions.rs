@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, SchemaRef};
+use boundary::error::{Error, ErrorKind};
 use functions::cast::{CastMode, cast_column};
 use model::{ColumnType, ErrorCode, RowExpr, TableDef};
 use sources::Destination;
@@ -15,7 +16,6 @@ use sources::export::{PartitionKey, PartitionStrategy};
 use sql::{Expr, Insert};
 
 use super::{projected, written_schema};
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;

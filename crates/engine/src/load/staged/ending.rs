@@ -6,15 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::loads::{LoadAttempt, LoadEnd};
 use catalog::{Op, Snapshot, StagedLoad};
 use model::{DatabaseId, ErrorCode, Label, LoadId, Seq};
+use physical::profile::StatementProfile;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::submit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::ledgers::loads::{LoadAttempt, LoadEnd};
-use crate::ledgers::profile::StatementProfile;
 
 /// How long a statement waits for the sinks of one that was stopped.
 const STOPPING_MAX: Duration = Duration::from_secs(10);

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
 use catalog::StagedLoad;
 use model::{ErrorCode, StagedFile, StagedInput, StagedUnit};
 use sources::{ObjectTable, SourceUnit};
 use sql::Settings;
 use stores::SourceFile;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::context::execution::Execution;
 use crate::query::load_source::UNIT_BYTES;
 use crate::resolve::calls::KnownSource;

@@ -6,6 +6,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::loads::LoadAttempt;
 use catalog::Op;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -14,9 +16,7 @@ use model::{LoadId, SealedPart};
 use physical::nodes::unit_ends::{UnitEnd, UnitEnds};
 use tokio_util::sync::CancellationToken;
 
-use crate::boundary::error::{Error, ErrorKind};
 use crate::commit::commit;
-use crate::ledgers::loads::LoadAttempt;
 use crate::sink_target::SinkTarget;
 
 /// What the sinks of one attempt share.

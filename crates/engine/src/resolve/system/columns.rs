@@ -1,11 +1,11 @@
 //! `system.columns`: columns of every table, of those of the session and of those made up from live state.
 
+use boundary::error::Error;
 use catalog::Snapshot;
 use model::{ColumnType, DefaultKind, TableDef};
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, columns_in, derived_names};
-use crate::boundary::error::Error;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use crate::tables::temporary::TemporaryTables;
 

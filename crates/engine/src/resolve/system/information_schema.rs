@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray, new_null_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema};
+use boundary::error::Error;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
@@ -16,7 +17,6 @@ use model::type_arrow::to_field;
 use super::derived_names::NAMES;
 use super::rows::column_type;
 use super::{SystemTable, columns, databases, tables};
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 

@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use boundary::error::Error;
+use boundary::ledgers::loads::{Attempted, LoadEnd, LoadHistory};
 use catalog::{Catalog, Snapshot, StagedLoad};
 use model::StagedUnit;
 
 use super::SystemTable;
 use super::rows::{Cell, RowBuilder};
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
-use crate::ledgers::loads::{Attempted, LoadEnd, LoadHistory};
 
 pub(super) const LOADS: SystemTable = SystemTable {
     columns: &[

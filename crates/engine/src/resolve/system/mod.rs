@@ -5,18 +5,19 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use boundary::error::Error;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use model::ColumnType;
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 
-use crate::boundary::error::Error;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::tables::reserved::{SYSTEM, is_derived};
 
 mod maps;
 pub(crate) mod rows;
+mod storage;
 mod derived_names;
 
 mod abilities;
@@ -28,13 +29,10 @@ mod kept;
 mod exports;
 mod load_rejected_rows;
 pub(crate) mod loads;
-mod merges;
 mod tables;
 mod metrics;
 mod named_collections;
 mod one;
-mod part_log;
-mod parts;
 mod processes;
 mod profile_events;
 mod query_log;
@@ -78,6 +76,7 @@ pub(crate) const NAMES: &[&str] = &[
     "loads",
     "merge_tree_settings",
     "merges",
+    "mutations",
     "metrics",
     "named_collections",
     "numbers",
@@ -112,11 +111,12 @@ fn definition(name: &str) -> Option<SystemTable> {
         "load_rejected_rows" => load_rejected_rows::TABLE,
         "load_units" => loads::UNITS,
         "loads" => loads::LOADS,
-        "merges" => merges::TABLE,
+        "merges" => storage::merges::TABLE,
+        "mutations" => storage::mutations::TABLE,
         "named_collections" => named_collections::TABLE,
         "one" => one::TABLE,
-        "part_log" => part_log::TABLE,
-        "parts" => parts::TABLE,
+        "part_log" => storage::part_log::TABLE,
+        "parts" => storage::parts::TABLE,
         "processes" => processes::TABLE,
         "query_log" => query_log::TABLE,
         "schema_inference_cache" => schema_inference_cache::TABLE,

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
+use boundary::request::Caller;
+
 use super::SystemTable;
 use super::rows::{Cell, Columns};
-use crate::boundary::request::Caller;
 
 pub(super) const COLUMNS: &Columns = &[
     ("is_initial_query", "UInt8"),
@@ -91,6 +92,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         for process in running {
             let (progress, client) = (&process.progress, &process.client);
             let (address, port) = address(client);
+            let settings = process.given_settings();
             rows.push_some([
                 ("is_initial_query", true.into()),
                 ("user", process.user.to_string().into()),
@@ -116,7 +118,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
                 ("peak_memory_usage", process.memory.peak().into()),
                 ("query", process.query.into()),
                 ("query_kind", process.kind.into()),
-                ("Settings", Cell::settings(process.profile.settings())),
+                ("Settings", Cell::settings(settings)),
                 ("current_database", process.database.into()),
             ])?;
         }

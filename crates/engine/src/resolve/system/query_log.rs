@@ -1,5 +1,8 @@
 //! `system.query_log`: statements that ended, newest last; kept in memory, bounded.
 
+use boundary::error::Error;
+use boundary::ledgers::processes::LoggedQuery;
+use boundary::progress::QueryProgress;
 use model::ErrorCode;
 use model::saturating::{micros_of, millis_of};
 
@@ -7,9 +10,6 @@ use super::SystemTable;
 use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
 use super::profile_events::profile_events;
 use super::rows::{Cell, RowBuilder};
-use crate::boundary::error::Error;
-use crate::boundary::progress::QueryProgress;
-use crate::ledgers::processes::LoggedQuery;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[
@@ -82,6 +82,7 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
     let events = profile_events(times.into_iter().chain(insert_counters(&process.progress)));
     let code = entry.error.as_ref().map(|error| error.code);
     let (address, port) = address(&process.client);
+    let settings = process.given_settings();
     let target = process.progress.target();
     let (databases, tables) = match target {
         (database, table) if !database.is_empty() => {
@@ -126,7 +127,7 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
         ("http_method", http_method(&process.client)),
         ("http_user_agent", process.client.http_user_agent.clone().into()),
         ("ProfileEvents", events),
-        ("Settings", Cell::settings(process.profile.settings())),
+        ("Settings", Cell::settings(settings)),
         ("warnings", process.progress.warnings().into()),
     ])
 }

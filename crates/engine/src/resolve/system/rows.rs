@@ -14,11 +14,11 @@ use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
+use boundary::error::Error;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
 use super::maps::{CountersBuilder, PairsBuilder};
-use crate::boundary::error::Error;
 
 /// One value of a system table.
 #[derive(Clone, Debug)]

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use boundary::error::Error;
+use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
 use model::TableEngine;
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
-use crate::boundary::error::Error;
 use crate::context::services::Services;
-use crate::secrets::redaction::shown_engine;
 use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use crate::tables::temporary::{TemporaryTables, is_temporary};
 

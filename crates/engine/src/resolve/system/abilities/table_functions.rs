@@ -1,7 +1,8 @@
 //! `system.table_functions`: what may be called in FROM and INSERT INTO FUNCTION.
 
+use boundary::error::Error;
+
 use super::SystemTable;
-use crate::boundary::error::Error;
 use crate::resolve::function_tables::TABLE_FUNCTIONS;
 use crate::resolve::system::rows::RowBuilder;
 

@@ -1,0 +1,242 @@
+//! Errors of storage, formats and casts as the boundary's error.
+//!
+//! Invariant: each variant is mapped by what its reader can do about it.
+
+use catalog::{CatalogError, RefusedWhy};
+use commitlog::{AppendRefused, LogError};
+use functions::cast::CastError;
+use host::MemoryRefused;
+use mergetree::TableError;
+use model::{ErrorCode, PartDescriptor};
+use parts::PartError;
+use physical::PhysicalError;
+
+use crate::error::{Error, ErrorKind};
+
+/// What to do about a damaged part.
+const DAMAGED: &str = "put the file back from a copy; what does not need this part can be read as before, and CHECK TABLE \
+                       looks at all parts of a table";
+
+impl Error {
+    /// Says of which table and part damage is.
+    #[must_use]
+    pub fn of_part(self, table: &str, part: &PartDescriptor) -> Error {
+        let message = format!("table \"{table}\", part {}: {}", part.name(), self.message);
+        Error { message, ..self }
+    }
+}
+
+/// For whoever has lost a part of a folder.
+const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing and open it again, or bring back what the parts hold: gristmill restore OLD NEW";
+
+impl From<RefusedWhy> for Error {
+    fn from(why: RefusedWhy) -> Error {
+        use RefusedWhy as Why;
+        let (kind, code) = match &why {
+            Why::UnknownTable(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_TABLE),
+            Why::UnknownDatabase(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_DATABASE),
+            Why::TableExists(_) | Why::TableDetached(_) => {
+                (ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS)
+            }
+            Why::DatabaseExists(_) => (ErrorKind::AlreadyExists, ErrorCode::DATABASE_ALREADY_EXISTS),
+            Why::DatabaseBuiltIn(_) => (ErrorKind::Denied, ErrorCode::ACCESS_DENIED),
+            Why::LabelExists { .. } | Why::TokenExists { .. } | Why::LoadOpen { .. } => {
+                (ErrorKind::AlreadyExists, ErrorCode::BAD_ARGUMENTS)
+            }
+            Why::UnknownFunction(_) => (ErrorKind::UnknownObject, ErrorCode::UNKNOWN_FUNCTION),
+            Why::UnknownCollection(_) => (ErrorKind::UnknownObject, ErrorCode::NAMED_COLLECTION_DOESNT_EXIST),
+            Why::CollectionExists(_) => {
+                (ErrorKind::AlreadyExists, ErrorCode::NAMED_COLLECTION_ALREADY_EXISTS)
+            }
+            Why::UnknownLoad(_) => (ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION),
+            Why::Invalid(_) => (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS),
+            Why::SchemaChanged { .. }
+            | Why::RowsAdded(_)
+            | Why::PartNotLive { .. }
+            | Why::PartExists { .. }
+            | Why::PartBetween { .. }
+            | Why::FlushOutdated { .. } => (ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION),
+        };
+        let error = Error::new(kind, code, why.to_string());
+        match &why {
+            Why::LoadOpen { label, .. } => error.with_hint(format!(
+                "RESUME LOAD '{label}' finishes it, CANCEL LOAD '{label}' gives it up; or choose another label"
+            )),
+            _ => error,
+        }
+    }
+}
+
+impl From<CatalogError> for Error {
+    fn from(error: CatalogError) -> Error {
+        Error::from(&error)
+    }
+}
+
+impl From<&CatalogError> for Error {
+    fn from(error: &CatalogError) -> Error {
+        let (kind, code) = match error {
+            CatalogError::Unrecoverable(_) | CatalogError::Checkpoint(_) => {
+                (ErrorKind::Corruption, ErrorCode::UNKNOWN_EXCEPTION)
+            }
+            CatalogError::Log(LogError::Lacking { .. } | LogError::Corruption { .. }) => {
+                (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA)
+            }
+            CatalogError::NotLogged(AppendRefused::Space(_)) => {
+                (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
+            }
+            CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
+            CatalogError::Log(_) | CatalogError::Poisoned(_) | CatalogError::Outrun(_) => {
+                (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
+            }
+        };
+        let hint = match error {
+            CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
+            CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
+            CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
+            CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
+            CatalogError::Log(LogError::Lacking { .. }) | CatalogError::Unrecoverable(_) => PUT_BACK,
+            CatalogError::Poisoned(_) => "open the database again",
+            CatalogError::Outrun(_) => "run the statement again",
+            _ => return Error::new(kind, code, error.to_string()),
+        };
+        Error::new(kind, code, error.to_string()).with_hint(hint)
+    }
+}
+
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Error {
+        Error::from(&error)
+    }
+}
+
+impl From<&TableError> for Error {
+    fn from(error: &TableError) -> Error {
+        let text = error.to_string();
+        match error {
+            TableError::Part(part) => part.into(),
+            TableError::Key(_) => Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, text),
+            TableError::TooManyPartitions { .. } => {
+                Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_PARTS, text)
+                    .with_hint("raise max_partitions_per_insert_block, or insert fewer partitions at once")
+            }
+            TableError::TooManyParts { .. } | TableError::TooManyPartsInTotal { .. } => {
+                Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_PARTS, text)
+                    .with_hint("insert more rows at once, or OPTIMIZE the table, and try again")
+            }
+            TableError::InlineFull { .. } => {
+                Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, text)
+                    .with_hint("wait for the next flush and try again, or insert more rows at once")
+            }
+            TableError::Rows { .. } => Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, text),
+            TableError::InlineDamaged { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CANNOT_READ_ALL_DATA, text)
+            }
+            TableError::Memory(_) => Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, text)
+                .with_hint("raise max_memory_usage, or ask for less at once"),
+            TableError::Catalog(catalog) => catalog.into(),
+            TableError::Refused(why) => why.clone().into(),
+            TableError::OutcomeUnknown(_) => {
+                Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, text)
+            }
+            TableError::LogMissing { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, text).with_hint(PUT_BACK)
+            }
+            TableError::Gather(_) => Error::internal(text),
+            TableError::Cancelled => Error::cancelled(),
+        }
+    }
+}
+
+impl From<MemoryRefused> for Error {
+    fn from(refused: MemoryRefused) -> Error {
+        Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, refused.to_string())
+            .with_hint("raise max_memory_usage, or ask for less at once")
+    }
+}
+
+impl From<PartError> for Error {
+    fn from(error: PartError) -> Error {
+        Error::from(&error)
+    }
+}
+
+impl From<&PartError> for Error {
+    fn from(error: &PartError) -> Error {
+        let text = error.to_string();
+        match error {
+            PartError::Disk { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Error::new(ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE, text)
+                    .with_hint("free space on the disk and try again")
+            }
+            PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, text),
+            PartError::Damaged { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, text).with_hint(DAMAGED)
+            }
+            PartError::Checksum { .. } => {
+                Error::new(ErrorKind::Corruption, ErrorCode::CHECKSUM_DOESNT_MATCH, text).with_hint(DAMAGED)
+            }
+            PartError::UnknownFormat { .. } => {
+                Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, text)
+            }
+            PartError::Write { .. } | PartError::Evolve { .. } | PartError::Unsorted { .. } => {
+                Error::internal(text)
+            }
+        }
+    }
+}
+
+/// A node's error is found inside of DataFusion's, where it stays.
+impl From<&PhysicalError> for Error {
+    fn from(error: &PhysicalError) -> Error {
+        match error {
+            PhysicalError::BadInput { code, message } => {
+                Error::new(ErrorKind::BadInput, *code, message.clone())
+            }
+            PhysicalError::Unsupported(what) => Error::unsupported(what),
+            PhysicalError::Limit { code, message, hint } => {
+                Error::new(ErrorKind::Limit, *code, message.clone()).with_hint(*hint)
+            }
+            PhysicalError::Internal(message) => Error::internal(message.clone()),
+            PhysicalError::Memory(refused) => refused.clone().into(),
+            PhysicalError::Function(function) => function.clone().into(),
+            PhysicalError::Source(source) => source.clone().into(),
+            PhysicalError::Table(table) => table.into(),
+            PhysicalError::Part { table, part, source } => Error::from(source).of_part(table, part),
+        }
+    }
+}
+
+impl From<CastError> for Error {
+    fn from(error: CastError) -> Error {
+        functions::FunctionError::from(error).into()
+    }
+}
+
+impl From<formats::FormatError> for Error {
+    fn from(error: formats::FormatError) -> Error {
+        Error::new(ErrorKind::BadInput, error.code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_open_a_folder_is_told_what_to_do() {
+        let path = std::path::PathBuf::from("/data/log");
+        let corrupt =
+            LogError::Corruption { path: path.clone(), offset: 7, what: "a torn record".to_owned() };
+        for (error, hint) in [
+            (LogError::Locked { path: path.clone() }, "another folder"),
+            (LogError::Lacking { path: path.clone(), what: "it ends".to_owned() }, "nothing was changed"),
+            (LogError::TooNew { path, min_reader_version: 9 }, "newer version"),
+            (corrupt, "from a copy"),
+        ] {
+            let error = Error::from(CatalogError::Log(error));
+            assert!(error.message.contains("/data/log"), "{}", error.message);
+            assert!(error.hint.as_deref().is_some_and(|given| given.contains(hint)), "{:?}", error.hint);
+        }
+    }
+}

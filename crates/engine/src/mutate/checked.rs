@@ -1,0 +1,201 @@
+//! The commands of a mutation, held against the table's definition.
+//!
+//! Invariant: what is refused is refused before a row is read. Must not know: parts, and how rows are read.
+
+use std::collections::BTreeSet;
+
+use boundary::error::{Error, ErrorKind};
+use datafusion::execution::SessionState;
+use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, PartDescriptor, TableDef, TableKeys};
+use sql::escape::quote_text;
+use sql::{Mutation, RowChange, RowCommand};
+
+use crate::tables::partition_ids::partition_id;
+
+/// One command.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub kind: Kind,
+    pub within: Within,
+}
+
+/// What becomes of rows. Conditions and values are SQL over the names of the table's columns.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Kind {
+    Delete {
+        condition: String,
+    },
+    Update {
+        /// By the column.
+        values: Vec<(ColumnId, String)>,
+        condition: String,
+        /// MATERIALIZED columns that are to be computed anew for the rows that match.
+        computed: BTreeSet<ColumnId>,
+    },
+    /// All rows are gone, unread.
+    Drop,
+    /// Nothing but that parts of older columns become parts of the current ones.
+    Renew,
+}
+
+/// Which parts it is about.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Within {
+    All,
+    /// By its id.
+    Partition(String),
+    /// By its name.
+    Part(String),
+}
+
+impl Change {
+    pub(crate) fn concerns(&self, part: &PartDescriptor) -> bool {
+        match &self.within {
+            Within::All => true,
+            Within::Partition(name) => part.partition.name() == name,
+            Within::Part(name) => part.name() == *name,
+        }
+    }
+}
+
+/// The commands of `mutation` as changes of a table.
+pub(crate) fn checked(
+    state: &SessionState,
+    mutation: &Mutation,
+    def: &TableDef,
+    keys: &TableKeys,
+) -> Result<Vec<Change>, Error> {
+    mutation.commands.iter().map(|command| change(state, command, def, keys)).collect()
+}
+
+fn change(
+    state: &SessionState,
+    command: &RowCommand,
+    def: &TableDef,
+    keys: &TableKeys,
+) -> Result<Change, Error> {
+    let mut within = match &command.partition {
+        None => Within::All,
+        Some(partition) => Within::Partition(partition_id(state, def, keys, partition)?),
+    };
+    let always = || "1".to_owned();
+    let kind = match &command.change {
+        RowChange::Delete { condition } => Kind::Delete { condition: sql::printed(condition.as_ref()) },
+        RowChange::Update { assignments, condition } => {
+            let values = assignments.iter().map(|(name, value)| (name.as_str(), sql::printed(value)));
+            assignments.iter().try_for_each(|(name, _)| refuse_computed(def, name))?;
+            update(def, keys, values.collect(), sql::printed(condition.as_ref()))?
+        }
+        RowChange::DropPartition => Kind::Drop,
+        RowChange::DropPart { name } => {
+            within = Within::Part(name.clone());
+            Kind::Drop
+        }
+        RowChange::ClearColumn { name, if_exists } => match def.column(name) {
+            None if *if_exists => Kind::Renew,
+            None => return Err(unknown_column(def, name)),
+            Some(column) => update(def, keys, vec![(name.as_str(), default_of(def, column))], always())?,
+        },
+        RowChange::MaterializeColumn { name } => {
+            let column = def.column(name).ok_or_else(|| unknown_column(def, name))?;
+            match &column.default {
+                Some((DefaultKind::Materialized, _)) => {
+                    let computed = BTreeSet::from([column.id]);
+                    refuse_key(def, keys, column, None)?;
+                    Kind::Update { values: Vec::new(), condition: always(), computed }
+                }
+                Some((DefaultKind::Default, _)) => Kind::Renew,
+                _ => {
+                    let message = format!("cannot materialize column {name}: it has no default expression");
+                    return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+                }
+            }
+        }
+    };
+    Ok(Change { kind, within })
+}
+
+/// What a column's values are where nothing is said.
+fn default_of(def: &TableDef, column: &ColumnDef) -> String {
+    match &column.default {
+        Some((_, text)) => sql::named_expression(text, def),
+        None => format!("defaultValueOfTypeName({})", quote_text(&column.column_type.to_string())),
+    }
+}
+
+fn update(
+    def: &TableDef,
+    keys: &TableKeys,
+    assignments: Vec<(&str, String)>,
+    condition: String,
+) -> Result<Kind, Error> {
+    let mut values: Vec<(ColumnId, String)> = Vec::new();
+    for (name, value) in assignments {
+        let column = def.column(name).filter(|column| column.is_stored());
+        let column = column.ok_or_else(|| unknown_column(def, name))?;
+        if values.iter().any(|(known, _)| *known == column.id) {
+            let message = format!("column {name} is assigned twice in one statement");
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::MULTIPLE_ASSIGNMENTS_TO_COLUMN, message));
+        }
+        refuse_key(def, keys, column, None)?;
+        values.push((column.id, value));
+    }
+    let changed: BTreeSet<ColumnId> = values.iter().map(|(id, _)| *id).collect();
+    let computed = dependents(def, &changed);
+    for column in def.columns.iter().filter(|column| computed.contains(&column.id)) {
+        refuse_key(def, keys, column, Some("it depends on a column that is updated"))?;
+    }
+    Ok(Kind::Update { values, condition, computed })
+}
+
+fn refuse_computed(def: &TableDef, name: &str) -> Result<(), Error> {
+    match def.column(name).and_then(|column| column.default.as_ref()) {
+        Some((DefaultKind::Materialized, _)) => {
+            let message =
+                format!("cannot update column {name} of table \"{}\": it is MATERIALIZED", def.name);
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_UPDATE_COLUMN, message)
+                .with_hint("update the columns that it is computed from"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The MATERIALIZED columns that are computed from these, directly or through one another.
+fn dependents(def: &TableDef, changed: &BTreeSet<ColumnId>) -> BTreeSet<ColumnId> {
+    let mut found = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for column in &def.columns {
+            let Some((DefaultKind::Materialized, text)) = &column.default else { continue };
+            let reads = |id: &ColumnId| reads_column(text, *id);
+            if !changed.contains(&column.id) && (changed.iter().any(reads) || found.iter().any(reads)) {
+                found.insert(column.id);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Whether a stored expression names a column: such a name is its id, quoted.
+fn reads_column(text: &str, id: ColumnId) -> bool {
+    text.contains(&format!("`{}`", model::table_def::stored_column_name(id)))
+}
+
+/// Rows are sorted and divided by the columns of keys.
+fn refuse_key(def: &TableDef, keys: &TableKeys, column: &ColumnDef, why: Option<&str>) -> Result<(), Error> {
+    let mut of_keys = keys.sort.iter().chain(&keys.partition).flat_map(|key| key.columns());
+    if !of_keys.any(|id| *id == column.id) {
+        return Ok(());
+    }
+    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let message = format!("cannot update key column {} of table \"{}\"{because}", column.name, def.name);
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_UPDATE_COLUMN, message)
+        .with_hint("rows are stored by it: delete them and insert them again"))
+}
+
+fn unknown_column(def: &TableDef, name: &str) -> Error {
+    let message = format!("there is no column {name} in table \"{}\" that could be changed", def.name);
+    Error::new(ErrorKind::UnknownObject, ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
+}

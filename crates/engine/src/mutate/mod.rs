@@ -1,0 +1,11 @@
+//! DELETE, UPDATE and DROP PARTITION: rows that are there are changed by writing anew the parts that have them.
+//!
+//! Invariant: a statement is one transaction, decided on one snapshot: every part it touches is replaced, or none is.
+//! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
+
+pub(crate) mod checked;
+pub(crate) mod queries;
+mod new_values;
+mod part;
+mod memory;
+pub(crate) mod run;

@@ -1,0 +1,271 @@
+//! A mutation from its check to its commit.
+//!
+//! Invariant: what it changes is what its snapshot showed. A merge that holds a part is waited for, and one that came first
+//! makes it begin anew; neither loses the other's work.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::mutations::EndedMutation;
+use boundary::ledgers::part_log::{PartEvent, PartEventKind, committed_part};
+use catalog::{Op, Precondition, TableState};
+use futures::{StreamExt, TryStreamExt};
+use mergetree::merge::running::MergeSlot;
+use mergetree::merge::{MergePlan, MergeReason};
+use model::{ErrorCode, PartDescriptor, PartId, SealedPart, TableEngine};
+use sql::{Mutation, RowChange};
+
+use super::checked::{Change, Within, checked};
+use super::memory;
+use super::part::{Outcome, Rewriting};
+use crate::background::merging::flush_table;
+use crate::commit::commit;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
+use crate::resolve::schemas::{CALLS, REWRITTEN};
+use crate::uncommitted::UncommittedParts;
+
+/// How often it begins anew because merges came first.
+const TRIES_MAX: usize = 50;
+
+/// For how long a merge that holds a part is left alone before it is looked at again.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// Runs the commands as one transaction.
+pub(crate) async fn run(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    mutation: &Mutation,
+) -> Result<(), Error> {
+    let begun = services.now_ms();
+    for _ in 0..TRIES_MAX {
+        let state = execution.at_newest_snapshot(&services.catalog).table(&mutation.table)?;
+        match state.def.engine {
+            TableEngine::MergeTree => {}
+            TableEngine::Memory => return memory::run(services, execution, mutation).await,
+            engine => {
+                let message = format!("Mutations are not supported by storage {}", engine.name());
+                return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
+                    .with_hint("rows of MergeTree and Memory tables can be changed"));
+            }
+        }
+        flush(services, &state).await?;
+        // Rows that come from here on are for the next statement.
+        let execution = execution.at_newest_snapshot(&services.catalog);
+        let state = execution.table(&mutation.table)?;
+        let (table, _) = services.tables.handle(&state.def)?;
+        let asking = statement_state(services, &execution)?;
+        let changes = checked(&asking, mutation, &state.def, &table.keys)?;
+        refuse_unknown_parts(&state, &changes)?;
+        let rewriting = Rewriting {
+            services: Arc::clone(services),
+            execution: Arc::clone(&execution),
+            table: services.tables.rewriting_handle(&state.def, &|| statement_state(services, &execution))?,
+            source: format!("{CALLS}.{REWRITTEN}"),
+            state,
+            changes,
+        };
+        if let Some(parts) = attempt(Arc::new(rewriting)).await? {
+            log(services, &execution, mutation, begun, parts);
+            return Ok(());
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Conflict,
+        ErrorCode::ABORTED,
+        "parts were merged faster than they could be changed",
+    )
+    .with_hint("nothing has changed; try again, or run SYSTEM STOP MERGES before"))
+}
+
+async fn flush(services: &Arc<Services>, state: &Arc<TableState>) -> Result<(), Error> {
+    if state.inline_count() == 0 {
+        return Ok(());
+    }
+    let (held, table) = (Arc::clone(services), state.def.id);
+    let work = move || flush_table(&held, table);
+    services.runtimes.spawn_blocking("flush", work).await.map_err(Error::ended_early)?
+}
+
+fn refuse_unknown_parts(state: &TableState, changes: &[Change]) -> Result<(), Error> {
+    for change in changes {
+        if let Within::Part(name) = &change.within
+            && !state.parts().any(|part| part.name() == *name)
+        {
+            let message = format!("no part {name} in table \"{}\"", state.def.name);
+            return Err(Error::new(ErrorKind::UnknownObject, ErrorCode::NO_SUCH_DATA_PART, message)
+                .with_hint("system.parts has the names of parts; a merge gives others"));
+        }
+    }
+    Ok(())
+}
+
+/// Commits it, and answers with the number of parts that changed; `None` if a merge came first.
+async fn attempt(rewriting: Arc<Rewriting>) -> Result<Option<usize>, Error> {
+    rewriting.check().await?;
+    let services = &rewriting.services;
+    let found: Vec<Option<Arc<PartDescriptor>>> = futures::stream::iter(rewriting.state.parts().cloned())
+        .map(|part| {
+            let rewriting = Arc::clone(&rewriting);
+            async move { Ok::<_, Error>(rewriting.touches(&part).await?.then_some(part)) }
+        })
+        .buffered(services.threads.max(1))
+        .try_collect()
+        .await?;
+    let touched: Vec<Arc<PartDescriptor>> = found.into_iter().flatten().collect();
+    if touched.is_empty() {
+        return Ok(Some(0));
+    }
+    let Some(_slot) = reserve(&rewriting, &touched).await? else { return Ok(None) };
+    let uncommitted = Arc::new(UncommittedParts::new(rewriting.table.store.clone()));
+    let mut written = futures::stream::iter(touched)
+        .map(|part| on_a_thread(Arc::clone(&rewriting), part, Arc::clone(&uncommitted)))
+        .buffer_unordered(services.threads.max(1));
+    let mut replaced: Vec<Arc<PartDescriptor>> = Vec::new();
+    while let Some(done) = written.next().await {
+        replaced.extend(done?);
+    }
+    drop(written);
+    commit_parts(&rewriting, replaced, &uncommitted).await
+}
+
+/// Keeps merges away from the parts; `None` if they are not all there any more. Where merges are stopped nobody has to be
+/// kept away, so no place among them is taken.
+async fn reserve(
+    rewriting: &Rewriting,
+    touched: &[Arc<PartDescriptor>],
+) -> Result<Option<Option<MergeSlot>>, Error> {
+    let (services, table) = (&rewriting.services, rewriting.state.def.id);
+    let ids: HashSet<PartId> = touched.iter().map(|part| part.id).collect();
+    loop {
+        if rewriting.execution.progress.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let state = services.catalog.snapshot().table_by_id(table);
+        if !state.is_some_and(|state| ids.iter().all(|id| state.part(*id).is_some())) {
+            return Ok(None);
+        }
+        if !services.merges.may_run(table) {
+            return Ok(Some(None));
+        }
+        let now = services.host.clock.monotonic();
+        if let Some(slot) = services.merges.enter(table, reservation(touched), now) {
+            return Ok(Some(Some(slot)));
+        }
+        // A merge has one of them; when it ends, the parts are others.
+        tokio::time::sleep(WAIT).await;
+    }
+}
+
+fn reservation(touched: &[Arc<PartDescriptor>]) -> MergePlan {
+    MergePlan {
+        inputs: touched.iter().map(|part| part.id).collect(),
+        partition: touched.first().map_or_else(model::PartitionValue::all, |part| part.partition.clone()),
+        rows_total: touched.iter().map(|part| part.rows).sum(),
+        bytes_total: touched.iter().map(|part| part.bytes).sum(),
+        level: touched.iter().map(|part| part.level).max().unwrap_or(0),
+        reason: MergeReason::Mutation,
+    }
+}
+
+/// The part, if it is replaced; what takes its place is among the uncommitted ones.
+async fn on_a_thread(
+    rewriting: Arc<Rewriting>,
+    part: Arc<PartDescriptor>,
+    uncommitted: Arc<UncommittedParts>,
+) -> Result<Option<Arc<PartDescriptor>>, Error> {
+    let handle = tokio::runtime::Handle::current();
+    let runtimes = rewriting.services.runtimes.clone();
+    let work = move || match handle.block_on(rewriting.rewrite(&part))? {
+        Outcome::Stays => Ok(None),
+        Outcome::Goes => Ok(Some(part)),
+        Outcome::Becomes(sealed) => {
+            uncommitted.add(vec![*sealed]);
+            Ok(Some(part))
+        }
+    };
+    let written = runtimes.spawn_thread("mutation", work)?;
+    written.await.map_err(|_| Error::internal("a mutation ended early"))?
+}
+
+async fn commit_parts(
+    rewriting: &Arc<Rewriting>,
+    replaced: Vec<Arc<PartDescriptor>>,
+    uncommitted: &Arc<UncommittedParts>,
+) -> Result<Option<usize>, Error> {
+    let count = replaced.len();
+    if count == 0 {
+        return Ok(Some(0));
+    }
+    rewriting.execution.progress.begin_commit()?;
+    let (held, kept) = (Arc::clone(rewriting), Arc::clone(uncommitted));
+    let work = move || {
+        let (services, table) = (&held.services, held.state.def.id);
+        let written: Vec<SealedPart> = kept.take();
+        let live = |part: &Arc<PartDescriptor>| Precondition::PartLive { table, part: part.id };
+        let mut preconditions: Vec<Precondition> = replaced.iter().map(live).collect();
+        let schema_version = held.state.def.schema_version;
+        preconditions.push(Precondition::SchemaCompatible { table, schema_version });
+        let removed = replaced.iter().map(|part| Op::RemovePart { table, part: part.id });
+        let ops = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
+        let profile = Some(held.execution.profile.as_ref());
+        let read_seq = held.execution.snapshot.seq();
+        let committed = commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile);
+        match committed {
+            Ok(_) => {
+                log_parts(&held, &replaced, &written);
+                Ok(Some(count))
+            }
+            // A durable record may name them.
+            Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
+            Err(error) => {
+                kept.add(written);
+                kept.discard();
+                if error.kind == ErrorKind::Conflict { Ok(None) } else { Err(error) }
+            }
+        }
+    };
+    let services = &rewriting.services;
+    let joined = services.runtimes.spawn_blocking("commit", work).await;
+    let done = joined.map_err(Error::ended_early)?;
+    services.wake.notify_waiters();
+    done
+}
+
+/// One event for each part that took another's place.
+fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &[SealedPart]) {
+    let services = &rewriting.services;
+    let snapshot = services.catalog.snapshot();
+    let Some(state) = snapshot.table_by_id(rewriting.state.def.id) else { return };
+    for sealed in written.iter().map(SealedPart::descriptor) {
+        let named = committed_part(&state, sealed.id);
+        let part = named.as_deref().unwrap_or(sealed);
+        let before = replaced.iter().filter(|before| before.blocks == sealed.blocks);
+        services.part_log.push(PartEvent {
+            duration: rewriting.execution.profile.elapsed(),
+            merged_from: before.map(|part| part.name()).collect(),
+            memory_peak: rewriting.execution.memory.peak(),
+            query_id: rewriting.execution.query_id.clone(),
+            ..PartEvent::of(PartEventKind::MutatePart, &snapshot, &state.def, part, services.now_ms())
+        });
+    }
+}
+
+fn log(services: &Services, execution: &Execution, mutation: &Mutation, begun: u64, parts: usize) {
+    let (database, table) = execution.resolve(&mutation.table);
+    for command in &mutation.commands {
+        // Whole partitions go without a mutation, as in ClickHouse.
+        if !matches!(command.change, RowChange::DropPartition | RowChange::DropPart { .. }) {
+            services.mutations.push(EndedMutation {
+                database: database.to_owned(),
+                table: table.to_owned(),
+                command: command.text.clone(),
+                begun_ms: begun,
+                parts,
+            });
+        }
+    }
+}

@@ -1,6 +1,0 @@
-//! Credentials taken out of what people and logs see.
-//!
-//! Invariant: a text that leaves a statement went through here first. Must not know: statements that run, tables.
-
-pub(crate) mod text;
-pub(crate) mod redaction;

@@ -1,0 +1,49 @@
+//! Which partition a statement names: `PARTITION 202401`, `PARTITION ('a', 1)`, `PARTITION ID 'all'`.
+//!
+//! Invariant: values become values of the partition key's types, so that what names a partition names it whatever it is
+//! made of. Must not know: which partitions there are.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use boundary::error::{Error, ErrorKind};
+use datafusion::execution::SessionState;
+use model::{ErrorCode, PartitionValue, TableDef, TableKeys, Value};
+use sql::Partition;
+use sql::escape::quote_text;
+
+use crate::tables::row_expr::compile;
+
+/// The id of the partition, as `system.parts` shows it.
+pub(crate) fn partition_id(
+    state: &SessionState,
+    def: &TableDef,
+    keys: &TableKeys,
+    partition: &Partition,
+) -> Result<String, Error> {
+    let given = match partition {
+        Partition::Id(id) => return Ok(id.clone()),
+        Partition::Expression(expression) => sql::key_texts(expression),
+    };
+    if given.len() != keys.partition.len() {
+        let message = format!(
+            "wrong number of fields in the partition expression: {}, must be {}",
+            given.len(),
+            keys.partition.len()
+        );
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::INVALID_PARTITION_VALUE, message)
+            .with_hint("PARTITION ID 'id' takes an id of system.parts"));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)
+        .map_err(|e| Error::internal(e.to_string()))?;
+    let (mut values, mut types) = (Vec::new(), Vec::new());
+    for (key, text) in keys.partition.iter().zip(given) {
+        let text = format!("CAST(({text}), {})", quote_text(&key.column_type().to_string()));
+        let value = compile(state, def, &text)?.0.evaluate(&row).map_err(Error::from)?;
+        values.push(Value::at(&value, 0).unwrap_or(Value::Null));
+        types.push(value.data_type().clone());
+    }
+    Ok(PartitionValue::new(values, &types).name().to_owned())
+}

@@ -1,0 +1,70 @@
+//! What changes rows and partitions that are there.
+
+use sqlparser::ast::Expr;
+
+use super::TableName;
+
+/// DELETE, UPDATE, and what ALTER TABLE says of rows: the commands happen one after the other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mutation {
+    pub table: TableName,
+    pub commands: Vec<RowCommand>,
+}
+
+/// One command. `text` is how `system.mutations` shows it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RowCommand {
+    pub change: RowChange,
+    /// Only rows of this partition.
+    pub partition: Option<Partition>,
+    pub text: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Partition {
+    /// PARTITION expr: the values of the partition key.
+    Expression(Box<Expr>),
+    /// PARTITION ID 'text'.
+    Id(String),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum RowChange {
+    Delete {
+        condition: Box<Expr>,
+    },
+    Update {
+        assignments: Vec<(String, Expr)>,
+        condition: Box<Expr>,
+    },
+    /// DROP PARTITION; without a partition ALL of them.
+    DropPartition,
+    /// DROP PART: by its name.
+    DropPart {
+        name: String,
+    },
+    /// CLEAR COLUMN: its default takes the place of its values.
+    ClearColumn {
+        name: String,
+        if_exists: bool,
+    },
+    /// MATERIALIZE COLUMN: a MATERIALIZED column is computed anew; what is left out of older parts is written.
+    MaterializeColumn {
+        name: String,
+    },
+}
+
+impl Mutation {
+    /// The conditions and values of its commands.
+    pub(crate) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.commands.iter_mut().flat_map(|command| {
+            let (assignments, condition) = match &mut command.change {
+                RowChange::Delete { condition } => (None, Some(condition)),
+                RowChange::Update { assignments, condition } => (Some(assignments), Some(condition)),
+                _ => (None, None),
+            };
+            let values = assignments.into_iter().flatten().map(|(_, value)| value);
+            values.chain(condition.map(Box::as_mut))
+        })
+    }
+}
