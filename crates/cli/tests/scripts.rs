@@ -68,6 +68,11 @@ fn a_killed_load_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn generated_histories_of_modes_and_mutations_are_those_of_clickhouse() {
+    run_with_binary("chdb", "oracle/modes_check.py", &[amount("12", "400"), "7".to_owned()]);
+}
+
+#[test]
 fn a_full_disk_loses_nothing_and_needs_no_restart() {
     run_with_binary("json", "crash/full_disk.py", &["7".to_owned(), amount("0", "1")]);
 }

@@ -44,6 +44,9 @@ pub enum TableError {
     /// The rows given do not fit the table; a mistake of the caller.
     #[error("rows do not fit table \"{table}\": {message}")]
     Rows { table: String, message: String },
+    /// A sign, or whether a row is deleted, is none.
+    #[error("{0}")]
+    IncorrectData(String),
     #[error("inline rows of statement {block} cannot be read: {message}")]
     InlineDamaged { block: u64, message: String },
     #[error(transparent)]

@@ -25,7 +25,7 @@ pub enum FlushOutcome {
     },
     /// There were no inline rows.
     Nothing,
-    /// Another flush or a truncation came first.
+    /// Another flush, a truncation or an ALTER came first.
     Lost,
 }
 
@@ -37,7 +37,8 @@ pub fn run(table: &Table) -> Result<FlushOutcome, TableError> {
     let snapshot = table.catalog.snapshot();
     let Some(state) = snapshot.table_by_id(table.def.id) else { return Ok(FlushOutcome::Lost) };
     if state.def.schema_version != table.def.schema_version {
-        return Err(table.rows_error("its columns have changed since this flush was prepared"));
+        // Its columns have changed since this flush was prepared.
+        return Ok(FlushOutcome::Lost);
     }
     let statements = oldest(&state);
     let Some(up_to) = statements.last().map(|last| last.seq) else { return Ok(FlushOutcome::Nothing) };
@@ -109,6 +110,7 @@ fn write(
         partitions_max: 0,
         memory: table.host.memory.clone(),
         load: None,
+        collapses: false,
     };
     let mut sink = PartSink::replacing(table.clone(), settings, WritePurpose::Flush, blocks);
     for same_version in statements.chunk_by(|a, b| a.schema_version == b.schema_version) {

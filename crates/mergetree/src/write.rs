@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod gather;
 pub mod partition;
 pub mod sort;
+pub mod collapse;
 pub mod sink;
 pub mod adopt;
 pub mod rewrite;

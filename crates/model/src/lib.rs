@@ -25,6 +25,7 @@ pub mod table_keys;
 pub mod staged;
 pub mod export;
 pub mod table_settings;
+pub mod merge_mode;
 pub mod table_def;
 pub mod units;
 
@@ -33,6 +34,7 @@ pub use error_code::ErrorCode;
 pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
+pub use merge_mode::MergeMode;
 pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError};

@@ -11,6 +11,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use crate::column_type::ColumnType;
 use crate::ids::{ColumnId, DatabaseId, TableId};
+use crate::merge_mode::{MergeMode, is_summed};
 use crate::table_settings::TableSettings;
 use crate::type_arrow::{FIELD_ID_KEY, to_field};
 
@@ -193,6 +194,7 @@ pub struct TableDef {
     pub name: Arc<str>,
     pub engine: TableEngine,
     pub engine_arguments: EngineArguments,
+    pub mode: MergeMode,
     /// Counts up with every change of the columns.
     pub schema_version: u32,
     /// In the user's order.
@@ -232,6 +234,7 @@ impl TableDef {
             name: name.into(),
             engine,
             engine_arguments: EngineArguments::default(),
+            mode: MergeMode::Plain,
             schema_version: 1,
             next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
             columns,
@@ -244,6 +247,11 @@ impl TableDef {
             constraints: Vec::new(),
             comment: "".into(),
         }
+    }
+
+    /// The engine's name as people write it.
+    pub fn engine_name(&self) -> &'static str {
+        if self.engine == TableEngine::MergeTree { self.mode.engine_name() } else { self.engine.name() }
     }
 
     /// Whether it was defined as `MergeTree(date, key, granularity)`: its arguments are an expression over column ids.
@@ -287,6 +295,25 @@ impl TableDef {
     /// The schema of stored rows: user's names and order, our types attached, field ids set.
     pub fn arrow_schema(&self) -> SchemaRef {
         Arc::new(Schema::new(self.stored_columns().map(field_of).collect::<Vec<_>>()))
+    }
+}
+
+impl TableDef {
+    /// Whether ORDER BY or PARTITION BY names the column.
+    pub fn is_in_key(&self, id: ColumnId) -> bool {
+        let name = format!("`{}`", stored_column_name(id));
+        self.order_by.iter().chain(&self.partition_by).any(|key| key.contains(&name))
+    }
+
+    /// The columns that are added: numbers that are named, or all that are in no key.
+    pub fn summed_columns(&self) -> Vec<ColumnId> {
+        let MergeMode::Summing { columns } = &self.mode else { return Vec::new() };
+        let numbers = self.stored_columns().filter(|column| is_summed(&column.column_type));
+        let meant = |id: &ColumnId| match columns.is_empty() {
+            true => !self.is_in_key(*id),
+            false => columns.contains(id),
+        };
+        numbers.map(|column| column.id).filter(meant).collect()
     }
 }
 

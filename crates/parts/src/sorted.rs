@@ -1,12 +1,13 @@
 //! Order of rows by a table's sort key: computed as comparable bytes, and asserted.
 //!
-//! NULL and NaN sort last, as ClickHouse sorts them by default. Invariant: two batches of one table get comparable
+//! NULL and NaN sort last, as ClickHouse sorts them by default; the two zeros are one. Invariant: two batches of one table get comparable
 //! bytes from two converters of the same key, so rows of different parts can be compared.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::SortOptions;
+use arrow::datatypes::{Float32Type, Float64Type};
 use arrow::error::ArrowError;
 use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use model::type_arrow::to_data_type;
@@ -54,7 +55,8 @@ impl KeyRows {
                 RowConverter::new(fields.collect()).map_err(failed)?
             }
         };
-        let rows = converter.convert_columns(arrays).map_err(failed);
+        let one_zero: Vec<ArrayRef> = arrays.iter().map(with_one_zero).collect();
+        let rows = converter.convert_columns(&one_zero).map_err(failed);
         self.converter = Some(converter);
         rows
     }
@@ -76,6 +78,17 @@ impl KeyRows {
             key.iter().map(|e| SortField::new_with_options(to_data_type(e.column_type()), KEY_ORDER));
         RowConverter::new(fields.collect()).is_ok()
     }
+}
+
+/// -0.0 is no other key than 0.0: rows of both keep their order.
+fn with_one_zero(values: &ArrayRef) -> ArrayRef {
+    if let Some(wide) = values.as_primitive_opt::<Float64Type>() {
+        return Arc::new(wide.unary::<_, Float64Type>(|value| if value == 0.0 { 0.0 } else { value }));
+    }
+    if let Some(narrow) = values.as_primitive_opt::<Float32Type>() {
+        return Arc::new(narrow.unary::<_, Float32Type>(|value| if value == 0.0 { 0.0 } else { value }));
+    }
+    Arc::clone(values)
 }
 
 /// The columns expressions are computed from, each once.

@@ -27,6 +27,14 @@ impl SqlError {
         Self { code, message: message.into(), at: None, hint: None }
     }
 
+    /// FINAL behind what has no rows that replace each other.
+    pub fn no_final(what: &str) -> Self {
+        let message = format!("{what} does not support FINAL: its rows are never replaced");
+        Self::new(ErrorCode::ILLEGAL_FINAL, message).with_hint(
+            "tables of ReplacingMergeTree, SummingMergeTree, CollapsingMergeTree and VersionedCollapsingMergeTree do",
+        )
+    }
+
     /// Syntax or a feature that is understood and not done.
     pub fn not_implemented(what: impl fmt::Display) -> Self {
         Self::new(ErrorCode::NOT_IMPLEMENTED, format!("{what} is not supported"))

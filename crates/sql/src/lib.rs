@@ -53,7 +53,7 @@ pub use statement::{
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
     Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
     RenamedTable, RowChange, RowCommand, SettingChange, SettingText, Show, Statement, SystemCommand,
-    TableName,
+    TableName, WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

@@ -14,6 +14,7 @@ use crate::lexer::depth::Measure;
 mod alter;
 mod filter;
 mod mutation;
+mod written_mode;
 
 pub use alter::{
     Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
@@ -21,6 +22,7 @@ pub use alter::{
 };
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, RowChange, RowCommand};
+pub use written_mode::WrittenMode;
 
 /// `table` or `database.table`.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
@@ -279,6 +281,8 @@ pub struct CreateTable {
     pub order_by: Option<Vec<ast::Expr>>,
     pub primary_key: Option<Vec<ast::Expr>>,
     pub sample_by: Option<ast::Expr>,
+    /// Of an engine whose rows of equal key become one.
+    pub mode: Option<WrittenMode>,
     /// `MergeTree(date, key, 8192)`: its arguments, as one tuple. The clauses they stand for are in the other fields.
     pub old_syntax: Option<ast::Expr>,
     pub settings: Vec<SettingChange>,

@@ -181,6 +181,7 @@ mod tests {
             name: "posts".into(),
             engine: TableEngine::MergeTree,
             engine_arguments: model::EngineArguments::default(),
+            mode: model::MergeMode::Plain,
             schema_version: 1,
             columns: vec![column(1, "Id", "Int32"), column(2, "Creation Date", "DateTime64(3, 'UTC')")],
             next_column_id: 3,

@@ -4,7 +4,7 @@
 //! message has to know. Invariant: what leaves through [`Secrets::scrub`] holds no text that [`masked`] would hide, but
 //! for texts too short to be a credential. Must not know: where the text goes.
 
-use model::{TableDef, TableEngine};
+use model::{MergeMode, TableDef, TableEngine};
 
 use stores::calls::urls::{HIDDEN_PART, masked_urls};
 
@@ -100,7 +100,10 @@ impl Secrets {
 
 /// The engine with its arguments as people may see it.
 pub fn shown_engine(def: &TableDef) -> String {
-    let name = def.engine.name();
+    let name = def.engine_name();
+    if !def.mode.is_plain() {
+        return format!("{name}{}", mode_arguments(def));
+    }
     if def.engine == TableEngine::View {
         return masked(def.engine_arguments.text());
     }
@@ -110,6 +113,18 @@ pub fn shown_engine(def: &TableDef) -> String {
     match def.engine.is_external() || def.engine.is_query() {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),
         false => name.to_owned(),
+    }
+}
+
+/// The columns of a mode in parentheses, those that are added as one tuple.
+fn mode_arguments(def: &TableDef) -> String {
+    let columns = def.mode.columns();
+    let names = columns.iter().filter_map(|id| def.column_by_id(*id));
+    let names: Vec<String> = names.map(|column| sql::escape::quote_name(&column.name)).collect();
+    match (&def.mode, names.as_slice()) {
+        (_, []) => String::new(),
+        (MergeMode::Summing { .. }, [_, _, ..]) => format!("(({}))", names.join(", ")),
+        _ => format!("({})", names.join(", ")),
     }
 }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use model::{
     ColumnDef, ColumnId, ColumnType, ConstraintDef, ConstraintKind, DatabaseId, DefaultKind, EngineArguments,
-    KeptClause, TableDef, TableEngine, TableId, TableSettings,
+    KeptClause, MergeMode, TableDef, TableEngine, TableId, TableSettings,
 };
 
 use super::VERSION;
 use super::fields::{Field, FieldReader, FieldWriter, FormatError};
 
 const TABLE: &str = "table definition";
+const MODE: &str = "merge mode";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
@@ -37,6 +38,8 @@ const ENGINES: [(u64, TableEngine); 15] = [
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
+        // Who does not know them would show rows that were replaced.
+        _ if !def.mode.is_plain() => 8,
         TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog => 7,
         TableEngine::Merge | TableEngine::Buffer | TableEngine::Set => 7,
         // Who does not know them would take rows that they refuse.
@@ -88,6 +91,63 @@ pub fn write_table(fields: &mut FieldWriter, def: &TableDef) {
     def.constraints
         .iter()
         .for_each(|constraint| fields.nested(16, |inner| write_constraint(inner, constraint)));
+    if !def.mode.is_plain() {
+        fields.nested(17, |inner| write_mode(inner, &def.mode));
+    }
+}
+
+/// The kind is its number; the columns are those of the engine's arguments, by what they are for.
+fn write_mode(fields: &mut FieldWriter, mode: &MergeMode) {
+    let mut column = |number: u64, id: &ColumnId| fields.uint_some(number, id.0.into());
+    let kind = match mode {
+        MergeMode::Plain => 0,
+        MergeMode::Replacing { version, is_deleted } => {
+            version.iter().for_each(|id| column(2, id));
+            is_deleted.iter().for_each(|id| column(3, id));
+            1
+        }
+        MergeMode::Summing { columns } => {
+            columns.iter().for_each(|id| column(5, id));
+            2
+        }
+        MergeMode::Collapsing { sign } => {
+            column(4, sign);
+            3
+        }
+        MergeMode::VersionedCollapsing { sign, version } => {
+            column(4, sign);
+            column(2, version);
+            4
+        }
+    };
+    fields.uint(1, kind);
+}
+
+fn read_mode(mut fields: FieldReader<'_>) -> Result<MergeMode, FormatError> {
+    let (mut kind, mut version, mut is_deleted, mut sign) = (None, None, None, None);
+    let mut columns = Vec::new();
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => kind = Some((field.uint()?, field)),
+            2 => version = Some(ColumnId(field.narrow()?)),
+            3 => is_deleted = Some(ColumnId(field.narrow()?)),
+            4 => sign = Some(ColumnId(field.narrow()?)),
+            5 => columns.push(ColumnId(field.narrow()?)),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    let missing = |number| FormatError::Missing { what: MODE, number };
+    let (kind, field) = kind.ok_or_else(|| missing(1))?;
+    match kind {
+        1 => Ok(MergeMode::Replacing { version, is_deleted }),
+        2 => Ok(MergeMode::Summing { columns }),
+        3 => Ok(MergeMode::Collapsing { sign: sign.ok_or_else(|| missing(4))? }),
+        4 => Ok(MergeMode::VersionedCollapsing {
+            sign: sign.ok_or_else(|| missing(4))?,
+            version: version.ok_or_else(|| missing(2))?,
+        }),
+        other => Err(field.malformed(format!("{other} is unknown"))),
+    }
 }
 
 fn write_constraint(fields: &mut FieldWriter, constraint: &ConstraintDef) {
@@ -199,6 +259,7 @@ pub fn read_table(mut fields: FieldReader<'_>) -> Result<TableDef, FormatError> 
             14 => def.comment = field.text()?.into(),
             16 => def.constraints.push(read_constraint(field.nested("constraint")?)?),
             15 => def.engine_arguments = EngineArguments::new(field.text()?),
+            17 => def.mode = read_mode(field.nested(MODE)?)?,
             _ => field.skip(VERSION)?,
         }
     }
@@ -216,6 +277,7 @@ fn blank() -> TableDef {
         name: "".into(),
         engine: TableEngine::MergeTree,
         engine_arguments: EngineArguments::default(),
+        mode: MergeMode::Plain,
         schema_version: 0,
         columns: Vec::new(),
         next_column_id: 0,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use model::{
     BlockRange, ColumnBounds, ColumnDef, ColumnId, ConstraintDef, ConstraintKind, DefaultKind,
-    EngineArguments, ExportId, FileTail, KeptClause, LoadId, PartDescriptor, PartLocation, PartitionValue,
-    SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine, Value,
+    EngineArguments, ExportId, FileTail, KeptClause, LoadId, MergeMode, PartDescriptor, PartLocation,
+    PartitionValue, SortOrder, StagedFile, StagedInput, StagedUnit, TableDef, TableEngine, Value,
 };
 use proptest::prelude::*;
 
@@ -167,6 +167,37 @@ fn every_op_of_version_7() -> Vec<Op> {
     ]
 }
 
+/// Every mode, with and without what it may have.
+fn modes() -> Vec<MergeMode> {
+    let (first, second) = (ColumnId(0), ColumnId(300));
+    vec![
+        MergeMode::Plain,
+        MergeMode::Replacing { version: None, is_deleted: None },
+        MergeMode::Replacing { version: Some(first), is_deleted: None },
+        MergeMode::Replacing { version: Some(second), is_deleted: Some(first) },
+        MergeMode::Summing { columns: Vec::new() },
+        MergeMode::Summing { columns: vec![second, first] },
+        MergeMode::Collapsing { sign: first },
+        MergeMode::VersionedCollapsing { sign: second, version: first },
+    ]
+}
+
+/// As [`every_op`], of what version 8 added.
+fn every_op_of_version_8() -> Vec<Op> {
+    let of = |mode| Op::CreateTable(TableDef { mode, ..table_def(table_id(), "merged") });
+    modes().into_iter().skip(1).map(of).collect()
+}
+
+#[test]
+fn bytes_of_version_8_do_not_change() {
+    for (op, expected) in every_op_of_version_8().into_iter().zip(include_str!("version_8.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_8.hex").lines().count(), every_op_of_version_8().len());
+}
+
 #[test]
 fn bytes_of_version_7_do_not_change() {
     for (op, expected) in every_op_of_version_7().into_iter().zip(include_str!("version_7.hex").lines()) {
@@ -256,13 +287,14 @@ fn only_what_is_new_asks_for_a_new_reader() {
     assert!(every_op_of_version_5().into_iter().all(|op| needs(vec![op]) == 5));
     assert!(every_op_of_version_6().into_iter().all(|op| needs(vec![op]) == 6));
     assert!(every_op_of_version_7().into_iter().all(|op| needs(vec![op]) == 7));
+    assert!(every_op_of_version_8().into_iter().all(|op| needs(vec![op]) == 8));
 }
 
 #[test]
 fn every_op_is_read_back() {
     let older = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
     let newer = [every_op_of_version_5(), every_op_of_version_6(), every_op_of_version_7()].concat();
-    let ops = [older, every_op_of_version_4(), newer].concat();
+    let ops = [older, every_op_of_version_4(), newer, every_op_of_version_8()].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -279,19 +311,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 8;
+    bytes[0] = 9;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 7; version 8 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 8; version 9 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 7; version 8 is needed"
+        "op of kind 99 (unnamed) is not known to format version 8; version 9 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 8, and this program reads up to version 7"
+        "transaction needs format version 9, and this program reads up to version 8"
     );
 }
 
@@ -426,6 +458,7 @@ fn definition() -> impl Strategy<Value = TableDef> {
             comment: names.3,
             engine,
             engine_arguments: EngineArguments::new(&names.4),
+            mode: modes().swap_remove(usize::try_from(numbers[0]).unwrap() % modes().len()),
             schema_version: numbers[0],
             next_column_id: numbers[1],
             sort_key_version: numbers[2],

@@ -60,6 +60,7 @@ pub(crate) fn table_def(id: TableId, name: &str) -> TableDef {
         name: name.into(),
         engine: TableEngine::MergeTree,
         engine_arguments: model::EngineArguments::default(),
+        mode: model::MergeMode::Plain,
         schema_version: 1,
         columns: vec![column(0, "a", ColumnType::UInt64), column(1, "b", ColumnType::String.nullable())],
         next_column_id: 2,

@@ -92,7 +92,7 @@ fn log_merge(
     let clock = &services.host.clock;
     let snapshot = services.catalog.snapshot();
     let after = snapshot.table_by_id(state.def.id);
-    let result = merged.and_then(|(part, _)| committed_part(after.as_ref()?, part));
+    let result = merged.and_then(|(part, _)| committed_part(after.as_ref()?, part?));
     let shown = result.as_ref().unwrap_or(first);
     let event = PartEvent::of(PartEventKind::MergeParts, &snapshot, &state.def, shown, clock.now_ms());
     let made = result.is_some();
@@ -110,6 +110,9 @@ fn log_merge(
     });
 }
 
+/// Until a flush that came first is looked at again.
+const LOST_FLUSH_PAUSE: Duration = Duration::from_millis(1);
+
 /// Makes the inline rows of a table into parts, a bounded number at a time.
 pub(crate) fn flush_table(services: &Arc<Services>, table: TableId) -> Result<(), Error> {
     // Those that are there now; whatever comes meanwhile is for the next flush.
@@ -124,7 +127,8 @@ pub(crate) fn flush_table(services: &Arc<Services>, table: TableId) -> Result<()
         }
         match flush_piece(services, &state) {
             Ok(true) => {}
-            Ok(false) => break Ok(()),
+            // Another flush came first; rows may be left that it did not know.
+            Ok(false) => services.host.clock.sleep(LOST_FLUSH_PAUSE),
             Err(error) => break Err(error),
         }
     };

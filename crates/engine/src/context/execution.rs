@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use boundary::config::Config;
 use boundary::error::Error;
 use boundary::progress::QueryProgress;
 use boundary::secrets::redaction::Secrets;
 use catalog::{Catalog, Snapshot, TableState};
 use host::{Account, MemoryBudget};
-use model::TableEngine;
 use model::saturating::usize_of;
+use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
 use physical::profile::StatementProfile;
 use sql::{SettingChange, Settings, TableName};
@@ -44,17 +45,19 @@ pub(crate) struct Execution {
     pub profile: Arc<StatementProfile>,
     /// EXPLAIN ANALYZE: everything is done but the commit.
     pub rolls_back: bool,
-    /// One part of a table that is being written anew, for whoever reads it under a name of its own.
+    /// What of a table is being written anew, for whoever reads it under a name of its own.
     pub rewritten: Option<Rewritten>,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
     pub logged: Arc<str>,
 }
 
-/// A table as if it held one part alone, and whether its rows have their numbers.
+/// What is being written anew.
 #[derive(Clone)]
-pub(crate) struct Rewritten {
-    pub state: Arc<TableState>,
-    pub is_numbered: bool,
+pub(crate) enum Rewritten {
+    /// A table as if it held one part alone, and whether its rows have their numbers.
+    Part { state: Arc<TableState>, is_numbered: bool },
+    /// The rows of a Memory table, with their numbers.
+    Rows { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
 }
 
 impl Execution {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use boundary::error::{Error, ErrorKind};
 use host::Host;
 use model::{
-    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine,
-    TableId, TableSettings,
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, MergeMode, TableDef,
+    TableEngine, TableId, TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::kept;
+use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
 use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
 
@@ -82,6 +83,7 @@ pub(crate) async fn definition(
         name: create.name.table.as_str().into(),
         engine,
         engine_arguments: engine_arguments(execution, create, &columns)?,
+        mode: MergeMode::Plain,
         schema_version: 1,
         next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
         partition_by,
@@ -96,7 +98,15 @@ pub(crate) async fn definition(
     };
     kept::with_column_ttls(&mut def, &specs)?;
     kept::check_indexes(&def)?;
-    with_constraints(def, create)
+    with_constraints(with_mode(def, create)?, create)
+}
+
+/// What the engine does with rows of equal key.
+fn with_mode(mut def: TableDef, create: &CreateTable) -> Result<TableDef, Error> {
+    if let Some(written) = &create.mode {
+        def.mode = merge_mode(written, &def)?;
+    }
+    Ok(def)
 }
 
 fn with_constraints(mut def: TableDef, create: &CreateTable) -> Result<TableDef, Error> {
@@ -236,6 +246,10 @@ fn copy_definition(
     if def.engine != TableEngine::MergeTree {
         let by = if def.engine.is_external() { std::mem::take(&mut def.partition_by) } else { Vec::new() };
         (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), by, 0);
+    }
+    if create.engine.is_some() {
+        def.mode = MergeMode::Plain;
+        def = with_mode(def, create)?;
     }
     def.settings.extend(table_settings(execution, create, def.engine)?);
     Ok(def)

@@ -35,6 +35,9 @@ pub(crate) fn adoption_of(
     if claim.is_some_and(Claim::is_by_rows) {
         return Err("the table compares rows with those of statements before");
     }
+    if !table.def.mode.is_plain() {
+        return Err("rows of equal key of the table become one");
+    }
     if conform.has_constraints() {
         return Err("the table has constraints");
     }

@@ -11,7 +11,6 @@ use boundary::once::claim::Claim;
 use boundary::once::names::{Once, settled};
 use boundary::progress::QueryProgress;
 use boundary::request::{BodyStream, Rows};
-use bytes::Bytes;
 use catalog::{Op, Precondition, Snapshot, TableState};
 use datafusion::common::stats::Precision;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
@@ -20,6 +19,7 @@ use formats::Omissions;
 use futures::StreamExt;
 use host::MemoryBudget;
 use load::{SinkRequest, plan_sinks};
+use mergetree::write::collapse::collapsed_rows;
 use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
 use physical::adopt::AdoptExec;
@@ -36,7 +36,7 @@ use crate::context::session_state::statement_state;
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::SinkExec;
 use crate::insert::adopting::adoption_of;
-use crate::insert::rows::SentRows;
+use crate::insert::rows::{SentRows, encoded};
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
 use crate::load::staged::frozen::{known_source, units_to_stage};
@@ -204,9 +204,13 @@ async fn store_small(
     claim: Option<&Claim>,
     batches: Vec<RecordBatch>,
 ) -> Result<Rows, Error> {
+    let once = claim_of_rows(claim, &batches)?;
+    let batches = match execution.settings.get_bool("optimize_on_insert") && !table.def.mode.is_plain() {
+        true => collapsed_rows(handle, &batches, partitions_max(&execution.settings))?,
+        false => batches,
+    };
     let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
-    let once = claim_of_rows(claim, &batches)?;
     let mut ops = once.as_ref().map_or_else(Vec::new, |once| once.ops(rows));
     match table.def.engine {
         TableEngine::Null => {}
@@ -264,16 +268,6 @@ fn claim_of_rows(claim: Option<&Claim>, batches: &[RecordBatch]) -> Result<Optio
     Ok(Some(claim.once()))
 }
 
-/// Rows as they stand in the log.
-fn encoded(table: &mergetree::Table, batches: &[RecordBatch]) -> Result<Bytes, Error> {
-    if let [only] = batches {
-        return Ok(mergetree::inline::encode(&table.def, only)?);
-    }
-    let batch = arrow::compute::concat_batches(&table.def.arrow_schema(), batches)
-        .map_err(|e| Error::internal(e.to_string()))?;
-    Ok(mergetree::inline::encode(&table.def, &batch)?)
-}
-
 /// 0 = no limit.
 fn partitions_max(settings: &Settings) -> u64 {
     match settings.get_bool("throw_on_max_partitions_per_insert_block") {
@@ -298,6 +292,7 @@ fn sink_settings(threads: usize, settings: &Settings, memory: &MemoryBudget) -> 
         partitions_max: partitions_max(settings),
         memory: memory.clone(),
         load: None,
+        collapses: settings.get_bool("optimize_on_insert"),
     };
     (sink, sinks)
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use boundary::error::{Error, ErrorKind};
 use boundary::request::BodyStream;
 use bytes::Bytes;
@@ -137,4 +138,14 @@ fn body_plan(
         runtimes: services.runtimes.clone(),
         memory: execution.memory.clone(),
     }
+}
+
+/// Rows as they stand in the log.
+pub(crate) fn encoded(table: &mergetree::Table, batches: &[RecordBatch]) -> Result<Bytes, Error> {
+    if let [only] = batches {
+        return Ok(mergetree::inline::encode(&table.def, only)?);
+    }
+    let batch = arrow::compute::concat_batches(&table.def.arrow_schema(), batches)
+        .map_err(|e| Error::internal(e.to_string()))?;
+    Ok(mergetree::inline::encode(&table.def, &batch)?)
 }

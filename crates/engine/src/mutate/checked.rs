@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 
 use boundary::error::{Error, ErrorKind};
 use datafusion::execution::SessionState;
-use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, PartDescriptor, TableDef, TableKeys};
+use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, MergeMode, PartDescriptor, TableDef, TableKeys};
 use sql::escape::quote_text;
-use sql::{Mutation, RowChange, RowCommand};
+use sql::{Expr, Mutation, RowChange, RowCommand};
+
+use super::refused;
 
 use crate::tables::partition_ids::partition_id;
 
@@ -19,16 +21,16 @@ pub(crate) struct Change {
     pub within: Within,
 }
 
-/// What becomes of rows. Conditions and values are SQL over the names of the table's columns.
+/// What becomes of rows. Conditions and values are over the names of the table's columns.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Kind {
     Delete {
-        condition: String,
+        condition: Expr,
     },
     Update {
         /// By the column.
-        values: Vec<(ColumnId, String)>,
-        condition: String,
+        values: Vec<(ColumnId, Expr)>,
+        condition: Expr,
         /// MATERIALIZED columns that are to be computed anew for the rows that match.
         computed: BTreeSet<ColumnId>,
     },
@@ -78,13 +80,18 @@ fn change(
         None => Within::All,
         Some(partition) => Within::Partition(partition_id(state, def, keys, partition)?),
     };
-    let always = || "1".to_owned();
+    let always = || sql::parse_expression("1").map_err(Error::from);
     let kind = match &command.change {
-        RowChange::Delete { condition } => Kind::Delete { condition: sql::printed(condition.as_ref()) },
+        RowChange::Delete { condition } => {
+            refused::check(condition)?;
+            Kind::Delete { condition: condition.as_ref().clone() }
+        }
         RowChange::Update { assignments, condition } => {
-            let values = assignments.iter().map(|(name, value)| (name.as_str(), sql::printed(value)));
             assignments.iter().try_for_each(|(name, _)| refuse_computed(def, name))?;
-            update(def, keys, values.collect(), sql::printed(condition.as_ref()))?
+            assignments.iter().try_for_each(|(_, value)| refused::check(value))?;
+            refused::check(condition)?;
+            let values = assignments.iter().map(|(name, value)| (name.as_str(), value.clone()));
+            update(def, keys, values.collect(), condition.as_ref().clone())?
         }
         RowChange::DropPartition => Kind::Drop,
         RowChange::DropPart { name } => {
@@ -94,7 +101,7 @@ fn change(
         RowChange::ClearColumn { name, if_exists } => match def.column(name) {
             None if *if_exists => Kind::Renew,
             None => return Err(unknown_column(def, name)),
-            Some(column) => update(def, keys, vec![(name.as_str(), default_of(def, column))], always())?,
+            Some(column) => update(def, keys, vec![(name.as_str(), default_of(def, column)?)], always()?)?,
         },
         RowChange::MaterializeColumn { name } => {
             let column = def.column(name).ok_or_else(|| unknown_column(def, name))?;
@@ -102,7 +109,7 @@ fn change(
                 Some((DefaultKind::Materialized, _)) => {
                     let computed = BTreeSet::from([column.id]);
                     refuse_key(def, keys, column, None)?;
-                    Kind::Update { values: Vec::new(), condition: always(), computed }
+                    Kind::Update { values: Vec::new(), condition: always()?, computed }
                 }
                 Some((DefaultKind::Default, _)) => Kind::Renew,
                 _ => {
@@ -116,20 +123,21 @@ fn change(
 }
 
 /// What a column's values are where nothing is said.
-fn default_of(def: &TableDef, column: &ColumnDef) -> String {
-    match &column.default {
+fn default_of(def: &TableDef, column: &ColumnDef) -> Result<Expr, Error> {
+    let text = match &column.default {
         Some((_, text)) => sql::named_expression(text, def),
         None => format!("defaultValueOfTypeName({})", quote_text(&column.column_type.to_string())),
-    }
+    };
+    Ok(sql::parse_expression(&text)?)
 }
 
 fn update(
     def: &TableDef,
     keys: &TableKeys,
-    assignments: Vec<(&str, String)>,
-    condition: String,
+    assignments: Vec<(&str, Expr)>,
+    condition: Expr,
 ) -> Result<Kind, Error> {
-    let mut values: Vec<(ColumnId, String)> = Vec::new();
+    let mut values: Vec<(ColumnId, Expr)> = Vec::new();
     for (name, value) in assignments {
         let column = def.column(name).filter(|column| column.is_stored());
         let column = column.ok_or_else(|| unknown_column(def, name))?;
@@ -167,6 +175,12 @@ fn dependents(def: &TableDef, changed: &BTreeSet<ColumnId>) -> BTreeSet<ColumnId
         let before = found.len();
         for column in &def.columns {
             let Some((DefaultKind::Materialized, text)) = &column.default else { continue };
+            // EPHEMERAL columns are gone with the INSERT: what is computed from them stays.
+            let lost =
+                def.columns.iter().filter(|other| matches!(other.default, Some((DefaultKind::Ephemeral, _))));
+            if lost.into_iter().any(|other| reads_column(text, other.id)) {
+                continue;
+            }
             let reads = |id: &ColumnId| reads_column(text, *id);
             if !changed.contains(&column.id) && (changed.iter().any(reads) || found.iter().any(reads)) {
                 found.insert(column.id);
@@ -186,7 +200,9 @@ fn reads_column(text: &str, id: ColumnId) -> bool {
 /// Rows are sorted and divided by the columns of keys.
 fn refuse_key(def: &TableDef, keys: &TableKeys, column: &ColumnDef, why: Option<&str>) -> Result<(), Error> {
     let mut of_keys = keys.sort.iter().chain(&keys.partition).flat_map(|key| key.columns());
-    if !of_keys.any(|id| *id == column.id) {
+    // Nor may those by which rows replace each other; what is only added is no such column.
+    let decides = !matches!(def.mode, MergeMode::Summing { .. }) && def.mode.columns().contains(&column.id);
+    if !decides && !of_keys.any(|id| *id == column.id) {
         return Ok(());
     }
     let because = why.map(|why| format!(": {why}")).unwrap_or_default();

@@ -3,9 +3,11 @@
 //! Invariant: a statement is one transaction, decided on one snapshot: every part it touches is replaced, or none is.
 //! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
 
+mod refused;
 pub(crate) mod checked;
-pub(crate) mod queries;
+mod queries;
 mod new_values;
+mod rows;
 mod part;
 mod memory;
 pub(crate) mod run;

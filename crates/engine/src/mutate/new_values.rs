@@ -1,14 +1,14 @@
-//! The rows of one part as they come from the plan, made rows of the table.
+//! Rows of a table with other values for some of them.
 //!
-//! Invariant: what comes out has the layout of the table's columns; MATERIALIZED columns are computed anew, and CHECKs asked,
-//! of the rows that matched and no others. Must not know: plans, parts.
+//! Invariant: what comes out has the layout of the table's columns; MATERIALIZED columns are computed anew, and CHECKs and the
+//! sizes of Nested asked, of the rows that changed and no others. Must not know: plans, parts.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt8Array};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::compute::kernels::zip::zip;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use boundary::error::Error;
 use functions::cast::{CastMode, cast_column};
@@ -17,6 +17,7 @@ use model::{ColumnDef, ColumnId, RowExpr, TableDef};
 use super::checked::Kind;
 use crate::tables::conform::Defaults;
 use crate::tables::constraints::Constraints;
+use crate::tables::nested::{Parts, complete, nested_of};
 
 /// See the module.
 pub(super) struct NewValues {
@@ -25,8 +26,7 @@ pub(super) struct NewValues {
     /// What is computed anew, in an order in which each sees what it reads: position and expression.
     computed: Vec<(usize, Arc<dyn RowExpr>)>,
     constraints: Option<Arc<Constraints>>,
-    /// Whether a column behind the others says which rows matched.
-    says_matched: bool,
+    nested: Vec<Parts>,
 }
 
 impl NewValues {
@@ -56,42 +56,71 @@ impl NewValues {
             let (_, at, value) = waiting.swap_remove(ready.unwrap_or(0));
             ordered.push((at, value));
         }
-        let says_matched = matches!(kind, Kind::Update { .. });
-        NewValues { schema: def.arrow_schema(), columns, computed: ordered, constraints, says_matched }
+        let nested = nested_of(columns.iter());
+        NewValues { schema: def.arrow_schema(), columns, computed: ordered, constraints, nested }
     }
 
-    /// `rows_before` of the part came before these.
-    pub(super) fn of(&self, rows: &RecordBatch, rows_before: u64) -> Result<RecordBatch, Error> {
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for (column, (value, field)) in
-            self.columns.iter().zip(rows.columns().iter().zip(rows.schema_ref().fields()))
-        {
-            let wanted = model::type_arrow::to_data_type(&column.column_type);
-            columns.push(match *value.data_type() == wanted {
-                true => Arc::clone(value),
-                false => {
-                    let given = model::type_arrow::from_field(field);
-                    cast_column(value, &given, &column.column_type, CastMode::Insert)?
-                }
-            });
-        }
-        let mut batch = self.batch(columns, rows.num_rows())?;
-        let Some(matched) = self.says_matched.then(|| rows.columns().last()).flatten() else {
-            return Ok(batch);
-        };
-        let matched = truths(matched)?;
+    /// Rows of the table as they were, in its layout.
+    pub(super) fn as_stored(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let fields = rows.schema_ref().fields().iter();
+        let values = self.columns.iter().zip(rows.columns().iter().zip(fields));
+        let columns = values.map(|(column, (value, field))| {
+            match *value.data_type() == model::type_arrow::to_data_type(&column.column_type) {
+                true => Ok(Arc::clone(value)),
+                false => self.cast(value, &model::type_arrow::from_field(field), column),
+            }
+        });
+        self.batch(columns.collect::<Result<_, Error>>()?, rows.num_rows())
+    }
+
+    /// A value of the plan in the layout of the column at a position.
+    pub(super) fn value(
+        &self,
+        at: usize,
+        value: &ArrayRef,
+        field: &arrow::datatypes::Field,
+    ) -> Result<ArrayRef, Error> {
+        self.cast(value, &model::type_arrow::from_field(field), &self.columns[at])
+    }
+
+    fn cast(
+        &self,
+        value: &ArrayRef,
+        given: &model::ColumnType,
+        column: &ColumnDef,
+    ) -> Result<ArrayRef, Error> {
+        Ok(cast_column(value, given, &column.column_type, CastMode::Insert)?)
+    }
+
+    /// The same rows with `columns` at their positions, which differ in the rows that `changed` says.
+    pub(super) fn changed(
+        &self,
+        rows: &RecordBatch,
+        columns: Vec<(usize, ArrayRef)>,
+        changed: &BooleanArray,
+        rows_before: u64,
+    ) -> Result<RecordBatch, Error> {
+        let mut all = rows.columns().to_vec();
+        columns.into_iter().for_each(|(at, column)| all[at] = column);
+        let mut batch = self.batch(all, rows.num_rows())?;
         for (at, expression) in &self.computed {
             let value = expression.evaluate(&batch).map_err(Error::from)?;
-            let wanted = &self.columns[*at].column_type;
-            let value = cast_column(&value, expression.column_type(), wanted, CastMode::Insert)?;
+            let value = self.cast(&value, expression.column_type(), &self.columns[*at])?;
             let mut columns = batch.columns().to_vec();
-            columns[*at] = zip(&matched, &value, &columns[*at]).map_err(broken)?;
+            columns[*at] = zip(changed, &value, &columns[*at]).map_err(broken)?;
             batch = self.batch(columns, batch.num_rows())?;
         }
-        if let Some(constraints) = &self.constraints {
-            constraints.check(&filter_record_batch(&batch, &matched).map_err(broken)?, rows_before)?;
+        if changed.true_count() > 0 && (self.constraints.is_some() || !self.nested.is_empty()) {
+            self.check(&filter_record_batch(&batch, changed).map_err(broken)?, rows_before)?;
         }
         Ok(batch)
+    }
+
+    fn check(&self, changed: &RecordBatch, rows_before: u64) -> Result<(), Error> {
+        let defs: Vec<&ColumnDef> = self.columns.iter().collect();
+        let mut arrays: Vec<Option<ArrayRef>> = changed.columns().iter().cloned().map(Some).collect();
+        self.nested.iter().try_for_each(|parts| complete(parts, &mut arrays, &defs, &|_| false))?;
+        self.constraints.as_ref().map_or(Ok(()), |constraints| constraints.check(changed, rows_before))
     }
 
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, Error> {
@@ -100,17 +129,6 @@ impl NewValues {
     }
 }
 
-fn broken(error: ArrowError) -> Error {
+pub(super) fn broken(error: ArrowError) -> Error {
     Error::internal(error.to_string())
-}
-
-fn truths(matched: &ArrayRef) -> Result<BooleanArray, Error> {
-    match matched.data_type() {
-        DataType::Boolean => Ok(matched.as_boolean().clone()),
-        DataType::UInt8 => {
-            let numbers: &UInt8Array = matched.as_primitive();
-            Ok(numbers.iter().map(|number| Some(number.is_some_and(|number| number != 0))).collect())
-        }
-        other => Err(Error::internal(format!("whether a row matched is {other}"))),
-    }
 }

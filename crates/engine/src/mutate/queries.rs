@@ -1,71 +1,93 @@
-//! The SELECTs of which a mutation is made, as text.
+//! The SELECTs of which a mutation is made.
 //!
-//! Invariant: the rows of a part come back in its order, each once or not at all, with its stored columns in the table's
-//! order, and behind them whether it matched if that is asked. Must not know: where the rows are.
+//! Conditions stand in WHERE, and values alone among what is selected: names that they define reach nothing else. Invariant:
+//! rows are known by their numbers. Must not know: where the rows are.
 
-use model::{ColumnDef, TableDef};
+use boundary::error::Error;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr,
+};
+use model::{ColumnType, TableDef};
 use physical::nodes::numbered_part::PART_OFFSET;
+use sql::Query;
 use sql::escape::{always_quote_name, quote_text};
 
-use super::checked::Kind;
+use crate::resolve::schemas::{CALLS, REWRITTEN};
 
-/// The names of what is read.
-pub(crate) struct From<'a> {
-    /// As it stands in FROM.
-    pub source: &'a str,
-    /// What its columns may be qualified with.
-    pub name: &'a str,
-    /// Whether it has the numbers of its rows.
-    pub is_numbered: bool,
+/// How many rows a condition is about.
+pub(super) fn count(name: &str, condition: &Expr) -> Result<Query, Error> {
+    select(&format!("SELECT count() FROM {} WHERE 1", source(name)), Some(condition), [])
 }
 
-impl From<'_> {
-    fn text(&self) -> String {
-        format!("{} AS {}", self.source, always_quote_name(self.name))
-    }
-
-    fn order(&self) -> String {
-        if self.is_numbered { format!(" ORDER BY {PART_OFFSET}") } else { String::new() }
-    }
+/// The numbers of these rows, in any order.
+pub(super) fn numbers(name: &str, condition: &Expr) -> Result<Query, Error> {
+    select(&format!("SELECT {PART_OFFSET} FROM {} WHERE 1", source(name)), Some(condition), [])
 }
 
-/// How many rows a change is about; `None` if that needs no look.
-pub(crate) fn count(kind: &Kind, from: &From<'_>) -> Option<String> {
-    match kind {
-        Kind::Delete { condition } | Kind::Update { condition, .. } => {
-            Some(format!("SELECT count() FROM {} WHERE ({condition})", from.text()))
-        }
-        Kind::Drop | Kind::Renew => None,
-    }
+/// All rows as they are, in their order.
+pub(super) fn all(def: &TableDef) -> Result<Query, Error> {
+    let columns: Vec<String> = def.stored_columns().map(|column| always_quote_name(&column.name)).collect();
+    let text = format!("SELECT {} FROM {} ORDER BY {PART_OFFSET}", columns.join(", "), source(&def.name));
+    select(&text, None, [])
 }
 
-/// The rows as they are to be.
-pub(crate) fn rows(kind: &Kind, def: &TableDef, from: &From<'_>) -> String {
-    let name = |column: &ColumnDef| always_quote_name(&column.name);
-    let all = || def.stored_columns().map(name).collect::<Vec<_>>().join(", ");
-    let (text, order) = (from.text(), from.order());
-    match kind {
-        Kind::Drop => format!("SELECT {} FROM {text} WHERE 0", all()),
-        Kind::Renew => format!("SELECT {} FROM {text}{order}", all()),
-        Kind::Delete { condition } => {
-            format!("SELECT {} FROM {text} WHERE NOT {}{order}", all(), matched(condition))
-        }
-        Kind::Update { values, condition, .. } => {
-            let value = |column: &ColumnDef| match values.iter().find(|(id, _)| *id == column.id) {
-                None => name(column),
-                Some((_, value)) => {
-                    let wanted = quote_text(&column.column_type.to_string());
-                    let (matched, old) = (matched(condition), name(column));
-                    format!("CAST(if({matched}, CAST(({value}), {wanted}), {old}), {wanted})")
-                }
-            };
-            let columns: Vec<String> = def.stored_columns().map(value).collect();
-            format!("SELECT {}, {} FROM {text}{order}", columns.join(", "), matched(condition))
-        }
-    }
+/// The numbers of the rows of a condition, in order, and their new values, each cast to its type.
+pub(super) fn values<'a>(
+    name: &str,
+    condition: &Expr,
+    values: impl IntoIterator<Item = (&'a Expr, &'a ColumnType)>,
+) -> Result<Query, Error> {
+    let text = format!("SELECT {PART_OFFSET} FROM {} WHERE 1 ORDER BY {PART_OFFSET}", source(name));
+    let cast = |(value, column_type)| cast(value, column_type).map(SelectItem::UnnamedExpr);
+    let items = values.into_iter().map(cast).collect::<Result<Vec<_>, Error>>()?;
+    select(&text, Some(condition), items)
 }
 
-/// A condition that is NULL is none that holds.
-fn matched(condition: &str) -> String {
-    format!("ifNull(({condition}) != 0, 0)")
+/// What is written anew, under the table's name.
+fn source(name: &str) -> String {
+    format!("{CALLS}.{REWRITTEN} AS {}", always_quote_name(name))
+}
+
+fn select(
+    text: &str,
+    condition: Option<&Expr>,
+    items: impl IntoIterator<Item = SelectItem>,
+) -> Result<Query, Error> {
+    let mut query = sql::parse_query(text)?;
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Err(Error::internal("a SELECT was read as something else"));
+    };
+    select.selection = condition.cloned().or_else(|| select.selection.take());
+    select.projection.extend(items);
+    Ok(Query::from(Box::new(query)))
+}
+
+/// `CAST(value, 'type')`.
+fn cast(value: &Expr, column_type: &ColumnType) -> Result<Expr, Error> {
+    let text = format!("_CAST(NULL, {})", quote_text(&column_type.to_string()));
+    let mut call = sql::parse_expression(&text)?;
+    let arguments = match &mut call {
+        Expr::Function(Function { args: FunctionArguments::List(list), .. }) => &mut list.args,
+        other => return Err(Error::internal(format!("{other} is no call"))),
+    };
+    let Some(first) = arguments.first_mut() else { return Err(Error::internal("a call without arguments")) };
+    *first = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Nested(Box::new(value.clone()))));
+    Ok(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::ast::Ident;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_stands_in_where_and_values_are_cast() {
+        let condition = sql::parse_expression("a + 1 > 2").unwrap();
+        let value = Expr::Identifier(Ident::new("c"));
+        let query = values("t", &condition, [(&value, &ColumnType::UInt8)]).unwrap();
+        let text = query.ast.to_string();
+        assert!(text.starts_with("SELECT _part_offset, _CAST((c), 'UInt8') FROM"), "{text}");
+        assert!(text.contains(" WHERE a + 1 > 2 ORDER BY"), "{text}");
+    }
 }

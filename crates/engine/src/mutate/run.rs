@@ -20,12 +20,12 @@ use sql::{Mutation, RowChange};
 use super::checked::{Change, Within, checked};
 use super::memory;
 use super::part::{Outcome, Rewriting};
+use super::rows::Changing;
 use crate::background::merging::flush_table;
 use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::resolve::schemas::{CALLS, REWRITTEN};
 use crate::uncommitted::UncommittedParts;
 
 /// How often it begins anew because merges came first.
@@ -41,11 +41,12 @@ pub(crate) async fn run(
     mutation: &Mutation,
 ) -> Result<(), Error> {
     let begun = services.now_ms();
-    for _ in 0..TRIES_MAX {
+    let mut tries = 0;
+    while tries < TRIES_MAX {
         let state = execution.at_newest_snapshot(&services.catalog).table(&mutation.table)?;
         match state.def.engine {
             TableEngine::MergeTree => {}
-            TableEngine::Memory => return memory::run(services, execution, mutation).await,
+            TableEngine::Memory => return memory::run(services, execution, mutation, &state).await,
             engine => {
                 let message = format!("Mutations are not supported by storage {}", engine.name());
                 return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
@@ -61,16 +62,23 @@ pub(crate) async fn run(
         let changes = checked(&asking, mutation, &state.def, &table.keys)?;
         refuse_unknown_parts(&state, &changes)?;
         let rewriting = Rewriting {
-            services: Arc::clone(services),
-            execution: Arc::clone(&execution),
             table: services.tables.rewriting_handle(&state.def, &|| statement_state(services, &execution))?,
-            source: format!("{CALLS}.{REWRITTEN}"),
+            changing: Changing {
+                services: Arc::clone(services),
+                execution: Arc::clone(&execution),
+                def: Arc::clone(&state.def),
+            },
             state,
             changes,
         };
-        if let Some(parts) = attempt(Arc::new(rewriting)).await? {
-            log(services, &execution, mutation, begun, parts);
-            return Ok(());
+        match attempt(Arc::new(rewriting)).await? {
+            Attempt::Done { parts } => {
+                log(services, &execution, mutation, begun, parts);
+                return Ok(());
+            }
+            // Others are done by now, so somebody gets ahead.
+            Attempt::Waited => {}
+            Attempt::Lost => tries += 1,
         }
     }
     Err(Error::new(
@@ -78,9 +86,20 @@ pub(crate) async fn run(
         ErrorCode::ABORTED,
         "parts were merged faster than they could be changed",
     )
-    .with_hint("nothing has changed; try again, or run SYSTEM STOP MERGES before"))
+    .with_hint("nothing has changed; try again"))
 }
 
+/// What one try came to.
+enum Attempt {
+    /// It is committed; so many parts changed.
+    Done { parts: usize },
+    /// Somebody had a part, who was waited for.
+    Waited,
+    /// Somebody was faster.
+    Lost,
+}
+
+/// Makes the rows that are there now rows of parts.
 async fn flush(services: &Arc<Services>, state: &Arc<TableState>) -> Result<(), Error> {
     if state.inline_count() == 0 {
         return Ok(());
@@ -103,10 +122,9 @@ fn refuse_unknown_parts(state: &TableState, changes: &[Change]) -> Result<(), Er
     Ok(())
 }
 
-/// Commits it, and answers with the number of parts that changed; `None` if a merge came first.
-async fn attempt(rewriting: Arc<Rewriting>) -> Result<Option<usize>, Error> {
+async fn attempt(rewriting: Arc<Rewriting>) -> Result<Attempt, Error> {
     rewriting.check().await?;
-    let services = &rewriting.services;
+    let services = &rewriting.changing.services;
     let found: Vec<Option<Arc<PartDescriptor>>> = futures::stream::iter(rewriting.state.parts().cloned())
         .map(|part| {
             let rewriting = Arc::clone(&rewriting);
@@ -117,9 +135,9 @@ async fn attempt(rewriting: Arc<Rewriting>) -> Result<Option<usize>, Error> {
         .await?;
     let touched: Vec<Arc<PartDescriptor>> = found.into_iter().flatten().collect();
     if touched.is_empty() {
-        return Ok(Some(0));
+        return Ok(Attempt::Done { parts: 0 });
     }
-    let Some(_slot) = reserve(&rewriting, &touched).await? else { return Ok(None) };
+    let Some(_slot) = reserve(&rewriting, &touched).await? else { return Ok(Attempt::Waited) };
     let uncommitted = Arc::new(UncommittedParts::new(rewriting.table.store.clone()));
     let mut written = futures::stream::iter(touched)
         .map(|part| on_a_thread(Arc::clone(&rewriting), part, Arc::clone(&uncommitted)))
@@ -132,30 +150,24 @@ async fn attempt(rewriting: Arc<Rewriting>) -> Result<Option<usize>, Error> {
     commit_parts(&rewriting, replaced, &uncommitted).await
 }
 
-/// Keeps merges away from the parts; `None` if they are not all there any more. Where merges are stopped nobody has to be
-/// kept away, so no place among them is taken.
-async fn reserve(
-    rewriting: &Rewriting,
-    touched: &[Arc<PartDescriptor>],
-) -> Result<Option<Option<MergeSlot>>, Error> {
-    let (services, table) = (&rewriting.services, rewriting.state.def.id);
+/// Keeps merges and other mutations away from the parts; `None` if they are not all there any more.
+async fn reserve(rewriting: &Rewriting, touched: &[Arc<PartDescriptor>]) -> Result<Option<MergeSlot>, Error> {
+    let (services, table) = (&rewriting.changing.services, rewriting.state.def.id);
     let ids: HashSet<PartId> = touched.iter().map(|part| part.id).collect();
     loop {
-        if rewriting.execution.progress.is_cancelled() {
+        if rewriting.changing.execution.progress.is_cancelled() {
             return Err(Error::cancelled());
         }
+        let now = services.host.clock.monotonic();
+        let slot = services.merges.enter_mutation(table, reservation(touched), now);
         let state = services.catalog.snapshot().table_by_id(table);
         if !state.is_some_and(|state| ids.iter().all(|id| state.part(*id).is_some())) {
             return Ok(None);
         }
-        if !services.merges.may_run(table) {
-            return Ok(Some(None));
+        if slot.is_some() {
+            return Ok(slot);
         }
-        let now = services.host.clock.monotonic();
-        if let Some(slot) = services.merges.enter(table, reservation(touched), now) {
-            return Ok(Some(Some(slot)));
-        }
-        // A merge has one of them; when it ends, the parts are others.
+        // Somebody has one of them; when that ends, the parts are others.
         tokio::time::sleep(WAIT).await;
     }
 }
@@ -178,7 +190,7 @@ async fn on_a_thread(
     uncommitted: Arc<UncommittedParts>,
 ) -> Result<Option<Arc<PartDescriptor>>, Error> {
     let handle = tokio::runtime::Handle::current();
-    let runtimes = rewriting.services.runtimes.clone();
+    let runtimes = rewriting.changing.services.runtimes.clone();
     let work = move || match handle.block_on(rewriting.rewrite(&part))? {
         Outcome::Stays => Ok(None),
         Outcome::Goes => Ok(Some(part)),
@@ -195,15 +207,16 @@ async fn commit_parts(
     rewriting: &Arc<Rewriting>,
     replaced: Vec<Arc<PartDescriptor>>,
     uncommitted: &Arc<UncommittedParts>,
-) -> Result<Option<usize>, Error> {
-    let count = replaced.len();
-    if count == 0 {
-        return Ok(Some(0));
+) -> Result<Attempt, Error> {
+    let parts = replaced.len();
+    if parts == 0 {
+        return Ok(Attempt::Done { parts });
     }
-    rewriting.execution.progress.begin_commit()?;
+    rewriting.changing.execution.progress.begin_commit()?;
     let (held, kept) = (Arc::clone(rewriting), Arc::clone(uncommitted));
     let work = move || {
-        let (services, table) = (&held.services, held.state.def.id);
+        let (services, execution) = (&held.changing.services, &held.changing.execution);
+        let table = held.state.def.id;
         let written: Vec<SealedPart> = kept.take();
         let live = |part: &Arc<PartDescriptor>| Precondition::PartLive { table, part: part.id };
         let mut preconditions: Vec<Precondition> = replaced.iter().map(live).collect();
@@ -211,24 +224,24 @@ async fn commit_parts(
         preconditions.push(Precondition::SchemaCompatible { table, schema_version });
         let removed = replaced.iter().map(|part| Op::RemovePart { table, part: part.id });
         let ops = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
-        let profile = Some(held.execution.profile.as_ref());
-        let read_seq = held.execution.snapshot.seq();
+        let profile = Some(execution.profile.as_ref());
+        let read_seq = execution.snapshot.seq();
         let committed = commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile);
         match committed {
             Ok(_) => {
                 log_parts(&held, &replaced, &written);
-                Ok(Some(count))
+                Ok(Attempt::Done { parts })
             }
             // A durable record may name them.
             Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
             Err(error) => {
                 kept.add(written);
                 kept.discard();
-                if error.kind == ErrorKind::Conflict { Ok(None) } else { Err(error) }
+                if error.kind == ErrorKind::Conflict { Ok(Attempt::Lost) } else { Err(error) }
             }
         }
     };
-    let services = &rewriting.services;
+    let services = &rewriting.changing.services;
     let joined = services.runtimes.spawn_blocking("commit", work).await;
     let done = joined.map_err(Error::ended_early)?;
     services.wake.notify_waiters();
@@ -237,7 +250,7 @@ async fn commit_parts(
 
 /// One event for each part that took another's place.
 fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &[SealedPart]) {
-    let services = &rewriting.services;
+    let (services, execution) = (&rewriting.changing.services, &rewriting.changing.execution);
     let snapshot = services.catalog.snapshot();
     let Some(state) = snapshot.table_by_id(rewriting.state.def.id) else { return };
     for sealed in written.iter().map(SealedPart::descriptor) {
@@ -245,10 +258,10 @@ fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &
         let part = named.as_deref().unwrap_or(sealed);
         let before = replaced.iter().filter(|before| before.blocks == sealed.blocks);
         services.part_log.push(PartEvent {
-            duration: rewriting.execution.profile.elapsed(),
+            duration: execution.profile.elapsed(),
             merged_from: before.map(|part| part.name()).collect(),
-            memory_peak: rewriting.execution.memory.peak(),
-            query_id: rewriting.execution.query_id.clone(),
+            memory_peak: execution.memory.peak(),
+            query_id: execution.query_id.clone(),
             ..PartEvent::of(PartEventKind::MutatePart, &snapshot, &state.def, part, services.now_ms())
         });
     }

@@ -42,6 +42,7 @@ use crate::query::labels;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_calls};
 use crate::resolve::computed;
 use crate::resolve::file_filters::of_calls;
+use crate::resolve::finals::with_finals;
 use crate::resolve::outside::{resolve_tables, tables_in};
 use crate::resolve::schemas::external_name;
 use crate::resolve::schemas::{CALLS, StatementCatalog};
@@ -257,6 +258,7 @@ async fn plan_once(
     let mut asts: Vec<Query> =
         [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
+    asts.iter_mut().try_for_each(|ast| with_finals(execution, ast))?;
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog: Arc<dyn CatalogProviderList> =

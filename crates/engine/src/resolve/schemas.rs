@@ -16,11 +16,12 @@ use datafusion::datasource::MemTable;
 use model::{ColumnDef, ColumnType, TableDef, TableEngine};
 use parts::evolve::evolve;
 use physical::nodes::numbered_part::{NumberedPart, PART_OFFSET};
-use physical::provider::table::{MergeTreeTable, OlderRows};
+use physical::provider::table::{FinalRead, MergeTreeTable, OlderRows};
 
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::{CATALOG, statement_state};
+use crate::resolve::finals::SUFFIX;
 use crate::resolve::system;
 use crate::tables::alias_columns::{has_alias, with_aliases};
 use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
@@ -160,7 +161,10 @@ impl SchemaProvider for DatabaseTables {
             return system::information_schema::table(name, &self.services, &self.execution)
                 .map_err(into_datafusion);
         }
-        let Some(state) = self.state(name) else { return Ok(None) };
+        let Some(state) = self.state(name) else {
+            let merged = name.strip_suffix(SUFFIX).and_then(|name| self.state(name));
+            return merged.map(|state| final_of(&self.services, &self.execution, state)).transpose();
+        };
         if state.def.engine.is_external() {
             let found = self.calls.get(&external_name(&state.def)).cloned();
             return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
@@ -174,7 +178,7 @@ impl SchemaProvider for DatabaseTables {
             CALLS if name == REWRITTEN => self.execution.rewritten.is_some(),
             CALLS => self.calls.contains_key(name),
             database if is_derived(database) => system::has_table(database, name),
-            _ => self.state(name).is_some(),
+            _ => self.state(name.strip_suffix(SUFFIX).unwrap_or(name)).is_some(),
         }
     }
 }
@@ -217,19 +221,46 @@ pub(crate) fn provider_of(
     with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
 }
 
-/// One part of a table, with its ALIAS columns, and the numbers of its rows if they are asked for.
-fn rewritten(services: &Services, execution: &Execution, part: &Rewritten) -> Result<Arc<dyn TableProvider>> {
-    if !part.is_numbered {
-        return provider_of(services, execution, Arc::clone(&part.state));
+/// A table with rows of equal key made one.
+fn final_of(
+    services: &Services,
+    execution: &Execution,
+    state: Arc<TableState>,
+) -> Result<Arc<dyn TableProvider>> {
+    let def = Arc::clone(&state.def);
+    let older = older_rows(services, execution, &def).map_err(into_datafusion)?;
+    let (table, _) = services.tables.handle(&def).map_err(into_datafusion)?;
+    let splits_partitions = execution.settings.get_bool("do_not_merge_across_partitions_select_final");
+    let stored = MergeTreeTable::new(state, execution.snapshot.seq(), Arc::clone(&services.memtables), older);
+    let stored = Arc::new(stored.with_final(FinalRead { table, splits_partitions }));
+    if !has_alias(&def) {
+        return Ok(stored);
     }
-    let stored = provider_of_stored(services, execution, Arc::clone(&part.state))?;
+    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
+}
+
+/// What is written anew, with its ALIAS columns, and the numbers of its rows if they are asked for.
+fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Result<Arc<dyn TableProvider>> {
+    let (def, stored) = match of {
+        Rewritten::Part { state, is_numbered: false } => {
+            return provider_of(services, execution, Arc::clone(state));
+        }
+        Rewritten::Part { state, .. } => {
+            (&state.def, provider_of_stored(services, execution, Arc::clone(state))?)
+        }
+        Rewritten::Rows { def, rows } => {
+            let rows = MemTable::try_new(def.arrow_schema(), vec![rows.as_ref().clone()])?;
+            (def, Arc::new(rows) as Arc<dyn TableProvider>)
+        }
+    };
     let numbered: Arc<dyn TableProvider> = Arc::new(NumberedPart::new(stored));
-    if !has_alias(&part.state.def) {
+    if !has_alias(def) {
         return Ok(numbered);
     }
-    let mut def = part.state.def.as_ref().clone();
-    def.columns.push(ColumnDef::plain(u32::MAX, PART_OFFSET, ColumnType::UInt64));
-    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, numbered)
+    let mut numbered_def = def.as_ref().clone();
+    numbered_def.columns.push(ColumnDef::plain(u32::MAX, PART_OFFSET, ColumnType::UInt64));
+    let state = statement_state(services, execution).map_err(into_datafusion)?;
+    with_aliases(&state, &numbered_def, numbered)
 }
 
 /// What an engine stores.

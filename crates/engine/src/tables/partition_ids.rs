@@ -40,8 +40,20 @@ pub(crate) fn partition_id(
         .map_err(|e| Error::internal(e.to_string()))?;
     let (mut values, mut types) = (Vec::new(), Vec::new());
     for (key, text) in keys.partition.iter().zip(given) {
-        let text = format!("CAST(({text}), {})", quote_text(&key.column_type().to_string()));
-        let value = compile(state, def, &text)?.0.evaluate(&row).map_err(Error::from)?;
+        let value = format!("CAST(({text}), {})", quote_text(&key.column_type().to_string()));
+        // A number that wraps around, or a time that is cut, would name another partition.
+        let is_same = format!("ifNull(toString({value}) = toString({text}), 1)");
+        let is_same = compile(state, def, &is_same)?.0.evaluate(&row).map_err(Error::from)?;
+        if matches!(Value::at(&is_same, 0), Some(Value::UInt(0) | Value::Bool(false))) {
+            let message = format!(
+                "{text} is no value of the partition key {}, which is {}",
+                key.text(),
+                key.column_type()
+            );
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
+                .with_hint("PARTITION ID 'id' takes an id of system.parts"));
+        }
+        let value = compile(state, def, &value)?.0.evaluate(&row).map_err(Error::from)?;
         values.push(Value::at(&value, 0).unwrap_or(Value::Null));
         types.push(value.data_type().clone());
     }

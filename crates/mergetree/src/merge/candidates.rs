@@ -101,14 +101,20 @@ pub fn plan_all_but(
     parts.retain(|part| partition.is_none_or(|name| name == part.partition.name()));
     if is_final {
         let neighbours = parts.chunk_by(|a, b| a.neighbourhood == b.neighbourhood);
-        let wanted = neighbours
-            .filter(|parts| parts.len() > 1 || parts.iter().any(|part| is_unsorted(table, part.id)));
+        let wanted =
+            neighbours.filter(|parts| parts.len() > 1 || parts.iter().any(|part| is_unfinished(table, part)));
         return wanted.map(|parts| plan(parts, MergeReason::Final)).collect();
     }
     let limits = MergeLimits { base: 1.0, plans_max: 1, ..MergeLimits::default().of_table(&table.def) };
     let best = |parts| choose(parts, &limits, 0).into_iter().next();
     let plans = parts.chunk_by(|a, b| a.partition == b.partition).filter_map(best);
     plans.map(|plan| MergePlan { reason: MergeReason::Optimize, ..plan }).collect()
+}
+
+/// Whether a merge of the part alone gives other rows, or the same in another order.
+fn is_unfinished(table: &TableState, part: &PartSummary) -> bool {
+    // What was inserted or flushed may have rows of equal key; a merge makes them one.
+    is_unsorted(table, part.id) || (part.level == 0 && !table.def.mode.is_plain())
 }
 
 fn is_unsorted(table: &TableState, part: PartId) -> bool {

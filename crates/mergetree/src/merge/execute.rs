@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use host::{MemoryBudget, MemoryGrant};
 use model::{BlockRange, PartDescriptor, PartId, SealedPart};
@@ -23,6 +24,7 @@ use super::order::{MergeOrder, Run};
 use crate::error::TableError;
 use crate::origin::{origin_pairs, replaced_within};
 use crate::table::Table;
+use crate::write::collapse::{Collapser, For};
 
 /// How far a merge is; read by `system.merges` while it runs.
 #[derive(Debug, Default)]
@@ -75,31 +77,42 @@ pub(crate) struct MergeJob<'a> {
 const CHUNK_ROWS: u64 = 8192;
 
 impl MergeJob<'_> {
-    /// The merged part, durable and uncommitted.
+    /// The merged part, durable and uncommitted; `None` if no row is left.
     ///
     /// # Errors
     /// An input is damaged, there is too little memory, the disk refuses, or it was cancelled.
-    pub(crate) fn run(&self) -> Result<SealedPart, TableError> {
+    pub(crate) fn run(&self) -> Result<Option<SealedPart>, TableError> {
         self.progress.rows_total.store(self.inputs.iter().map(|part| part.rows).sum(), Ordering::Relaxed);
         let inputs = Inputs::open(self.table, self.inputs, self.memory, self.cancelled)?;
         let costs = inputs.costs(self.table);
         let grant = self.grant(&costs)?;
         self.progress.memory_bytes.store(grant.bytes(), Ordering::Relaxed);
-        let layout = costs.layout(grant.bytes());
+        let mut layout = costs.layout(grant.bytes());
+        let schema = self.table.def.arrow_schema();
+        let collapser = Collapser::new(&self.table.def, &self.table.keys, &schema, For::Storage)?;
+        if collapser.is_some() {
+            // What stays of rows depends on several columns.
+            layout.read_together();
+        }
         let mut writer = PartWriter::new(&self.table.store, self.spec())?;
         writer.choose_encodings(&inputs.sample()?);
         writer.use_workers(&self.table.host.workers);
         let mut merging = Merging {
             job: self,
             order: MergeOrder::new(self.table, &inputs.readers, layout.key_batch_rows)?,
-            schema: self.table.def.arrow_schema(),
+            schema,
+            collapser,
+            rows_written: 0,
             done: vec![0; inputs.readers.len()],
             whole: None,
             inputs: &inputs,
             layout,
         };
         while merging.row_group(&mut writer)? {}
-        Ok(writer.finish()?)
+        if merging.collapser.is_some() && merging.rows_written == 0 {
+            return Ok(None);
+        }
+        Ok(Some(writer.finish()?))
     }
 
     fn spec(&self) -> PartSpec {
@@ -145,6 +158,9 @@ struct Merging<'a> {
     done: Vec<u64>,
     /// The one group of columns, when all are read together: it reads on from row group to row group.
     whole: Option<Gather>,
+    /// Makes rows of equal key one.
+    collapser: Option<Collapser>,
+    rows_written: u64,
 }
 
 impl Merging<'_> {
@@ -152,6 +168,10 @@ impl Merging<'_> {
     fn row_group(&mut self, writer: &mut PartWriter) -> Result<bool, TableError> {
         let chunks = self.next_chunks()?;
         if chunks.is_empty() {
+            if let Some(last) = self.collapser.as_mut().map(Collapser::finish).transpose()?.flatten() {
+                self.write_rows(&(0..last.num_columns()).collect::<Vec<_>>(), &last, writer)?;
+                writer.end_row_group()?;
+            }
             return Ok(false);
         }
         let mut taken = vec![0; self.done.len()];
@@ -195,11 +215,28 @@ impl Merging<'_> {
                 rows = rows.slice(0, rows.num_rows().saturating_sub(1));
             }
             self.job.progress.bytes_written.fetch_add(batch_bytes(&rows), Ordering::Relaxed);
-            for (position, column) in group.positions.iter().zip(rows.columns()) {
-                writer.write_column(*position, column)?;
+            let rows = match &mut self.collapser {
+                None => Some(rows),
+                Some(collapser) => collapser.push(&rows)?,
+            };
+            if let Some(rows) = rows {
+                self.write_rows(&group.positions, &rows, writer)?;
             }
         }
         self.whole = all_together.then_some(gather);
+        Ok(())
+    }
+
+    fn write_rows(
+        &mut self,
+        positions: &[usize],
+        rows: &RecordBatch,
+        writer: &mut PartWriter,
+    ) -> Result<(), TableError> {
+        self.rows_written += rows.num_rows() as u64;
+        for (position, column) in positions.iter().zip(rows.columns()) {
+            writer.write_column(*position, column)?;
+        }
         Ok(())
     }
 

@@ -61,6 +61,17 @@ pub(crate) struct MergeLayout {
     pub(crate) chunk_bytes: u64,
 }
 
+impl MergeLayout {
+    /// All columns in one group, at the same pace: more than was granted may be held where they did not fit.
+    pub(crate) fn read_together(&mut self) {
+        let batch_rows = self.groups.iter().map(|group| group.batch_rows).min().unwrap_or(1);
+        let mut positions: Vec<usize> =
+            self.groups.iter().flat_map(|group| group.positions.iter().copied()).collect();
+        positions.sort_unstable();
+        self.groups = vec![ColumnGroup { positions, batch_rows }];
+    }
+}
+
 /// Columns that are read together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ColumnGroup {

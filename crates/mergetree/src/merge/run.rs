@@ -20,7 +20,8 @@ use crate::table::Table;
 pub enum MergeOutcome {
     Committed {
         seq: Seq,
-        part: PartId,
+        /// `None` if no row was left.
+        part: Option<PartId>,
         /// Parts that were replaced; fewer than planned when there was no memory to read them all at once.
         inputs: usize,
         rows: u64,
@@ -88,25 +89,26 @@ fn commit(
     table: &Table,
     read_seq: Seq,
     inputs: &[Arc<PartDescriptor>],
-    merged: SealedPart,
+    merged: Option<SealedPart>,
 ) -> Result<MergeOutcome, TableError> {
     let id = table.def.id;
     let live = |part: &Arc<PartDescriptor>| Precondition::PartLive { table: id, part: part.id };
     let preconditions = inputs.iter().map(live).collect();
     let mut ops: Vec<Op> = inputs.iter().map(|part| Op::RemovePart { table: id, part: part.id }).collect();
-    ops.push(Op::AddPart(merged.clone()));
-    let result = merged.descriptor();
+    ops.extend(merged.clone().map(Op::AddPart));
+    let result = merged.as_ref().map(SealedPart::descriptor);
     let committed =
         table.pass("mergetree.merge.commit").and_then(|()| table.commit(read_seq, preconditions, ops));
     match committed {
         Ok(seq) => {
-            let (inputs, rows, bytes) = (inputs.len(), result.rows, result.bytes);
-            Ok(MergeOutcome::Committed { seq, part: result.id, inputs, rows, bytes })
+            let (rows, bytes) = result.map_or((0, 0), |result| (result.rows, result.bytes));
+            let (inputs, part) = (inputs.len(), result.map(|result| result.id));
+            Ok(MergeOutcome::Committed { seq, part, inputs, rows, bytes })
         }
         // A durable record may name it.
         Err(error @ TableError::OutcomeUnknown(_)) => Err(error),
         Err(error) => {
-            table.store.delete(result)?;
+            result.map_or(Ok(()), |result| table.store.delete(result))?;
             match error {
                 TableError::Refused(
                     RefusedWhy::PartNotLive { .. }

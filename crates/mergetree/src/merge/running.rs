@@ -137,7 +137,24 @@ impl Merges {
     pub fn enter(self: &Arc<Self>, table: TableId, plan: MergePlan, now: Duration) -> Option<MergeSlot> {
         // Held over the insert, so that `stop` finds this merge either forbidden or running.
         let stopped = self.stopped.lock();
-        if stopped.forbid(table) || self.closing.load(Ordering::Relaxed) {
+        if stopped.forbid(table) {
+            return None;
+        }
+        self.take_parts(table, plan, now)
+    }
+
+    /// The same for parts that a statement writes anew, which it may also where merges are stopped.
+    pub fn enter_mutation(
+        self: &Arc<Self>,
+        table: TableId,
+        plan: MergePlan,
+        now: Duration,
+    ) -> Option<MergeSlot> {
+        self.take_parts(table, plan, now)
+    }
+
+    fn take_parts(self: &Arc<Self>, table: TableId, plan: MergePlan, now: Duration) -> Option<MergeSlot> {
+        if self.closing.load(Ordering::Relaxed) {
             return None;
         }
         let mut running = self.running.lock();

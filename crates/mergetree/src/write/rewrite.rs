@@ -8,21 +8,18 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use model::{PartDescriptor, PartId, SealedPart, SortOrder};
+use parts::sorted::SortedCheck;
 use parts::{PartSpec, PartWriter, WritePurpose};
 
-use super::sort::BlockKeys;
 use crate::error::TableError;
 use crate::origin::{origin_pairs, replaced_within};
 use crate::table::Table;
 
 /// See the module.
 pub struct PartRewriter {
-    table: Table,
     writer: PartWriter,
-    /// Whether the rows are to be in the order of the sort key.
-    is_sorted: bool,
-    /// The row before the next one.
-    last: Option<RecordBatch>,
+    /// Of a part in the order of the sort key.
+    check: Option<SortedCheck>,
     rows: u64,
 }
 
@@ -49,7 +46,8 @@ impl PartRewriter {
         };
         let mut writer = PartWriter::new(&table.store, spec)?;
         writer.use_workers(&table.host.workers);
-        Ok(PartRewriter { table: table.clone(), writer, is_sorted, last: None, rows: 0 })
+        let check = is_sorted.then(|| SortedCheck::new(&table.keys.sort));
+        Ok(PartRewriter { writer, check, rows: 0 })
     }
 
     /// Takes rows of the table's schema, in the order of the part.
@@ -60,12 +58,8 @@ impl PartRewriter {
         if rows.num_rows() == 0 {
             return Ok(());
         }
-        if self.is_sorted {
-            let block: Vec<RecordBatch> = self.last.iter().cloned().chain([rows.clone()]).collect();
-            if BlockKeys::new(&self.table.keys, &block)?.sorted_rows(None).is_some() {
-                return Err(self.table.rows_error("rows of a part came in another order than its own"));
-            }
-            self.last = Some(rows.slice(rows.num_rows() - 1, 1));
+        if let Some(check) = &mut self.check {
+            check.check(rows)?;
         }
         self.rows += rows.num_rows() as u64;
         Ok(self.writer.write(rows)?)

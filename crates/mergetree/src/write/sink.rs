@@ -14,6 +14,7 @@ use parts::writer::{ROW_GROUP_BYTES_MAX, ROW_GROUP_ROWS_MAX};
 use parts::{ColumnEncodings, PartSpec, PartWriter, UnsyncedPart, WritePurpose};
 
 use super::blocks::{Block, BlockBuilder};
+use super::collapse::{Collapser, For};
 use super::gather::{RowPlace, gather, gather_column, indices, places};
 use super::partition::split;
 use super::sort::BlockKeys;
@@ -33,6 +34,8 @@ pub struct SinkSettings {
     /// The query's.
     pub memory: MemoryBudget,
     pub load: Option<LoadId>,
+    /// Rows of equal key become one, block by block, where the table's mode says so (`optimize_on_insert`).
+    pub collapses: bool,
 }
 
 impl SinkSettings {
@@ -45,12 +48,16 @@ impl SinkSettings {
             partitions_max: 0,
             memory: memory.clone(),
             load: None,
+            collapses: false,
         }
     }
 }
 
 /// Values gathered and encoded at once: small enough to stay in the processor's cache.
 const GATHER_ROWS: usize = 8192;
+
+/// Rows that are looked at together for equal keys.
+const COLLAPSE_ROWS: usize = 64 * 1024;
 
 /// Writes one statement's rows, or the share of one thread.
 pub struct PartSink {
@@ -156,6 +163,20 @@ impl PartSink {
         let keys = BlockKeys::new(&self.table.keys, &batches)?;
         for piece in split(&self.table, &batches, self.settings.partitions_max)? {
             let order = keys.sorted_rows(piece.rows.as_deref()).or(piece.rows);
+            if self.settings.collapses
+                && let Some(collapser) = Collapser::new(
+                    &self.table.def,
+                    &self.table.keys,
+                    &self.table.def.arrow_schema(),
+                    For::Storage,
+                )?
+            {
+                let rows = collapsed(collapser, &batches, order.as_deref())?;
+                if !rows.is_empty() {
+                    self.write_piece(&rows, piece.partition, None, group_rows, &mut grant)?;
+                }
+                continue;
+            }
             self.write_piece(&batches, piece.partition, order.as_deref(), group_rows, &mut grant)?;
         }
         self.seal(earlier)
@@ -245,6 +266,26 @@ impl PartSink {
         let sampled: Vec<RowPlace> = all.into_iter().step_by(step).collect();
         Ok(ColumnEncodings::choose(&gather(block, &sampled)?, self.purpose))
     }
+}
+
+/// The rows of `order` (all if `None`) after equal keys became one, a part of the block at a time.
+fn collapsed(
+    mut collapser: Collapser,
+    block: &[RecordBatch],
+    order: Option<&[RowPlace]>,
+) -> Result<Vec<RecordBatch>, TableError> {
+    let mut rows = Vec::new();
+    match order {
+        None => block.iter().try_for_each(|batch| collapser.push(batch).map(|done| rows.extend(done)))?,
+        Some(order) => {
+            for some in order.chunks(COLLAPSE_ROWS) {
+                let gathered = gather(block, some).map_err(|e| TableError::Gather(e.to_string()))?;
+                rows.extend(collapser.push(&gathered)?);
+            }
+        }
+    }
+    rows.extend(collapser.finish()?);
+    Ok(rows)
 }
 
 /// Rows of a row group, so that it has about the bytes it may have.

@@ -99,6 +99,7 @@ pub(crate) fn settings(memory: &MemoryBudget) -> SinkSettings {
         partitions_max: 100,
         memory: memory.clone(),
         load: None,
+        collapses: false,
     }
 }
 

@@ -32,8 +32,7 @@ fn inline_rows_are_read_in_batches_of_the_current_columns() {
     let batches = memtable::batches(&state(&table), &table.keys.evolution).unwrap();
     assert_eq!(batches[0].schema(), next.arrow_schema());
     assert_eq!(batches[0].column(9).null_count(), 50);
-    let stale = flush::run(&table).unwrap_err();
-    assert!(stale.to_string().contains("its columns have changed"), "{stale}");
+    assert!(matches!(flush::run(&table).unwrap(), FlushOutcome::Lost), "its columns have changed");
     let table = handle(&table.host, Arc::clone(&table.catalog), dir.path(), Arc::new(next));
     assert!(matches!(flush::run(&table).unwrap(), FlushOutcome::Committed { rows: 50, parts: 1, .. }));
 }

@@ -123,6 +123,7 @@ pub(crate) fn sink_settings(memory: &MemoryBudget) -> SinkSettings {
         partitions_max: 0,
         memory: memory.clone(),
         load: None,
+        collapses: false,
     }
 }
 

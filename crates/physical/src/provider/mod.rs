@@ -11,4 +11,5 @@ mod part_reader;
 pub mod part_files;
 mod older_parts;
 mod in_order;
+mod final_scan;
 pub mod table;

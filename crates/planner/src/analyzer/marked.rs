@@ -1,6 +1,7 @@
 //! `x IN (SELECT ..)` where rows are computed, not filtered: the subquery is joined, and a mark says what was found.
 //!
-//! DataFusion does this itself for conditions. Invariant: every row of the input stays one row.
+//! DataFusion does this itself for conditions. Where one is inside of another expression, however, its mark does not know NULL:
+//! `NULL IN (..)` is neither true nor false. Invariant: every row of the input stays one row.
 
 use std::sync::Arc;
 
@@ -8,23 +9,23 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, JoinType, Result};
 use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, lit, not, when,
 };
 
 /// The plan without IN of subqueries in what a SELECT computes.
 pub(crate) fn marked(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let has_subquery = |exprs: &[Expr]| exprs.iter().any(|expr| expr.exists(is_subquery).unwrap_or(false));
     let names = NamePreserver::new(&plan);
     match plan {
-        LogicalPlan::Projection(projection) if has_subquery(&projection.expr) => {
+        LogicalPlan::Projection(projection) if projection.expr.iter().any(has_subquery) => {
             let mut input = Arc::unwrap_or_clone(projection.input);
             let exprs = computed(projection.expr, &mut input, &names)?;
             let projection = Projection::try_new(exprs, Arc::new(input))?;
             Ok(Transformed::yes(LogicalPlan::Projection(projection)))
         }
         LogicalPlan::Aggregate(aggregate)
-            if has_subquery(&aggregate.aggr_expr) || has_subquery(&aggregate.group_expr) =>
+            if aggregate.aggr_expr.iter().chain(&aggregate.group_expr).any(has_subquery) =>
         {
             let mut input = Arc::unwrap_or_clone(aggregate.input);
             let keys = computed(aggregate.group_expr, &mut input, &names)?;
@@ -32,8 +33,53 @@ pub(crate) fn marked(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             let aggregate = Aggregate::try_new(Arc::new(input), keys, values)?;
             Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
         }
+        LogicalPlan::Filter(filter) if split_conjunction(&filter.predicate).into_iter().any(has_subquery) => {
+            let mut input = Arc::unwrap_or_clone(filter.input);
+            let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+            let (inside, direct): (Vec<Expr>, Vec<Expr>) =
+                split_conjunction_owned(filter.predicate).into_iter().partition(is_inside);
+            // NULL is in no set and out of none, not even of one that is empty.
+            let may_be_null = |asked: &&Expr| asked.nullable(input.schema()).unwrap_or(true);
+            let asked: Vec<Expr> = direct.iter().filter_map(excluded).filter(may_be_null).cloned().collect();
+            let is_widened = !inside.is_empty();
+            let inside = computed(inside, &mut input, &names)?;
+            let predicates = asked.into_iter().map(Expr::is_not_null).chain(direct).chain(inside);
+            let whole = LogicalPlanBuilder::from(input);
+            let whole = match conjunction(predicates) {
+                Some(predicate) => whole.filter(predicate)?,
+                None => whole,
+            };
+            let whole = if is_widened { whole.project(columns)? } else { whole };
+            Ok(Transformed::yes(whole.build()?))
+        }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Whether a condition of a filter has IN of a subquery inside of something else, or asks it of a constant.
+fn is_inside(condition: &Expr) -> bool {
+    let is_direct = |expr: &Expr| matches!(expr, Expr::InSubquery(set) if set.expr.any_column_refs() && !has_subquery(&set.expr));
+    let direct = match condition {
+        Expr::Not(inner) => is_direct(inner),
+        other => is_direct(other),
+    };
+    !direct && has_subquery(condition)
+}
+
+/// What `x NOT IN (SELECT ..)` asks.
+fn excluded(condition: &Expr) -> Option<&Expr> {
+    match condition {
+        Expr::InSubquery(set) if set.negated => Some(&set.expr),
+        Expr::Not(inner) => match inner.as_ref() {
+            Expr::InSubquery(set) if !set.negated => Some(&set.expr),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    expr.exists(is_subquery).unwrap_or(false)
 }
 
 /// Those whose set does not depend on the row.

@@ -9,7 +9,8 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError, constant_column, constant_rows};
 use sqlparser::ast::{
     BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, OrderBy, Query,
-    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableWithJoins, WildcardAdditionalOptions,
+    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
+    WildcardAdditionalOptions,
 };
 
 use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
@@ -150,6 +151,11 @@ impl Rewriter {
         self.scope().using = using_star::joined_columns(&mut select);
         select.from = self.from(std::mem::take(&mut select.from))?;
         self.scope().in_where = true;
+        if select.prewhere.is_some() && select.from.iter().any(reads_final) {
+            // It would choose among the rows of a key before they replace each other.
+            return Err(SqlError::not_implemented("PREWHERE of a table that is read with FINAL")
+                .with_hint("write WHERE: conditions on the key are asked early anyway"));
+        }
         let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();
         let second = select.selection.take().map(|filter| self.condition(filter)).transpose();
         self.scope().in_where = false;
@@ -448,4 +454,9 @@ fn position_of<'a>(key: &Expr, columns: &'a [Option<Column>]) -> Result<Option<&
             columns.len()
         ))),
     }
+}
+
+fn reads_final(tables: &TableWithJoins) -> bool {
+    let is_final = |table: &TableFactor| matches!(table, TableFactor::Table { with_hints, .. } if !with_hints.is_empty());
+    is_final(&tables.relation) || tables.joins.iter().any(|join| is_final(&join.relation))
 }

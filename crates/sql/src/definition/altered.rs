@@ -347,6 +347,9 @@ fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()
     if then == now {
         return Ok(());
     }
+    if def.mode.columns().contains(&column.id) && !only_adds_names(then, now) {
+        return refuse_key(def, column, "change the type of");
+    }
     if uses(&def.order_by, column.id) || uses(&def.partition_by, column.id) {
         if only_adds_names(then, now) {
             return Ok(());
@@ -423,10 +426,14 @@ fn drop_setting(def: &mut TableDef, name: &str) {
 }
 
 fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<()> {
-    if !uses(&def.order_by, column.id) && !uses(&def.partition_by, column.id) {
+    let what = if uses(&def.order_by, column.id) || uses(&def.partition_by, column.id) {
+        "it is part of the table's key".to_owned()
+    } else if def.mode.columns().contains(&column.id) {
+        format!("the table's engine {} needs it", def.engine_name())
+    } else {
         return Ok(());
-    }
-    let message = format!("cannot {doing} column {}: it is part of the table's key", column.name);
+    };
+    let message = format!("cannot {doing} column {}: {what}", column.name);
     Err(SqlError::new(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message))
 }
 

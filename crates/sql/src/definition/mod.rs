@@ -7,4 +7,5 @@ pub mod constraints;
 pub mod kept;
 pub mod nested;
 mod keys;
+pub mod mode;
 pub mod altered;

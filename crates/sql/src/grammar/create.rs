@@ -97,6 +97,7 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         order_by: None,
         primary_key: None,
         sample_by: None,
+        mode: None,
         old_syntax: None,
         settings: vec![],
         kept: vec![],

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, SqlError};
 use crate::reader::head::{Head, key_of, whole_expression};
-use crate::statement::{CreateSource, CreateTable};
+use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
 
 /// Behind ENGINE.
@@ -17,6 +17,11 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     if name == "ReplicatedMergeTree" {
         replicated(head)?;
         name = "MergeTree".to_owned();
+    }
+    if let Some(name) = MODES.iter().find(|known| **known == name) {
+        table.engine = Some(TableEngine::MergeTree);
+        table.mode = Some(WrittenMode { engine: name, arguments: mode_arguments(head)? });
+        return Ok(());
     }
     let engine = by_name(&name)?;
     table.engine = Some(engine);
@@ -58,6 +63,25 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
             Ok(())
         }
         _ => no_arguments(head),
+    }
+}
+
+/// Engines of MergeTree whose rows of equal key become one.
+const MODES: &[&str] =
+    &["ReplacingMergeTree", "SummingMergeTree", "CollapsingMergeTree", "VersionedCollapsingMergeTree"];
+
+/// The columns between parentheses; a tuple of them is the same as they are.
+fn mode_arguments(head: &mut Head<'_>) -> Result<Vec<Expr>> {
+    let mut arguments = Vec::new();
+    if !head.symbol(&Token::LParen) || head.symbol(&Token::RParen) {
+        return Ok(arguments);
+    }
+    loop {
+        arguments.push(head.expression()?);
+        if !head.symbol(&Token::Comma) {
+            head.expect_symbol(&Token::RParen)?;
+            return Ok(arguments);
+        }
     }
 }
 

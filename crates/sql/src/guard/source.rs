@@ -1,13 +1,14 @@
 //! What a query may read from: tables, table functions, subqueries, joins of them.
 
 use sqlparser::ast::{
-    Cte, Join, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
+    Cte, Expr, Join, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 use crate::error::{Result, SqlError};
 use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
 use crate::reader::clauses::{Strictness, word_of};
+use crate::reader::finals::FINAL;
 use crate::reader::head::sampling;
 use crate::tables::joins::constraint_of;
 
@@ -83,7 +84,9 @@ fn factor(checked: &TableFactor, depth: Depth) -> Result<()> {
             sample,
             index_hints,
         } => {
-            refuse_if(!with_hints.is_empty(), "WITH hints of a table")?;
+            let is_final = |hint: &Expr| matches!(hint, Expr::Identifier(word) if word.value.eq_ignore_ascii_case(FINAL));
+            refuse_if(!with_hints.iter().all(is_final) || with_hints.len() > 1, "WITH hints of a table")?;
+            refuse_if(!with_hints.is_empty() && args.is_some(), FINAL)?;
             refuse_if(version.is_some(), "a version of a table")?;
             refuse_if(*with_ordinality, "WITH ORDINALITY")?;
             refuse_if(!partitions.is_empty(), "PARTITION of a table")?;

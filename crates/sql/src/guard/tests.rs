@@ -15,8 +15,10 @@ fn check(text: &str, expected: &str) {
 
 #[test]
 fn clauses_that_datafusion_would_ignore_are_refused_by_name() {
-    check("SELECT a FROM t FINAL", "181 no table engine here supports FINAL");
-    check("SELECT a FROM t AS x FINAL", "181 no table engine here supports FINAL");
+    check("SELECT a FROM t AS x FINAL WHERE final = 1", "ok");
+    check("SELECT a FROM numbers(3) FINAL", "48 FINAL");
+    check("SELECT a FROM t WITH (NOLOCK)", "48 WITH hints of a table");
+    check("SELECT a FROM t FINAL AS x", "181 what stands here does not support FINAL");
     check("SELECT a FROM t SAMPLE 1/10", "141 no table here supports sampling");
     check("SELECT a FROM t ORDER BY a WITH FILL STALENESS 2", "48 STALENESS of WITH FILL is not supported");
     check("SELECT sum(a) OVER (ORDER BY a WITH FILL) FROM t", "48 WITH FILL of a window's key");

@@ -219,7 +219,7 @@ fn what_is_not_understood_is_an_error_with_its_code() {
         "SELEC 1",
         "62 syntax error: failed at position 1 (\"SELEC\") (line 1, col 1): expected a statement",
     );
-    check("SELECT * FROM t FINAL", "181 no table engine here supports FINAL");
+    check("SELECT * FROM t FINAL AS x", "181 what stands here does not support FINAL");
     check("SELECT 1 +", "62 syntax error: failed at position 11 (end of query): expected an expression");
     check("SYSTEM RELOAD CONFIG", "48 SYSTEM RELOAD CONFIG is not supported");
     check("ALTER TABLE t ATTACH PARTITION 1", "48 ALTER TABLE .. ATTACH PARTITION is not supported");

@@ -166,6 +166,9 @@ impl VisitorMut for Escaping {
     fn pre_visit_value(&mut self, literal: &mut ValueWithSpan) -> ControlFlow<()> {
         if let Value::SingleQuotedString(text) = &literal.value {
             literal.value = Value::Placeholder(quote_text(text));
+        } else if let Value::HexStringLiteral(digits) = &literal.value {
+            // A number; as sqlparser prints it, it would be read as text.
+            literal.value = Value::Placeholder(format!("0x{digits}"));
         } else if let Some(list) = list_of(&literal.value) {
             literal.value = Value::Placeholder(shown(list));
         }

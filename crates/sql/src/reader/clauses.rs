@@ -10,6 +10,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use crate::dialect::text_of;
 use crate::reader::clause_ends::ended;
+use crate::reader::finals::with_finals;
 use crate::reader::tokens::is_word;
 
 /// Stands behind the keys of ORDER BY for `LIMIT n BY key, ..`: takes n, the rows to skip, the keys.
@@ -80,7 +81,7 @@ pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| is_word(&token.token, word)));
     let (joins, limits) = (has(&["JOIN"]), has(&["LIMIT"]));
     let (quantified, applied) = (has(&["ANY", "ALL", "SOME"]), has(&["APPLY"]));
-    let tokens = ended(tokens);
+    let tokens = ended(with_finals(tokens));
     let tokens = if quantified { plain_calls(tokens) } else { tokens };
     let tokens = stars_as_arguments(tokens);
     let tokens = if applied { applied_stars(tokens) } else { tokens };

@@ -368,10 +368,7 @@ fn split_place(message: &str) -> (&str, u64, u64) {
 /// Why a clause is refused, with ClickHouse's code.
 fn refusal(clause: &str) -> SqlError {
     match clause {
-        "FINAL" => {
-            let message = "no table engine here supports FINAL: rows of a MergeTree table are never replaced";
-            SqlError::new(ErrorCode::ILLEGAL_FINAL, message)
-        }
+        "FINAL" => SqlError::no_final("what stands here"),
         "SAMPLE" => sampling(),
         other => SqlError::not_implemented(other),
     }

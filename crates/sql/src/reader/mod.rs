@@ -5,6 +5,7 @@
 
 mod joined;
 pub mod tokens;
+pub mod finals;
 pub(crate) mod clause_ends;
 pub mod clauses;
 pub mod head;

@@ -14,7 +14,7 @@ min_insert_block_size_rows_for_materialized_views UInt64, "0", NoEffect, "Rows o
 min_insert_block_size_bytes_for_materialized_views Bytes, "0", NoEffect, "Bytes of blocks of materialized views.";
 max_partitions_per_insert_block UInt64, "100", Obeyed, "Partitions one block may touch; 0 means any number.";
 throw_on_max_partitions_per_insert_block Bool, "1", Obeyed, "Whether too many partitions are an error.";
-optimize_on_insert              Bool, "1", NoEffect, "Whether rows of an insert are merged by the engine's rule; ours has none.";
+optimize_on_insert              Bool, "1", Obeyed, "Whether rows of one insert that the table's engine merges are merged at once.";
 async_insert                    Bool, "1", NoEffect, "Whether small inserts are grouped. Group commit: every INSERT is durable and visible when answered.";
 wait_for_async_insert           Bool, "1", NoEffect, "Whether a grouped INSERT waits until it is durable; group commit always waits.";
 wait_for_async_insert_timeout   UInt64, "120", NoEffect, "Seconds a grouped INSERT waits; group commit writes at once, max_execution_time limits a statement.";

@@ -100,7 +100,7 @@ struct Replacing<'a> {
 
 impl Replacing<'_> {
     fn instead_of(&mut self, factor: &TableFactor) -> Result<Option<TableFactor>> {
-        let TableFactor::Table { name, alias, args, .. } = factor else { return Ok(None) };
+        let TableFactor::Table { name, alias, args, with_hints, .. } = factor else { return Ok(None) };
         let (query, own_name) = match args {
             None => match table_of(name, &self.items) {
                 Some(table) => (self.replace.table(&table)?, Some(table.table)),
@@ -113,6 +113,9 @@ impl Replacing<'_> {
             }
         };
         let Some(query) = query else { return Ok(None) };
+        if !with_hints.is_empty() {
+            return Err(SqlError::no_final(&name.to_string()));
+        }
         let named =
             |name: String| TableAlias { explicit: true, name: ident(&name), columns: vec![], at: None };
         let alias = alias.clone().or_else(|| own_name.map(named));

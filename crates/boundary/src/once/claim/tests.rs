@@ -12,6 +12,7 @@ fn table(engine: TableEngine, window: &str) -> TableDef {
         name: "t".into(),
         engine,
         engine_arguments: model::EngineArguments::default(),
+        mode: model::MergeMode::Plain,
         schema_version: 1,
         columns: Vec::new(),
         next_column_id: 1,

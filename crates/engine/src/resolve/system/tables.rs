@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boundary::error::Error;
 use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
-use model::TableEngine;
+use model::{MergeMode, TableDef, TableEngine};
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
@@ -146,7 +146,7 @@ fn push_table(
         ("database", database.into()),
         ("name", def.name.to_string().into()),
         ("uuid", Cell::Uuid(*def.id.as_bytes())),
-        ("engine", def.engine.name().into()),
+        ("engine", def.engine_name().into()),
         ("is_temporary", is_temporary(def).into()),
         ("data_paths", paths.into()),
         (
@@ -157,7 +157,7 @@ fn push_table(
         ("engine_full", sql::storage_text(def, &engine).into()),
         ("as_select", if is_view { sql::shown_select(&engine, ON_ONE_LINE) } else { String::new() }.into()),
         ("partition_key", keys(&def.partition_by).into()),
-        ("sorting_key", keys(&def.order_by).into()),
+        ("sorting_key", keys(&sorted_by(def)).into()),
         ("primary_key", keys(primary).into()),
         ("sampling_key", sql::sampling_key(def).into()),
         ("storage_policy", if is_merge_tree { "default" } else { "" }.into()),
@@ -168,6 +168,17 @@ fn push_table(
         ("comment", def.comment.to_string().into()),
         ("has_own_data", (!def.engine.is_external() && !def.engine.is_query()).into()),
     ])
+}
+
+/// ORDER BY, and the version by which rows of a key are told apart.
+fn sorted_by(def: &TableDef) -> Vec<Arc<str>> {
+    let mut key = def.order_by.clone();
+    if let MergeMode::VersionedCollapsing { version, .. } = def.mode
+        && !def.is_in_key(version)
+    {
+        key.push(format!("`{}`", model::table_def::stored_column_name(version)).into());
+    }
+    key
 }
 
 /// (rows, bytes) of parts and of rows in the log.

@@ -1,0 +1,78 @@
+//! Sums of the numbers of each key: SummingMergeTree.
+//!
+//! Invariant: sums have the type of their column and wrap around, as ClickHouse's do; a key all of whose sums are 0 (or NULL)
+//! goes. Of what is not added the first value stays. Must not know: keys.
+
+use std::sync::Arc;
+
+use super::{broken, failed};
+use crate::error::TableError;
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, UInt32Array,
+};
+use arrow::compute::{filter_record_batch, take};
+use arrow::datatypes::{
+    ArrowNativeTypeOp, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+
+/// One row for each key; the rows of a key begin at each of `starts`.
+pub(super) fn summed(
+    rows: &RecordBatch,
+    starts: &[usize],
+    columns: &[usize],
+) -> Result<RecordBatch, TableError> {
+    let first: Vec<u32> = starts.iter().map(|start| u32::try_from(*start).unwrap_or(u32::MAX)).collect();
+    let first = UInt32Array::from(first);
+    let (mut out, mut is_zero) = (Vec::with_capacity(rows.num_columns()), vec![true; starts.len()]);
+    for (at, column) in rows.columns().iter().enumerate() {
+        match columns.contains(&at) {
+            true => out.push(sum_of(column, starts, &mut is_zero)?),
+            false => out.push(take(column, &first, None).map_err(broken)?),
+        }
+    }
+    let out = RecordBatch::try_new(rows.schema(), out).map_err(broken)?;
+    if columns.is_empty() || !is_zero.contains(&true) {
+        return Ok(out);
+    }
+    let stays: BooleanArray = is_zero.iter().map(|is_zero| Some(!is_zero)).collect();
+    filter_record_batch(&out, &stays).map_err(broken)
+}
+
+fn sum_of(column: &ArrayRef, starts: &[usize], is_zero: &mut [bool]) -> Result<ArrayRef, TableError> {
+    macro_rules! by_type {
+        ($($pattern:pat => $kind:ty),* $(,)?) => {
+            match column.data_type() {
+                $($pattern => Ok(sums::<$kind>(column.as_primitive(), starts, is_zero)),)*
+                other => Err(failed(format!("values of {other} cannot be added"))),
+            }
+        };
+    }
+    by_type! {
+        DataType::Int8 => Int8Type, DataType::Int16 => Int16Type,
+        DataType::Int32 => Int32Type, DataType::Int64 => Int64Type,
+        DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
+        DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type,
+        DataType::Float32 => Float32Type, DataType::Float64 => Float64Type,
+        DataType::Decimal32(..) => Decimal32Type, DataType::Decimal64(..) => Decimal64Type,
+        DataType::Decimal128(..) => Decimal128Type, DataType::Decimal256(..) => Decimal256Type,
+    }
+}
+
+fn sums<T: ArrowPrimitiveType>(
+    column: &PrimitiveArray<T>,
+    starts: &[usize],
+    is_zero: &mut [bool],
+) -> ArrayRef {
+    let ends = starts.iter().skip(1).copied().chain([column.len()]);
+    let runs = starts.iter().copied().zip(ends).zip(is_zero);
+    let sum = |((start, end), is_zero): ((usize, usize), &mut bool)| {
+        let values = (start..end).filter(|row| column.is_valid(*row)).map(|row| column.value(row));
+        let sum = values.reduce(ArrowNativeTypeOp::add_wrapping);
+        // Of a column that may be NULL only NULL is nothing.
+        *is_zero &= sum.is_none_or(|sum| column.nulls().is_none() && sum.is_zero());
+        sum
+    };
+    let sums: PrimitiveArray<T> = runs.map(sum).collect();
+    Arc::new(sums.with_data_type(column.data_type().clone()))
+}
