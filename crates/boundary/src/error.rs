@@ -197,7 +197,9 @@ fn find_ours(error: &DataFusionError) -> Option<Error> {
 fn from_schema_error(error: &SchemaError) -> Error {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
-            let known: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).take(20).collect();
+            let known = valid_fields.iter().map(|column| column.name.as_str());
+            // Columns of our own are none that anybody may name.
+            let known: Vec<&str> = known.filter(|name| !name.starts_with("_gristmill")).take(20).collect();
             let message = format!("unknown identifier {}", field.name);
             let unknown = Error::new(ErrorKind::UnknownObject, ErrorCode::UNKNOWN_IDENTIFIER, message);
             if known.is_empty() {

@@ -87,7 +87,7 @@ mod tests {
         let value = Expr::Identifier(Ident::new("c"));
         let query = values("t", &condition, [(&value, &ColumnType::UInt8)]).unwrap();
         let text = query.ast.to_string();
-        assert!(text.starts_with("SELECT _part_offset, _CAST((c), 'UInt8') FROM"), "{text}");
+        assert!(text.starts_with("SELECT _gristmill_row, _CAST((c), 'UInt8') FROM"), "{text}");
         assert!(text.contains(" WHERE a + 1 > 2 ORDER BY"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! One part as a table whose rows have their numbers: what DELETE and UPDATE read.
 //!
-//! Invariant: rows come in the order of the part, all of them, with `_part_offset` counted from 0; the plan knows that
+//! Invariant: rows come in the order of the part, all of them, with their numbers counted from 0; the plan knows that
 //! they are in its order. Where the plan mixes them, an ORDER BY it brings them back. Must not know: what becomes of them.
 
 use std::fmt;
@@ -23,7 +23,7 @@ use futures::StreamExt;
 use super::unary::{Step, Unary};
 
 /// The column of row numbers, which is the last one.
-pub const PART_OFFSET: &str = "_part_offset";
+pub const PART_OFFSET: &str = "_gristmill_row";
 
 /// The columns of `stored`, and the row numbers.
 #[derive(Debug)]

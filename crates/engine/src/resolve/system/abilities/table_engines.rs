@@ -37,6 +37,19 @@ const fn log(name: &'static str, syntax: &'static str) -> Engine {
     }
 }
 
+/// MergeTree, and engines of it whose rows of equal key become one.
+const fn merging(name: &'static str, description: &'static str, syntax: &'static str) -> Engine {
+    Engine {
+        name,
+        settings: true,
+        sorts: true,
+        deduplicates: true,
+        parallel_insert: true,
+        description,
+        syntax,
+    }
+}
+
 const ENGINES: &[Engine] = &[
     outside(
         "AzureBlobStorage",
@@ -52,6 +65,11 @@ const ENGINES: &[Engine] = &[
         description: "Another table's name: rows go there at once.",
         syntax: "Buffer(database, table, num_layers, min_time, ..)",
     },
+    merging(
+        "CollapsingMergeTree",
+        "MergeTree; rows of equal key cancel each other by their sign, 1 or -1.",
+        "CollapsingMergeTree(sign) ORDER BY expr ..",
+    ),
     outside("File", "Local files.", "File(format, 'path')"),
     outside("GCS", "Objects in a bucket of Google Cloud Storage.", "GCS('url'[, key, secret][, format])"),
     log("Log", "Log"),
@@ -73,15 +91,11 @@ const ENGINES: &[Engine] = &[
         description: "The rows of all tables whose names match.",
         syntax: "Merge(database, 'regular expression')",
     },
-    Engine {
-        name: "MergeTree",
-        settings: true,
-        sorts: true,
-        deduplicates: true,
-        parallel_insert: true,
-        description: "Sorted parts, merged in the background.",
-        syntax: "MergeTree ORDER BY expr [PARTITION BY expr] [PRIMARY KEY expr] [SETTINGS name = value, ..]",
-    },
+    merging(
+        "MergeTree",
+        "Sorted parts, merged in the background.",
+        "MergeTree ORDER BY expr [PARTITION BY expr] [PRIMARY KEY expr] [SETTINGS name = value, ..]",
+    ),
     Engine {
         name: "Null",
         settings: false,
@@ -91,6 +105,11 @@ const ENGINES: &[Engine] = &[
         description: "Rows are counted and dropped.",
         syntax: "Null",
     },
+    merging(
+        "ReplacingMergeTree",
+        "MergeTree; of rows of equal key the newest stays, by version or by insertion.",
+        "ReplacingMergeTree[(version[, is_deleted])] ORDER BY expr ..",
+    ),
     outside("S3", "Objects in a bucket.", "S3('url'[, key, secret][, format])"),
     Engine {
         name: "Set",
@@ -102,8 +121,18 @@ const ENGINES: &[Engine] = &[
         syntax: "Set",
     },
     log("StripeLog", "StripeLog"),
+    merging(
+        "SummingMergeTree",
+        "MergeTree; numbers of rows of equal key are added.",
+        "SummingMergeTree[(columns)] ORDER BY expr ..",
+    ),
     log("TinyLog", "TinyLog"),
     outside("URL", "What an HTTP server answers.", "URL('url'[, format])"),
+    merging(
+        "VersionedCollapsingMergeTree",
+        "MergeTree; rows of equal key and version cancel each other by their sign, in any order.",
+        "VersionedCollapsingMergeTree(sign, version) ORDER BY expr ..",
+    ),
     Engine {
         name: "View",
         settings: false,
