@@ -100,6 +100,27 @@ pub fn key_columns(key: &[Arc<dyn RowExpr>]) -> Vec<ColumnId> {
     columns
 }
 
+/// How many rows of `limit` come before another input's next row; the first one does. `comes_before` is true of the rows of a
+/// beginning and false of the rest. Found by doubling steps, so inputs that hardly overlap cost a few comparisons.
+pub fn run_length(limit: usize, comes_before: impl Fn(usize) -> bool) -> usize {
+    let (mut before, mut step) = (0, 1);
+    while before + step < limit && comes_before(before + step) {
+        before += step;
+        step *= 2;
+    }
+    // The answer lies behind `before` and not behind `end`.
+    let mut end = limit.min(before + step);
+    while end - before > 1 {
+        let middle = usize::midpoint(before, end);
+        if comes_before(middle) {
+            before = middle;
+        } else {
+            end = middle;
+        }
+    }
+    end
+}
+
 /// Watches batches go by and refuses the first row that is smaller than the row before it.
 #[derive(Debug)]
 pub struct SortedCheck {

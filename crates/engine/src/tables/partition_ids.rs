@@ -9,7 +9,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use boundary::error::{Error, ErrorKind};
 use datafusion::execution::SessionState;
-use model::{ErrorCode, PartitionValue, TableDef, TableKeys, Value};
+use model::{ErrorCode, PartitionValue, RowExpr, TableDef, TableKeys, Value};
 use sql::Partition;
 use sql::escape::quote_text;
 
@@ -43,19 +43,27 @@ pub(crate) fn partition_id(
         let value = format!("CAST(({text}), {})", quote_text(&key.column_type().to_string()));
         // A number that wraps around, or a time that is cut, would name another partition.
         let is_same = format!("ifNull(toString({value}) = toString({text}), 1)");
-        let is_same = compile(state, def, &is_same)?.0.evaluate(&row).map_err(Error::from)?;
+        let computed = |text: &str| compile(state, def, text)?.0.evaluate(&row).map_err(Error::from);
+        let is_same =
+            computed(&is_same).map_err(|error| no_value(key.as_ref(), &text).with_hint(error.message))?;
         if matches!(Value::at(&is_same, 0), Some(Value::UInt(0) | Value::Bool(false))) {
-            let message = format!(
-                "{text} is no value of the partition key {}, which is {}",
-                key.text(),
-                key.column_type()
+            return Err(
+                no_value(key.as_ref(), &text).with_hint("PARTITION ID 'id' takes an id of system.parts")
             );
-            return Err(Error::new(ErrorKind::BadInput, ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
-                .with_hint("PARTITION ID 'id' takes an id of system.parts"));
         }
-        let value = compile(state, def, &value)?.0.evaluate(&row).map_err(Error::from)?;
+        let value = computed(&value)?;
         values.push(Value::at(&value, 0).unwrap_or(Value::Null));
         types.push(value.data_type().clone());
     }
     Ok(PartitionValue::new(values, &types).name().to_owned())
+}
+
+fn no_value(key: &dyn RowExpr, text: &str) -> Error {
+    let code = match text.starts_with('\'') {
+        true => ErrorCode::TYPE_MISMATCH,
+        false => ErrorCode::ARGUMENT_OUT_OF_BOUND,
+    };
+    let message =
+        format!("{text} is no value of the partition key {}, which is {}", key.text(), key.column_type());
+    Error::new(ErrorKind::BadInput, code, message)
 }

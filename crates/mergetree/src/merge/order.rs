@@ -14,7 +14,7 @@ use arrow::row::Rows;
 use model::PartId;
 use model::saturating::usize_of;
 use model::table_def::column_id_of;
-use parts::sorted::KeyRows;
+use parts::sorted::{KeyRows, run_length};
 use parts::{PartError, PartReader};
 
 use super::rows::InputRows;
@@ -156,22 +156,7 @@ impl MergeOrder {
             Ordering::Equal => input < rival,
             Ordering::Greater => false,
         };
-        let (mut before, mut step) = (0, 1);
-        while before + step < limit && is_before(before + step) {
-            before += step;
-            step *= 2;
-        }
-        // The answer lies behind `before` and not behind `end`.
-        let mut end = limit.min(before + step);
-        while end - before > 1 {
-            let middle = usize::midpoint(before, end);
-            if is_before(middle) {
-                before = middle;
-            } else {
-                end = middle;
-            }
-        }
-        end
+        run_length(limit, is_before)
     }
 
     fn is_before(&self, a: usize, b: usize) -> bool {

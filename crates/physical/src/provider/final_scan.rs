@@ -22,7 +22,7 @@ use mergetree::Table;
 use mergetree::write::collapse::{Collapser, For};
 use mergetree::write::gather::gather;
 use mergetree::write::sort::BlockKeys;
-use parts::sorted::KeyRows;
+use parts::sorted::{KeyRows, run_length};
 
 use crate::error::into_datafusion;
 
@@ -266,21 +266,6 @@ impl Merging {
             Ordering::Equal => first < rival,
             Ordering::Greater => false,
         };
-        // Found by doubling steps, and then between the last two.
-        let (mut before, mut step) = (0, 1);
-        while before + step < limit && comes_before(before + step) {
-            before += step;
-            step *= 2;
-        }
-        let mut end = limit.min(before + step);
-        while end - before > 1 {
-            let middle = usize::midpoint(before, end);
-            if comes_before(middle) {
-                before = middle;
-            } else {
-                end = middle;
-            }
-        }
-        end
+        run_length(limit, comes_before)
     }
 }
