@@ -8,8 +8,8 @@ mod staged;
 
 use std::sync::Arc;
 
-use imbl::OrdMap;
-use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef, TableId};
+use imbl::{OrdMap, OrdSet};
+use model::{DatabaseId, Label, PartDescriptor, Seq, TableDef, TableEngine, TableId};
 use thiserror::Error;
 
 use crate::blocks::{Replaced, assign};
@@ -79,6 +79,8 @@ pub struct State {
     databases: OrdMap<DatabaseId, Arc<DatabaseState>>,
     database_names: OrdMap<Arc<str>, DatabaseId>,
     tables: OrdMap<TableId, Arc<TableState>>,
+    /// Those of `tables` that take part in INSERTs into others.
+    materialized: OrdSet<TableId>,
     dropped: OrdMap<TableId, DroppedTable>,
     labels: Labels,
     tokens: Tokens,
@@ -96,6 +98,7 @@ impl Default for State {
             databases: OrdMap::new(),
             database_names: OrdMap::new(),
             tables: OrdMap::new(),
+            materialized: OrdSet::new(),
             dropped: OrdMap::new(),
             labels: Labels::default(),
             tokens: Tokens::default(),
@@ -141,6 +144,11 @@ impl State {
 
     pub fn table(&self, database: DatabaseId, name: &str) -> Option<&Arc<TableState>> {
         self.tables.get(self.databases.get(&database)?.tables.get(name)?)
+    }
+
+    /// The materialized views by id.
+    pub fn materialized_views(&self) -> impl Iterator<Item = &Arc<TableState>> {
+        self.materialized.iter().filter_map(|id| self.tables.get(id))
     }
 
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableState>> {
@@ -356,6 +364,9 @@ impl State {
         let def = Arc::clone(&table.def);
         self.change_database(def.database, |database| database.tables.insert(Arc::clone(&def.name), def.id))?;
         self.tables.insert(def.id, Arc::new(table));
+        if def.engine == TableEngine::MaterializedView {
+            self.materialized.insert(def.id);
+        }
         Some(())
     }
 
@@ -370,6 +381,7 @@ impl State {
         self.abort_loads(|load| load.table == id, moment)?;
         self.tokens.drop_scope(id);
         let mut state = self.tables.remove(&id)?;
+        self.materialized.remove(&id);
         let def = Arc::clone(&state.def);
         self.change_database(def.database, |database| State::free_name(database, &def.name, id))?;
         Arc::make_mut(&mut state).clear(moment.seq, moment.at_ms);

@@ -42,6 +42,8 @@ pub enum TableEngine {
     File,
     /// A SELECT under a name.
     View,
+    /// A SELECT that every INSERT into the table it reads is put through; its rows go to another table.
+    MaterializedView,
     /// The rows of all tables whose names match.
     Merge,
     /// Another table's name: rows go there at once.
@@ -65,6 +67,7 @@ impl TableEngine {
             TableEngine::Url => "URL",
             TableEngine::File => "File",
             TableEngine::View => "View",
+            TableEngine::MaterializedView => "MaterializedView",
             TableEngine::Merge => "Merge",
             TableEngine::Buffer => "Buffer",
         }
@@ -84,7 +87,8 @@ impl TableEngine {
 
     /// Whether a query stands where it is named: it has no rows of its own.
     pub fn is_query(self) -> bool {
-        matches!(self, TableEngine::View | TableEngine::Merge | TableEngine::Buffer)
+        use TableEngine::{Buffer, MaterializedView, Merge, View};
+        matches!(self, View | MaterializedView | Merge | Buffer)
     }
 
     /// Whether rows are in parts and in the log.

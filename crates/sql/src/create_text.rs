@@ -26,9 +26,15 @@ use crate::table_text::{COLUMN_TTL, column_ttl, display_expression};
 /// The statement that makes this table. `engine` is the engine with its arguments, secrets masked by who knows which
 /// they are: the definition's own are never printed here. Of a view it is the SELECT.
 pub fn show_create_table(def: &TableDef, database: &str, engine: &str, layout: Layout) -> String {
-    let what = if def.engine == TableEngine::View { "VIEW" } else { "TABLE" };
     let name = format!("{}.{}", quote_name(database), quote_name(&def.name));
-    create_text(def, &format!("{what} {name}"), engine, layout)
+    let what = match def.engine {
+        TableEngine::View => format!("VIEW {name}"),
+        TableEngine::MaterializedView => {
+            format!("MATERIALIZED VIEW {name} TO {}", def.kept_text(VIEW_TO).unwrap_or_default())
+        }
+        _ => format!("TABLE {name}"),
+    };
+    create_text(def, &what, engine, layout)
 }
 
 /// The same of a temporary table, which is in no database.
@@ -39,7 +45,7 @@ pub fn show_create_temporary_table(def: &TableDef, engine: &str, layout: Layout)
 /// The engine and the clauses that belong to it, on one line: ClickHouse's `engine_full`. A view has none.
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
     let mut page = Page::new(Layout::ON_ONE_LINE);
-    if def.engine != TableEngine::View {
+    if !is_view(def) {
         storage(&mut page, def, engine);
     }
     page.finished()
@@ -61,7 +67,7 @@ pub fn shown_select(select: &str, layout: Layout) -> String {
 }
 
 fn create_text(def: &TableDef, what: &str, engine: &str, layout: Layout) -> String {
-    let is_view = def.engine == TableEngine::View;
+    let is_view = is_view(def);
     let mut page = Page::new(layout);
     page.push(&format!("CREATE {what}"));
     if !is_view || !asks_for_parameters(engine) {
@@ -86,6 +92,14 @@ fn create_text(def: &TableDef, what: &str, engine: &str, layout: Layout) -> Stri
         comment(&mut page);
     }
     page.finished()
+}
+
+/// The clauses by which a materialized view remembers the table whose INSERTs it sees, and the one its rows go to.
+pub const VIEW_FROM: &str = "FROM";
+pub const VIEW_TO: &str = "TO";
+
+fn is_view(def: &TableDef) -> bool {
+    matches!(def.engine, TableEngine::View | TableEngine::MaterializedView)
 }
 
 /// The columns of a view with parameters are known when it is called.

@@ -28,8 +28,8 @@ pub mod nested;
 
 pub use codec_text::shown_codec;
 pub use create_text::{
-    WRITTEN_PRIMARY_KEY, sampling_key, show_create_table, show_create_temporary_table, shown_projection,
-    shown_select, storage_text,
+    VIEW_FROM, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key, show_create_table, show_create_temporary_table,
+    shown_projection, shown_select, storage_text,
 };
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};
@@ -51,9 +51,9 @@ pub use statement::{
     Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
-    Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition, ProjectionClause, Query,
-    RenamedTable, RowChange, RowCommand, SettingChange, SettingText, Show, Statement, SystemCommand,
-    TableName, WrittenMode,
+    Materialized, Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition,
+    ProjectionClause, Query, RenamedTable, RowChange, RowCommand, SettingChange, SettingText, Show,
+    Statement, SystemCommand, TableName, WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

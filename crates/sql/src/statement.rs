@@ -12,6 +12,7 @@ use sqlparser::ast;
 use crate::lexer::depth::Measure;
 
 mod alter;
+mod create_view;
 mod filter;
 mod mutation;
 mod written_mode;
@@ -20,6 +21,7 @@ pub use alter::{
     Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
     RenamedTable,
 };
+pub use create_view::{CreateView, Materialized};
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, RowChange, RowCommand};
 pub use written_mode::WrittenMode;
@@ -325,17 +327,6 @@ pub struct ColumnSpec {
     pub ttl: Option<ast::Expr>,
     /// Written as Nested(..): with `flatten_nested` it is a column for each of its names.
     pub is_nested: bool,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct CreateView {
-    pub name: TableName,
-    pub if_not_exists: bool,
-    pub or_replace: bool,
-    /// Empty: those of the SELECT.
-    pub columns: Vec<ColumnSpec>,
-    pub query: Query,
-    pub comment: String,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -104,7 +104,7 @@ pub fn shown_engine(def: &TableDef) -> String {
     if !def.mode.is_plain() {
         return format!("{name}{}", mode_arguments(def));
     }
-    if def.engine == TableEngine::View {
+    if matches!(def.engine, TableEngine::View | TableEngine::MaterializedView) {
         return masked(def.engine_arguments.text());
     }
     if def.is_in_old_syntax() {

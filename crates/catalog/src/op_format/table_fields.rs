@@ -17,7 +17,7 @@ const MODE: &str = "merge mode";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 15] = [
+const ENGINES: [(u64, TableEngine); 16] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -33,6 +33,7 @@ const ENGINES: [(u64, TableEngine); 15] = [
     (13, TableEngine::Merge),
     (14, TableEngine::Buffer),
     (15, TableEngine::Set),
+    (16, TableEngine::MaterializedView),
 ];
 
 /// The oldest format version whose readers know the definition.
@@ -40,6 +41,8 @@ pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
         // Who does not know them would show rows that were replaced.
         _ if !def.mode.is_plain() => 8,
+        // Or would leave the rows of the view out.
+        TableEngine::MaterializedView => 8,
         TableEngine::Log | TableEngine::TinyLog | TableEngine::StripeLog => 7,
         TableEngine::Merge | TableEngine::Buffer | TableEngine::Set => 7,
         // Who does not know them would take rows that they refuse.

@@ -185,7 +185,8 @@ fn modes() -> Vec<MergeMode> {
 /// As [`every_op`], of what version 8 added.
 fn every_op_of_version_8() -> Vec<Op> {
     let of = |mode| Op::CreateTable(TableDef { mode, ..table_def(table_id(), "merged") });
-    modes().into_iter().skip(1).map(of).collect()
+    let view = TableDef { engine: TableEngine::MaterializedView, ..table_def(table_id(), "view") };
+    modes().into_iter().skip(1).map(of).chain([Op::CreateTable(view)]).collect()
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub(crate) enum Rewritten {
     Part { state: Arc<TableState>, is_numbered: bool },
     /// The rows of a Memory table, with their numbers.
     Rows { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
+    /// Rows on their way into a table, which a materialized view sees instead of it.
+    Block { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
 }
 
 impl Execution {
@@ -73,7 +75,8 @@ impl Execution {
     /// The credentials that the statement names: itself, by a table outside or by a collection.
     pub(crate) fn secrets(&self, config: &Config) -> Secrets {
         let (mut secrets, mut texts) = (Secrets::of(&self.logged), vec![self.logged.to_string()]);
-        let brings = |engine: TableEngine| engine.is_external() || engine == TableEngine::View;
+        use TableEngine::{MaterializedView, View};
+        let brings = |engine: TableEngine| engine.is_external() || matches!(engine, View | MaterializedView);
         let mut tables: Vec<_> =
             self.snapshot.all_tables().filter(|table| brings(table.def.engine)).collect();
         // A view names what brings more of them.
@@ -83,7 +86,7 @@ impl Execution {
             let table = tables.swap_remove(at);
             let name = table.def.engine.name();
             let call = match table.def.engine {
-                TableEngine::View => table.def.engine_arguments.text().to_owned(),
+                View | MaterializedView => table.def.engine_arguments.text().to_owned(),
                 _ => format!("{name}({})", table.def.engine_arguments.text()),
             };
             secrets = secrets.and(&Secrets::of(&call));

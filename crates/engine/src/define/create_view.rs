@@ -11,20 +11,23 @@ use model::type_arrow::from_field;
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
-use sql::{CreateView, Query};
+use sql::{ColumnSpec, CreateSource, CreateTable, CreateView, Materialized, Query, TableName};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
+use crate::define::definition::definition as table_definition;
 use crate::query::select::{plan, with_columns};
+use crate::resolve::materialized::{check_source, named, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
 use crate::tables::reserved::is_derived;
 
+/// Whether the view is a new one.
 pub(crate) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     create: &CreateView,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let (database_name, name) = execution.resolve(&create.name);
     if is_derived(database_name) {
         let message = format!("database \"{database_name}\" takes no views");
@@ -34,7 +37,7 @@ pub(crate) async fn run(
         execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
     let existing = execution.snapshot.table(database, name);
     if existing.is_some() && create.if_not_exists {
-        return Ok(());
+        return Ok(false);
     }
     if existing.is_some() && !create.or_replace {
         let message = format!("table \"{database_name}.{name}\" already exists");
@@ -57,11 +60,23 @@ pub(crate) async fn run(
         .iter()
         .map(|field| (field.name().clone(), from_field(field)))
         .collect();
-    let def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
-    let mut ops = Vec::with_capacity(2);
+    let mut def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
+    let mut ops = Vec::with_capacity(3);
     ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    if let Some(materialized) = &create.materialized {
+        let (own, target) = own_table(services, execution, materialized, &def).await?;
+        let source = source_of(&select.ast)?;
+        check_source(execution, &source, own.is_none().then_some(&target))?;
+        let (database, table) = execution.resolve(&source);
+        def.engine = TableEngine::MaterializedView;
+        def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
+        let (database, table) = execution.resolve(&target);
+        def.kept.push(KeptClause { keyword: sql::VIEW_TO.into(), text: named(database, table).into() });
+        ops.extend(own.map(Op::CreateTable));
+    }
     ops.push(Op::CreateTable(def));
-    commit_ops(services, execution, Vec::new(), ops).await
+    commit_ops(services, execution, Vec::new(), ops).await?;
+    Ok(true)
 }
 
 fn definition(
@@ -96,6 +111,47 @@ fn definition(
         comment: create.comment.as_str().into(),
         ..TableDef::plain(id, create.name.table.as_str(), TableEngine::View, columns)
     })
+}
+
+/// The table that the rows go to, and its definition if it is the view's own.
+async fn own_table(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    materialized: &Materialized,
+    view: &TableDef,
+) -> Result<(Option<TableDef>, TableName), Error> {
+    let table = match materialized {
+        Materialized::To(name) => {
+            let target = execution.stored_table(name)?;
+            let lacks = |column: &&ColumnDef| target.def.column(&column.name).is_none();
+            if let Some(column) = view.columns.iter().find(lacks) {
+                let message = format!("the SELECT gives column {}, which table {name} has not", column.name);
+                return Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message)
+                    .with_hint("give it the name of a column of the table with AS"));
+            }
+            return Ok((None, name.clone()));
+        }
+        Materialized::Own { table, .. } => table,
+    };
+    let spec = |column: &ColumnDef| ColumnSpec {
+        name: column.name.to_string(),
+        column_type: Some(column.column_type.clone()),
+        default: None,
+        comment: String::new(),
+        codec: None,
+        ttl: None,
+        is_nested: false,
+    };
+    let columns = view.columns.iter().map(spec).collect();
+    let table = CreateTable { source: CreateSource::Columns(columns), ..table.as_ref().clone() };
+    let name = table.name.clone();
+    if execution.stored_table(&name).is_ok() {
+        let message = format!("table \"{name}\" already exists");
+        return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
+    }
+    let def = table_definition(services, execution, &table, view.database).await?;
+    services.tables.check(&Arc::new(def.clone()))?;
+    Ok((Some(def), name))
 }
 
 fn comment_of<'a>(create: &'a CreateView, name: &str) -> &'a str {

@@ -30,7 +30,7 @@ pub(crate) async fn detach(
         Err(error) if if_exists && error.code == ErrorCode::UNKNOWN_TABLE => return Ok(()),
         Err(error) => return Err(error),
     };
-    if is_view && table.engine != TableEngine::View {
+    if is_view && !matches!(table.engine, TableEngine::View | TableEngine::MaterializedView) {
         let message = format!("table \"{name}\" is not a View");
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message));
     }

@@ -4,12 +4,13 @@
 
 use boundary::error::{Error, ErrorKind};
 use catalog::Op;
-use model::TableId;
+use model::{TableDef, TableEngine, TableId};
 use sql::TableName;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
+use crate::resolve::materialized::destination_of;
 
 pub(crate) async fn run(
     services: &Services,
@@ -24,7 +25,10 @@ pub(crate) async fn run(
             continue;
         }
         match execution.stored_table(name) {
-            Ok(table) => ops.push(Op::DropTable { table: table.def.id }),
+            Ok(table) => {
+                ops.push(Op::DropTable { table: table.def.id });
+                ops.extend(own_table(execution, &table.def)?.map(|table| Op::DropTable { table }));
+            }
             Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
             Err(error) => return Err(error),
         }
@@ -38,4 +42,14 @@ pub(crate) async fn run(
         execution.temporary.drop_table(name);
     }
     Ok(())
+}
+
+/// The table that a materialized view has of its own, which goes with it.
+fn own_table(execution: &Execution, view: &TableDef) -> Result<Option<TableId>, Error> {
+    if view.engine != TableEngine::MaterializedView {
+        return Ok(None);
+    }
+    let name = destination_of(view)?;
+    let is_own = name.table == format!(".inner.{}", view.name);
+    Ok(execution.stored_table(&name).ok().filter(|_| is_own).map(|table| table.def.id))
 }

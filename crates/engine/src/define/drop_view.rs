@@ -21,7 +21,7 @@ pub(crate) async fn run(
     let names: Vec<TableName> = names.iter().map(stored).collect();
     for name in &names {
         if let Ok(table) = execution.stored_table(name)
-            && table.def.engine != TableEngine::View
+            && !matches!(table.def.engine, TableEngine::View | TableEngine::MaterializedView)
         {
             let message = format!("table \"{name}\" is not a View");
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)

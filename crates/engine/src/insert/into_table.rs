@@ -12,21 +12,17 @@ use boundary::once::names::{Once, settled};
 use boundary::progress::QueryProgress;
 use boundary::request::{BodyStream, Rows};
 use catalog::{Op, Precondition, Snapshot, TableState};
-use datafusion::common::stats::Precision;
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use formats::Omissions;
 use futures::StreamExt;
-use host::MemoryBudget;
-use load::{SinkRequest, plan_sinks};
+use mergetree::write::check_rows;
 use mergetree::write::collapse::collapsed_rows;
-use mergetree::write::{SinkSettings, check_rows};
 use model::TableEngine;
 use physical::adopt::AdoptExec;
 use physical::nodes::metered::metered;
 use physical::nodes::unary::Unary;
 use physical::profile::Span;
-use sql::{Insert, InsertSource, Settings};
+use sql::{Insert, InsertSource};
 
 use crate::commit::submit;
 use crate::context::execution::Execution;
@@ -36,14 +32,18 @@ use crate::context::session_state::statement_state;
 use crate::exec::commit::CommitExec;
 use crate::exec::sink::SinkExec;
 use crate::insert::adopting::adoption_of;
+use crate::insert::drained::{drain_into, has_few_rows};
 use crate::insert::rows::{SentRows, encoded};
+use crate::insert::sink_settings::{partitions_max, sink_settings};
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
+use crate::insert::with_views::{self, Incoming};
 use crate::load::staged::frozen::{known_source, units_to_stage};
 use crate::load::staged::{self, StagedInsert};
 use crate::query::load_source::{read_by_units, resumable_source};
-use crate::query::select::{PlannedQuery, plan_into};
+use crate::query::select::{PlannedQuery, plan_into, stream_of};
 use crate::resolve::calls::KnownSource;
+use crate::resolve::materialized::views_of;
 use crate::sink_target::SinkTarget;
 use crate::tables::conform::{Conform, insert_columns};
 use crate::tables::memory::Gathered;
@@ -71,12 +71,19 @@ pub(crate) async fn into_table(
             return Ok(Rows::none());
         }
     }
+    let has_views = !views_of(execution, &table.def).is_empty();
+    if has_views && claim.is_some() {
+        return Err(Error::unsupported("a label or a token of an INSERT that materialized views see"));
+    }
     match &insert.source {
         InsertSource::Values(range) => {
             let shape = services
                 .tables
                 .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
             let rows = value_rows(services, execution, &shape, &text[range.clone()], body).await?;
+            if has_views {
+                return seen_by_views(services, execution, &table, rows, &shape.conform).await;
+            }
             insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Format { name, data } => {
@@ -86,6 +93,9 @@ pub(crate) async fn into_table(
                 .tables
                 .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
             let rows = sent.rows(services, execution, &shape)?;
+            if has_views {
+                return seen_by_views(services, execution, &table, rows, &shape.conform).await;
+            }
             insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Select(query) => {
@@ -96,6 +106,19 @@ pub(crate) async fn into_table(
         // It became a SELECT before.
         InsertSource::Infile { .. } => Err(Error::internal("FROM INFILE was read as rows")),
     }
+}
+
+/// Rows that go through materialized views, too.
+async fn seen_by_views(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    table: &Arc<TableState>,
+    rows: Batches,
+    conform: &Arc<Conform>,
+) -> Result<Rows, Error> {
+    let (settings, _) = sink_settings(services.threads, &execution.settings, &execution.memory);
+    let incoming = Incoming { rows, conform: Arc::clone(conform) };
+    Box::pin(with_views::run(services, execution, table, incoming, settings)).await
 }
 
 /// Whether the statement itself took its names before, as of its snapshot. Asked before a row is read; what is taken
@@ -268,35 +291,6 @@ fn claim_of_rows(claim: Option<&Claim>, batches: &[RecordBatch]) -> Result<Optio
     Ok(Some(claim.once()))
 }
 
-/// 0 = no limit.
-fn partitions_max(settings: &Settings) -> u64 {
-    match settings.get_bool("throw_on_max_partitions_per_insert_block") {
-        true => settings.get_u64("max_partitions_per_insert_block"),
-        false => 0,
-    }
-}
-
-fn sink_settings(threads: usize, settings: &Settings, memory: &MemoryBudget) -> (SinkSettings, usize) {
-    let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
-    let plan = plan_sinks(SinkRequest {
-        cores: threads as u64,
-        insert_threads: settings.get_u64("max_insert_threads"),
-        block_rows_min: given("min_insert_block_size_rows"),
-        block_bytes_min: given("min_insert_block_size_bytes"),
-        memory_bytes_max: memory.limit(),
-    });
-    let sinks = usize::try_from(plan.sinks).unwrap_or(1).max(1);
-    let sink = SinkSettings {
-        block_rows_min: plan.block_rows_min,
-        block_bytes_min: plan.block_bytes_min,
-        partitions_max: partitions_max(settings),
-        memory: memory.clone(),
-        load: None,
-        collapses: settings.get_bool("optimize_on_insert"),
-    };
-    (sink, sinks)
-}
-
 fn sink_target(
     services: &Services,
     execution: &Execution,
@@ -352,6 +346,7 @@ pub(crate) async fn insert_select(
     named: Named,
 ) -> Result<Rows, Error> {
     let InsertSelect { table, columns, query, text } = select;
+    let has_views = has_views(execution, table, &named)?;
     let once = match &named {
         Named::No => None,
         Named::Claim(_) if execution.rolls_back => None,
@@ -373,6 +368,9 @@ pub(crate) async fn insert_select(
     let (mut planned, conform) =
         plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
+    if has_views {
+        return selected_for_views(services, execution, table, &planned, &conform).await;
+    }
     if !table.def.engine.keeps_parts() {
         let physical = planned.physical().await?;
         return drain_into(services, execution, table, &planned, physical, &conform).await;
@@ -396,7 +394,7 @@ pub(crate) async fn insert_select(
     let physical = planned.physical().await?;
     if has_few_rows(physical.as_ref()) {
         let schema = physical.schema();
-        let rows = crate::query::select::stream_of(services, execution, &planned.state, physical, schema)?;
+        let rows = stream_of(services, execution, &planned.state, physical, schema)?;
         return insert_batches(services, execution, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(services, execution, handle, conform, claim)?;
@@ -416,6 +414,28 @@ pub(crate) async fn insert_select(
     }
     services.wake.notify_waiters();
     Ok(Rows::none())
+}
+
+/// Whether materialized views see the INSERT, which has no name then.
+fn has_views(execution: &Execution, table: &TableState, named: &Named) -> Result<bool, Error> {
+    match (views_of(execution, &table.def).is_empty(), named) {
+        (true, _) => Ok(false),
+        (false, Named::No) => Ok(true),
+        (false, _) => Err(Error::unsupported("a label of an INSERT that materialized views see")),
+    }
+}
+
+async fn selected_for_views(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    table: &Arc<TableState>,
+    planned: &PlannedQuery,
+    conform: &Arc<Conform>,
+) -> Result<Rows, Error> {
+    let physical = planned.physical().await?;
+    let schema = physical.schema();
+    let rows = stream_of(services, execution, &planned.state, physical, schema)?;
+    seen_by_views(services, execution, table, rows, conform).await
 }
 
 /// The SELECT planned, and how its rows become rows of the table.
@@ -457,37 +477,4 @@ pub(crate) async fn adoption_lines(
         Ok(adoption) => Ok(adoption.report().await?),
         Err(why) => Ok(vec![format!("Adoption: none, {why}")]),
     }
-}
-
-/// A plan of so few rows, as far as it knows beforehand, is no load.
-const FEW_ROWS: usize = 8192;
-
-/// Whether a plan knows that it gives few rows: they may go into the log as those of VALUES do.
-fn has_few_rows(plan: &dyn ExecutionPlan) -> bool {
-    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
-    statistics.is_ok_and(|known| matches!(known.num_rows, Precision::Exact(rows) if rows <= FEW_ROWS))
-}
-
-/// Engines without parts: Null counts, Memory keeps.
-async fn drain_into(
-    services: &Services,
-    execution: &Arc<Execution>,
-    table: &TableState,
-    planned: &PlannedQuery,
-    physical: Arc<dyn ExecutionPlan>,
-    conform: &Conform,
-) -> Result<Rows, Error> {
-    let schema = physical.schema();
-    let mut rows = crate::query::select::stream_of(services, execution, &planned.state, physical, schema)?;
-    let (mut kept, mut rows_read) = (Gathered::new(&execution.memory), 0);
-    while let Some(batch) = rows.next().await {
-        let batch = conform.apply_behind(rows_read, &batch?)?;
-        rows_read += batch.num_rows() as u64;
-        execution.progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-        if table.def.engine == TableEngine::Memory && !execution.rolls_back {
-            kept.push(batch)?;
-        }
-    }
-    services.memory_tables_of(&execution.temporary, &table.def).append(table.def.id, kept.into_batches())?;
-    Ok(Rows::none())
 }

@@ -5,7 +5,7 @@
 
 use boundary::error::Error;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr, TableFactor,
 };
 use model::{ColumnType, TableDef};
 use physical::nodes::numbered_part::PART_OFFSET;
@@ -37,10 +37,21 @@ pub(super) fn values<'a>(
     condition: &Expr,
     values: impl IntoIterator<Item = (&'a Expr, &'a ColumnType)>,
 ) -> Result<Query, Error> {
-    let text = format!("SELECT {PART_OFFSET} FROM {} WHERE 1 ORDER BY {PART_OFFSET}", source(name));
+    // Names that a value defines are no names of the condition, nor the other way round.
+    let found = select(&format!("SELECT * FROM {} WHERE 1", source(name)), Some(condition), [])?;
+    let text =
+        format!("SELECT {PART_OFFSET} FROM (SELECT 1) AS {} ORDER BY {PART_OFFSET}", always_quote_name(name));
     let cast = |(value, column_type)| cast(value, column_type).map(SelectItem::UnnamedExpr);
     let items = values.into_iter().map(cast).collect::<Result<Vec<_>, Error>>()?;
-    select(&text, Some(condition), items)
+    let mut query = select(&text, None, items)?;
+    let SetExpr::Select(select) = query.ast.body.as_mut() else {
+        return Err(Error::internal("a SELECT was read as something else"));
+    };
+    match select.from.first_mut().map(|from| &mut from.relation) {
+        Some(TableFactor::Derived { subquery, .. }) => *subquery = found.ast,
+        _ => return Err(Error::internal("a subquery was read as something else")),
+    }
+    Ok(query)
 }
 
 /// What is written anew, under the table's name.
@@ -88,6 +99,6 @@ mod tests {
         let query = values("t", &condition, [(&value, &ColumnType::UInt8)]).unwrap();
         let text = query.ast.to_string();
         assert!(text.starts_with("SELECT _gristmill_row, _CAST((c), 'UInt8') FROM"), "{text}");
-        assert!(text.contains(" WHERE a + 1 > 2 ORDER BY"), "{text}");
+        assert!(text.contains(" WHERE a + 1 > 2) AS"), "{text}");
     }
 }

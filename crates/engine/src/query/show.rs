@@ -95,7 +95,7 @@ fn created(execution: &Execution, name: &TableName, what: Created) -> Result<Str
 }
 
 fn is_view(def: &TableDef) -> bool {
-    def.engine == TableEngine::View
+    matches!(def.engine, TableEngine::View | TableEngine::MaterializedView)
 }
 
 /// The one index that there is, the primary key, in MySQL's columns.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use boundary::error::Error;
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, TableAlias, TableFactor, VisitMut, VisitorMut,
+    Ident, ObjectName, ObjectNamePart, Query, TableAlias, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sql::{SqlError, TableName};
 
@@ -16,30 +16,71 @@ use crate::context::execution::Execution;
 use crate::tables::virtual_columns::parts_of;
 
 /// Stands behind the name of such a table; no name of a table has it.
-pub(crate) const SUFFIX: &str = "\u{0}FINAL";
+pub(crate) const SUFFIX: &str = "\u{a0}FINAL";
 
 /// The query with the names under which its tables are looked up.
 pub(crate) fn with_finals(execution: &Execution, query: &mut Query) -> Result<(), Error> {
     let everywhere = execution.settings.get_bool("final");
-    let mut finals = Finals { execution, everywhere, items: BTreeSet::new() };
-    match query.visit(&mut finals) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
+    let mut bare = Bare { execution, tables: BTreeSet::new() };
+    let _ = Visit::visit(&*query, &mut bare);
+    let mut finals = Finals { execution, everywhere, items: Vec::new(), bare: bare.tables };
+    finals.run(query)
+}
+
+/// All tables that are named without an alias: database and name.
+struct Bare<'a> {
+    execution: &'a Execution,
+    tables: BTreeSet<(String, String)>,
+}
+
+impl Visitor for Bare<'_> {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, alias: None, args: None, .. } = factor {
+            let (database, table) = parts_of(name);
+            let database = database.unwrap_or(&self.execution.current_database);
+            self.tables.insert((database.to_owned(), table.to_owned()));
+        }
+        ControlFlow::Continue(())
     }
 }
 
 struct Finals<'a> {
     execution: &'a Execution,
     everywhere: bool,
-    /// Names of WITH, which stand before those of tables.
-    items: BTreeSet<String>,
+    /// Names of WITH of the queries around, which stand before those of tables.
+    items: Vec<Vec<String>>,
+    bare: BTreeSet<(String, String)>,
 }
 
 impl Finals<'_> {
+    fn run(&mut self, query: &mut Query) -> Result<(), Error> {
+        match VisitMut::visit(query, self) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+
+    /// The name stands for the table in conditions, without its database: no other may have it.
+    fn refuse_same_name(&self, name: &ObjectName) -> Result<(), Error> {
+        let (database, table) = parts_of(name);
+        let database = database.unwrap_or(&self.execution.current_database);
+        let other = |(other, named): &&(String, String)| named == table && other != database;
+        match self.bare.iter().find(other) {
+            None => Ok(()),
+            Some((other, _)) => {
+                let what =
+                    format!("FINAL beside tables of equal names, {database}.{table} and {other}.{table}");
+                Err(Error::unsupported(what).with_hint("give both an alias: t AS a FINAL"))
+            }
+        }
+    }
+
     /// Whether the table is read so; `asked`: the query says FINAL behind it.
     fn is_final(&self, name: &ObjectName, asked: bool) -> Result<bool, Error> {
         let (database, table) = parts_of(name);
-        let is_item = database.is_none() && self.items.contains(table);
+        let is_item = database.is_none() && self.items.iter().flatten().any(|item| item == table);
         let found = self.execution.table(&TableName::new(database, table)).ok().filter(|_| !is_item);
         match found {
             Some(state) if !state.def.mode.is_plain() => Ok(true),
@@ -59,8 +100,20 @@ impl VisitorMut for Finals<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let items = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.items.extend(items.map(|item| item.alias.name.value.clone()));
+        // Inside of an item its own name is the table's, and so are those of items that come later.
+        self.items.push(Vec::new());
+        for item in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
+            if let Err(error) = self.run(&mut item.query) {
+                return ControlFlow::Break(error);
+            }
+            let name = item.alias.name.value.clone();
+            self.items.last_mut().into_iter().for_each(|items| items.push(name.clone()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Error> {
+        self.items.pop();
         ControlFlow::Continue(())
     }
 
@@ -76,6 +129,11 @@ impl VisitorMut for Finals<'_> {
             Err(error) => return ControlFlow::Break(error),
             Ok(false) => {}
             Ok(true) => {
+                if alias.is_none()
+                    && let Err(error) = self.refuse_same_name(name)
+                {
+                    return ControlFlow::Break(error);
+                }
                 let Some(ObjectNamePart::Identifier(table)) = name.0.last_mut() else {
                     return ControlFlow::Continue(());
                 };

@@ -7,6 +7,7 @@ pub(crate) mod format_table;
 pub(crate) mod function_tables;
 pub(crate) mod schema_file;
 pub(crate) mod system;
+pub(crate) mod materialized;
 pub(crate) mod finals;
 pub(crate) mod schemas;
 pub(crate) mod file_filters;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use async_trait::async_trait;
 use boundary::error::{Error, into_datafusion};
 use catalog::TableState;
@@ -165,6 +166,11 @@ impl SchemaProvider for DatabaseTables {
             let merged = name.strip_suffix(SUFFIX).and_then(|name| self.state(name));
             return merged.map(|state| final_of(&self.services, &self.execution, state)).transpose();
         };
+        if let Some(Rewritten::Block { def, rows }) = &self.execution.rewritten
+            && def.id == state.def.id
+        {
+            return block(&self.services, &self.execution, def, rows).map(Some);
+        }
         if state.def.engine.is_external() {
             let found = self.calls.get(&external_name(&state.def)).cloned();
             return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
@@ -239,6 +245,20 @@ fn final_of(
     with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
 }
 
+/// Rows on their way into a table as if they were all of it.
+fn block(
+    services: &Services,
+    execution: &Execution,
+    def: &TableDef,
+    rows: &[RecordBatch],
+) -> Result<Arc<dyn TableProvider>> {
+    let rows: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(def.arrow_schema(), vec![rows.to_vec()])?);
+    if !has_alias(def) {
+        return Ok(rows);
+    }
+    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, def, rows)
+}
+
 /// What is written anew, with its ALIAS columns, and the numbers of its rows if they are asked for.
 fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Result<Arc<dyn TableProvider>> {
     let (def, stored) = match of {
@@ -248,7 +268,7 @@ fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Resu
         Rewritten::Part { state, .. } => {
             (&state.def, provider_of_stored(services, execution, Arc::clone(state))?)
         }
-        Rewritten::Rows { def, rows } => {
+        Rewritten::Rows { def, rows } | Rewritten::Block { def, rows } => {
             let rows = MemTable::try_new(def.arrow_schema(), vec![rows.as_ref().clone()])?;
             (def, Arc::new(rows) as Arc<dyn TableProvider>)
         }

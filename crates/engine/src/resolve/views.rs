@@ -15,6 +15,7 @@ use sql::definition::nested::nested_name;
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::context::execution::Execution;
+use crate::resolve::materialized::rows_of;
 use crate::resolve::merged::{Merged, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
@@ -142,6 +143,9 @@ impl Expansion<'_> {
                 // Each table is an element.
                 (query, Measure { levels: 2, terms: 0, elements: 1, nodes: 1 })
             }
+            TableEngine::MaterializedView => {
+                (rows_of(def)?, Measure { levels: 2, terms: 0, elements: 1, nodes: 1 })
+            }
             _ => select_of(def)?,
         };
         self.within.enter(def.id, measure)?;
@@ -220,7 +224,7 @@ fn parameter_value(argument: &ast::FunctionArg) -> Option<(&str, &ast::Expr)> {
 }
 
 /// The columns of a view, from its SELECT.
-fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> {
+pub(crate) fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> {
     let declared = def.kept.iter().any(|clause| clause.keyword.as_ref() == DECLARED);
     let column = |column: &ColumnDef| {
         let name = sql::escape::always_quote_name(&column.name);

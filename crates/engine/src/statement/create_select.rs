@@ -10,7 +10,10 @@ use std::sync::Arc;
 use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::TableDef;
-use sql::{CreateSource, CreateTable, Insert, InsertSource, InsertTarget, SettingChange, SettingText};
+use sql::{
+    CreateSource, CreateTable, CreateView, Insert, InsertSource, InsertTarget, Materialized, SettingChange,
+    SettingText,
+};
 
 use crate::commit::commit;
 use crate::context::execution::Execution;
@@ -59,6 +62,28 @@ pub(crate) async fn run(
             Err(error)
         }
     }
+}
+
+/// Fills a new materialized view with what its SELECT gives now, if the statement says POPULATE.
+pub(crate) async fn populate(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    view: &CreateView,
+    text: &str,
+) -> Result<(), Error> {
+    let Some(Materialized::Own { populate: true, .. }) = &view.materialized else { return Ok(()) };
+    let insert = Insert {
+        target: InsertTarget::Table(view.name.clone()),
+        partition_by: None,
+        columns: None,
+        except: vec![],
+        label: None,
+        source: InsertSource::Select(view.query.clone()),
+        settings: Vec::new(),
+    };
+    let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
+    let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
+    insert::run(services, &filling, &insert, text, None).await.map(drop)
 }
 
 /// A table of this statement. Unless it is settled what becomes of it, it goes with the statement.

@@ -57,7 +57,11 @@ async fn run(
         Statement::Describe(what) => return show::describe(services, execution, what).await,
         Statement::Exists { what } => return show::exists(execution, what),
         Statement::CreateTable(create) => create_select::run(services, execution, create, text).await?,
-        Statement::CreateView(create) => create_view::run(services, execution, create).await?,
+        Statement::CreateView(create) => {
+            if create_view::run(services, execution, create).await? {
+                create_select::populate(services, execution, create, text).await?;
+            }
+        }
         Statement::DropView { views, if_exists } => {
             drop_view::run(services, execution, views, *if_exists).await?
         }

@@ -18,6 +18,7 @@ use crate::export::write;
 use crate::insert::infile::{as_select, is_infile};
 use crate::insert::into_table;
 use crate::resolve::function_tables::null_columns;
+use crate::resolve::materialized::destination_of;
 use crate::resolve::merged::destination;
 use crate::resolve::outside::{call_of, with_own_settings};
 use crate::resolve::views::refuse_view;
@@ -58,6 +59,14 @@ pub(crate) async fn run(
         let listed = insert_columns(&table.def, insert.columns.as_deref())?;
         let columns = Some(listed.into_iter().map(|column| column.name.to_string()).collect());
         let target = InsertTarget::Table(destination(execution, &table.def.engine_arguments)?);
+        let insert = Insert { target, columns, ..insert.clone() };
+        return Box::pin(run(services, execution, &insert, text, body)).await;
+    }
+    if table.def.engine == TableEngine::MaterializedView {
+        // Its rows are those of the table that it fills.
+        let listed = insert_columns(&table.def, insert.columns.as_deref())?;
+        let columns = Some(listed.into_iter().map(|column| column.name.to_string()).collect());
+        let target = InsertTarget::Table(destination_of(&table.def)?);
         let insert = Insert { target, columns, ..insert.clone() };
         return Box::pin(run(services, execution, &insert, text, body)).await;
     }

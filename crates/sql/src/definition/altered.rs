@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use model::table_def::stored_column_name;
 use model::{
-    ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, ErrorCode, KeptClause, TableDef, TableEngine,
+    ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, ErrorCode, KeptClause, MergeMode, TableDef,
+    TableEngine,
 };
 
 use crate::definition::constraints::{is_constraint, stored_constraint, with_kept_constraints};
 use crate::definition::kept;
 use crate::definition::keys::modify_order_by;
+use crate::definition::mode::check_summed;
 use crate::error::{Result, SqlError};
 use crate::settings::Settings;
 use crate::statement::{
@@ -33,6 +35,9 @@ pub fn altered(def: &TableDef, alter: &Alter) -> Result<Option<TableDef>> {
     }
     if next == before {
         return Ok(None);
+    }
+    if matches!(&next.mode, MergeMode::Summing { columns } if columns.is_empty()) {
+        check_summed(&next)?;
     }
     next.schema_version = def
         .schema_version

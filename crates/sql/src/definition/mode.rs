@@ -121,16 +121,25 @@ impl Arguments<'_> {
             }
         }
         if columns.is_empty() {
-            // All that can be added are; what ClickHouse adds and we do not is refused instead of left alone.
-            let mut others = self.def.stored_columns().filter(|column| !self.def.is_in_key(column.id));
-            let lacking = others.find(|column| is_summed_elsewhere(column));
-            if let Some(column) = lacking {
-                let message =
-                    format!("SummingMergeTree over column {} of type {}", column.name, column.column_type);
-                return Err(SqlError::not_implemented(message));
-            }
+            check_summed(self.def)?;
         }
         Ok(MergeMode::Summing { columns: columns.iter().map(|column| column.id).collect() })
+    }
+}
+
+/// Of a table that adds all numbers: what ClickHouse adds and we do not is refused instead of left alone.
+///
+/// # Errors
+/// There is such a column.
+pub(crate) fn check_summed(def: &TableDef) -> Result<()> {
+    let mut others = def.stored_columns().filter(|column| !def.is_in_key(column.id));
+    match others.find(|column| is_summed_elsewhere(column)) {
+        None => Ok(()),
+        Some(column) => {
+            let message =
+                format!("SummingMergeTree over column {} of type {}", column.name, column.column_type);
+            Err(SqlError::not_implemented(message))
+        }
     }
 }
 

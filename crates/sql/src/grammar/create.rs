@@ -7,7 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::{collection, engine, function, kept, query, view};
 use crate::reader::head::Head;
-use crate::statement::{Alter, CreateSource, CreateTable, Statement, TableName};
+use crate::statement::{Alter, CreateSource, CreateTable, Materialized, Statement, TableName};
 
 /// Behind CREATE.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
@@ -22,25 +22,18 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     if temporary && !head.peek_word("TABLE") {
         return Err(head.refuse("CREATE TEMPORARY of anything but TABLE"));
     }
-    for refused in [
-        "MATERIALIZED",
-        "LIVE",
-        "WINDOW",
-        "DICTIONARY",
-        "USER",
-        "ROLE",
-        "ROW",
-        "QUOTA",
-        "SETTINGS",
-        "WORKLOAD",
-        "RESOURCE",
-    ] {
+    for refused in
+        ["LIVE", "WINDOW", "DICTIONARY", "USER", "ROLE", "ROW", "QUOTA", "SETTINGS", "WORKLOAD", "RESOURCE"]
+    {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("CREATE {refused}")));
         }
     }
+    if head.words(&["MATERIALIZED", "VIEW"]) {
+        return view::create(head, or_replace, Some(own_table));
+    }
     if head.word("VIEW") {
-        return view::create(head, or_replace);
+        return view::create(head, or_replace, None);
     }
     if head.words(&["UNIQUE", "INDEX"]) {
         return Err(head.refuse("CREATE UNIQUE INDEX"));
@@ -85,25 +78,7 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         return Err(head.refuse("UUID of CREATE TABLE"));
     }
     head.on_cluster()?;
-    let mut table = CreateTable {
-        name,
-        temporary,
-        if_not_exists,
-        or_replace,
-        source: CreateSource::Columns(vec![]),
-        engine: None,
-        engine_arguments: EngineArguments::default(),
-        partition_by: vec![],
-        order_by: None,
-        primary_key: None,
-        sample_by: None,
-        mode: None,
-        old_syntax: None,
-        settings: vec![],
-        kept: vec![],
-        constraints: vec![],
-        comment: String::new(),
-    };
+    let mut table = CreateTable { temporary, if_not_exists, or_replace, ..blank(name) };
     let mut written = None;
     if *head.token() == Token::LParen && !query::starts(head) {
         let TableElements { columns, kept, constraints, primary_key, .. } = elements(head)?;
@@ -126,6 +101,47 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
         (None, None) => return Err(head.expected("columns or AS")),
     };
     finished(table).map(|table| Statement::CreateTable(Box::new(table)))
+}
+
+/// The engine and the keys of a table of the view's own.
+fn own_table(head: &mut Head<'_>, view: &TableName) -> Result<Materialized> {
+    let name = TableName { database: view.database.clone(), table: format!(".inner.{}", view.table) };
+    let mut table = blank(name);
+    let mut populate = false;
+    while !head.peek_word("AS") && !head.peek_word("COMMENT") {
+        if head.word("POPULATE") {
+            populate = true;
+        } else if !clause(head, &mut table)? {
+            break;
+        }
+    }
+    if table.engine.is_none() && table.order_by.is_none() && table.primary_key.is_none() {
+        return Err(head.expected("TO or ENGINE"));
+    }
+    Ok(Materialized::Own { table: Box::new(finished(table)?), populate })
+}
+
+/// A table of which nothing is said but its name.
+fn blank(name: TableName) -> CreateTable {
+    CreateTable {
+        name,
+        temporary: false,
+        if_not_exists: false,
+        or_replace: false,
+        source: CreateSource::Columns(vec![]),
+        engine: None,
+        engine_arguments: EngineArguments::default(),
+        partition_by: vec![],
+        order_by: None,
+        primary_key: None,
+        sample_by: None,
+        mode: None,
+        old_syntax: None,
+        settings: vec![],
+        kept: vec![],
+        constraints: vec![],
+        comment: String::new(),
+    }
 }
 
 /// Reads one clause; false when AS comes next.

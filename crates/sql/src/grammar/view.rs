@@ -8,21 +8,30 @@ use crate::error::Result;
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::query;
 use crate::reader::head::Head;
-use crate::statement::{CreateView, Statement};
+use crate::statement::{CreateView, Materialized, Statement, TableName};
 
-/// Behind CREATE [OR REPLACE] VIEW.
-pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
+/// Reads the engine and the keys of a table of the view's own.
+pub(super) type OwnTable = fn(&mut Head<'_>, &TableName) -> Result<Materialized>;
+
+/// Behind CREATE [OR REPLACE] [MATERIALIZED] VIEW; what is materialized may have a table of its own.
+pub(crate) fn create(
+    head: &mut Head<'_>,
+    or_replace: bool,
+    own_table: Option<OwnTable>,
+) -> Result<Statement> {
+    let is_materialized = own_table.is_some();
     let if_not_exists = head.if_not_exists();
     let name = head.table_name()?;
     if head.peek_word("UUID") {
         return Err(head.refuse("UUID of CREATE VIEW"));
     }
     head.on_cluster()?;
-    for refused in ["SQL", "DEFINER", "TO"] {
-        if head.peek_word(refused) {
+    for refused in ["SQL", "DEFINER", "REFRESH", "TO"] {
+        if head.peek_word(refused) && !(is_materialized && refused == "TO") {
             return Err(head.refuse(&format!("{refused} of CREATE VIEW")));
         }
     }
+    let to = if head.word("TO") { Some(head.table_name()?) } else { None };
     let mut columns = vec![];
     if *head.token() == Token::LParen && !query::starts(head) {
         let TableElements { columns: written, kept, constraints, primary_key, .. } = elements(head)?;
@@ -31,13 +40,18 @@ pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement>
         }
         columns = written;
     }
+    let materialized = match (own_table, to) {
+        (None, _) => None,
+        (Some(_), Some(to)) => Some(Materialized::To(to)),
+        (Some(own_table), None) => Some(own_table(head, &name)?),
+    };
     let mut comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
     head.expect_word("AS")?;
     let query = query::query(head)?;
     if head.word("COMMENT") {
         comment = head.text("a comment")?;
     }
-    let view = CreateView { name, if_not_exists, or_replace, columns, query, comment };
+    let view = CreateView { name, if_not_exists, or_replace, columns, query, comment, materialized };
     Ok(Statement::CreateView(Box::new(view)))
 }
 

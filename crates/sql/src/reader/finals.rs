@@ -93,7 +93,9 @@ pub(super) fn with_finals(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             _ => {}
         }
         let follows_table = at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| {
-            matches!(before.token, Token::Word(_) | Token::RParen) && !is_any(Some(before), TABLES)
+            matches!(before.token, Token::Word(_) | Token::RParen)
+                && !is_any(Some(before), TABLES)
+                && !is_any(Some(before), &["AS"])
         });
         let ends_table = match tokens.get(at + 1).map(|next| &next.token) {
             None | Some(Token::EOF | Token::RParen | Token::Comma | Token::SemiColon) => true,

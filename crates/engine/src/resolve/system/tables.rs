@@ -131,7 +131,7 @@ fn push_table(
         texts.iter().map(|text| sql::display_expression(text, def)).collect::<Vec<_>>().join(", ")
     };
     let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
-    let is_view = def.engine == TableEngine::View;
+    let is_view = matches!(def.engine, TableEngine::View | TableEngine::MaterializedView);
     let (live, removed) = (table.parts().count(), table.removed().count());
     let is_merge_tree = def.engine == TableEngine::MergeTree;
     let of_parts = |count: usize| if is_merge_tree { count.into() } else { Cell::Null };

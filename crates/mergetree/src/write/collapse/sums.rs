@@ -27,7 +27,10 @@ pub(super) fn summed(
     let (mut out, mut is_zero) = (Vec::with_capacity(rows.num_columns()), vec![true; starts.len()]);
     for (at, column) in rows.columns().iter().enumerate() {
         match columns.contains(&at) {
-            true => out.push(sum_of(column, starts, &mut is_zero)?),
+            true => {
+                let may_be_null = rows.schema_ref().field(at).is_nullable();
+                out.push(sum_of(column, may_be_null, starts, &mut is_zero)?);
+            }
             false => out.push(take(column, &first, None).map_err(broken)?),
         }
     }
@@ -39,11 +42,16 @@ pub(super) fn summed(
     filter_record_batch(&out, &stays).map_err(broken)
 }
 
-fn sum_of(column: &ArrayRef, starts: &[usize], is_zero: &mut [bool]) -> Result<ArrayRef, TableError> {
+fn sum_of(
+    column: &ArrayRef,
+    may_be_null: bool,
+    starts: &[usize],
+    is_zero: &mut [bool],
+) -> Result<ArrayRef, TableError> {
     macro_rules! by_type {
         ($($pattern:pat => $kind:ty),* $(,)?) => {
             match column.data_type() {
-                $($pattern => Ok(sums::<$kind>(column.as_primitive(), starts, is_zero)),)*
+                $($pattern => Ok(sums::<$kind>(column.as_primitive(), may_be_null, starts, is_zero)),)*
                 other => Err(failed(format!("values of {other} cannot be added"))),
             }
         };
@@ -61,6 +69,7 @@ fn sum_of(column: &ArrayRef, starts: &[usize], is_zero: &mut [bool]) -> Result<A
 
 fn sums<T: ArrowPrimitiveType>(
     column: &PrimitiveArray<T>,
+    may_be_null: bool,
     starts: &[usize],
     is_zero: &mut [bool],
 ) -> ArrayRef {
@@ -70,7 +79,7 @@ fn sums<T: ArrowPrimitiveType>(
         let values = (start..end).filter(|row| column.is_valid(*row)).map(|row| column.value(row));
         let sum = values.reduce(ArrowNativeTypeOp::add_wrapping);
         // Of a column that may be NULL only NULL is nothing.
-        *is_zero &= sum.is_none_or(|sum| column.nulls().is_none() && sum.is_zero());
+        *is_zero &= sum.is_none_or(|sum| !may_be_null && sum.is_zero());
         sum
     };
     let sums: PrimitiveArray<T> = runs.map(sum).collect();

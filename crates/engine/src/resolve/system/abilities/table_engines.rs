@@ -74,6 +74,15 @@ const ENGINES: &[Engine] = &[
     outside("GCS", "Objects in a bucket of Google Cloud Storage.", "GCS('url'[, key, secret][, format])"),
     log("Log", "Log"),
     Engine {
+        name: "MaterializedView",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description: "A SELECT that INSERTs into the table it reads go through, into another table.",
+        syntax: "CREATE MATERIALIZED VIEW name [TO table | ENGINE = ..] AS SELECT ..",
+    },
+    Engine {
         name: "Memory",
         settings: false,
         sorts: false,

@@ -1,0 +1,41 @@
+//! How many sinks an INSERT has, and how each forms its blocks: settings of the statement and memory that it may have.
+//!
+//! Invariant: what a setting says is obeyed; what it does not say is planned. Must not know: rows.
+
+use host::MemoryBudget;
+use load::{SinkRequest, plan_sinks};
+use mergetree::write::SinkSettings;
+use sql::Settings;
+
+/// 0 = no limit.
+pub(super) fn partitions_max(settings: &Settings) -> u64 {
+    match settings.get_bool("throw_on_max_partitions_per_insert_block") {
+        true => settings.get_u64("max_partitions_per_insert_block"),
+        false => 0,
+    }
+}
+
+pub(super) fn sink_settings(
+    threads: usize,
+    settings: &Settings,
+    memory: &MemoryBudget,
+) -> (SinkSettings, usize) {
+    let given = |name: &str| settings.is_changed(name).then(|| settings.get_u64(name));
+    let plan = plan_sinks(SinkRequest {
+        cores: threads as u64,
+        insert_threads: settings.get_u64("max_insert_threads"),
+        block_rows_min: given("min_insert_block_size_rows"),
+        block_bytes_min: given("min_insert_block_size_bytes"),
+        memory_bytes_max: memory.limit(),
+    });
+    let sinks = usize::try_from(plan.sinks).unwrap_or(1).max(1);
+    let sink = SinkSettings {
+        block_rows_min: plan.block_rows_min,
+        block_bytes_min: plan.block_bytes_min,
+        partitions_max: partitions_max(settings),
+        memory: memory.clone(),
+        load: None,
+        collapses: settings.get_bool("optimize_on_insert"),
+    };
+    (sink, sinks)
+}
