@@ -21,6 +21,11 @@ from shell import Refused, Shell  # noqa: E402
 OPEN_SECONDS_MAX = 5.0
 CREATE = """CREATE TABLE IF NOT EXISTS t (statement UInt64, row UInt64, d Date, text String, changes UInt64)
 ENGINE = MergeTree PARTITION BY toYYYYMM(d) ORDER BY (d, statement, row)"""
+# In the second half of the rounds a view counts what is inserted: in the same transaction.
+CREATE_VIEW = (
+    "CREATE TABLE IF NOT EXISTS counted (statement UInt64, rows UInt64) ENGINE = SummingMergeTree ORDER BY statement",
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS counting TO counted AS SELECT statement, count() AS rows FROM t GROUP BY statement",
+)
 
 
 # Rows of one statement in this many are updated together.
@@ -32,10 +37,13 @@ class Expected:
 
     def __init__(self):
         self.rows, self.changes = {}, {}
+        self.counts, self.counted = False, {}
 
     def apply(self, kind, number, rows):
         if kind == "insert" and rows:
             self.rows[number], self.changes[number] = rows, 0
+            if self.counts:
+                self.counted[number] = rows
         elif kind == "delete":
             self.rows.pop(number, None)
         elif kind == "update":
@@ -72,7 +80,8 @@ def run_until_killed(binary, path, expected, first, dice):
     timer.start()
     number, pending = first, None
     try:
-        shell.query(CREATE)
+        for create in (CREATE, *CREATE_VIEW) if expected.counts else (CREATE,):
+            shell.query(create)
         while True:
             kind, about, rows, sql = statement(number, expected, dice)
             pending = (kind, about, rows)
@@ -106,6 +115,10 @@ def check(binary, path, expected, pending):
     for number, rows in expected.rows.items():
         wanted = (rows, rows, expected.changes[number], expected.changes[number])
         assert found.get(number) == wanted, f"statement {number}: {found.get(number)}, not {wanted}; pending {pending}"
+    if shell.query("EXISTS TABLE counted") == [["1"]]:
+        counted = shell.query("SELECT statement, sum(rows) FROM counted GROUP BY statement")
+        counted = {int(row[0]): int(row[1]) for row in counted}
+        assert counted == expected.counted, f"the view has {counted}, not {expected.counted}; pending {pending}"
     others = set(found) - set(expected.rows)
     assert not others, f"statements {sorted(others)} were never sent, or are half there; pending {pending}"
     left = left_over(shell, path)
@@ -142,6 +155,7 @@ def main():
     expected, number, slowest = Expected(), 0, 0.0
     try:
         for round_number in range(rounds):
+            expected.counts = round_number >= rounds // 2
             number, pending = run_until_killed(binary, path, expected, number, dice)
             slowest = max(slowest, check(binary, path, expected, pending))
             if (round_number + 1) % 10 == 0:

@@ -30,7 +30,9 @@ pub fn show_create_table(def: &TableDef, database: &str, engine: &str, layout: L
     let what = match def.engine {
         TableEngine::View => format!("VIEW {name}"),
         TableEngine::MaterializedView => {
-            format!("MATERIALIZED VIEW {name} TO {}", def.kept_text(VIEW_TO).unwrap_or_default())
+            let target = def.kept_text(VIEW_TO).and_then(|text| text.split_once(NAME_DIVIDER));
+            let (database, table) = target.unwrap_or_default();
+            format!("MATERIALIZED VIEW {name} TO {}.{}", quote_name(database), quote_name(table))
         }
         _ => format!("TABLE {name}"),
     };
@@ -97,6 +99,10 @@ fn create_text(def: &TableDef, what: &str, engine: &str, layout: Layout) -> Stri
 /// The clauses by which a materialized view remembers the table whose INSERTs it sees, and the one its rows go to.
 pub const VIEW_FROM: &str = "FROM";
 pub const VIEW_TO: &str = "TO";
+/// The id of the table it fills, where that is its own.
+pub const VIEW_OWN: &str = "OWN";
+/// Stands between the names of a database and of its table there.
+pub const NAME_DIVIDER: char = '\u{1}';
 
 fn is_view(def: &TableDef) -> bool {
     matches!(def.engine, TableEngine::View | TableEngine::MaterializedView)

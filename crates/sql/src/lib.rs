@@ -28,8 +28,8 @@ pub mod nested;
 
 pub use codec_text::shown_codec;
 pub use create_text::{
-    VIEW_FROM, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key, show_create_table, show_create_temporary_table,
-    shown_projection, shown_select, storage_text,
+    NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key, show_create_table,
+    show_create_temporary_table, shown_projection, shown_select, storage_text,
 };
 pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};

@@ -58,6 +58,8 @@ pub(crate) enum Rewritten {
     Part { state: Arc<TableState>, is_numbered: bool },
     /// The rows of a Memory table, with their numbers.
     Rows { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
+    /// A new table gets its first rows: no view sees them.
+    Filling,
     /// Rows on their way into a table, which a materialized view sees instead of it.
     Block { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
 }

@@ -2,10 +2,12 @@
 //!
 //! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
 use catalog::Op;
+use datafusion::sql::sqlparser::ast::{TableFactor, Visit, Visitor};
 use host::Host;
 use model::type_arrow::from_field;
 use model::{
@@ -18,7 +20,7 @@ use crate::context::services::Services;
 use crate::define::commit::commit_ops;
 use crate::define::definition::definition as table_definition;
 use crate::query::select::{plan, with_columns};
-use crate::resolve::materialized::{check_source, named, source_of};
+use crate::resolve::materialized::{check_source, named, own_table_of, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
 use crate::tables::reserved::is_derived;
 
@@ -62,9 +64,12 @@ pub(crate) async fn run(
         .collect();
     let mut def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
     let mut ops = Vec::with_capacity(3);
-    ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));
+    let replaced = existing.as_ref().and_then(|table| own_table_of(execution, &table.def));
+    let dropped = existing.map(|table| table.def.id).into_iter().chain(replaced);
+    ops.extend(dropped.map(|table| Op::DropTable { table }));
     if let Some(materialized) = &create.materialized {
-        let (own, target) = own_table(services, execution, materialized, &def).await?;
+        refuse_final(&select)?;
+        let (own, target) = own_table(services, execution, (materialized, replaced), &def).await?;
         let source = source_of(&select.ast)?;
         check_source(execution, &source, own.is_none().then_some(&target))?;
         let (database, table) = execution.resolve(&source);
@@ -72,7 +77,10 @@ pub(crate) async fn run(
         def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
         let (database, table) = execution.resolve(&target);
         def.kept.push(KeptClause { keyword: sql::VIEW_TO.into(), text: named(database, table).into() });
-        ops.extend(own.map(Op::CreateTable));
+        if let Some(own) = own {
+            def.kept.push(KeptClause { keyword: sql::VIEW_OWN.into(), text: own.id.to_string().into() });
+            ops.push(Op::CreateTable(own));
+        }
     }
     ops.push(Op::CreateTable(def));
     commit_ops(services, execution, Vec::new(), ops).await?;
@@ -113,11 +121,27 @@ fn definition(
     })
 }
 
+/// A view sees blocks of rows, of which none has replaced another.
+fn refuse_final(query: &Query) -> Result<(), Error> {
+    struct Finals(bool);
+    impl Visitor for Finals {
+        type Break = ();
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            self.0 |= matches!(factor, TableFactor::Table { with_hints, .. } if !with_hints.is_empty());
+            ControlFlow::Continue(())
+        }
+    }
+    let mut finals = Finals(false);
+    let _ = query.ast.visit(&mut finals);
+    if finals.0 { Err(Error::unsupported("FINAL in a materialized view")) } else { Ok(()) }
+}
+
 /// The table that the rows go to, and its definition if it is the view's own.
 async fn own_table(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
-    materialized: &Materialized,
+    (materialized, replaced): (&Materialized, Option<TableId>),
     view: &TableDef,
 ) -> Result<(Option<TableDef>, TableName), Error> {
     let table = match materialized {
@@ -145,7 +169,7 @@ async fn own_table(
     let columns = view.columns.iter().map(spec).collect();
     let table = CreateTable { source: CreateSource::Columns(columns), ..table.as_ref().clone() };
     let name = table.name.clone();
-    if execution.stored_table(&name).is_ok() {
+    if execution.stored_table(&name).is_ok_and(|found| Some(found.def.id) != replaced) {
         let message = format!("table \"{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }

@@ -4,13 +4,13 @@
 
 use boundary::error::{Error, ErrorKind};
 use catalog::Op;
-use model::{TableDef, TableEngine, TableId};
+use model::TableId;
 use sql::TableName;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
-use crate::resolve::materialized::destination_of;
+use crate::resolve::materialized::own_table_of;
 
 pub(crate) async fn run(
     services: &Services,
@@ -26,8 +26,13 @@ pub(crate) async fn run(
         }
         match execution.stored_table(name) {
             Ok(table) => {
-                ops.push(Op::DropTable { table: table.def.id });
-                ops.extend(own_table(execution, &table.def)?.map(|table| Op::DropTable { table }));
+                // What a materialized view has of its own goes with it.
+                let own = own_table_of(execution, &table.def);
+                for table in [Some(table.def.id), own].into_iter().flatten() {
+                    if !ops.iter().any(|op: &Op| op.table() == Some(table)) {
+                        ops.push(Op::DropTable { table });
+                    }
+                }
             }
             Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => {}
             Err(error) => return Err(error),
@@ -42,14 +47,4 @@ pub(crate) async fn run(
         execution.temporary.drop_table(name);
     }
     Ok(())
-}
-
-/// The table that a materialized view has of its own, which goes with it.
-fn own_table(execution: &Execution, view: &TableDef) -> Result<Option<TableId>, Error> {
-    if view.engine != TableEngine::MaterializedView {
-        return Ok(None);
-    }
-    let name = destination_of(view)?;
-    let is_own = name.table == format!(".inner.{}", view.name);
-    Ok(execution.stored_table(&name).ok().filter(|_| is_own).map(|table| table.def.id))
 }

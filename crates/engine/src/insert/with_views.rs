@@ -28,7 +28,7 @@ use crate::insert::values::Batches;
 use crate::query::select::plan;
 use crate::resolve::materialized::{destination_of, views_of};
 use crate::resolve::views::select_of;
-use crate::tables::conform::{Conform, insert_columns};
+use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
 
 /// Rows of one table up to this many bytes go into the log.
@@ -96,6 +96,17 @@ struct Filled {
     bytes: u64,
 }
 
+/// What is to be committed.
+#[derive(Default)]
+struct Changes {
+    ops: Vec<Op>,
+    preconditions: Vec<Precondition>,
+    /// Bytes of rows in the log, by table.
+    inline: Vec<(TableId, usize)>,
+    /// Parts by the place of their table: they are given back if the commit fails.
+    parts: Vec<(usize, Vec<SealedPart>)>,
+}
+
 struct Pour {
     services: Arc<Services>,
     execution: Arc<Execution>,
@@ -152,23 +163,15 @@ impl Pour {
         let physical = metered(planned.physical().await?)?;
         let mut made = execute_stream(physical, planned.state.task_ctx())?;
         // Columns that the table lacks by now are left out, and those that the view does not give get their defaults.
-        let takes = insert_columns(&target.def, None)?;
-        let common: Vec<usize> = view
-            .def
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| takes.iter().any(|taken| taken.name == column.name))
-            .map(|(at, _)| at)
-            .collect();
+        let columns = view.def.columns.iter().enumerate();
+        let common = columns.filter(|(_, column)| target.def.column(&column.name).is_some());
+        let common: Vec<usize> = common.map(|(at, _)| at).collect();
         let names: Vec<String> = common.iter().map(|at| view.def.columns[*at].name.to_string()).collect();
         let asking = || statement_state(services, execution);
         let defaults = services.tables.defaults(&target.def, &asking)?;
         let (constraints, _) = services.tables.constraints(&target.def, &asking)?;
-        let nulls_fit = execution.settings.get_bool("insert_null_as_default");
-        let conform = Conform::new(&target.def, Some(&names), names.len(), &defaults)?
-            .with_null_as_default(nulls_fit)
-            .with_constraints(constraints);
+        let conform = Conform::new(&target.def, Some(&names), names.len(), &defaults)?;
+        let conform = conform.with_null_as_default(false).with_constraints(constraints);
         let (mut out, mut before) = (Vec::new(), 0);
         while let Some(batch) = made.next().await {
             let batch =
@@ -218,6 +221,12 @@ impl Pour {
         if !engine.keeps_parts() || filled.held_bytes <= INLINE_BYTES_MAX {
             return Ok(());
         }
+        self.write_held(at).await
+    }
+
+    /// Makes what is held for a table into parts.
+    async fn write_held(&mut self, at: usize) -> Result<(), Error> {
+        let filled = &mut self.tables[at];
         let (held, handle) = (std::mem::take(&mut filled.held), filled.handle.clone());
         filled.held_bytes = 0;
         let settings = self.settings.clone();
@@ -232,11 +241,19 @@ impl Pour {
         Ok(())
     }
 
-    /// Everything at once.
-    async fn commit(mut self, table: &Arc<TableState>) -> Result<Rows, Error> {
-        let collapses = self.settings.collapses;
-        let (mut ops, mut preconditions, mut inline) = (Vec::new(), Vec::new(), Vec::new());
-        let mut parts: Vec<(usize, Vec<SealedPart>)> = Vec::new();
+    /// What is held, and the parts, as changes of the catalog.
+    async fn changes(&mut self) -> Result<Changes, Error> {
+        for at in 0..self.tables.len() {
+            let Filled { state, handle, held, .. } = &self.tables[at];
+            // Texts that share their bytes in memory do not in the log.
+            if state.def.engine.keeps_parts()
+                && !held.is_empty()
+                && encoded(handle, held)?.len() > INLINE_BYTES_MAX
+            {
+                self.write_held(at).await?;
+            }
+        }
+        let mut changes = Changes::default();
         for (at, filled) in self.tables.iter_mut().enumerate() {
             let def = &filled.state.def;
             if !def.engine.keeps_parts() {
@@ -244,7 +261,7 @@ impl Pour {
             }
             let (id, schema_version) = (def.id, def.schema_version);
             let held = std::mem::take(&mut filled.held);
-            let held = match collapses && !def.mode.is_plain() {
+            let held = match self.settings.collapses && !def.mode.is_plain() {
                 true => collapsed_rows(&filled.handle, &held, self.settings.partitions_max)?,
                 false => held,
             };
@@ -253,14 +270,20 @@ impl Pour {
                 held.iter()
                     .try_for_each(|batch| check_rows(&filled.handle, batch, self.settings.partitions_max))?;
                 let bytes = encoded(&filled.handle, &held)?;
-                inline.push((id, bytes.len()));
-                ops.push(Op::InlineRows { table: id, schema_version, rows, bytes });
+                changes.inline.push((id, bytes.len()));
+                changes.ops.push(Op::InlineRows { table: id, schema_version, rows, bytes });
             }
             let sealed = filled.uncommitted.take();
-            ops.extend(sealed.iter().cloned().map(Op::AddPart));
-            parts.push((at, sealed));
-            preconditions.push(Precondition::SchemaCompatible { table: id, schema_version });
+            changes.ops.extend(sealed.iter().cloned().map(Op::AddPart));
+            changes.parts.push((at, sealed));
+            changes.preconditions.push(Precondition::SchemaCompatible { table: id, schema_version });
         }
+        Ok(changes)
+    }
+
+    /// Everything at once.
+    async fn commit(mut self, table: &Arc<TableState>) -> Result<Rows, Error> {
+        let Changes { ops, preconditions, inline, parts } = self.changes().await?;
         let back = |tables: &[Filled], parts: Vec<(usize, Vec<SealedPart>)>| {
             parts.into_iter().for_each(|(at, sealed)| tables[at].uncommitted.add(sealed));
         };

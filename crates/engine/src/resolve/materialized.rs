@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
-use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, TableFactor};
-use model::{ErrorCode, TableDef, TableEngine};
-use sql::escape::{always_quote_name, quote_name};
-use sql::{TableName, VIEW_FROM, VIEW_TO};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, Query, SelectItem, SetExpr, TableFactor};
+use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
+use sql::{NAME_DIVIDER, TableName, VIEW_FROM, VIEW_OWN, VIEW_TO};
 
-use crate::context::execution::Execution;
+use crate::context::execution::{Execution, Rewritten};
 use crate::tables::virtual_columns::parts_of;
 
 /// The views that see INSERTs into a table.
 pub(crate) fn views_of(execution: &Execution, def: &TableDef) -> Vec<Arc<TableState>> {
+    if matches!(execution.rewritten, Some(Rewritten::Filling)) {
+        return Vec::new();
+    }
     let state = execution.snapshot.state();
     let mut views = state.materialized_views().peekable();
     if views.peek().is_none() {
@@ -34,45 +36,68 @@ pub(crate) fn views_of(execution: &Execution, def: &TableDef) -> Vec<Arc<TableSt
 
 /// A table's name as a view keeps it.
 pub(crate) fn named(database: &str, table: &str) -> String {
-    format!("{}.{}", quote_name(database), quote_name(table))
+    format!("{database}{NAME_DIVIDER}{table}")
 }
 
 /// Where the rows of a view go.
 pub(crate) fn destination_of(view: &TableDef) -> Result<TableName, Error> {
-    let text = view.kept_text(VIEW_TO).unwrap_or_default();
-    match sql::parse_expression(text) {
-        Ok(Expr::CompoundIdentifier(names)) if names.len() == 2 => {
-            Ok(TableName::new(Some(&names[0].value), &names[1].value))
-        }
-        _ => Err(Error::internal(format!("view \"{}\" has no table", view.name))),
+    match view.kept_text(VIEW_TO).and_then(|text| text.split_once(NAME_DIVIDER)) {
+        Some((database, table)) => Ok(TableName::new(Some(database), table)),
+        None => Err(Error::internal(format!("view \"{}\" has no table", view.name))),
     }
+}
+
+/// The table that a view has of its own, if it is still there.
+pub(crate) fn own_table_of(execution: &Execution, view: &TableDef) -> Option<TableId> {
+    let known = view.kept_text(VIEW_OWN)?;
+    let id = execution.stored_table(&destination_of(view).ok()?).ok()?.def.id;
+    (id.to_string() == known).then_some(id)
 }
 
 /// The rows of a view: those of the table that they went to.
 pub(crate) fn rows_of(view: &TableDef) -> Result<Query, Error> {
-    let columns: Vec<String> = view.columns.iter().map(|column| always_quote_name(&column.name)).collect();
     let table = destination_of(view)?;
-    let source = named(table.database.as_deref().unwrap_or_default(), &table.table);
-    Ok(sql::parse_query(&format!("SELECT {} FROM {source}", columns.join(", ")))?)
+    let mut query = sql::parse_query("SELECT column FROM database.table")?;
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Err(Error::internal("a SELECT was read as something else"));
+    };
+    // Names are put in as they are: not all of them read back from text.
+    let ident = |name: &str| Ident::with_quote('`', name);
+    let column = |column: &ColumnDef| SelectItem::UnnamedExpr(Expr::Identifier(ident(&column.name)));
+    select.projection = view.columns.iter().map(column).collect();
+    if let Some(TableFactor::Table { name, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
+        let database = table.database.as_deref().unwrap_or_default();
+        *name = ObjectName::from(vec![ident(database), ident(&table.table)]);
+    }
+    Ok(query)
 }
 
 /// The table whose INSERTs a SELECT sees: the leftmost of those it reads.
 pub(crate) fn source_of(query: &Query) -> Result<TableName, Error> {
+    leftmost(query, &[])
+}
+
+/// `around` are the items of WITH that the query may name.
+fn leftmost(query: &Query, around: &[(&str, &Query)]) -> Result<TableName, Error> {
     let refused = || {
         let message = "a materialized view must read from a table: the leftmost of its SELECT";
         Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
     };
+    let items = query.with.iter().flat_map(|with| &with.cte_tables);
+    let items = items.map(|item| (item.alias.name.value.as_str(), item.query.as_ref()));
+    let known: Vec<(&str, &Query)> = around.iter().copied().chain(items).collect();
     let SetExpr::Select(select) = query.body.as_ref() else { return Err(refused()) };
     match select.from.first().map(|from| &from.relation) {
         Some(TableFactor::Table { name, args: None, .. }) => {
             let (database, table) = parts_of(name);
-            let items = query.with.iter().flat_map(|with| &with.cte_tables);
-            match items.into_iter().find(|item| database.is_none() && item.alias.name.value == table) {
-                Some(item) => source_of(&item.query),
+            let item = known.iter().rposition(|(item, _)| database.is_none() && *item == table);
+            match item {
+                // It knows the items before it.
+                Some(at) => leftmost(known[at].1, &known[..at]),
                 None => Ok(TableName::new(database, table)),
             }
         }
-        Some(TableFactor::Derived { subquery, .. }) => source_of(subquery),
+        Some(TableFactor::Derived { subquery, .. }) => leftmost(subquery, &known),
         _ => Err(refused()),
     }
 }
@@ -86,6 +111,10 @@ pub(crate) fn check_source(
     let takes = |engine: TableEngine| {
         engine.keeps_parts() || matches!(engine, TableEngine::Memory | TableEngine::Null)
     };
+    if target.is_some_and(|target| execution.resolve(target) == execution.resolve(source)) {
+        let message = format!("a materialized view that fills the table it reads, {source}");
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
+    }
     for name in [Some(source), target].into_iter().flatten() {
         let def = &execution.stored_table(name)?.def;
         if !takes(def.engine) {

@@ -131,6 +131,16 @@ impl DatabaseTables {
         if self.is_here { self.execution.temporary.table(name) } else { None }
     }
 
+    /// The rows that a materialized view sees instead of the table.
+    fn block_of(&self, state: &TableState) -> Option<Result<Arc<dyn TableProvider>>> {
+        match &self.execution.rewritten {
+            Some(Rewritten::Block { def, rows }) if def.id == state.def.id => {
+                Some(block(&self.services, &self.execution, def, rows))
+            }
+            _ => None,
+        }
+    }
+
     fn state(&self, name: &str) -> Option<Arc<TableState>> {
         let database = self.execution.snapshot.database(&self.database)?;
         self.execution.snapshot.table(database.id, name)
@@ -164,12 +174,15 @@ impl SchemaProvider for DatabaseTables {
         }
         let Some(state) = self.state(name) else {
             let merged = name.strip_suffix(SUFFIX).and_then(|name| self.state(name));
-            return merged.map(|state| final_of(&self.services, &self.execution, state)).transpose();
+            let Some(state) = merged else { return Ok(None) };
+            // FINAL of a block is the block.
+            return match self.block_of(&state) {
+                Some(block) => block.map(Some),
+                None => final_of(&self.services, &self.execution, state).map(Some),
+            };
         };
-        if let Some(Rewritten::Block { def, rows }) = &self.execution.rewritten
-            && def.id == state.def.id
-        {
-            return block(&self.services, &self.execution, def, rows).map(Some);
+        if let Some(block) = self.block_of(&state) {
+            return block.map(Some);
         }
         if state.def.engine.is_external() {
             let found = self.calls.get(&external_name(&state.def)).cloned();
@@ -268,6 +281,7 @@ fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Resu
         Rewritten::Part { state, .. } => {
             (&state.def, provider_of_stored(services, execution, Arc::clone(state))?)
         }
+        Rewritten::Filling => return Err(into_datafusion(Error::internal("a new table is not read"))),
         Rewritten::Rows { def, rows } | Rewritten::Block { def, rows } => {
             let rows = MemTable::try_new(def.arrow_schema(), vec![rows.as_ref().clone()])?;
             (def, Arc::new(rows) as Arc<dyn TableProvider>)

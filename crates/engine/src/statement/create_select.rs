@@ -12,13 +12,13 @@ use catalog::Op;
 use model::TableDef;
 use sql::{
     CreateSource, CreateTable, CreateView, Insert, InsertSource, InsertTarget, Materialized, SettingChange,
-    SettingText,
+    SettingText, TableName,
 };
 
 use crate::commit::commit;
-use crate::context::execution::Execution;
+use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
-use crate::define::{create_table, create_temporary};
+use crate::define::{create_table, create_temporary, drop_table};
 use crate::statement::insert;
 use crate::tables::temporary::is_temporary;
 
@@ -51,6 +51,7 @@ pub(crate) async fn run(
     // A label of the session names the loads people write, not what fills a new table.
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
     let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
+    let filling = filling.rewriting(Rewritten::Filling);
     let filled = insert::run(services, &filling, &insert, text, None).await;
     created.is_settled = true;
     match filled {
@@ -72,18 +73,29 @@ pub(crate) async fn populate(
     text: &str,
 ) -> Result<(), Error> {
     let Some(Materialized::Own { populate: true, .. }) = &view.materialized else { return Ok(()) };
+    // Of the database, even where a temporary table has the name.
+    let name = TableName::new(Some(execution.resolve(&view.name).0), &view.name.table);
+    let select = sql::qualified(&view.query.ast, &execution.current_database);
     let insert = Insert {
-        target: InsertTarget::Table(view.name.clone()),
+        target: InsertTarget::Table(name.clone()),
         partition_by: None,
         columns: None,
         except: vec![],
         label: None,
-        source: InsertSource::Select(view.query.clone()),
+        source: InsertSource::Select(sql::Query::from(Box::new(select))),
         settings: Vec::new(),
     };
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
     let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
-    insert::run(services, &filling, &insert, text, None).await.map(drop)
+    match insert::run(services, &filling, &insert, text, None).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
+        Err(error) => {
+            let now = execution.at_newest_snapshot(&services.catalog);
+            drop_table::run(services, &now, &[name], true).await?;
+            Err(error)
+        }
+    }
 }
 
 /// A table of this statement. Unless it is settled what becomes of it, it goes with the statement.

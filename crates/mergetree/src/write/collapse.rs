@@ -223,6 +223,9 @@ pub fn collapsed_rows(
     batches: &[RecordBatch],
     partitions_max: u64,
 ) -> Result<Vec<RecordBatch>, TableError> {
+    if batches.iter().all(|batch| batch.num_rows() == 0) {
+        return Ok(Vec::new());
+    }
     let schema = table.def.arrow_schema();
     let keys = BlockKeys::new(&table.keys, batches)?;
     let mut collapsed = Vec::new();

@@ -25,7 +25,7 @@ fn def() -> TableDef {
         name: "t".into(),
         engine: TableEngine::MergeTree,
         engine_arguments: model::EngineArguments::default(),
-        mode: model::MergeMode::Plain,
+        mode: MergeMode::Plain,
         schema_version: 7,
         columns: text.iter().map(column).collect(),
         next_column_id: 6,
