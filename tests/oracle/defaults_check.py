@@ -10,6 +10,7 @@ their title alone
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -203,14 +204,16 @@ def name_of(title):
 
 class Ours:
     def __init__(self, binary, folder):
-        self.port = 20000 + os.getpid() % 20000
+        # One that is free now: a number of our own may be somebody's.
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
         config = os.path.join(folder, "server.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(f'user_files = "{folder}"\n')
         arguments = [binary, "server", "--path", os.path.join(folder, "db"), "--config", config,
                      "--listen", f"127.0.0.1:{self.port}"]
         self.process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(400):
+        for _ in range(1200):
             try:
                 self.ask("SELECT 1")
                 return
