@@ -133,7 +133,7 @@ impl Pour {
                         "materialized view \"{}\" fills a table whose rows come back to it",
                         view.def.name
                     );
-                    return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
+                    return Err(Error::new(ErrorKind::BadInput, ErrorCode::TOO_DEEP_RECURSION, message));
                 }
                 let in_view =
                     |error: Error| error.in_context(&format!("while pushing to view {}", view.def.name));

@@ -113,7 +113,7 @@ pub(crate) fn check_source(
     };
     if target.is_some_and(|target| execution.resolve(target) == execution.resolve(source)) {
         let message = format!("a materialized view that fills the table it reads, {source}");
-        return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::TOO_DEEP_RECURSION, message));
     }
     for name in [Some(source), target].into_iter().flatten() {
         let def = &execution.stored_table(name)?.def;
