@@ -1,4 +1,4 @@
-//! CREATE VIEW.
+//! CREATE VIEW, and CREATE MATERIALIZED VIEW with the table of its own that it may have.
 //!
 //! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types.
 

@@ -177,29 +177,16 @@ impl Collapser {
 
 /// The same numbers with one zero and one NaN, which are equal to what else is zero and NaN.
 fn canonical(values: &ArrayRef) -> ArrayRef {
+    // Adding zero makes one zero of the two.
     if let Some(wide) = values.as_primitive_opt::<Float64Type>() {
-        let one = |value: f64| {
-            if value == 0.0 {
-                0.0
-            } else if value.is_nan() {
-                f64::NAN
-            } else {
-                value
-            }
-        };
-        return Arc::new(wide.unary::<_, Float64Type>(one));
+        return Arc::new(
+            wide.unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value + 0.0 }),
+        );
     }
     if let Some(narrow) = values.as_primitive_opt::<Float32Type>() {
-        let one = |value: f32| {
-            if value == 0.0 {
-                0.0
-            } else if value.is_nan() {
-                f32::NAN
-            } else {
-                value
-            }
-        };
-        return Arc::new(narrow.unary::<_, Float32Type>(one));
+        return Arc::new(
+            narrow.unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value + 0.0 }),
+        );
     }
     Arc::clone(values)
 }

@@ -11,10 +11,10 @@ use crate::reader::tokens::is_word;
 /// What stands in the hints of a table that is read with FINAL.
 pub const FINAL: &str = "FINAL";
 
-/// Begin a place where tables stand, until one of the others.
+/// Begin a place where tables stand, until a clause or another SELECT.
 const TABLES: &[&str] = &["FROM", "JOIN"];
-const OTHERS: &[&str] = &[
-    "SELECT",
+/// End such a place, and may follow a table.
+const CLAUSES: &[&str] = &[
     "WHERE",
     "PREWHERE",
     "GROUP",
@@ -34,42 +34,10 @@ const OTHERS: &[&str] = &[
     "FORMAT",
     "INTO",
 ];
-/// May follow a table.
-const BEHIND: &[&str] = &[
-    "WHERE",
-    "PREWHERE",
-    "GROUP",
-    "ORDER",
-    "HAVING",
-    "LIMIT",
-    "ON",
-    "USING",
-    "SETTINGS",
-    "WINDOW",
-    "QUALIFY",
-    "UNION",
-    "EXCEPT",
-    "INTERSECT",
-    "OFFSET",
-    "FORMAT",
-    "INTO",
-    "JOIN",
-    "LEFT",
-    "RIGHT",
-    "INNER",
-    "FULL",
-    "CROSS",
-    "ANY",
-    "ALL",
-    "ASOF",
-    "SEMI",
-    "ANTI",
-    "GLOBAL",
-    "ARRAY",
-    "SAMPLE",
-    "FETCH",
-    "WITH",
-    "PASTE",
+/// May follow a table beside those.
+const JOINS: &[&str] = &[
+    "JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "ANY", "ALL", "ASOF", "SEMI", "ANTI", "GLOBAL",
+    "ARRAY", "SAMPLE", "FETCH", "PASTE",
 ];
 
 fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
@@ -89,7 +57,9 @@ pub(super) fn with_finals(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             Token::LParen => among_tables.push(among_tables.last() == Some(&true)),
             Token::RParen if among_tables.len() > 1 => drop(among_tables.pop()),
             _ if is_any(Some(token), TABLES) => set_last(&mut among_tables, true),
-            _ if is_any(Some(token), OTHERS) => set_last(&mut among_tables, false),
+            _ if is_any(Some(token), CLAUSES) || is_word(&token.token, "SELECT") => {
+                set_last(&mut among_tables, false)
+            }
             _ => {}
         }
         let follows_table = at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| {
@@ -99,7 +69,7 @@ pub(super) fn with_finals(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         });
         let ends_table = match tokens.get(at + 1).map(|next| &next.token) {
             None | Some(Token::EOF | Token::RParen | Token::Comma | Token::SemiColon) => true,
-            Some(_) => is_any(tokens.get(at + 1), BEHIND),
+            Some(_) => [CLAUSES, JOINS].iter().any(|words| is_any(tokens.get(at + 1), words)),
         };
         let is_final = is_word(&token.token, FINAL) && among_tables.last() == Some(&true);
         if is_final && follows_table && ends_table {
