@@ -12,6 +12,7 @@ use arrow::compute::interleave;
 use arrow::datatypes::SchemaRef;
 use arrow::row::Rows;
 use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::memory::MemoryStream;
@@ -22,6 +23,8 @@ use mergetree::Table;
 use mergetree::write::collapse::{Collapser, For};
 use mergetree::write::gather::gather;
 use mergetree::write::sort::BlockKeys;
+use model::saturating::usize_of;
+use parts::array_size::batch_bytes;
 use parts::sorted::{KeyRows, run_length};
 
 use crate::error::into_datafusion;
@@ -80,10 +83,10 @@ impl Merged {
         for source in &self.sources {
             let rows = match source {
                 Source::Sorted(plan) => plan.execute(0, Arc::clone(context))?,
-                Source::Unsorted(plan) => self.sorted(plan.execute(0, Arc::clone(context))?),
+                Source::Unsorted(plan) => self.sorted(plan.execute(0, Arc::clone(context))?, context),
                 Source::Rows(rows) => {
                     let rows = MemoryStream::try_new(rows.clone(), Arc::clone(&self.read), None)?;
-                    self.sorted(Box::pin(rows))
+                    self.sorted(Box::pin(rows), context)
                 }
             };
             heads.push(Head { rows, batch: None, keys: None, at: 0, ended: false });
@@ -100,19 +103,28 @@ impl Merged {
         })
     }
 
-    /// All rows of a stream in order.
-    fn sorted(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    /// All rows of a stream in order. They are held meanwhile, and the statement's memory is asked for them.
+    fn sorted(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        context: &Arc<TaskContext>,
+    ) -> SendableRecordBatchStream {
         let (keys, read) = (Arc::clone(&self.table.keys), Arc::clone(&self.read));
+        let memory = MemoryConsumer::new("rows of FINAL in no order").register(context.memory_pool());
         let sorted = async move {
-            let block: Vec<RecordBatch> = rows.try_collect().await?;
-            let block: Vec<RecordBatch> = block
-                .into_iter()
-                .map(|batch| batch.with_schema(Arc::clone(&read)))
-                .collect::<Result<_, _>>()?;
+            let mut block: Vec<RecordBatch> = Vec::new();
+            while let Some(batch) = rows.try_next().await? {
+                let order = batch.num_rows() * size_of::<(usize, usize)>();
+                memory.try_grow(usize_of(batch_bytes(&batch)) + order)?;
+                block.push(batch.with_schema(Arc::clone(&read))?);
+            }
             let order = BlockKeys::new(&keys, &block).map_err(into_datafusion)?.sorted_rows(None);
             let Some(order) = order else { return Ok(stream::iter(block.into_iter().map(Ok)).boxed()) };
             let pieces: Vec<_> = order.chunks(BATCH_ROWS).map(<[_]>::to_vec).collect();
-            let gathered = pieces.into_iter().map(move |piece| Ok(gather(&block, &piece)?));
+            let gathered = pieces.into_iter().map(move |piece| {
+                let _held = &memory;
+                Ok(gather(&block, &piece)?)
+            });
             Ok::<_, datafusion::error::DataFusionError>(stream::iter(gathered).boxed())
         };
         let rows = stream::once(sorted).try_flatten();
