@@ -79,11 +79,13 @@ class Chdb:
 
     def __init__(self):
         self.process = None
+        # Files write beside themselves (INTO OUTFILE, file()): not into the folder this was started from.
+        self.folder = tempfile.mkdtemp(prefix="public")
 
     def answers(self, name, asked):
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                [sys.executable, os.path.abspath(__file__), "--chdb-worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                [sys.executable, os.path.abspath(__file__), "--chdb-worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=self.folder
             )
         progress = tempfile.NamedTemporaryFile("r", suffix=".jsonl")
         self.process.stdin.write(json.dumps({"name": name, "statements": asked, "progress": progress.name}) + "\n")
@@ -164,7 +166,7 @@ class Server:
     def start(self):
         self.process = subprocess.Popen(
             ["bash", "-c", f"ulimit -v 20000000; exec {self.binary} server --path {self.folder} --listen 127.0.0.1:{self.port}"],
-            stdout=subprocess.DEVNULL, stderr=open(self.folder + ".log", "a"),
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=open(self.folder + ".log", "a"),
         )
         for _ in range(200):
             if ours(self.port, "default", ["SELECT 1"])[0][0] == 0:
@@ -198,7 +200,7 @@ def main():
     if os.path.exists(given.cache):
         with open(given.cache) as cache:
             known = {name: answers for name, answers in map(json.loads, cache)}
-    theirs, server = Chdb(), None if given.oracle_alone else Server(given.binary, given.port)
+    theirs, server = Chdb(), None if given.oracle_alone else Server(os.path.abspath(given.binary), given.port)
     files = [path for path in sorted(glob.glob(given.folder + "/*.sql")) if given.only in path][:: given.every]
     report = Report()
     with open(given.cache, "a") as cache:

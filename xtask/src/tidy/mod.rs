@@ -2,6 +2,7 @@
 //!
 //! Each rule is a function from the repository to complaints; `check` runs them all. Reads files, writes none.
 
+mod root;
 mod manifest;
 mod edges;
 mod dependencies;
@@ -65,6 +66,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Complaint>> {
     complaints.extend(budget::check(&text_of(root, "Cargo.lock")?, &workspace));
     complaints.extend(documents::check(root, &files)?);
     complaints.extend(evidence::check(root)?);
+    complaints.extend(root::check(root)?);
     complaints.sort();
     Ok(complaints)
 }

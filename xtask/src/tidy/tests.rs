@@ -24,6 +24,11 @@ fn the_repository_is_tidy() {
 }
 
 #[test]
+fn what_a_run_left_at_the_top_is_found() {
+    assert_one(&root::strangers(["crates", ".gitignore", "data.avro"].into_iter()), "data.avro");
+}
+
+#[test]
 fn a_file_opens_with_what_it_is() {
     assert_one(&complaints_about("crates/x/src/a.rs", "use std::io;\n"), "//!");
     assert!(complaints_about("crates/x/src/a.rs", "//! A thing.\n").is_empty());
