@@ -3,8 +3,12 @@
 //! Invariant: a `ColumnType` prints as ClickHouse prints it, and `type_name::parse` reads that text back to an
 //! equal value. How a type is laid out in memory is `type_arrow`'s business.
 
+mod state_type;
+
 use std::fmt;
 use std::sync::Arc;
+
+pub use state_type::StateType;
 
 /// The type of a column or of an expression.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -60,6 +64,8 @@ pub enum ColumnType {
     Array(Box<ColumnType>),
     Map(Box<ColumnType>, Box<ColumnType>),
     Tuple(Vec<TupleElement>),
+    /// States of an aggregate function: bytes that only it understands.
+    AggregateFunction(Arc<StateType>),
     /// The type of a bare NULL.
     Nothing,
 }
@@ -104,6 +110,8 @@ impl EnumValues {
 impl ColumnType {
     pub fn nullable(self) -> ColumnType {
         match self {
+            // The state of nothing stands for NULL.
+            ColumnType::AggregateFunction(_) => self,
             ColumnType::Nullable(_) | ColumnType::Nothing => self,
             // ClickHouse nests it this way round: LowCardinality(Nullable(String)).
             ColumnType::LowCardinality(inner) => ColumnType::LowCardinality(Box::new(inner.nullable())),
@@ -121,7 +129,18 @@ impl ColumnType {
             ColumnType::Tuple(elements) => {
                 elements.iter().map(|element| element.column_type.nesting()).max().unwrap_or(0)
             }
+            ColumnType::AggregateFunction(state) => {
+                state.arguments.iter().map(ColumnType::nesting).max().unwrap_or(0)
+            }
             _ => 0,
+        }
+    }
+
+    /// The function whose states these are.
+    pub fn state(&self) -> Option<&Arc<StateType>> {
+        match self {
+            ColumnType::AggregateFunction(state) => Some(state),
+            _ => None,
         }
     }
 
@@ -184,7 +203,7 @@ impl ColumnType {
 }
 
 /// Escapes for a single-quoted literal as ClickHouse prints it.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for c in text.chars() {
@@ -244,6 +263,7 @@ impl fmt::Display for ColumnType {
             ColumnType::Array(inner) => write!(f, "Array({inner})"),
             ColumnType::Map(key, value) => write!(f, "Map({key}, {value})"),
             ColumnType::Tuple(elements) => write_tuple(f, elements),
+            ColumnType::AggregateFunction(state) => write!(f, "AggregateFunction({state})"),
             // The rest are words that Debug spells as ClickHouse does: UInt8, String, Date32, ...
             word => write!(f, "{word:?}"),
         }

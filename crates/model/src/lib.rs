@@ -29,12 +29,12 @@ pub mod merge_mode;
 pub mod table_def;
 pub mod units;
 
-pub use column_type::{ColumnType, EnumValues, TupleElement};
+pub use column_type::{ColumnType, EnumValues, StateType, TupleElement};
 pub use error_code::ErrorCode;
 pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
-pub use merge_mode::MergeMode;
+pub use merge_mode::{Combining, MergeMode};
 pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation, SealedPart, SortOrder};
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError};
@@ -42,7 +42,7 @@ pub use staged::{StagedFile, StagedInput, StagedUnit};
 pub use table_def::{
     ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine,
 };
-pub use table_keys::{Conversion, Evolution, TableKeys};
+pub use table_keys::{Combine, Conversion, Evolution, TableKeys};
 pub use table_settings::TableSettings;
 pub use units::{ByteSize, RowCount};
 pub use value::Value;

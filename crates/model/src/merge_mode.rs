@@ -2,6 +2,8 @@
 //!
 //! Invariant: a mode names columns by their ids, so that no ALTER changes what it means. Must not know: rows.
 
+use std::sync::Arc;
+
 use crate::column_type::ColumnType;
 use crate::ids::ColumnId;
 
@@ -17,6 +19,10 @@ pub enum MergeMode {
     /// Numbers are added; of the other columns the first value stays. Rows whose sums are all 0 go. Without columns those
     /// of numbers that are in no key are meant.
     Summing { columns: Vec<ColumnId> },
+    /// States are merged, and what is declared with a function is combined by it; of other columns the first value stays.
+    Aggregating,
+    /// Of each column the last value that is not NULL stays; without columns those that are in no key are meant.
+    Coalescing { columns: Vec<ColumnId> },
     /// Rows of sign 1 and -1 cancel each other.
     Collapsing { sign: ColumnId },
     /// As `Collapsing`, among rows of the same version.
@@ -34,6 +40,8 @@ impl MergeMode {
             MergeMode::Plain => "MergeTree",
             MergeMode::Replacing { .. } => "ReplacingMergeTree",
             MergeMode::Summing { .. } => "SummingMergeTree",
+            MergeMode::Aggregating => "AggregatingMergeTree",
+            MergeMode::Coalescing { .. } => "CoalescingMergeTree",
             MergeMode::Collapsing { .. } => "CollapsingMergeTree",
             MergeMode::VersionedCollapsing { .. } => "VersionedCollapsingMergeTree",
         }
@@ -42,15 +50,24 @@ impl MergeMode {
     /// The columns of the engine's arguments, in their order.
     pub fn columns(&self) -> Vec<ColumnId> {
         match self {
-            MergeMode::Plain => Vec::new(),
+            MergeMode::Plain | MergeMode::Aggregating => Vec::new(),
             MergeMode::Replacing { version, is_deleted } => {
                 version.iter().chain(is_deleted).copied().collect()
             }
-            MergeMode::Summing { columns } => columns.clone(),
+            MergeMode::Summing { columns } | MergeMode::Coalescing { columns } => columns.clone(),
             MergeMode::Collapsing { sign } => vec![*sign],
             MergeMode::VersionedCollapsing { sign, version } => vec![*sign, *version],
         }
     }
+}
+
+/// How the values of a column become one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Combining {
+    /// They are states, and are merged.
+    States,
+    /// By an aggregate function, as it is written in a type: `max`, `groupArrayLastArray(3)`.
+    By(Arc<str>),
 }
 
 /// Whether values of the type are added.

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use arrow::array::{BinaryViewArray, StringViewArray};
+
 /// What is added to a byte to make its character.
 const BASE: u32 = 0x10_FE00;
 /// First byte of every character of that plane in UTF-8; ordinary text has none.
@@ -57,6 +59,19 @@ pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
         Ok(text) if bytes.is_ascii() || !may_carry_any(bytes) => Cow::Borrowed(text),
         _ => Cow::Owned(text(bytes)),
     }
+}
+
+/// Columns of bytes as columns of text.
+pub fn carry_all(bytes: &BinaryViewArray) -> StringViewArray {
+    match bytes.clone().to_string_view() {
+        Ok(text) => text,
+        Err(_) => bytes.iter().map(|value| value.map(carry)).collect(),
+    }
+}
+
+/// The bytes that a column of text carries.
+pub fn bytes_of_all(text: &StringViewArray) -> BinaryViewArray {
+    text.iter().map(|value| value.map(bytes)).collect()
 }
 
 /// The start of the bytes, up to where some would have to be carried, as the text it is.

@@ -11,7 +11,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use crate::column_type::ColumnType;
 use crate::ids::{ColumnId, DatabaseId, TableId};
-use crate::merge_mode::{MergeMode, is_summed};
+use crate::merge_mode::{Combining, MergeMode, is_summed};
 use crate::table_settings::TableSettings;
 use crate::type_arrow::{FIELD_ID_KEY, to_field};
 
@@ -147,6 +147,8 @@ pub struct ColumnDef {
     pub comment: Arc<str>,
     /// Kept for SHOW CREATE TABLE; without effect.
     pub codec: Option<Arc<str>>,
+    /// The function by which values of equal key become one: `SimpleAggregateFunction(max, ..)`.
+    pub combined_by: Option<Arc<str>>,
 }
 
 impl ColumnDef {
@@ -159,7 +161,21 @@ impl ColumnDef {
             default: None,
             comment: "".into(),
             codec: None,
+            combined_by: None,
         }
+    }
+
+    /// The type as it was declared.
+    pub fn declared_type(&self) -> String {
+        match &self.combined_by {
+            Some(function) => format!("SimpleAggregateFunction({function}, {})", self.column_type),
+            None => self.column_type.to_string(),
+        }
+    }
+
+    /// Whether values of equal key become one by a function that the type names.
+    pub fn is_combined(&self) -> bool {
+        self.combined_by.is_some() || self.column_type.state().is_some()
     }
 
     /// Whether parts hold its values.
@@ -313,11 +329,37 @@ impl TableDef {
     pub fn summed_columns(&self) -> Vec<ColumnId> {
         let MergeMode::Summing { columns } = &self.mode else { return Vec::new() };
         let numbers = self.stored_columns().filter(|column| is_summed(&column.column_type));
-        let meant = |id: &ColumnId| match columns.is_empty() {
-            true => !self.is_in_key(*id),
-            false => columns.contains(id),
+        let added = numbers.filter(|column| !column.is_combined() && self.is_meant(columns, column.id));
+        added.map(|column| column.id).collect()
+    }
+
+    /// The columns whose values become one by a function, and by which.
+    pub fn combined_columns(&self) -> Vec<(ColumnId, Combining)> {
+        let (columns, others): (&[ColumnId], _) = match &self.mode {
+            MergeMode::Aggregating => (&[], None),
+            MergeMode::Summing { columns } => (columns, None),
+            MergeMode::Coalescing { columns } => (columns, Some(Combining::By("anyLast".into()))),
+            _ => return Vec::new(),
         };
-        numbers.map(|column| column.id).filter(meant).collect()
+        let combined = |column: &ColumnDef| match (&column.combined_by, column.column_type.state()) {
+            (Some(function), _) => Some((column.id, Combining::By(Arc::clone(function)))),
+            (None, Some(_)) => Some((column.id, Combining::States)),
+            (None, None) => others.clone().map(|by| (column.id, by)),
+        };
+        let meant = self.stored_columns().filter(|column| self.is_meant(columns, column.id));
+        meant.filter_map(combined).collect()
+    }
+
+    /// Columns that are in no key, and neither states nor combined by a function nor computed from others.
+    pub fn dimensions_outside_keys(&self) -> impl Iterator<Item = &ColumnDef> {
+        let is_computed = |column: &ColumnDef| matches!(column.default, Some((DefaultKind::Materialized, _)));
+        self.stored_columns()
+            .filter(move |column| !column.is_combined() && !is_computed(column) && !self.is_in_key(column.id))
+    }
+
+    /// Whether a mode means the column: it is among those named, or in no key where none is named.
+    fn is_meant(&self, named: &[ColumnId], id: ColumnId) -> bool {
+        if named.is_empty() { !self.is_in_key(id) } else { named.contains(&id) }
     }
 }
 

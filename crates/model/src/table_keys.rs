@@ -21,8 +21,20 @@ pub struct TableKeys {
     pub sort: Vec<Arc<dyn RowExpr>>,
     /// PARTITION BY; empty means the one partition `all`.
     pub partition: Vec<Arc<dyn RowExpr>>,
+    /// How values of equal key become one, of the columns whose type says it.
+    pub combined: BTreeMap<ColumnId, Arc<dyn Combine>>,
     /// For rows written for an older version.
     pub evolution: Arc<Evolution>,
+}
+
+/// How values of equal key become one.
+pub trait Combine: Send + Sync + Debug {
+    /// One value for each run of values; a run begins at each of `starts`, the first of which is 0. Associative: values that
+    /// came out may be given again, in the place of those they came from.
+    ///
+    /// # Errors
+    /// A state cannot be read.
+    fn combine(&self, values: &ArrayRef, starts: &[usize]) -> Result<ArrayRef, RowExprError>;
 }
 
 /// Values of one type as values of another.

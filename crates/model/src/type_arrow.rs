@@ -50,6 +50,7 @@ pub fn to_data_type(column_type: &ColumnType) -> DataType {
         ColumnType::Array(inner) => DataType::List(Arc::new(to_field("item", inner))),
         ColumnType::Map(key, value) => map(key, value),
         ColumnType::Tuple(elements) => DataType::Struct(tuple_fields(elements)),
+        ColumnType::AggregateFunction(_) => DataType::BinaryView,
         ColumnType::Nothing => DataType::Null,
     }
 }
@@ -76,6 +77,13 @@ pub fn from_field(field: &Field) -> ColumnType {
     let plain = from_data_type(field.data_type());
     let nests = matches!(plain, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
     if field.is_nullable() && !nests { plain.nullable() } else { plain }
+}
+
+/// The function by which values of equal key become one, if the type that is attached says so.
+pub fn combined_by(field: &Field) -> Option<Arc<str>> {
+    let metadata = field.metadata();
+    metadata.get(EXTENSION_NAME_KEY).filter(|name| *name == EXTENSION_NAME)?;
+    type_name::parse_declared(metadata.get(EXTENSION_METADATA_KEY)?).ok()?.1
 }
 
 fn attached_type(field: &Field) -> Option<ColumnType> {

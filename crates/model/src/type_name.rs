@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::column_type::{ColumnType, EnumValues, TupleElement, is_interval_name};
+use crate::column_type::{ColumnType, EnumValues, StateType, TupleElement, is_interval_name};
 use crate::type_aliases;
 
 /// Deepest nesting of types accepted; see [`ColumnType::nesting`].
@@ -29,6 +29,31 @@ pub fn parse(text: &str) -> Result<ColumnType, TypeNameError> {
     let parsed = reader.column_type()?;
     reader.skip_space();
     if reader.at < text.len() { Err(reader.syntax("unexpected text")) } else { Ok(parsed) }
+}
+
+/// Reads a type and, of `SimpleAggregateFunction(max, UInt32)`, the function by which values of equal key are combined; such
+/// a column is of the other type in every expression.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_declared(text: &str) -> Result<(ColumnType, Option<Arc<str>>), TypeNameError> {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let is_combined = reader.word().is_ok_and(|word| word == "SimpleAggregateFunction");
+    if !is_combined {
+        return parse(text).map(|column_type| (column_type, None));
+    }
+    let (function, column_type) = reader.combined()?;
+    reader.skip_space();
+    match reader.rest().is_empty() {
+        true => Ok((column_type, Some(function))),
+        false => Err(reader.syntax("unexpected text")),
+    }
+}
+
+/// The text of a constant in quotes, as parameters of functions stand in types; `None` for other constants.
+pub fn quoted_text(constant: &str) -> Option<String> {
+    let mut reader = Reader { text: constant, at: 0, depth: 0 };
+    reader.string().ok().filter(|_| reader.rest().is_empty())
 }
 
 struct Reader<'a> {
@@ -211,6 +236,8 @@ impl<'a> Reader<'a> {
             ("Array", _) => self.wrapped("Array").map(|inner| ColumnType::Array(Box::new(inner))),
             ("Map", _) => self.map(),
             ("Tuple", _) => self.tuple(),
+            ("AggregateFunction", _) => self.state(),
+            ("SimpleAggregateFunction", _) => self.combined().map(|(_, column_type)| column_type),
             // What flattens it into columns looks at the word.
             ("Nested", _) => self.tuple().map(|rows| ColumnType::Array(Box::new(rows))),
             _ => Err(TypeNameError::Unknown(name.to_owned())),
@@ -308,6 +335,7 @@ impl<'a> Reader<'a> {
         let inner = self.column_type()?;
         self.expect(')', "expected )")?;
         let fits = match (name, &inner) {
+            ("Nullable" | "LowCardinality", ColumnType::AggregateFunction(_)) => false,
             ("Nullable", ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) => false,
             ("Nullable", ColumnType::Nullable(_) | ColumnType::LowCardinality(_)) => false,
             ("LowCardinality", inner) => !matches!(
@@ -317,6 +345,65 @@ impl<'a> Reader<'a> {
             _ => true,
         };
         if fits { Ok(inner) } else { Err(arguments(name, "a plain inner type")) }
+    }
+
+    /// A function's name, and the constants behind it as they are written.
+    fn function(&mut self) -> Result<(&'a str, Vec<Arc<str>>), TypeNameError> {
+        let name = self.word()?;
+        let mut parameters = Vec::new();
+        if self.take('(') && !self.take(')') {
+            loop {
+                self.skip_space();
+                let start = self.at;
+                if self.rest().starts_with('\'') {
+                    self.string()?;
+                } else {
+                    let length = self.rest().find([',', ')', '(', '\'']).unwrap_or(self.rest().len());
+                    self.at += length;
+                }
+                let constant = self.text[start..self.at].trim_end();
+                if constant.is_empty() {
+                    return Err(self.syntax("expected a constant"));
+                }
+                parameters.push(constant.into());
+                if !self.take(',') {
+                    break;
+                }
+            }
+            self.expect(')', "expected , or )")?;
+        }
+        Ok((name, parameters))
+    }
+
+    /// What stands behind `AggregateFunction`; a number in front is a version of ClickHouse's.
+    fn state(&mut self) -> Result<ColumnType, TypeNameError> {
+        self.expect('(', "expected (function, types)")?;
+        self.skip_space();
+        if self.rest().starts_with(|c: char| c.is_ascii_digit()) {
+            self.number::<u32>()?;
+            self.expect(',', "expected , and a function")?;
+        }
+        let (function, parameters) = self.function()?;
+        let mut arguments = Vec::new();
+        while self.take(',') {
+            arguments.push(self.column_type()?);
+        }
+        self.expect(')', "expected , or )")?;
+        let state = StateType { function: function.into(), parameters, arguments };
+        Ok(ColumnType::AggregateFunction(Arc::new(state)))
+    }
+
+    /// What stands behind `SimpleAggregateFunction`.
+    fn combined(&mut self) -> Result<(Arc<str>, ColumnType), TypeNameError> {
+        self.expect('(', "expected (function, type)")?;
+        self.skip_space();
+        let start = self.at;
+        self.function()?;
+        let function = self.text[start..self.at].trim_end().into();
+        self.expect(',', "expected , and a type")?;
+        let column_type = self.column_type()?;
+        self.expect(')', "expected )")?;
+        Ok((function, column_type))
     }
 
     fn map(&mut self) -> Result<ColumnType, TypeNameError> {
@@ -428,6 +515,9 @@ mod tests {
             "Tuple(`Content-Type` String, \"a`b\" Int8)",
             "Nothing",
             "IntervalDay",
+            "AggregateFunction(count)",
+            "AggregateFunction(quantiles(0.5, 0.9), Nullable(UInt64))",
+            "Array(AggregateFunction(groupConcat(',)'), String))",
         ] {
             assert_eq!(parse(name).map(|t| t.to_string()), Ok(name.to_owned()));
         }
@@ -452,10 +542,27 @@ mod tests {
                 "Tuple(a BINARY LARGE OBJECT, b BINARY(3), c unsigned)",
                 "Tuple(a String, b FixedString(3), c UInt64)",
             ),
+            (
+                "AggregateFunction( 1, sumMap , Array(INT), Array(UInt8))",
+                "AggregateFunction(sumMap, Array(Int32), Array(UInt8))",
+            ),
+            ("SimpleAggregateFunction(max, UInt8)", "UInt8"),
             ("Enum('x', 'y')", "Enum8('x' = 1, 'y' = 2)"),
         ] {
             assert_eq!(parse(name).map(|t| t.to_string()), Ok(canonical.to_owned()), "{name}");
         }
+    }
+
+    #[test]
+    fn a_declaration_names_the_function_that_combines() {
+        let declared = |text: &str| {
+            parse_declared(text).map(|(column_type, function)| (column_type.to_string(), function))
+        };
+        assert_eq!(declared("UInt8"), Ok(("UInt8".to_owned(), None)));
+        let combined = declared("SimpleAggregateFunction(groupArrayLastArray(3), Array(UInt8))");
+        assert_eq!(combined, Ok(("Array(UInt8)".to_owned(), Some("groupArrayLastArray(3)".into()))));
+        assert!(declared("SimpleAggregateFunction(max)").is_err());
+        assert!(declared("SimpleAggregateFunction(max, UInt8) x").is_err());
     }
 
     #[test]

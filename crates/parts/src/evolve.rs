@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, StringViewArray,
-    make_array, new_empty_array, new_null_array,
+    ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions,
+    StringViewArray, make_array, new_empty_array, new_null_array,
 };
 use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, i256};
@@ -133,6 +133,7 @@ pub fn default_array(field: &Field, rows: usize) -> Result<ArrayRef, ArrowError>
     Ok(match field.data_type() {
         DataType::Boolean => Arc::new(BooleanArray::from(vec![false; rows])),
         DataType::Utf8View => Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows))),
+        DataType::BinaryView => Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(b"", rows))),
         DataType::FixedSizeBinary(bytes) => {
             let mut zero = vec![0_u8; usize::try_from(*bytes).unwrap_or(0)];
             if let Some(kind) = WideInteger::of(&from_field(field)) {

@@ -15,23 +15,25 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::planner::ExprPlanner;
 
 use crate::relations::Relations;
-use crate::{aggregate, analyzer, coercion, scalar, window};
+use crate::{analyzer, coercion, scalar, window};
 
 /// Installs functions, operators and rules in a session that is being built.
 pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(coercion::operators::Operators)];
     planners.extend(SessionStateDefaults::default_expr_planners());
     let mut scalars = scalar::adapter::all();
+    scalars.extend(aggregates::states::finalize::functions().iter().map(scalar::adapter::adapted));
     scalars.push(Arc::new(ScalarUDF::from(scalar::truth::Truth::default())));
     scalars.push(Arc::new(ScalarUDF::from(analyzer::filled::Filled::default())));
     scalars.push(Arc::new(ScalarUDF::from(scalar::widened::Widened::default())));
+    scalars.extend(scalar::attached::Attached::all());
     scalars.push(Arc::new(ScalarUDF::from(scalar::constant_set::Constants::default())));
     scalars.extend(analyzer::marks::all());
     scalars.push(Arc::new(ScalarUDF::from(scalar::lambda::Body::default())));
     builder
         .with_scalar_functions(scalars)
         .with_higher_order_functions(scalar::lambda::all())
-        .with_aggregate_functions(aggregate::all())
+        .with_aggregate_functions(aggregates::all())
         .with_window_functions(window::all())
         .with_expr_planners(planners)
         .with_relation_planners(vec![Arc::new(Relations)])

@@ -24,6 +24,7 @@ pub mod columns;
 pub mod leftmost;
 pub mod rewrite;
 
+pub use aggregates::states::{StateCheck, check_states, combiner};
 pub use analyzer::rules::typed_expression;
 pub use install::configure;
 pub use lookup::called::named_functions;

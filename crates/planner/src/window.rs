@@ -23,7 +23,7 @@ use functions::default_array;
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
-use crate::types::typing::{scalar_at, type_of_field};
+use aggregates::typing::{scalar_at, type_of_field};
 
 /// The functions of DataFusion that give a value of another row, and ClickHouse's further names.
 const OF_OTHER_ROWS: &[(&str, &[&str])] = &[

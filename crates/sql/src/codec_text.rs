@@ -5,7 +5,7 @@
 
 use model::{ColumnType, ErrorCode};
 
-use crate::error::{Result, SqlError};
+use lexer::error::{Result, SqlError};
 
 /// ClickHouse's names, and what stands in parentheses behind them when nothing was written.
 const CODECS: &[(&str, Filled)] = &[

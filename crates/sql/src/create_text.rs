@@ -10,9 +10,7 @@ use sqlparser::ast::{OrderByExpr, OrderByKind};
 use sqlparser::tokenizer::Token;
 
 use crate::codec_text::shown_codec;
-use crate::error::Result;
 use crate::grammar::kept::{index, projection};
-use crate::lexer::escape::{always_quote_name, quote_name, quote_text};
 use crate::parameters::has_parameters;
 use crate::parser::{measured_query, parse_expression, parse_one};
 use crate::printer::formatted::{
@@ -22,6 +20,8 @@ use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::Statement;
 use crate::table_text::{COLUMN_TTL, column_ttl, display_expression};
+use lexer::error::Result;
+use lexer::escape::{always_quote_name, quote_name, quote_text};
 
 /// The statement that makes this table. `engine` is the engine with its arguments, secrets masked by who knows which
 /// they are: the definition's own are never printed here. Of a view it is the SELECT.
@@ -156,7 +156,10 @@ fn elements(page: &mut Page, def: &TableDef) {
 fn column(page: &mut Page, column: &ColumnDef, def: &TableDef) {
     page.push(&always_quote_name(&column.name));
     page.push(" ");
-    type_text(page, &column.column_type);
+    match column.combined_by.is_some() {
+        true => page.push(&column.declared_type()),
+        false => type_text(page, &column.column_type),
+    }
     if let Some((kind, expression)) = &column.default {
         let word = match kind {
             DefaultKind::Default => "DEFAULT",

@@ -16,8 +16,8 @@ use sqlparser::ast::{
     Values, WildcardAdditionalOptions, With, WithFill,
 };
 
-use crate::error::{Result, SqlError};
 use crate::guard::expression::{all, expression, some};
+use lexer::error::{Result, SqlError};
 
 /// Deepest nesting of expressions and subqueries; operator chains such as `a OR b OR c` count once. Tokens are counted
 /// before (`depth`), more strictly.

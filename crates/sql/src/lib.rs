@@ -1,15 +1,13 @@
 //! SQL text -> statements: what is written, as plain data, and as sqlparser's syntax tree with ClickHouse's forms in it.
 //!
-//! From below: `lexer` knows text, `dialect` and `reader` make tokens and trees of it, `printer` makes text of trees; `grammar`
+//! From below: `dialect` and `reader` make tokens and trees of it, `printer` makes text of trees; `grammar`
 //! holds the statements, `parser` is the entry. `guard` refuses what nobody would carry out, `settings` are the tables of
 //! settings.
 //!
 //! Invariant: unknown syntax is an error with ClickHouse's code, never ignored. Must not know: DataFusion, what functions
 //! compute, storage, sessions, protocols.
 
-pub mod error;
 mod codec_text;
-pub mod lexer;
 pub mod statement;
 pub mod dialect;
 pub mod reader;
@@ -31,10 +29,11 @@ pub use create_text::{
     NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key, show_create_table,
     show_create_temporary_table, shown_projection, shown_select, storage_text,
 };
-pub use error::{Result, SqlError};
 pub use guard::{guard, guard_expression};
+pub use lexer;
 pub use lexer::arriving::{Arrived, arrived};
 pub use lexer::depth::Measure;
+pub use lexer::error::{Result, SqlError};
 pub use lexer::escape;
 pub use lexer::scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use parameters::{bind_parameters, default_parameters, has_parameters};

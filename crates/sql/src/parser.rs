@@ -9,13 +9,13 @@ use model::ErrorCode;
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::error::{Result, SqlError};
 use crate::grammar;
-use crate::lexer::depth::Measure;
-use crate::lexer::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
 use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
 use crate::statement::{ConstraintSpec, Outfile, Output, ParsedStatement, SettingChange, Statement};
+use lexer::depth::Measure;
+use lexer::error::{Result, SqlError};
+use lexer::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
 
 /// Reads all statements of a text.
 pub fn parse(text: &str) -> Result<Vec<ParsedStatement>> {

@@ -15,8 +15,8 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::error::{Result, SqlError};
 use crate::statement::{SettingChange, SettingText};
+use lexer::error::{Result, SqlError};
 
 pub use known::{KnownSetting, known_session_settings, known_table_settings};
 pub use value::SettingValue;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use model::{ColumnType, ConstraintKind, DefaultKind, EngineArguments, TableEngine};
 use sqlparser::ast;
 
-use crate::lexer::depth::Measure;
+use lexer::depth::Measure;
 
 mod alter;
 mod create_view;
@@ -325,6 +325,8 @@ pub struct ColumnSpec {
     pub comment: String,
     pub codec: Option<String>,
     pub ttl: Option<ast::Expr>,
+    /// The function of `SimpleAggregateFunction(function, type)`.
+    pub combined_by: Option<std::sync::Arc<str>>,
     /// Written as Nested(..): with `flatten_nested` it is a column for each of its names.
     pub is_nested: bool,
 }

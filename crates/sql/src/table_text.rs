@@ -10,12 +10,12 @@ use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{ColumnDef, ErrorCode, TableDef};
 use sqlparser::ast::{Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
 
-use crate::error::{Result, SqlError};
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
 use crate::printer::formatted::formatted_expression;
 use crate::printer::printed::printed;
 use crate::reader::head::key_of;
+use lexer::error::{Result, SqlError};
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.
 struct Renaming<F> {
@@ -174,6 +174,7 @@ mod tests {
             default: None,
             comment: "".into(),
             codec: None,
+            combined_by: None,
         };
         TableDef {
             id: model::TableId::from_bytes([1; 16]),

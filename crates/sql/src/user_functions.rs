@@ -13,12 +13,12 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::{name_of, plain_args};
-use crate::error::{Result, SqlError};
-use crate::lexer::depth::Measure;
 use crate::parser::{measured_query, parse_expression};
 use crate::printer::label::label;
 use crate::printer::printed::{printed, printed_query};
 use crate::statement::{AlterCommand, ColumnSpec, CreateSource, Statement};
+use lexer::depth::Measure;
+use lexer::error::{Result, SqlError};
 
 /// Elements that the functions of one statement may stand for.
 const ELEMENTS_MAX: usize = 100_000;

@@ -19,8 +19,10 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("functions", &["model", "host"], false),
     ("stores", &["formats", "model", "host"], false),
     ("sources", &["stores", "formats", "model", "host"], true),
-    ("sql", &["model"], false),
-    ("planner", &["sql", "functions", "model"], true),
+    ("lexer", &["model"], false),
+    ("sql", &["lexer", "model"], false),
+    ("aggregates", &["functions", "model"], true),
+    ("planner", &["sql", "aggregates", "functions", "model"], true),
     (
         "physical",
         &[

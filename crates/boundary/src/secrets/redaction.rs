@@ -123,7 +123,9 @@ fn mode_arguments(def: &TableDef) -> String {
     let names: Vec<String> = names.map(|column| sql::escape::quote_name(&column.name)).collect();
     match (&def.mode, names.as_slice()) {
         (_, []) => String::new(),
-        (MergeMode::Summing { .. }, [_, _, ..]) => format!("(({}))", names.join(", ")),
+        (MergeMode::Summing { .. } | MergeMode::Coalescing { .. }, [_, _, ..]) => {
+            format!("(({}))", names.join(", "))
+        }
         _ => format!("({})", names.join(", ")),
     }
 }

@@ -39,6 +39,9 @@ const ENGINES: [(u64, TableEngine); 16] = [
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
+        // Who does not know the function would keep any of the values.
+        _ if matches!(def.mode, MergeMode::Aggregating | MergeMode::Coalescing { .. }) => 9,
+        _ if def.columns.iter().any(ColumnDef::is_combined) => 9,
         // Who does not know them would show rows that were replaced.
         _ if !def.mode.is_plain() => 8,
         // Or would leave the rows of the view out.
@@ -117,6 +120,11 @@ fn write_mode(fields: &mut FieldWriter, mode: &MergeMode) {
             column(4, sign);
             3
         }
+        MergeMode::Aggregating => 5,
+        MergeMode::Coalescing { columns } => {
+            columns.iter().for_each(|id| column(5, id));
+            6
+        }
         MergeMode::VersionedCollapsing { sign, version } => {
             column(4, sign);
             column(2, version);
@@ -149,6 +157,8 @@ fn read_mode(mut fields: FieldReader<'_>) -> Result<MergeMode, FormatError> {
             sign: sign.ok_or_else(|| missing(4))?,
             version: version.ok_or_else(|| missing(2))?,
         }),
+        5 => Ok(MergeMode::Aggregating),
+        6 => Ok(MergeMode::Coalescing { columns }),
         other => Err(field.malformed(format!("{other} is unknown"))),
     }
 }
@@ -176,6 +186,9 @@ fn write_column(fields: &mut FieldWriter, column: &ColumnDef) {
     if let Some(codec) = &column.codec {
         fields.bytes(7, codec.as_bytes());
     }
+    if let Some(function) = &column.combined_by {
+        fields.bytes(8, function.as_bytes());
+    }
 }
 
 fn read_column(mut fields: FieldReader<'_>) -> Result<ColumnDef, FormatError> {
@@ -188,6 +201,7 @@ fn read_column(mut fields: FieldReader<'_>) -> Result<ColumnDef, FormatError> {
         default: None,
         comment: "".into(),
         codec: None,
+        combined_by: None,
     };
     while let Some(field) = fields.next_field()? {
         match field.number {
@@ -201,6 +215,7 @@ fn read_column(mut fields: FieldReader<'_>) -> Result<ColumnDef, FormatError> {
             5 => default_text = field.text()?.into(),
             6 => column.comment = field.text()?.into(),
             7 => column.codec = Some(field.text()?.into()),
+            8 => column.combined_by = Some(field.text()?.into()),
             _ => field.skip(VERSION)?,
         }
     }

@@ -189,6 +189,29 @@ fn every_op_of_version_8() -> Vec<Op> {
     modes().into_iter().skip(1).map(of).chain([Op::CreateTable(view)]).collect()
 }
 
+/// As [`every_op`], of what version 9 added.
+fn every_op_of_version_9() -> Vec<Op> {
+    let aggregating = TableDef { mode: MergeMode::Aggregating, ..table_def(table_id(), "states") };
+    let columns = vec![ColumnId(2)];
+    let coalescing =
+        TableDef { mode: MergeMode::Coalescing { columns }, ..table_def(table_id(), "coalescing") };
+    let mut combined = table_def(table_id(), "combined");
+    combined.columns[0].combined_by = Some("groupArrayLastArray(3)".into());
+    combined.columns[1].column_type =
+        model::type_name::parse("AggregateFunction(quantiles(0.5, 0.9), Nullable(UInt64))").unwrap();
+    [aggregating, coalescing, combined].map(Op::CreateTable).to_vec()
+}
+
+#[test]
+fn bytes_of_version_9_do_not_change() {
+    for (op, expected) in every_op_of_version_9().into_iter().zip(include_str!("version_9.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_9.hex").lines().count(), every_op_of_version_9().len());
+}
+
 #[test]
 fn bytes_of_version_8_do_not_change() {
     for (op, expected) in every_op_of_version_8().into_iter().zip(include_str!("version_8.hex").lines()) {
@@ -289,13 +312,15 @@ fn only_what_is_new_asks_for_a_new_reader() {
     assert!(every_op_of_version_6().into_iter().all(|op| needs(vec![op]) == 6));
     assert!(every_op_of_version_7().into_iter().all(|op| needs(vec![op]) == 7));
     assert!(every_op_of_version_8().into_iter().all(|op| needs(vec![op]) == 8));
+    assert!(every_op_of_version_9().into_iter().all(|op| needs(vec![op]) == 9));
 }
 
 #[test]
 fn every_op_is_read_back() {
     let older = [every_op(), every_op_of_version_2(), every_op_of_version_3()].concat();
     let newer = [every_op_of_version_5(), every_op_of_version_6(), every_op_of_version_7()].concat();
-    let ops = [older, every_op_of_version_4(), newer, every_op_of_version_8()].concat();
+    let ops =
+        [older, every_op_of_version_4(), newer, every_op_of_version_8(), every_op_of_version_9()].concat();
     let read = decode_transaction(&encode_transaction(&transaction(ops.clone()), 77)).unwrap();
     assert_eq!(read.ops, ops);
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
@@ -312,19 +337,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 9;
+    bytes[0] = 10;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 8; version 9 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 9; version 10 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 8; version 9 is needed"
+        "op of kind 99 (unnamed) is not known to format version 9; version 10 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 9, and this program reads up to version 8"
+        "transaction needs format version 10, and this program reads up to version 9"
     );
 }
 
@@ -436,6 +461,7 @@ fn column() -> impl Strategy<Value = ColumnDef> {
         default,
         comment,
         codec,
+        combined_by: None,
     })
 }
 

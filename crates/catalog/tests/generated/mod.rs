@@ -49,6 +49,7 @@ pub(crate) fn column(id: u32, name: &str, column_type: ColumnType) -> ColumnDef 
         default: None,
         comment: "".into(),
         codec: None,
+        combined_by: None,
     }
 }
 

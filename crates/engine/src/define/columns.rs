@@ -44,6 +44,7 @@ pub(crate) fn columns_of(
             default: None,
             comment: spec.comment.as_str().into(),
             codec: spec.codec.as_deref().map(Arc::from),
+            combined_by: spec.combined_by.clone(),
         });
     }
     if columns.is_empty() {

@@ -9,7 +9,7 @@ use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use datafusion::sql::sqlparser::ast::{TableFactor, Visit, Visitor};
 use host::Host;
-use model::type_arrow::from_field;
+use model::type_arrow::{combined_by, from_field};
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
@@ -56,13 +56,17 @@ pub(crate) async fn run(
     let mut typed = select.clone();
     sql::default_parameters(&mut typed.ast);
     let planned = plan(services, execution, &typed, None).await?;
-    let found: Vec<(String, ColumnType)> = planned
-        .result_schema()?
-        .fields()
-        .iter()
-        .map(|field| (field.name().clone(), from_field(field)))
-        .collect();
+    let schema = planned.result_schema()?;
+    let found: Vec<(String, ColumnType)> =
+        schema.fields().iter().map(|field| (field.name().clone(), from_field(field))).collect();
     let mut def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
+    for column in &mut def.columns {
+        let written = create.columns.iter().find(|spec| spec.name == *column.name);
+        column.combined_by = match written.filter(|spec| spec.column_type.is_some()) {
+            Some(spec) => spec.combined_by.clone(),
+            None => schema.field_with_name(&column.name).ok().and_then(combined_by),
+        };
+    }
     let mut ops = Vec::with_capacity(3);
     let replaced = existing.as_ref().and_then(|table| own_table_of(execution, &table.def));
     let dropped = existing.map(|table| table.def.id).into_iter().chain(replaced);
@@ -164,6 +168,7 @@ async fn own_table(
         comment: String::new(),
         codec: None,
         ttl: None,
+        combined_by: column.combined_by.clone(),
         is_nested: false,
     };
     let columns = view.columns.iter().map(spec).collect();

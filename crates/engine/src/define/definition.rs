@@ -291,6 +291,7 @@ async fn inferred_specs(
         comment: String::new(),
         codec: None,
         ttl: None,
+        combined_by: None,
         is_nested: false,
     };
     Ok(table.columns().iter().map(spec).collect())
@@ -327,6 +328,7 @@ async fn selected_specs(
         comment: String::new(),
         codec: None,
         ttl: None,
+        combined_by: model::type_arrow::combined_by(field),
         is_nested: false,
     };
     Ok(schema.fields().iter().map(spec).collect())

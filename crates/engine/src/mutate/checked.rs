@@ -201,7 +201,8 @@ fn reads_column(text: &str, id: ColumnId) -> bool {
 fn refuse_key(def: &TableDef, keys: &TableKeys, column: &ColumnDef, why: Option<&str>) -> Result<(), Error> {
     let mut of_keys = keys.sort.iter().chain(&keys.partition).flat_map(|key| key.columns());
     // Nor may those by which rows replace each other; what is only added is no such column.
-    let decides = !matches!(def.mode, MergeMode::Summing { .. }) && def.mode.columns().contains(&column.id);
+    let decides = !matches!(def.mode, MergeMode::Summing { .. } | MergeMode::Coalescing { .. })
+        && def.mode.columns().contains(&column.id);
     if !decides && !of_keys.any(|id| *id == column.id) {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use boundary::error::Error;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use model::ColumnType;
-use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+use model::type_arrow::{EXTENSION_NAME_KEY, combined_by, from_field, to_field};
 
 /// The result's schema under the dialect's labels; `nullable` says which columns may be NULL by their types.
 pub(super) fn labelled(
@@ -27,7 +27,9 @@ pub(super) fn labelled(
     let fields = schema.fields().iter().zip(&labels).enumerate();
     let fields = fields.map(|(at, (field, label))| {
         let may_be_null = field.is_nullable() || nullable.get(at).is_some_and(|nullable| *nullable);
-        to_field(label, &result_type(&field.as_ref().clone().with_nullable(may_be_null)))
+        let shown = to_field(label, &result_type(&field.as_ref().clone().with_nullable(may_be_null)));
+        // What CREATE .. AS SELECT has to know of a column.
+        if combined_by(field).is_some() { shown.with_metadata(field.metadata().clone()) } else { shown }
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

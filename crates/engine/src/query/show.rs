@@ -205,6 +205,9 @@ fn plain(settings: &Settings, name: &str, column_type: &ColumnType) -> Descripti
 fn described(settings: &Settings, def: &TableDef) -> Vec<Description> {
     let row = |column: &model::ColumnDef| {
         let mut row = plain(settings, &column.name, &column.column_type);
+        if column.combined_by.is_some() {
+            row[1] = column.declared_type();
+        }
         (row[2], row[3]) = system::default_of(def, column);
         row[4] = column.comment.to_string();
         row[5] = column

@@ -1,4 +1,4 @@
-//! CONSTRAINT .. CHECK: what every row that comes into a table keeps to.
+//! CONSTRAINT .. CHECK: what every row that comes into a table keeps to; and that bytes which come as states are some.
 //!
 //! Invariant: asked of rows as they are stored, defaults and all, before any of them is; one row that does not keep to it,
 //! or of which it cannot be said, fails the statement. ASSUME is kept, and asked of nobody. Must not know: where the rows
@@ -13,7 +13,8 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
 use model::table_def::column_id_of;
-use model::{ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
+use model::{ColumnDef, ColumnId, ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
+use planner::StateCheck;
 use sql::definition::constraints::{is_constraint, kept_constraint, with_kept_constraints};
 
 use crate::tables::row_expr::compile;
@@ -30,6 +31,8 @@ pub(crate) struct Constraints {
     /// Knows what the table is called now.
     catalog: Arc<Catalog>,
     checks: Vec<Check>,
+    /// The columns of states.
+    states: Vec<(ColumnId, StateCheck)>,
 }
 
 /// The table's checks, and whether one of them asks about the statement; `None` if it has none.
@@ -38,7 +41,8 @@ pub(crate) fn compile_constraints(
     def: &Arc<TableDef>,
     catalog: &Arc<Catalog>,
 ) -> Result<(Option<Arc<Constraints>>, bool), Error> {
-    if def.constraints.is_empty() && !def.kept.iter().any(is_constraint) {
+    let states = checks_of_states(def)?;
+    if def.constraints.is_empty() && !def.kept.iter().any(is_constraint) && states.is_empty() {
         return Ok((None, false));
     }
     let known = with_kept_constraints(def);
@@ -63,8 +67,14 @@ pub(crate) fn compile_constraints(
             checks.push(Check { name: constraint.name, expression });
         }
     }
-    let found = Constraints { def: Arc::clone(def), catalog: Arc::clone(catalog), checks };
-    Ok((Some(Arc::new(found)).filter(|found| !found.checks.is_empty()), asks))
+    let found = Constraints { def: Arc::clone(def), catalog: Arc::clone(catalog), checks, states };
+    Ok((Some(Arc::new(found)).filter(|found| !found.checks.is_empty() || !found.states.is_empty()), asks))
+}
+
+fn checks_of_states(def: &TableDef) -> Result<Vec<(ColumnId, StateCheck)>, Error> {
+    let check = |column: &ColumnDef| Some((column.id, Arc::clone(column.column_type.state()?)));
+    let states = def.stored_columns().filter_map(check);
+    states.map(|(id, state)| Ok((id, StateCheck::new(&state)?))).collect()
 }
 
 fn is_truth(column_type: &ColumnType) -> bool {
@@ -74,6 +84,14 @@ fn is_truth(column_type: &ColumnType) -> bool {
 impl Constraints {
     /// Fails for the first row that does not keep to one of them. `rows_before` of the statement were asked already.
     pub(crate) fn check(&self, rows: &RecordBatch, rows_before: u64) -> Result<(), Error> {
+        for (id, check) in &self.states {
+            let at = rows.schema_ref().fields().iter().position(|field| column_id_of(field) == Some(*id));
+            let Some(at) = at else { continue };
+            check.check(rows.column(at)).map_err(|error| {
+                let name = self.def.column_by_id(*id).map_or("", |column| &column.name);
+                Error::from(error).in_context(&format!("in column {name}"))
+            })?;
+        }
         self.checks.iter().try_for_each(|check| self.check_one(check, rows, rows_before))
     }
 

@@ -4,6 +4,7 @@
 //! the key computed when the row was written. A default may ask about the statement that writes the row, as `now()` does,
 //! or draw a value, as `rand()` does; it is known by that and belongs to the one statement it was compiled for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -19,7 +20,8 @@ use functions::call::ArgType;
 use model::table_def::{column_id_of, parse_stored_column_name, stored_column_name};
 use model::type_arrow::{from_field, to_field};
 use model::{
-    ColumnDef, ColumnId, ColumnType, ErrorCode, Monotonicity, RowExpr, RowExprError, TableDef, TableKeys,
+    ColumnDef, ColumnId, ColumnType, Combine, Combining, ErrorCode, Monotonicity, RowExpr, RowExprError,
+    TableDef, TableKeys,
 };
 
 /// See `model::RowExpr`.
@@ -172,7 +174,32 @@ pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<Table
     let all = |texts: &[Arc<str>]| {
         texts.iter().map(|text| compile_key(state, def, text)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(TableKeys { sort: all(&def.order_by)?, partition: all(&def.partition_by)?, ..TableKeys::default() })
+    let (sort, partition) = (all(&def.order_by)?, all(&def.partition_by)?);
+    let is_state = |key: &&Arc<dyn RowExpr>| key.column_type().state().is_some();
+    if let Some(key) = sort.iter().chain(&partition).find(is_state) {
+        let message = format!("key {} is a state of an aggregate function, which has no order", key.text());
+        let code = ErrorCode::DATA_TYPE_CANNOT_BE_USED_IN_KEY;
+        return Err(Error::new(ErrorKind::BadInput, code, message));
+    }
+    Ok(TableKeys { sort, partition, combined: compile_combined(def)?, ..TableKeys::default() })
+}
+
+/// How values of equal key become one, of the columns whose types say it; whatever the engine, types have to be such that it
+/// can be said.
+fn compile_combined(def: &TableDef) -> Result<BTreeMap<ColumnId, Arc<dyn Combine>>, Error> {
+    for column in &def.columns {
+        let in_column = |error| Error::from(error).in_context(&format!("in column {}", column.name));
+        planner::check_states(&column.column_type).map_err(in_column)?;
+        if let Some(function) = &column.combined_by {
+            let combining = Combining::By(Arc::clone(function));
+            planner::combiner(&column.column_type, &combining).map_err(in_column)?;
+        }
+    }
+    let combined = def.combined_columns().into_iter().map(|(id, combining)| {
+        let column_type = def.column_by_id(id).map_or(&ColumnType::Nothing, |column| &column.column_type);
+        Ok((id, planner::combiner(column_type, &combining)?))
+    });
+    combined.collect()
 }
 
 fn refuse_volatile(expression: &Expr, text: &str) -> Result<(), Error> {

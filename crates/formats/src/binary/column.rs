@@ -32,7 +32,7 @@ pub(crate) enum Values {
         bytes: MutableBuffer,
         default: Vec<u8>,
     },
-    /// Also FixedString, without its padding.
+    /// Also FixedString, without its padding, and states.
     Text {
         ends: Vec<i64>,
         bytes: Vec<u8>,
@@ -152,7 +152,9 @@ impl Values {
         use ColumnType as T;
         let child = |column_type: &T| Column::new(column_type, layout);
         match value_type {
-            T::String | T::FixedString(_) => Values::Text { ends: Vec::new(), bytes: Vec::new() },
+            T::String | T::FixedString(_) | T::AggregateFunction(_) => {
+                Values::Text { ends: Vec::new(), bytes: Vec::new() }
+            }
             T::Array(item) => Values::List { ends: Vec::new(), item: Box::new(child(item)) },
             T::Map(key, value) => {
                 let entry = Values::Tuple { rows: 0, children: vec![child(key), child(value)] };

@@ -65,6 +65,12 @@ fn fill(
             }
             bytes.extend_from_slice(&wire);
         }
+        Values::Text { ends, bytes } if value_type.state().is_some() => {
+            for state in array.as_binary_view() {
+                bytes.extend_from_slice(state.unwrap_or_default());
+                ends.push(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+            }
+        }
         Values::Text { ends, bytes } => {
             for text in array.as_string_view() {
                 bytes.extend_from_slice(&raw_text::bytes(text.unwrap_or_default()));

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, LargeStringArray,
-    ListArray, MapArray, NullArray, PrimitiveArray, StringViewArray, StructArray, UInt32Array,
+    ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
+    LargeStringArray, ListArray, MapArray, NullArray, PrimitiveArray, StringViewArray, StructArray,
+    UInt32Array,
 };
 use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
@@ -47,6 +48,7 @@ pub(crate) fn to_array(column: Column, column_type: &ColumnType) -> Result<Array
     let value_type = column_type.value_type();
     match column.values {
         Values::Fixed { bytes, .. } => fixed(bytes, value_type, nulls),
+        Values::Text { ends, bytes } if value_type.state().is_some() => Ok(states(ends, bytes)),
         Values::Text { ends, bytes } => Ok(text(ends, bytes, nulls)),
         Values::Views(views) => Ok(views.into_array(nulls)),
         Values::List { ends, item } => list(&ends, *item, value_type, nulls),
@@ -235,6 +237,12 @@ fn decimals(
     let array = Decimal128Array::new(values.into(), nulls).with_precision_and_scale(precision, scale)?;
     array.validate_decimal_precision(precision).map_err(wide)?;
     Ok(Arc::new(array))
+}
+
+fn states(ends: Vec<i64>, bytes: Vec<u8>) -> ArrayRef {
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+    let values = offsets.windows(2).map(|pair| &bytes[offset(pair[0])..offset(pair[1])]);
+    Arc::new(BinaryViewArray::from_iter_values(values))
 }
 
 fn text(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> ArrayRef {

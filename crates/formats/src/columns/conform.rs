@@ -121,6 +121,10 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
         {
             parsed(cast(array, &DataType::Utf8View)?.as_string_view(), field)
         }
+        (DataType::Binary | DataType::LargeBinary, DataType::BinaryView) => cast(array, to),
+        (DataType::Utf8View, DataType::BinaryView) => {
+            Ok(Arc::new(raw_text::bytes_of_all(array.as_string_view())))
+        }
         (DataType::BinaryView, _) => {
             let text = carried_text(array.as_binary_view());
             parsed(text.as_string_view(), field)
@@ -333,11 +337,7 @@ fn first_unfit<V: ToString + Copy>(
 
 /// Bytes as text; those that are no UTF-8 are carried.
 fn carried_text(bytes: &BinaryViewArray) -> ArrayRef {
-    if let Ok(text) = bytes.clone().to_string_view() {
-        return Arc::new(text);
-    }
-    let values = bytes.iter().map(|value| value.map(raw_text::carry));
-    Arc::new(values.collect::<StringViewArray>())
+    Arc::new(raw_text::carry_all(bytes))
 }
 
 fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ValueError> {

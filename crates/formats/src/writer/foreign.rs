@@ -82,7 +82,9 @@ fn layout(column_type: &ColumnType, wanted: Layout) -> DataType {
         }
         ColumnType::String if wanted.marked && wanted.parquet => to_data_type(&ColumnType::String),
         ColumnType::String | ColumnType::FixedString(_) if wanted.marked => DataType::Utf8,
-        ColumnType::String | ColumnType::FixedString(_) => DataType::Binary,
+        ColumnType::String | ColumnType::FixedString(_) | ColumnType::AggregateFunction(_) => {
+            DataType::Binary
+        }
         ColumnType::Array(item) => DataType::List(Arc::new(field("item", item, wanted))),
         ColumnType::Map(key, value) => {
             let entries = Fields::from(vec![field("key", key, wanted), field("value", value, wanted)]);

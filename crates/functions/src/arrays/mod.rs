@@ -14,7 +14,6 @@ mod fold;
 mod reorder;
 mod concat;
 mod ranked;
-mod reduce;
 mod tuples;
 
 use crate::kernel::registry::ScalarFunction;
@@ -32,7 +31,6 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(fold::functions());
     out.extend(concat::functions());
     out.extend(ranked::functions());
-    out.extend(reduce::functions());
     out.extend(tuples::functions());
     out
 }

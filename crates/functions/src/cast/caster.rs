@@ -12,8 +12,9 @@ use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::compute::{cast, is_not_null, kernels::zip::zip};
 use arrow::datatypes::ArrowPrimitiveType;
 use chrono_tz::Tz;
+use model::raw_text::bytes_of_all;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, ErrorCode};
+use model::{ColumnType, ErrorCode, StateType};
 
 use super::default::default_array;
 use super::problem::{CastError, Problem};
@@ -95,10 +96,26 @@ impl Column<'_> {
         CastError { code: ErrorCode::TYPE_MISMATCH, row: 0, value, to, message }
     }
 
+    /// As [`Self::unsupported`], with the code ClickHouse has for states.
+    fn no_state(&self) -> CastError {
+        CastError { code: ErrorCode::CANNOT_CONVERT_TYPE, ..self.unsupported() }
+    }
+
     /// As [`Self::unsupported`], with the code ClickHouse has for addresses.
     pub(crate) fn not_implemented(&self) -> CastError {
         CastError { code: ErrorCode::NOT_IMPLEMENTED, ..self.unsupported() }
     }
+}
+
+/// Whether states of the two types are the same: LowCardinality changes nothing of a value.
+fn is_same_state(from: &StateType, to: &StateType) -> bool {
+    let plain = |column_type: &ColumnType| match column_type {
+        ColumnType::LowCardinality(inner) => inner.as_ref().clone(),
+        other => other.clone(),
+    };
+    from.function == to.function
+        && from.parameters == to.parameters
+        && from.arguments.iter().map(plain).eq(to.arguments.iter().map(plain))
 }
 
 impl Caster {
@@ -154,6 +171,12 @@ impl Caster {
     fn value(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         use ColumnType as C;
         match (column.from, column.to) {
+            (C::String, C::AggregateFunction(_)) => Ok(Arc::new(bytes_of_all(column.array.as_string_view()))),
+            (C::AggregateFunction(from), C::AggregateFunction(to)) if is_same_state(from, to) => {
+                Ok(Arc::clone(column.array))
+            }
+            (_, C::AggregateFunction(_)) => Err(column.no_state()),
+            (C::AggregateFunction(_), to) if *to != C::String => Err(column.no_state()),
             (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
             (a, b) if a.is_interval() && b.is_interval() => self.interval_as(column),

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array, ListArray, MapArray,
-    StringViewArray, StructArray, new_empty_array, new_null_array,
+    ArrayRef, BinaryViewArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array,
+    ListArray, MapArray, StringViewArray, StructArray, new_empty_array, new_null_array,
 };
 use arrow::buffer::{BooleanBuffer, OffsetBuffer};
 use arrow::compute::cast;
@@ -26,6 +26,10 @@ pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
         ColumnType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::new_unset(rows), None)),
         ColumnType::String | ColumnType::FixedString(_) => {
             Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows)))
+        }
+        // The state of nothing.
+        ColumnType::AggregateFunction(_) => {
+            Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(b"", rows)))
         }
         ColumnType::Uuid | ColumnType::Ipv6 => {
             Arc::new(FixedSizeBinaryArray::new(16, arrow::buffer::Buffer::from(vec![0_u8; rows * 16]), None))

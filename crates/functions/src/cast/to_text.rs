@@ -10,7 +10,7 @@ use arrow::datatypes::{
     Int16Type, UInt32Type,
 };
 use model::address::{V4, V6};
-use model::{ColumnType, EnumValues, WideInteger};
+use model::{ColumnType, EnumValues, WideInteger, raw_text};
 
 use super::caster::Caster;
 use super::write;
@@ -58,6 +58,7 @@ impl Caster {
             ColumnType::Map(key, value) => self.map_text(array, key, value),
             ColumnType::Tuple(_) => self.tuple_text(array, from),
             ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => self.to_text(array, from.value_type()),
+            ColumnType::AggregateFunction(_) => raw_text::carry_all(array.as_binary_view()),
             ColumnType::Nothing => StringViewArray::new_null(array.len()),
             wide if wide.is_wide_integer() => wide_text(array, wide),
             _ => downcast_integer_array!(

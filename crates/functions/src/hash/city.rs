@@ -22,7 +22,7 @@ fn shift_mix(value: u64) -> u64 {
 }
 
 /// Two hashes as one.
-pub(crate) fn combine(low: u64, high: u64) -> u64 {
+pub fn combine(low: u64, high: u64) -> u64 {
     const MUL: u64 = 0x9ddf_ea08_eb38_2d69;
     let a = shift_mix((low ^ high).wrapping_mul(MUL));
     shift_mix((high ^ a).wrapping_mul(MUL)).wrapping_mul(MUL)
@@ -118,7 +118,7 @@ impl Round {
 }
 
 /// The hash of any bytes.
-pub(crate) fn city_hash(s: &[u8]) -> u64 {
+pub fn city_hash(s: &[u8]) -> u64 {
     let n = s.len();
     let length = u64_of(n);
     match n {

@@ -12,7 +12,7 @@ mod columns;
 mod digest;
 mod keyed;
 
-pub use city::city_hash_128;
+pub use city::{city_hash as city_hash_64, city_hash_128, combine as join_hashes_64};
 
 use std::sync::Arc;
 

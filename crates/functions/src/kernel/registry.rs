@@ -128,7 +128,7 @@ impl ScalarFunction {
     }
 
     /// The function sees Nullable and LowCardinality arguments as they are.
-    pub(crate) fn own_nulls(self) -> Self {
+    pub fn own_nulls(self) -> Self {
         Self { nulls: NullRule::Own, ..self }
     }
 

@@ -87,6 +87,7 @@ fn type_refusal(column_type: &ColumnType, stored: &StoredColumn) -> Option<Reenc
         | ColumnType::Ipv6
         | ColumnType::Nullable(_)
         | ColumnType::LowCardinality(_)
+        | ColumnType::AggregateFunction(_)
         | ColumnType::Nothing => false,
     };
     (!fits).then_some(ReencodeReason::Type)

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayData, ArrayRef, BooleanArray, BooleanBufferBuilder, FixedSizeBinaryArray, ListArray, MapArray,
-    NullArray, RecordBatch, RecordBatchOptions, StringViewBuilder, StructArray, make_array,
+    ArrayData, ArrayRef, BinaryViewBuilder, BooleanArray, BooleanBufferBuilder, FixedSizeBinaryArray,
+    ListArray, MapArray, NullArray, RecordBatch, RecordBatchOptions, StringViewBuilder, StructArray,
+    make_array,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -115,6 +116,7 @@ enum Values {
     /// Bytes per value, and the values.
     Fixed(usize, Vec<u8>),
     Text(StringViewBuilder),
+    Bytes(BinaryViewBuilder),
     Nested(Vec<usize>, Box<Growing>),
     Tuple(Vec<Growing>),
     Unknown,
@@ -126,6 +128,7 @@ impl Growing {
             DataType::Null => Values::Nothing,
             DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(0)),
             DataType::Utf8View => Values::Text(StringViewBuilder::new()),
+            DataType::BinaryView => Values::Bytes(BinaryViewBuilder::new()),
             DataType::FixedSizeBinary(width) => {
                 Values::Fixed(usize::try_from(*width).unwrap_or(0), Vec::new())
             }
@@ -180,6 +183,12 @@ impl Growing {
                     texts.append_value(text);
                 }
             }
+            Values::Bytes(states) => {
+                for _ in 0..rows {
+                    let length = input.varint()?;
+                    states.append_value(input.take(length)?);
+                }
+            }
             Values::Nested(lengths, children) => {
                 let mut total = 0_usize;
                 for _ in 0..rows {
@@ -218,6 +227,10 @@ impl Growing {
                 let texts = texts.finish();
                 let (views, buffers, _) = texts.into_parts();
                 Arc::new(arrow::array::StringViewArray::try_new(views, buffers, nulls)?)
+            }
+            (Values::Bytes(mut states), _) => {
+                let (views, buffers, _) = states.finish().into_parts();
+                Arc::new(arrow::array::BinaryViewArray::try_new(views, buffers, nulls)?)
             }
             (Values::Nested(lengths, children), DataType::List(item)) => {
                 let children = children.finish(item.data_type())?;

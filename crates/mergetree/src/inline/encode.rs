@@ -76,6 +76,13 @@ fn values(out: &mut Vec<u8>, array: &ArrayRef) -> Result<(), String> {
                 out.extend_from_slice(text.as_bytes());
             }
         }
+        DataType::BinaryView => {
+            for state in array.as_binary_view() {
+                let state = state.unwrap_or_default();
+                varint(out, state.len());
+                out.extend_from_slice(state);
+            }
+        }
         DataType::FixedSizeBinary(_) => {
             let fixed = array.as_fixed_size_binary();
             (0..fixed.len()).for_each(|row| out.extend_from_slice(fixed.value(row)));

@@ -169,6 +169,7 @@ fn sort(
     let keys = Arc::new(TableKeys {
         sort: table.keys.sort.clone(),
         partition: Vec::new(),
+        combined: table.keys.combined.clone(),
         evolution: Arc::clone(&table.keys.evolution),
     });
     let in_one = Table { keys, store: scratch.clone(), ..table.clone() };

@@ -6,6 +6,7 @@
 
 mod choose;
 mod sums;
+mod combined;
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use arrow::datatypes::{Float32Type, Float64Type, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::row::Rows;
 use model::table_def::column_id_of;
-use model::{ColumnId, MergeMode, TableDef, TableKeys};
+use model::{ColumnId, Combine, Combining, MergeMode, TableDef, TableKeys};
 use parts::sorted::{KeyRows, key_columns};
 
 use super::gather::{gather, places};
@@ -27,10 +28,24 @@ use crate::table::Table;
 /// A mode over the positions of columns.
 #[derive(Clone, Debug)]
 enum Rule {
-    Replacing { version: Option<usize>, is_deleted: Option<usize>, hides_deleted: bool },
-    Collapsing { sign: usize, keeps_negative: bool },
-    Versioned { sign: usize, version: usize },
-    Summing { columns: Vec<usize> },
+    Replacing {
+        version: Option<usize>,
+        is_deleted: Option<usize>,
+        hides_deleted: bool,
+    },
+    Collapsing {
+        sign: usize,
+        keeps_negative: bool,
+    },
+    Versioned {
+        sign: usize,
+        version: usize,
+    },
+    /// Numbers that are added, and columns that are combined by a function.
+    Combining {
+        sums: Vec<usize>,
+        combined: Vec<(usize, Arc<dyn Combine>)>,
+    },
 }
 
 /// Who asks.
@@ -58,7 +73,10 @@ pub struct Collapser {
 pub fn columns_asked(def: &TableDef, keys: &TableKeys) -> Vec<ColumnId> {
     let mut asked = key_columns(&keys.sort);
     match &def.mode {
-        MergeMode::Summing { .. } => asked.extend(def.summed_columns()),
+        MergeMode::Summing { .. } | MergeMode::Aggregating | MergeMode::Coalescing { .. } => {
+            asked.extend(def.summed_columns());
+            asked.extend(def.combined_columns().into_iter().map(|(id, _)| id));
+        }
         mode => asked.extend(mode.columns()),
     }
     asked
@@ -92,9 +110,14 @@ impl Collapser {
             MergeMode::VersionedCollapsing { sign, version } => {
                 Rule::Versioned { sign: at(sign)?, version: at(version)? }
             }
-            MergeMode::Summing { .. } => {
-                let columns = def.summed_columns().iter().map(at).collect::<Result<_, _>>()?;
-                Rule::Summing { columns }
+            MergeMode::Summing { .. } | MergeMode::Aggregating | MergeMode::Coalescing { .. } => {
+                let sums = def.summed_columns().iter().map(at).collect::<Result<_, _>>()?;
+                let combine = |(id, _): &(ColumnId, Combining)| match keys.combined.get(id) {
+                    Some(combine) => Ok((at(id)?, Arc::clone(combine))),
+                    None => Err(failed(format!("nobody says how values of column {} become one", id.0))),
+                };
+                let combined = def.combined_columns().iter().map(combine).collect::<Result<_, _>>()?;
+                Rule::Combining { sums, combined }
             }
         };
         let keys = (!keys.sort.is_empty()).then(|| KeyRows::new(&keys.sort));
@@ -125,7 +148,7 @@ impl Collapser {
         let complete: Vec<RecordBatch> = before.collect();
         self.held_key = key(last).to_vec();
         self.held = vec![rows.slice(last, count - last)];
-        self.collapsed(&complete)
+        self.collapsed(&complete, true)
     }
 
     /// The rows of the last key.
@@ -134,17 +157,19 @@ impl Collapser {
     /// As [`Collapser::push`].
     pub fn finish(&mut self) -> Result<Option<RecordBatch>, TableError> {
         let held = std::mem::take(&mut self.held);
-        self.collapsed(&held)
+        self.collapsed(&held, true)
     }
 
     /// Of very many rows of one key only what they come to so far is kept, where that is the same.
     fn shorten(&mut self) -> Result<(), TableError> {
         const HELD_MAX: usize = 64;
-        if self.held.len() < HELD_MAX || !matches!(self.rule, Rule::Replacing { hides_deleted: false, .. }) {
+        let can_be_shortened =
+            matches!(self.rule, Rule::Replacing { hides_deleted: false, .. } | Rule::Combining { .. });
+        if self.held.len() < HELD_MAX || !can_be_shortened {
             return Ok(());
         }
         let held = std::mem::take(&mut self.held);
-        self.held = self.collapsed(&held)?.into_iter().collect();
+        self.held = self.collapsed(&held, false)?.into_iter().collect();
         Ok(())
     }
 
@@ -154,21 +179,28 @@ impl Collapser {
         Ok(Some(keys.rows(&arrays)?))
     }
 
-    /// Rows of complete keys as they are to be.
-    fn collapsed(&mut self, complete: &[RecordBatch]) -> Result<Option<RecordBatch>, TableError> {
+    /// Rows as they are to be; of keys of which more rows may come nothing goes that adds nothing.
+    fn collapsed(
+        &mut self,
+        complete: &[RecordBatch],
+        is_complete: bool,
+    ) -> Result<Option<RecordBatch>, TableError> {
         let rows = concat_batches(&self.schema, complete).map_err(broken)?;
         if rows.num_rows() == 0 {
             return Ok(None);
         }
         let keys = self.keys_of(&rows)?;
         // Sums without a key are those of each row.
-        let without_key = !matches!(self.rule, Rule::Summing { .. });
+        let without_key = !matches!(self.rule, Rule::Combining { .. });
         let is_same =
             |row: usize| keys.as_ref().map_or(without_key, |keys| keys.row(row) == keys.row(row - 1));
         let mut starts = vec![0];
         starts.extend((1..rows.num_rows()).filter(|row| !is_same(*row)));
         let out = match &self.rule {
-            Rule::Summing { columns } => sums::summed(&rows, &starts, columns)?,
+            Rule::Combining { sums, combined } => {
+                let out = combined::combined(&rows, &starts, sums, combined)?;
+                if is_complete { combined::without_nothing(out, sums, combined)? } else { out }
+            }
             rule => taken(&rows, &choose::chosen(rule, &rows, &starts)?)?,
         };
         Ok((out.num_rows() > 0).then_some(out))

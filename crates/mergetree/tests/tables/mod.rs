@@ -81,6 +81,7 @@ pub(crate) fn handle(host: &Host, root: &Path, catalog: Arc<Catalog>, def: Table
     let keys = TableKeys {
         sort: compile(&def, &def.order_by),
         partition: compile(&def, &def.partition_by),
+        combined: std::collections::BTreeMap::new(),
         evolution: Arc::new(evolution(&def)),
     };
     let store = PartStore::local(host.clone(), root.to_owned());

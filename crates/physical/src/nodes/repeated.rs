@@ -150,7 +150,7 @@ impl ScalarUDFImpl for Repeated {
 /// One value for all rows. Texts share their bytes.
 fn repeated(one: &ArrayRef, rows: usize) -> Result<ArrayRef> {
     let each = match one.data_type() {
-        DataType::Utf8View => 16,
+        DataType::Utf8View | DataType::BinaryView => 16,
         _ => row_bytes(one),
     };
     let asked = reserve("of a constant", each.saturating_mul(rows));

@@ -18,7 +18,7 @@ use super::marked::marked;
 use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, WITH_TIES};
 use super::ordered::ordered;
 use crate::nodes::{Asof, Cut, CutKind, Fill, FillKey, Interpolated};
-use crate::types::typing::external;
+use aggregates::typing::external;
 
 /// See the module.
 #[derive(Debug)]

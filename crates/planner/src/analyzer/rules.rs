@@ -32,9 +32,10 @@ use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
 use crate::scalar::adapter::{call, digested};
+use crate::scalar::attached::{said_once, with_type};
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
-use crate::types::typing::{literal, literal_array, type_of, type_of_field};
+use aggregates::typing::{literal, literal_array, type_of, type_of_field};
 
 /// See the module.
 #[derive(Debug)]
@@ -191,7 +192,7 @@ fn dictionary(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         _ => return output(expr, schema),
     };
     let columns: Vec<&Expr> =
-        asked.into_iter().filter(|side| crate::types::typing::literal_of(side).is_none()).collect();
+        asked.into_iter().filter(|side| aggregates::typing::literal_of(side).is_none()).collect();
     let is_dictionary = match columns.as_slice() {
         [one] => matches!(type_of(one, schema)?, ColumnType::LowCardinality(_)),
         _ => false,
@@ -296,12 +297,12 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
                 known => Ok(Expr::Literal(ScalarValue::Utf8View(Some(functions::shown_type(&known))), None)),
             }
         }
-        Expr::ScalarSubquery(subquery) => Ok(Expr::ScalarSubquery(maybe_empty(subquery)?)),
+        Expr::ScalarSubquery(subquery) => scalar_subquery(subquery, schema),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
-        Expr::ScalarFunction(function) => digested(function).map(Expr::ScalarFunction),
+        Expr::ScalarFunction(function) => digested(said_once(function)).map(Expr::ScalarFunction),
         Expr::AggregateFunction(function) => typed_aggregate(function, schema),
         Expr::WindowFunction(function) => typed_window(*function, schema),
         other => Ok(other),
@@ -327,6 +328,13 @@ fn value_of_bool(arg: Option<Expr>, schema: &DFSchema) -> Result<Expr> {
 
 fn is_null(args: &[Expr], schema: &DFSchema) -> Result<bool> {
     args.first().map_or(Ok(false), |arg| Ok(arg.get_type(schema)?.is_null()))
+}
+
+/// A subquery's value, with what its layout does not tell of its type.
+fn scalar_subquery(subquery: Subquery, schema: &DFSchema) -> Result<Expr> {
+    let subquery = Expr::ScalarSubquery(maybe_empty(subquery)?);
+    let column_type = type_of(&subquery, schema)?;
+    Ok(with_type(subquery, &column_type))
 }
 
 /// The value of a subquery is NULL where it has no row, so its type is Nullable.

@@ -15,9 +15,9 @@ use datafusion::logical_expr::expr::{AggregateFunction, Alias};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::aggregate::named;
 use crate::scalar::adapter::call;
-use crate::types::typing::type_of;
+use aggregates::named;
+use aggregates::typing::type_of;
 
 /// See the module. Runs when every expression has its type.
 #[derive(Debug)]

@@ -8,12 +8,13 @@ use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, WindowFun
 use datafusion::logical_expr::{
     Expr, ExprSchemable, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
-use model::ColumnType;
+use functions::FunctionError;
+use model::{ColumnType, ErrorCode};
 
 use super::comparison::{as_value, cast_to, is_float};
-use crate::aggregate::{check_arguments, nothing_of, over_frames, takes_floats};
 use crate::scalar::adapter::call;
-use crate::types::typing::type_of;
+use aggregates::typing::{external, type_of};
+use aggregates::{check_arguments, nothing_of, over_frames, takes_floats};
 
 pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
     function.params.args = values(function.params.args, schema)?;
@@ -38,10 +39,8 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
     if takes_floats(&function.func) {
         function.params.args = floats(function.params.args, schema)?;
     }
-    match function.func.name() {
-        "uniq" => function.params.args = texts(function.params.args, schema)?,
-        "groupConcat" => function.params.args = joined(function.params.args, schema)?,
-        _ => {}
+    if function.func.name() == "groupConcat" {
+        function.params.args = joined(function.params.args, schema)?;
     }
     Ok(Expr::AggregateFunction(function))
 }
@@ -83,7 +82,12 @@ fn can_be_nullable(column_type: &ColumnType) -> bool {
 pub(crate) fn nan_beside_null(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
     let mut sorted: Vec<SortExpr> = Vec::with_capacity(keys.len());
     for key in keys {
-        if is_float(&type_of(&key.expr, schema)?) {
+        let column_type = type_of(&key.expr, schema)?;
+        if column_type.state().is_some() {
+            let message = format!("{column_type} is not allowed in ORDER BY: states have no order");
+            return Err(external(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message)));
+        }
+        if is_float(&column_type) {
             let is_nan = call("isNaN", vec![key.expr.clone()])?;
             let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
             if sorted.last() != Some(&before) {
@@ -123,16 +127,6 @@ fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
         if is_wide { call("toFloat64", vec![arg]) } else { Ok(arg) }
     };
     args.into_iter().map(float).collect()
-}
-
-/// What DataFusion's sketch does not take is counted by its text.
-fn texts(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    let text = |arg: Expr| {
-        let column_type = type_of(&arg, schema)?;
-        let plain = column_type.is_integer() || column_type.is_string();
-        if plain { Ok(arg) } else { call("toString", vec![arg]) }
-    };
-    args.into_iter().map(text).collect()
 }
 
 /// What is joined to one text is text, and stays NULL.

@@ -12,7 +12,7 @@ use model::{ColumnType, ErrorCode, TupleElement};
 use super::comparison::{as_predicate, cast_to, compare};
 use super::nesting;
 use crate::scalar::adapter::call;
-use crate::types::typing::{external, type_of, type_of_field};
+use aggregates::typing::{external, type_of, type_of_field};
 
 /// Branches in the type that holds them all, as multiIf has it.
 pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {

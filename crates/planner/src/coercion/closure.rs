@@ -36,7 +36,7 @@ use super::comparison::as_value;
 use super::short_circuit::guarded;
 use crate::scalar::lambda::{BODY, Planned};
 use crate::session::session_values;
-use crate::types::typing::{argument, argument_type, external, scalar_at, type_of};
+use aggregates::typing::{argument, argument_type, external, scalar_at, type_of};
 
 /// See the module. Its arguments are those behind the lambda, then the captures.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use model::{ColumnType, ErrorCode, WideInteger};
 use crate::scalar::adapter::{CAST, call};
 use crate::scalar::truth::check;
 use crate::types::literals::{Purpose, literal_as};
-use crate::types::typing::{external, is_predicate, literal_of, type_of};
+use aggregates::typing::{external, is_predicate, literal_of, type_of};
 use functions::FunctionError;
 pub(super) use tuples::{call_arguments, elements};
 
@@ -116,6 +116,9 @@ pub(crate) fn compare(
     session: Option<&SessionValues>,
 ) -> Result<Expr> {
     let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    if left_type.state().is_some() || right_type.state().is_some() {
+        return Err(illegal_types(&left_type, &right_type));
+    }
     if nests(&left_type) || nests(&right_type) {
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }

@@ -8,7 +8,7 @@ use functions::SessionValues;
 use model::ColumnType;
 
 use super::comparison::{binary, compare};
-use crate::types::typing::type_of;
+use aggregates::typing::type_of;
 
 pub(crate) fn is_distinction(op: Operator) -> bool {
     matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom)

@@ -14,7 +14,7 @@ use crate::chains::grouped as balanced;
 use crate::scalar::adapter::call;
 use crate::scalar::constant_set;
 use crate::types::literals::{Purpose, literal_as};
-use crate::types::typing::{literal_of, type_of};
+use aggregates::typing::{literal_of, type_of};
 
 /// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
 pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
 use functions::FunctionError;
 use model::ErrorCode;
 
-use crate::types::typing::external;
+use aggregates::typing::external;
 
 /// Levels of CASE in conditions of CASE: each doubles the time.
 const CONDITION_LEVELS_MAX: usize = 10;

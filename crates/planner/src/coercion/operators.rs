@@ -19,7 +19,7 @@ use sqlparser::ast::BinaryOperator;
 use super::comparison::{as_predicate, compare};
 use crate::aggregate;
 use crate::scalar::adapter::{call, lookup};
-use crate::types::typing::{convert, literal, type_of, type_of_field};
+use aggregates::typing::{convert, literal, type_of, type_of_field};
 
 #[derive(Debug)]
 pub(crate) struct Operators;

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use model::ColumnType;
 
 use super::comparison::{binary, cast_to};
-use crate::types::typing::{literal_of, type_of};
+use aggregates::typing::{literal_of, type_of};
 
 /// Whether this is a call of `if` or `multiIf` with as many arguments as they take.
 pub(crate) fn is_choice(function: &ScalarFunction) -> bool {

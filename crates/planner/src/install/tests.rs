@@ -261,7 +261,7 @@ fn every_name_is_registered_once_and_documented() {
         }
     }
     let mut seen = std::collections::HashMap::new();
-    for udaf in crate::aggregate::all() {
+    for udaf in aggregates::all() {
         for name in std::iter::once(udaf.name()).chain(udaf.aliases().iter().map(String::as_str)) {
             assert_eq!(seen.insert(name.to_owned(), udaf.name().to_owned()), None, "{name}");
         }

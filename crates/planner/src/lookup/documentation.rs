@@ -1,7 +1,7 @@
 //! The functions a session has, as a reference lists them.
 
-use crate::aggregate;
 use crate::scalar::format_query;
+use aggregates::states::finalize;
 
 /// One name a function can be called by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct DocumentedFunction {
 /// Every function and alias, by name.
 pub fn documented_functions() -> Vec<DocumentedFunction> {
     let mut all = Vec::new();
-    for function in functions::all().iter().chain(format_query::functions()) {
+    for function in functions::all().iter().chain(format_query::functions()).chain(finalize::functions()) {
         // The forms with and without a lambda are one function to a reader.
         let doc = functions::lambda_function(function.name).map_or(function.doc, |form| form.doc);
         let row = |name: &str, alias_to: &str| DocumentedFunction {
@@ -47,7 +47,7 @@ pub fn documented_functions() -> Vec<DocumentedFunction> {
             example: function.doc.example.to_owned(),
         });
     }
-    for function in aggregate::documentation() {
+    for function in aggregates::documentation() {
         let row = |name: &str, alias_to: &str| DocumentedFunction {
             name: name.to_owned(),
             is_aggregate: true,

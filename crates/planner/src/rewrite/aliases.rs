@@ -11,10 +11,10 @@ use sqlparser::ast::{
     Expr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
 };
 
-use crate::lookup::names;
 use crate::rewrite::array_join::Call;
 use crate::rewrite::shown::tables;
 use crate::rewrite::using_star::Joined;
+use aggregates::naming;
 
 /// Aliases of one SELECT, and where the rewrite is inside of it.
 #[derive(Default)]
@@ -170,7 +170,7 @@ pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
 /// True when the expression calls an aggregate outside of subqueries and windows.
 pub(crate) fn aggregates(expr: &Expr) -> bool {
     let is_aggregate = |expr: &Expr| match expr {
-        Expr::Function(call) if call.over.is_none() && names::aggregate(&name_of(call)).is_some() => {
+        Expr::Function(call) if call.over.is_none() && naming::aggregate(&name_of(call)).is_some() => {
             ControlFlow::Break(())
         }
         _ => ControlFlow::Continue(()),

@@ -1,6 +1,9 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
+use datafusion::common::DataFusionError;
+use functions::FunctionError;
 use model::ErrorCode;
+use model::column_type::quoted;
 use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text, text_of};
 use sql::printer::label::label;
 use sql::{Result, SqlError};
@@ -9,14 +12,17 @@ use sqlparser::ast::{
     Ident, NullTreatment, ObjectName, Value,
 };
 
-use crate::aggregate::combined::COMBINED;
-use crate::aggregate::own::PARAMETER_END;
-use crate::lookup::names::{self, Aggregate, OverNothing};
+use crate::lookup::names;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::windows::in_frame;
+use crate::scalar::attached::SIMPLE;
+use aggregates::combined::COMBINED;
+use aggregates::naming::{self, Aggregate, OverNothing};
+use aggregates::own::PARAMETER_END;
+use aggregates::states;
 
 /// Our cast: takes the value and a constant type name. Under another name the planner would put an alias around each, and
 /// aliases in aliases double its work with each level.
@@ -35,13 +41,20 @@ impl Rewriter {
             let args = self.values(arguments(&function)?)?;
             return Ok(call(CAST, vec![call(GROUPING, args), text("UInt64")]));
         }
+        if let Some(base) = naming::simple(&name) {
+            let canonical = naming::canonical(base).unwrap_or_else(|| base.to_owned());
+            let mut inner = function;
+            inner.name = ObjectName::from(vec![Ident::with_quote('`', base)]);
+            let value = self.function(inner)?;
+            return Ok(call(SIMPLE, vec![text(canonical), value]));
+        }
         if let Some(window) = names::window(&name).filter(|_| function.over.is_some()) {
             return self.windowed(window, function);
         }
         if let Some(window) = in_frame(&name).filter(|_| function.over.is_some()) {
             return self.windowed_in_frame(window, function);
         }
-        if let Some(aggregate) = names::aggregate(&name) {
+        if let Some(aggregate) = naming::aggregate(&name) {
             let nullable = if self.manner.null_for_empty { null_for_empty(&name) } else { None };
             let (name, aggregate) = nullable.unwrap_or((name, aggregate));
             return self.aggregate(&name, &aggregate, function);
@@ -102,6 +115,7 @@ impl Rewriter {
         };
         let parsed = model::type_name::parse(written);
         let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))?;
+        states::check_states(&column_type).map_err(of_function)?;
         let operand = self.value(operand)?;
         Ok(call(CAST, vec![operand, text(column_type.to_string())]))
     }
@@ -180,16 +194,7 @@ impl Rewriter {
         let rows = with_call("count", counted, |call| {
             (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
         });
-        let planned = match aggregate.name.as_str() {
-            _ if aggregate.combinator.is_some() => COMBINED,
-            "any" | "first_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
-                "any_respect_nulls"
-            }
-            "anyLast" | "last_value" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
-                "anyLast_respect_nulls"
-            }
-            name => name,
-        };
+        let planned = planned_name(aggregate, function.null_treatment);
         let value = with_call(planned, args, |call| {
             call.filter = filter.map(Box::new);
             call.over = over;
@@ -218,6 +223,29 @@ impl Rewriter {
         };
         let message = format!("aggregate function {written} is found {place}");
         Err(SqlError::new(ErrorCode::ILLEGAL_AGGREGATION, message))
+    }
+}
+
+/// What a function refused, as a problem of the statement.
+fn of_function(error: DataFusionError) -> SqlError {
+    match &error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<FunctionError>() {
+            Some(own) => SqlError::new(own.code, own.message.clone()),
+            None => SqlError::bad_arguments(error.to_string()),
+        },
+        _ => SqlError::bad_arguments(error.to_string()),
+    }
+}
+
+/// The function that the planner looks for.
+fn planned_name(aggregate: &Aggregate, nulls: Option<NullTreatment>) -> &str {
+    let respects = nulls == Some(NullTreatment::RespectNulls);
+    match aggregate.name.as_str() {
+        _ if aggregate.stateful.is_some() => states::STATED,
+        _ if aggregate.combinator.is_some() => COMBINED,
+        "any" | "first_value" if respects => "any_respect_nulls",
+        "anyLast" | "last_value" if respects => "anyLast_respect_nulls",
+        name => name,
     }
 }
 
@@ -254,7 +282,7 @@ fn null_for_empty(name: &str) -> Option<(String, Aggregate)> {
         return None;
     }
     let name = format!("{name}OrNull");
-    names::aggregate(&name).map(|aggregate| (name, aggregate))
+    naming::aggregate(&name).map(|aggregate| (name, aggregate))
 }
 
 fn unset_parameter(function: &Function) -> SqlError {
@@ -397,6 +425,15 @@ fn with_parameters(
     mut args: Vec<Expr>,
 ) -> Result<Vec<Expr>> {
     let mut parameters = parameters(written, aggregate, function)?;
+    if let Some((kind, function)) = &aggregate.stateful {
+        let shown: Vec<String> = parameters.iter().map(constant_text).collect();
+        let said = states::written(*kind, function, !args.is_empty(), &shown);
+        if args.is_empty() {
+            args.push(number("1"));
+        }
+        args.insert(0, text(said));
+        return Ok(args);
+    }
     let bounds = match aggregate.combinator {
         Some("Resample") if parameters.len() < 3 => {
             let message = format!("aggregate function {written} needs three parameters: start, end, step");
@@ -406,7 +443,7 @@ fn with_parameters(
         _ => vec![],
     };
     let mut behind = 0;
-    if names::parameters_in_front(&aggregate.name) {
+    if naming::parameters_in_front(&aggregate.name) {
         args.insert(0, text(parameters_as_text(&parameters)));
     } else {
         behind = parameters.len();
@@ -419,6 +456,14 @@ fn with_parameters(
         args.insert(0, text(said.join(&PARAMETER_END.to_string())));
     }
     Ok(args)
+}
+
+/// A constant as it stands in the name of a type.
+fn constant_text(constant: &Expr) -> String {
+    match text_of(constant) {
+        Some(text) => quoted(text),
+        None => constant.to_string(),
+    }
 }
 
 /// What the functions that collect rows read: each parameter after a mark of its kind.

@@ -13,8 +13,8 @@ use sqlparser::ast::{
 };
 
 use crate::analyzer::filled::FILLED;
-use crate::lookup::names;
 use crate::rewrite::lower::{nested, operation};
+use aggregates::naming;
 
 /// The name of the function that tells the left out keys of a row.
 pub(crate) const GROUPING: &str = "grouping";
@@ -139,7 +139,7 @@ impl VisitorMut for Filler<'_> {
         let is_aggregate = match expr {
             Expr::Function(function) => {
                 let name = name_of(function);
-                function.over.is_none() && (name == GROUPING || names::aggregate(&name).is_some())
+                function.over.is_none() && (name == GROUPING || naming::aggregate(&name).is_some())
             }
             _ => false,
         };

@@ -100,7 +100,10 @@ fn aggregates_lose_combinators_and_parameters() {
     check("SELECT quantile(0.9)(a) FROM t", "SELECT quantile(a, 0.9) AS quantile(0.9)(a) FROM t");
     check("SELECT count(DISTINCT a) FROM t", "SELECT count(DISTINCT a) AS countDistinct(a) FROM t");
     check("SELECT sum(5)(a) FROM t", "48 parameters of aggregate function sum is not supported");
-    check("SELECT countMerge(a) FROM t", "48 aggregate function countMerge is not supported");
+    check(
+        "SELECT sumIfMerge(a) FROM t",
+        "SELECT _stated('Merge\u{1f}sumIf\u{1f}1', a) AS sumIfMerge(a) FROM t",
+    );
     check("SELECT a FROM t WHERE sum(a) > 1", "184 aggregate function sum is found in WHERE");
     check(
         "SELECT sum(max(a)) FROM t",

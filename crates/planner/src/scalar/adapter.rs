@@ -24,7 +24,7 @@ use super::call_name::{Digest, call_name, digest_of_large, short_name};
 use super::format_query;
 use super::preimage::preimage;
 use crate::session::session_values;
-use crate::types::typing::{argument, argument_type, external, lost_its_type, scalar_at};
+use aggregates::typing::{argument, argument_type, external, lost_its_type, scalar_at};
 
 /// The name the rewrite gives to `CAST(x AS T)` and `x::T`.
 pub(crate) const CAST: &str = "_CAST";
@@ -184,7 +184,7 @@ impl ScalarUDFImpl for Adapter {
 
 static ALL: LazyLock<Vec<Arc<ScalarUDF>>> = LazyLock::new(|| {
     let all = functions::all().iter().chain(format_query::functions());
-    all.map(|function| Arc::new(ScalarUDF::from(Adapter::new(function)))).collect()
+    all.map(adapted).collect()
 });
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Arc<ScalarUDF>>> = LazyLock::new(|| {
@@ -195,6 +195,11 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static Arc<ScalarUDF>>> = LazyL
     };
     ALL.iter().flat_map(names).collect()
 });
+
+/// One that is not of the list.
+pub(crate) fn adapted(function: &'static ScalarFunction) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::from(Adapter::new(function)))
+}
 
 /// Every function.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {

@@ -24,7 +24,7 @@ use model::ColumnType;
 use sql::lexer::constants::{Constant, rows};
 
 use super::call_name::call_name;
-use crate::types::typing::{self, literal_array, type_of, type_of_literal};
+use aggregates::typing::{self, literal_array, type_of, type_of_literal};
 
 /// The call that holds a list, as text, until its set is made.
 pub(crate) const CONSTANTS: &str = "_constants";

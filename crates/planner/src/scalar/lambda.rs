@@ -19,7 +19,7 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use super::call_name::call_name;
-use crate::types::typing::{argument_type, external, type_of_field};
+use aggregates::typing::{argument_type, external, type_of_field};
 
 /// The rewrite puts every body into a call of it; `coercion` takes it out again.
 pub(crate) const BODY: &str = "_lambdaBody";

@@ -11,3 +11,4 @@ pub(crate) mod truth;
 pub(crate) mod constant_set;
 pub(crate) mod lambda;
 pub(crate) mod widened;
+pub(crate) mod attached;

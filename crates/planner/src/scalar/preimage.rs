@@ -19,7 +19,7 @@ use model::type_arrow::to_data_type;
 use model::{ColumnType, Monotonicity};
 
 use crate::session::session_values;
-use crate::types::typing::{external, literal_array, type_of_field, type_of_literal};
+use aggregates::typing::{external, literal_array, type_of_field, type_of_literal};
 
 /// Seconds of the searched range: 1970-01-02 to 2105-12-31, which every type of time and date can hold.
 const SECONDS: (i64, i64) = (86_400, 4_291_660_800);

@@ -14,7 +14,7 @@ use model::type_arrow::to_data_type;
 use model::{ColumnType, ErrorCode};
 
 use super::call_name::call_name;
-use crate::types::typing::{argument, external, type_of_field};
+use aggregates::typing::{argument, external, type_of_field};
 
 /// The name the rewrite gives it.
 pub(crate) const TRUTH: &str = "_isTrue";

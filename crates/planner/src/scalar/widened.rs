@@ -14,7 +14,7 @@ use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
 use super::call_name::call_name;
-use crate::types::typing::type_of_field;
+use aggregates::typing::type_of_field;
 
 /// The name the rewrite gives it.
 pub(crate) const WIDENED: &str = "_widened";

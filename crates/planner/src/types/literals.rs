@@ -10,7 +10,7 @@ use datafusion::logical_expr::Expr;
 use functions::{CastMode, FunctionError, SessionValues};
 use model::{ColumnType, ErrorCode};
 
-use super::typing::{convert, external, literal, literal_array, scalar_at};
+use aggregates::typing::{convert, external, literal, literal_array, scalar_at};
 
 /// What the literal is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

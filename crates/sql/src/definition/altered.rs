@@ -15,12 +15,12 @@ use crate::definition::constraints::{is_constraint, stored_constraint, with_kept
 use crate::definition::kept;
 use crate::definition::keys::modify_order_by;
 use crate::definition::mode::check_summed;
-use crate::error::{Result, SqlError};
 use crate::settings::Settings;
 use crate::statement::{
     Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
 };
 use crate::table_text::{COLUMN_TTL, stored_expr};
+use lexer::error::{Result, SqlError};
 
 /// The definition after all commands, its version counted up; `None` if nothing changes.
 ///
@@ -249,6 +249,7 @@ fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Re
         default: stored_default(spec, &def.columns)?,
         comment: spec.comment.as_str().into(),
         codec: spec.codec.as_deref().map(Arc::from),
+        combined_by: spec.combined_by.clone(),
     };
     let at = position(def, place)?.unwrap_or(def.columns.len());
     def.columns.insert(at, column);
@@ -323,6 +324,7 @@ fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&Colum
     if let Some(column_type) = &spec.column_type {
         check_type(def, &def.columns[at], column_type)?;
         def.columns[at].column_type = column_type.clone();
+        def.columns[at].combined_by.clone_from(&spec.combined_by);
     }
     if let Some(default) = stored_default(spec, &def.columns)? {
         refuse_computed_key(def, at, default.0)?;

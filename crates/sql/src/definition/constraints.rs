@@ -4,10 +4,10 @@
 
 use model::{ConstraintDef, KeptClause, TableDef};
 
-use crate::error::Result;
 use crate::parser::parse_constraint;
 use crate::statement::ConstraintSpec;
 use crate::table_text::stored_expr;
+use lexer::error::Result;
 
 /// What CONSTRAINT says, over the ids of the columns that are stored.
 pub fn stored_constraint(def: &TableDef, spec: &ConstraintSpec) -> Result<ConstraintDef> {

@@ -8,15 +8,15 @@ use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{ColumnDef, ColumnId, ErrorCode, KeptClause, TableDef};
 use sqlparser::ast::{Expr, GroupByExpr, OrderByKind, SetExpr};
 
-use crate::error::{Result, SqlError};
 use crate::grammar::kept::{index, index_text, projection, projection_text};
-use crate::lexer::escape::quote_name;
 use crate::parser::parse_query;
 use crate::printer::printed::printed;
 use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::{ClausePlace, ColumnSpec, IndexClause, ProjectionClause};
 use crate::table_text::{COLUMN_TTL, stored_expr};
+use lexer::error::{Result, SqlError};
+use lexer::escape::quote_name;
 
 pub const INDEX: &str = "INDEX";
 pub const PROJECTION: &str = "PROJECTION";

@@ -6,9 +6,9 @@ use model::merge_mode::is_summed;
 use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, MergeMode, TableDef};
 use sqlparser::ast::Expr;
 
-use crate::error::{Result, SqlError};
 use crate::reader::head::key_of;
 use crate::statement::WrittenMode;
+use lexer::error::{Result, SqlError};
 
 /// What the engine of `written` does with rows of this table.
 ///
@@ -36,6 +36,15 @@ pub fn merge_mode(written: &WrittenMode, def: &TableDef) -> Result<MergeMode> {
             let columns = key_of(columns.clone());
             of_mode.summing(columns.iter().map(|column| of_mode.column(column)).collect::<Result<_>>()?)
         }
+        ("AggregatingMergeTree", []) => {
+            check_dimensions(def)?;
+            Ok(MergeMode::Aggregating)
+        }
+        ("CoalescingMergeTree", []) => Ok(MergeMode::Coalescing { columns: Vec::new() }),
+        ("CoalescingMergeTree", [columns]) => {
+            let columns = key_of(columns.clone());
+            of_mode.coalescing(columns.iter().map(|column| of_mode.column(column)).collect::<Result<_>>()?)
+        }
         ("CollapsingMergeTree", [sign]) => Ok(MergeMode::Collapsing { sign: of_mode.sign(sign)? }),
         ("VersionedCollapsingMergeTree", [sign, version]) => {
             let (sign, version) = (of_mode.sign(sign)?, of_mode.version(version)?);
@@ -46,6 +55,8 @@ pub fn merge_mode(written: &WrittenMode, def: &TableDef) -> Result<MergeMode> {
             let takes = match engine {
                 "ReplacingMergeTree" => "a version and whether it is deleted, or nothing",
                 "SummingMergeTree" => "the columns to add, or nothing",
+                "AggregatingMergeTree" => "no arguments",
+                "CoalescingMergeTree" => "a tuple of columns, or nothing",
                 "CollapsingMergeTree" => "the column of signs",
                 _ => "the column of signs and that of versions",
             };
@@ -108,6 +119,20 @@ impl Arguments<'_> {
         }
     }
 
+    fn coalescing(&self, columns: Vec<&ColumnDef>) -> Result<MergeMode> {
+        self.refuse_twice(&columns.iter().map(|column| Some(column.id)).collect::<Vec<_>>())?;
+        columns.iter().try_for_each(|column| self.refuse_key(column))?;
+        Ok(MergeMode::Coalescing { columns: columns.iter().map(|column| column.id).collect() })
+    }
+
+    fn refuse_key(&self, column: &ColumnDef) -> Result<()> {
+        if !self.def.is_in_key(column.id) {
+            return Ok(());
+        }
+        let message = format!("column {} is in a key: {} cannot change it", column.name, self.engine);
+        Err(SqlError::bad_arguments(message))
+    }
+
     fn summing(&self, columns: Vec<&ColumnDef>) -> Result<MergeMode> {
         self.refuse_twice(&columns.iter().map(|column| Some(column.id)).collect::<Vec<_>>())?;
         for column in &columns {
@@ -115,16 +140,36 @@ impl Arguments<'_> {
                 let message = format!("adding column {} of type {}", column.name, column.column_type);
                 return Err(SqlError::not_implemented(message));
             }
-            if self.def.is_in_key(column.id) {
-                let message = format!("column {} is in a key: it cannot be added", column.name);
-                return Err(SqlError::bad_arguments(message));
-            }
+            self.refuse_key(column)?;
         }
         if columns.is_empty() {
             check_summed(self.def)?;
         }
         Ok(MergeMode::Summing { columns: columns.iter().map(|column| column.id).collect() })
     }
+}
+
+/// Of a table that merges states: what is neither a state nor in the sorting key keeps any of the values, which is refused
+/// where there is a state, unless the table's settings allow it.
+///
+/// # Errors
+/// There are such columns.
+pub(crate) fn check_dimensions(def: &TableDef) -> Result<()> {
+    const ALLOWED: &str = "allow_dimensions_outside_sorting_key";
+    let is_allowed = def.settings.get(ALLOWED).is_some_and(|value| matches!(value.as_ref(), "1" | "true"));
+    if is_allowed || !def.stored_columns().any(ColumnDef::is_combined) {
+        return Ok(());
+    }
+    let names: Vec<&str> = def.dimensions_outside_keys().map(|column| column.name.as_ref()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "columns {} of the AggregatingMergeTree are neither in its keys nor AggregateFunction or \
+         SimpleAggregateFunction: of rows of equal key any value of them would stay",
+        names.join(", ")
+    );
+    Err(SqlError::bad_arguments(message).with_hint(format!("add them to ORDER BY, or set {ALLOWED} = 1")))
 }
 
 /// Of a table that adds all numbers: what ClickHouse adds and we do not is refused instead of left alone.
@@ -146,6 +191,9 @@ pub(crate) fn check_summed(def: &TableDef) -> Result<()> {
 /// Wide numbers, truths, and the maps that a Nested named `..Map` stands for.
 fn is_summed_elsewhere(column: &ColumnDef) -> bool {
     use ColumnType as T;
+    if column.is_combined() {
+        return false;
+    }
     let number = match &column.column_type {
         T::LowCardinality(inner) if is_summed(inner) => return true,
         T::Nullable(inner) => inner.as_ref(),

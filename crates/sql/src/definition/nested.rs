@@ -4,8 +4,8 @@
 
 use model::{ColumnDef, ColumnType, TableDef};
 
-use crate::error::{Result, SqlError};
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnSpec};
+use lexer::error::{Result, SqlError};
 
 /// The name of the Nested that a column is a part of: what stands before its last point.
 pub fn nested_name(column: &ColumnDef) -> Option<&str> {

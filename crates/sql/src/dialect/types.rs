@@ -2,11 +2,13 @@
 //!
 //! Invariant: what comes out is the canonical name of a type there is. Must not know: what a type is used for.
 
-use model::type_name;
+use std::sync::Arc;
+
+use model::{ColumnType, type_name};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
-use crate::lexer::escape::quote_text;
+use lexer::escape::quote_text;
 
 fn is(word: &Word, wanted: &str) -> bool {
     word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted)
@@ -15,19 +17,25 @@ fn is(word: &Word, wanted: &str) -> bool {
 /// Reads a type's tokens and answers with the type's canonical name.
 pub(crate) fn read_type(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     let raw = read_type_text(parser)?;
-    match type_name::parse(&raw) {
-        Ok(column_type) => Ok(column_type.to_string()),
-        Err(problem) => Err(ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))),
-    }
+    type_name::parse(&raw).map(|column_type| column_type.to_string()).map_err(bad_type)
+}
+
+fn bad_type(problem: type_name::TypeNameError) -> ParserError {
+    ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))
+}
+
+/// Reads the type of a column, and the function of a `SimpleAggregateFunction`.
+pub(crate) fn read_declared_type(
+    parser: &mut Parser<'_>,
+) -> Result<(ColumnType, Option<Arc<str>>), ParserError> {
+    let raw = read_type_text(parser)?;
+    type_name::parse_declared(&raw).map_err(bad_type)
 }
 
 /// Reads a type's tokens and answers with its name as ClickHouse repeats it: as written, with one space where one goes.
 pub(crate) fn read_written_type(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     let raw = read_type_text(parser)?;
-    match type_name::parse(&raw) {
-        Ok(_) => Ok(raw),
-        Err(problem) => Err(ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))),
-    }
+    type_name::parse(&raw).map(|_| raw).map_err(bad_type)
 }
 
 /// Marks a parser error as a problem of a type name, not of the grammar around it.

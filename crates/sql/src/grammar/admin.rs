@@ -3,13 +3,13 @@
 use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
 use crate::grammar::{collection, detach, function, mutation, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
     Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, RenamedTable, Show, Statement,
     SystemCommand, TableName,
 };
+use lexer::error::{Result, SqlError};
 
 /// Statements of ClickHouse that we know and do not have.
 const REFUSED: &[&str] = &[

@@ -5,11 +5,11 @@
 use model::DefaultKind;
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::grammar::column::{column, constraint, modified_column};
 use crate::grammar::{kept, mutation};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
+use lexer::error::Result;
 
 /// Behind ALTER TABLE.
 pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
@@ -194,7 +194,7 @@ fn refuse_key(head: &Head<'_>, is_key: bool) -> Result<()> {
 }
 
 /// The error for a command that we know and do not have, or do not know.
-fn refused(head: &Head<'_>) -> crate::error::SqlError {
+fn refused(head: &Head<'_>) -> lexer::error::SqlError {
     const KNOWN: &[&str] = &[
         "ADD",
         "DROP",

@@ -4,9 +4,9 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
 use crate::reader::head::Head;
 use crate::statement::{CollectionChange, CollectionEntry, Statement};
+use lexer::error::{Result, SqlError};
 
 /// Behind CREATE, at NAMED COLLECTION.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {

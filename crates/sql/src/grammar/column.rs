@@ -4,10 +4,10 @@ use model::{ConstraintKind, DefaultKind, ErrorCode};
 use sqlparser::tokenizer::Token;
 
 use crate::codec_text::kept_codec;
-use crate::error::{Result, SqlError};
 use crate::grammar::kept;
 use crate::reader::head::{Head, whole_expression};
 use crate::statement::{ColumnSpec, ConstraintSpec};
+use lexer::error::{Result, SqlError};
 
 /// What stands in the parentheses of CREATE TABLE.
 #[derive(Default)]
@@ -135,7 +135,10 @@ pub(crate) fn modified_column(head: &mut Head<'_>, name: String) -> Result<(Colu
 
 fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result<(ColumnSpec, bool)> {
     let is_nested = head.peek_word("Nested") && *head.token_after(1) == Token::LParen;
-    let column_type = if starts_clause { None } else { Some(head.type_name()?) };
+    let (column_type, combined_by) = match starts_clause {
+        true => (None, None),
+        false => head.declared_type().map(|(column_type, function)| (Some(column_type), function))?,
+    };
     let mut column = ColumnSpec {
         name,
         column_type,
@@ -143,6 +146,7 @@ fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result
         comment: String::new(),
         codec: None,
         ttl: None,
+        combined_by,
         is_nested,
     };
     let mut is_key = false;
@@ -187,7 +191,7 @@ fn default(head: &mut Head<'_>, column: &mut ColumnSpec) -> Result<bool> {
                 return Err(head.expected("a type or an expression"));
             };
             // Read as one who writes it out would have it, because it is shown so.
-            let name = crate::lexer::escape::quote_text(&column_type.to_string());
+            let name = lexer::escape::quote_text(&column_type.to_string());
             whole_expression(&format!("defaultValueOfTypeName({name})"))?
         }
         _ => head.expression()?,

@@ -3,11 +3,11 @@
 use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::{collection, engine, function, kept, query, view};
 use crate::reader::head::Head;
 use crate::statement::{Alter, CreateSource, CreateTable, Materialized, Statement, TableName};
+use lexer::error::{Result, SqlError};
 
 /// Behind CREATE.
 pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {

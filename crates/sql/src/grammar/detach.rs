@@ -5,9 +5,9 @@
 use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
 use crate::reader::head::Head;
 use crate::statement::Statement;
+use lexer::error::{Result, SqlError};
 
 /// Behind DETACH.
 pub(crate) fn detach(head: &mut Head<'_>) -> Result<Statement> {

@@ -6,10 +6,10 @@ use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
 use crate::reader::head::{Head, key_of, whole_expression};
 use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
+use lexer::error::{Result, SqlError};
 
 /// Behind ENGINE.
 pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
@@ -67,8 +67,14 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
 }
 
 /// Engines of MergeTree whose rows of equal key become one.
-const MODES: &[&str] =
-    &["ReplacingMergeTree", "SummingMergeTree", "CollapsingMergeTree", "VersionedCollapsingMergeTree"];
+const MODES: &[&str] = &[
+    "ReplacingMergeTree",
+    "SummingMergeTree",
+    "AggregatingMergeTree",
+    "CoalescingMergeTree",
+    "CollapsingMergeTree",
+    "VersionedCollapsingMergeTree",
+];
 
 /// The columns between parentheses; a tuple of them is the same as they are.
 fn mode_arguments(head: &mut Head<'_>) -> Result<Vec<Expr>> {

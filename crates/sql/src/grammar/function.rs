@@ -4,9 +4,9 @@
 
 use sqlparser::ast::Expr;
 
-use crate::error::{Result, SqlError};
 use crate::reader::head::Head;
 use crate::statement::{FunctionChange, Statement};
+use lexer::error::{Result, SqlError};
 
 /// Behind CREATE [OR REPLACE] FUNCTION.
 pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {

@@ -6,10 +6,10 @@ use model::ErrorCode;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
-use crate::lexer::scan::may_be_label;
 use crate::reader::head::Head;
 use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
+use lexer::error::{Result, SqlError};
+use lexer::scan::may_be_label;
 
 /// What stands before the body of an INSERT.
 pub(crate) struct InsertHead {

@@ -6,11 +6,11 @@ use model::ErrorCode;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, SqlError};
-use crate::lexer::escape::quote_name;
 use crate::printer::printed::printed;
 use crate::reader::head::Head;
 use crate::statement::{AlterCommand, ClausePlace, IndexClause, ProjectionClause};
+use lexer::error::{Result, SqlError};
+use lexer::escape::quote_name;
 
 /// Those of ClickHouse.
 const INDEX_TYPES: &[&str] = &[

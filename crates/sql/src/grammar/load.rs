@@ -4,10 +4,10 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::grammar::admin::{count, filter};
 use crate::reader::head::Head;
 use crate::statement::{NameFilter, Show, Statement};
+use lexer::error::Result;
 
 /// `RESUME LOAD [FROM db] [WHERE LABEL =] 'label'`.
 pub(crate) fn resume(head: &mut Head<'_>) -> Result<Statement> {

@@ -19,9 +19,9 @@ pub(crate) mod insert;
 pub(crate) mod load;
 pub(crate) mod show;
 
-use crate::error::Result;
 use crate::reader::head::Head;
 use crate::statement::Statement;
+use lexer::error::Result;
 
 /// Reads one statement that is not an INSERT.
 pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {

@@ -4,12 +4,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::grammar::admin::partition;
-use crate::lexer::escape::{quote_name, quote_text};
 use crate::printer::formatted::formatted_expression;
 use crate::reader::head::Head;
 use crate::statement::{Mutation, Partition, RowChange, RowCommand, Statement, TableName};
+use lexer::error::Result;
+use lexer::escape::{quote_name, quote_text};
 
 /// Behind DELETE: `FROM t [IN PARTITION p] WHERE condition`.
 pub(crate) fn delete(head: &mut Head<'_>) -> Result<Statement> {

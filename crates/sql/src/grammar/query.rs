@@ -2,10 +2,10 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
+use lexer::error::Result;
 
 /// True before a SELECT in any of its forms.
 pub(crate) fn starts(head: &Head<'_>) -> bool {

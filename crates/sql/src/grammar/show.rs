@@ -5,12 +5,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::grammar::admin::{count, filter, temporary_name};
 use crate::grammar::{load, query};
-use crate::lexer::escape::quote_text;
 use crate::reader::head::Head;
 use crate::statement::{Created, ExistsKind, Query, Show, Statement};
+use lexer::error::Result;
+use lexer::escape::quote_text;
 
 /// Kinds of SHOW that ClickHouse has and that are not done.
 const REFUSED: &[&str] = &[

@@ -4,11 +4,11 @@
 
 use sqlparser::tokenizer::Token;
 
-use crate::error::Result;
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::query;
 use crate::reader::head::Head;
 use crate::statement::{CreateView, Materialized, Statement, TableName};
+use lexer::error::Result;
 
 /// Reads the engine and the keys of a table of the view's own.
 pub(super) type OwnTable = fn(&mut Head<'_>, &TableName) -> Result<Materialized>;

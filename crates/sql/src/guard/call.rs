@@ -5,9 +5,9 @@ use sqlparser::ast::{
     WindowFrame, WindowFrameBound, WindowSpec, WindowType,
 };
 
-use crate::error::{Result, SqlError};
 use crate::guard::expression::{all, expression, some};
 use crate::guard::{Depth, order_item, refuse_if};
+use lexer::error::{Result, SqlError};
 
 pub(crate) fn function(checked: &Function, depth: Depth) -> Result<()> {
     let Function { name, uses_odbc_syntax, parameters, args, filter, null_treatment, over, within_group } =

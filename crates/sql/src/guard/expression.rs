@@ -6,9 +6,9 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use crate::error::{Result, SqlError};
 use crate::guard::{Depth, call, query, refuse_if};
-use crate::lexer::constants::list_of;
+use lexer::constants::list_of;
+use lexer::error::{Result, SqlError};
 
 pub(crate) fn all(checked: &[Expr], depth: Depth) -> Result<()> {
     checked.iter().try_for_each(|expr| expression(expr, depth))

@@ -4,13 +4,13 @@ use sqlparser::ast::{
     Cte, Expr, Join, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
-use crate::error::{Result, SqlError};
 use crate::guard::expression::expression;
 use crate::guard::{Depth, call, query, refuse_if};
 use crate::reader::clauses::{Strictness, word_of};
 use crate::reader::finals::FINAL;
 use crate::reader::head::sampling;
 use crate::tables::joins::constraint_of;
+use lexer::error::{Result, SqlError};
 
 pub(crate) fn common_table(checked: &Cte, depth: Depth) -> Result<()> {
     let Cte { alias, query: inner, from, materialized, closing_paren_token: _ } = checked;

@@ -9,8 +9,8 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::interval_unit;
-use crate::lexer::constants::{list_of, shown};
-use crate::lexer::escape::quote_text;
+use lexer::constants::{list_of, shown};
+use lexer::escape::quote_text;
 
 /// Separates a label from what makes it unique inside one SELECT; never shown.
 const UNIQUE_MARK: char = '\u{1}';

@@ -13,9 +13,9 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::{name_of, plain_args};
-use crate::lexer::constants::{list_of, shown};
-use crate::lexer::escape::{always_quote_name, quote_text};
 use crate::reader::clauses::{LIMIT_BY, WITH_TIES};
+use lexer::constants::{list_of, shown};
+use lexer::escape::{always_quote_name, quote_text};
 
 /// Text of a query or an expression, for whoever parses or compares it later.
 pub fn printed<T: VisitMut + Clone + Display>(ast: &T) -> String {

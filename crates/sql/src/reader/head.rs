@@ -12,12 +12,12 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::dialect::DIALECT;
 use crate::dialect::types::TYPE_PROBLEM;
-use crate::error::{Result, SqlError};
-use crate::lexer::depth::{Measure, measure};
 use crate::reader::clause_ends::mark_inner_aliases;
 use crate::reader::clauses::carried;
 use crate::reader::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize};
 use crate::statement::{SettingChange, SettingText, TableName};
+use lexer::depth::{Measure, measure};
+use lexer::error::{Result, SqlError};
 
 /// Deepest nesting of expressions and subqueries, of which one bracket makes up to three.
 const NESTING_MAX: usize = 320;
@@ -250,9 +250,9 @@ impl<'a> Head<'a> {
         self.parser.parse_expr().map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn type_name(&mut self) -> Result<model::ColumnType> {
-        let name = crate::dialect::types::read_type(&mut self.parser).map_err(|e| self.failed(e))?;
-        model::type_name::parse(&name).map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))
+    /// The type of a column, and the function by which its values are combined.
+    pub(crate) fn declared_type(&mut self) -> Result<(model::ColumnType, Option<std::sync::Arc<str>>)> {
+        crate::dialect::types::read_declared_type(&mut self.parser).map_err(|e| self.failed(e))
     }
 
     /// A call such as `s3('..', 'CSV')`.

@@ -4,7 +4,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::lexer::escape::bytes_in_digits;
+use lexer::escape::bytes_in_digits;
 
 fn is_b(token: &Token) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("b"))

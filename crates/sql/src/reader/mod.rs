@@ -9,3 +9,6 @@ pub mod finals;
 pub(crate) mod clause_ends;
 pub mod clauses;
 pub mod head;
+
+#[cfg(test)]
+mod depth_tests;

@@ -11,11 +11,11 @@ use model::saturating::{u64_of, usize_of};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::DIALECT;
-use crate::error::{Result, SqlError};
-use crate::lexer::constants::{self, Cut};
-use crate::lexer::escape::{bytes_in_digits, unescape};
-use crate::lexer::scan::Scanner;
 use crate::reader::joined::{join_bits, join_numbers};
+use lexer::constants::{self, Cut};
+use lexer::error::{Result, SqlError};
+use lexer::escape::{bytes_in_digits, unescape};
+use lexer::scan::Scanner;
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`.
 pub const WITH_EXPRESSION: &str = "\u{1}with";

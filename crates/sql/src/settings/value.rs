@@ -5,8 +5,8 @@ use std::fmt;
 use model::ErrorCode;
 
 use super::{SettingDef, SettingKind};
-use crate::error::{Result, SqlError};
 use crate::statement::SettingText;
+use lexer::error::{Result, SqlError};
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum SettingValue {

@@ -8,10 +8,10 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::{name_of, plain_args};
-use crate::error::{Result, SqlError};
 use crate::printer::label::label;
 use crate::printer::printed::printed;
 use crate::reader::head::whole_expression;
+use lexer::error::{Result, SqlError};
 
 /// The database in which the tables behind calls are found while a statement is planned.
 pub const PLACEHOLDER_DATABASE: &str = "_table_function";

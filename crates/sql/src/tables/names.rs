@@ -10,10 +10,10 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::name_of;
-use crate::error::{Result, SqlError};
 use crate::reader::head::ident;
 use crate::statement::TableName;
 use crate::tables::functions::{TableFunctionCall, from_parts};
+use lexer::error::{Result, SqlError};
 
 /// A call of a table function in FROM, its arguments as written.
 pub struct WrittenCall<'a> {

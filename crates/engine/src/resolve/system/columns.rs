@@ -108,7 +108,7 @@ fn push_column(
         ("database", database.into()),
         ("table", def.name.to_string().into()),
         ("name", column.name.to_string().into()),
-        ("type", column.column_type.to_string().into()),
+        ("type", column.declared_type().into()),
         ("position", (position + 1).into()),
         ("default_kind", default_kind.into()),
         ("default_expression", default_expression.into()),

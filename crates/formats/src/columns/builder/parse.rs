@@ -314,7 +314,7 @@ fn texts<'a>(
     store: &mut Store,
     cells: impl Iterator<Item = Cell<'a>>,
 ) -> Result<(), CellError> {
-    let Store::Text { values, fixed, rows } = store else { return Ok(()) };
+    let Store::Text { values, fixed, rows, .. } = store else { return Ok(()) };
     let json_is_text = column.options.json.any_value_is_text();
     if *rows == 0 && column.rows_expected > 0 {
         **values = StringViewBuilder::with_capacity(column.rows_expected);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BooleanArray, BooleanBufferBuilder, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
-    ListArray, MapArray, NullArray, PrimitiveArray, StringViewBuilder, StructArray,
+    ListArray, MapArray, NullArray, PrimitiveArray, StringViewArray, StringViewBuilder, StructArray,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::compute::nullif;
@@ -17,6 +17,7 @@ use arrow::datatypes::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
+use model::raw_text::bytes_of_all;
 use model::saturating::place_of;
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, Value, WideInteger};
@@ -52,6 +53,8 @@ pub(super) enum Store {
     Text {
         values: Box<StringViewBuilder>,
         fixed: Option<usize>,
+        /// Whether they are states, which are bytes.
+        states: bool,
         rows: usize,
     },
     Decimal128(Vec<i128>, u8, u8),
@@ -93,7 +96,12 @@ impl Store {
             let column = TimeColumn { zone: zone_of(zone, options)?, precision, unit, data_type };
             Ok(Store::Time(Vec::new(), Box::new(column)))
         };
-        let text = |fixed| Store::Text { values: Box::new(StringViewBuilder::new()), fixed, rows: 0 };
+        let text = |fixed| Store::Text {
+            values: Box::new(StringViewBuilder::new()),
+            fixed,
+            states: value_type.state().is_some(),
+            rows: 0,
+        };
         Ok(match value_type {
             ColumnType::UInt8 => Store::UInt8(Vec::new()),
             ColumnType::UInt16 => Store::UInt16(Vec::new()),
@@ -106,7 +114,7 @@ impl Store {
             ColumnType::Float32 => Store::Float32(Vec::new()),
             ColumnType::Float64 => Store::Float64(Vec::new()),
             ColumnType::Bool => Store::Bool(Vec::new()),
-            ColumnType::String => text(None),
+            ColumnType::String | ColumnType::AggregateFunction(_) => text(None),
             ColumnType::FixedString(bytes) => text(usize::try_from(*bytes).ok()),
             ColumnType::Decimal { precision, scale } => match to_data_type(value_type) {
                 DataType::Decimal256(..) => Store::Decimal256(Vec::new(), *precision, *scale),
@@ -310,14 +318,9 @@ impl Store {
             Store::Float64(values) => primitive::<Float64Type>(values, nulls),
             Store::Date(values, _) => primitive::<Date32Type>(values, nulls),
             Store::Bool(values) => Arc::new(BooleanArray::new(packed(values), nulls)),
-            Store::Text { values, rows, .. } => {
+            Store::Text { values, rows, states, .. } => {
                 *rows = 0;
-                let array = values.finish();
-                match nulls {
-                    None => Arc::new(array),
-                    // Unlike a new array of these parts, it does not look at every text again.
-                    Some(nulls) => nullif(&array, &BooleanArray::new(!nulls.inner(), None))?,
-                }
+                texts(&values.finish(), nulls, *states)?
             }
             Store::Decimal128(values, precision, scale) => {
                 let array = Decimal128Array::new(std::mem::take(values).into(), nulls);
@@ -372,6 +375,15 @@ impl Store {
 #[expect(clippy::cast_possible_truncation, reason = "Float32 is meant to round")]
 fn narrow(value: f64) -> f32 {
     value as f32
+}
+
+fn texts(array: &StringViewArray, nulls: Option<NullBuffer>, states: bool) -> Result<ArrayRef, ArrowError> {
+    match nulls {
+        _ if states => Ok(Arc::new(bytes_of_all(array))),
+        None => Ok(Arc::new(array.clone())),
+        // Unlike a new array of these parts, it does not look at every text again.
+        Some(nulls) => nullif(array, &BooleanArray::new(!nulls.inner(), None)),
+    }
 }
 
 /// Rows of a child as the next offset; Arrow lists hold at most 2^31 items, readers make far smaller batches.

@@ -17,6 +17,7 @@ use arrow::datatypes::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use model::raw_text;
 use model::type_arrow::to_data_type;
 use model::{ColumnType, EnumValues, ErrorCode, WideInteger};
 
@@ -128,6 +129,7 @@ fn values_of(
         ColumnType::Float64 => Values::Float64(array.as_primitive().clone()),
         ColumnType::Bool => Values::Bool(array.as_boolean().clone()),
         ColumnType::String => Values::Text(array.as_string_view().clone(), 0),
+        ColumnType::AggregateFunction(_) => Values::Text(raw_text::carry_all(array.as_binary_view()), 0),
         ColumnType::FixedString(bytes) => {
             Values::Text(array.as_string_view().clone(), usize::try_from(*bytes).unwrap_or(0))
         }

@@ -341,7 +341,7 @@ impl Shape {
     fn of_values(value_type: &ColumnType) -> Option<Arc<Shape>> {
         use ColumnType as T;
         Some(Arc::new(match value_type {
-            T::String => Shape::Text,
+            T::String | T::AggregateFunction(_) => Shape::Text,
             T::FixedString(width) => Shape::Fixed(u64::from(*width).max(1)),
             T::Array(item) => Shape::List(vec![Shape::of(item)?]),
             T::Map(key, value) => Shape::List(vec![Shape::of(key)?, Shape::of(value)?]),

@@ -33,7 +33,7 @@ pub(super) fn chosen(rule: &Rule, rows: &RecordBatch, starts: &[usize]) -> Resul
             let (signs, versions) = (signs(rows, *sign)?, ordered(rows, *version)?);
             runs.for_each(|run| uncancelled(run, signs, &versions, &mut chosen));
         }
-        Rule::Summing { .. } => return Err(failed("sums are no choice of rows".to_owned())),
+        Rule::Combining { .. } => return Err(failed("sums are no choice of rows".to_owned())),
     }
     chosen.into_iter().map(|row| u32::try_from(row).map_err(|e| failed(e.to_string()))).collect()
 }

@@ -1,48 +1,20 @@
 //! Sums of the numbers of each key: SummingMergeTree.
 //!
-//! Invariant: sums have the type of their column and wrap around, as ClickHouse's do; a key all of whose sums are 0 (or NULL)
-//! goes. Of what is not added the first value stays. Must not know: keys.
+//! Invariant: sums have the type of their column and wrap around, as ClickHouse's do; 0 and NULL are nothing. Must not know:
+//! keys, other columns.
 
 use std::sync::Arc;
 
-use super::{broken, failed};
+use super::failed;
 use crate::error::TableError;
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, UInt32Array,
-};
-use arrow::compute::{filter_record_batch, take};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{
     ArrowNativeTypeOp, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type,
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 
-/// One row for each key; the rows of a key begin at each of `starts`.
-pub(super) fn summed(
-    rows: &RecordBatch,
-    starts: &[usize],
-    columns: &[usize],
-) -> Result<RecordBatch, TableError> {
-    let first: Vec<u32> = starts.iter().map(|start| u32::try_from(*start).unwrap_or(u32::MAX)).collect();
-    let first = UInt32Array::from(first);
-    let (mut out, mut is_zero) = (Vec::with_capacity(rows.num_columns()), vec![true; starts.len()]);
-    for (at, column) in rows.columns().iter().enumerate() {
-        match columns.contains(&at) {
-            true => {
-                let may_be_null = rows.schema_ref().field(at).is_nullable();
-                out.push(sum_of(column, may_be_null, starts, &mut is_zero)?);
-            }
-            false => out.push(take(column, &first, None).map_err(broken)?),
-        }
-    }
-    let out = RecordBatch::try_new(rows.schema(), out).map_err(broken)?;
-    if columns.is_empty() || !is_zero.contains(&true) {
-        return Ok(out);
-    }
-    let stays: BooleanArray = is_zero.iter().map(|is_zero| Some(!is_zero)).collect();
-    filter_record_batch(&out, &stays).map_err(broken)
-}
-
-fn sum_of(
+/// One sum for each key, the values of which begin at each of `starts`. A sum that is something takes its key's mark away.
+pub(super) fn sum_of(
     column: &ArrayRef,
     may_be_null: bool,
     starts: &[usize],

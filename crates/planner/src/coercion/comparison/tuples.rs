@@ -11,7 +11,7 @@ use model::ColumnType;
 
 use super::{Side, binary, by_function, compare};
 use crate::scalar::adapter::call;
-use crate::types::typing::type_of;
+use aggregates::typing::type_of;
 
 /// Arrays, maps and tuples. Tuples that are written out compare element by element, which prunes.
 pub(super) fn nested(

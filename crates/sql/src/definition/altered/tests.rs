@@ -18,6 +18,7 @@ fn def() -> TableDef {
         default: (*name == "c").then(|| (DefaultKind::Default, "`#1` + 1".into())),
         comment: "".into(),
         codec: None,
+        combined_by: None,
     };
     TableDef {
         id: model::TableId::from_bytes([1; 16]),

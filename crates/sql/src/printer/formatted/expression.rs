@@ -14,9 +14,9 @@ use super::page::Page;
 use super::plain::plain;
 use super::select::subquery;
 use crate::dialect::{call, text};
-use crate::lexer::constants::{list_of, shown};
-use crate::lexer::escape::quote_text;
 use crate::printer::label::{literal, operator_function};
+use lexer::constants::{list_of, shown};
+use lexer::escape::quote_text;
 
 /// An expression that stands for itself: in a list, as an argument, behind a keyword.
 pub(super) fn expression(page: &mut Page, expr: &Expr) {

@@ -14,9 +14,9 @@ mod tables;
 
 use sqlparser::ast::{self, Expr, Value};
 
-use crate::lexer::escape::{quote_name, quote_text};
 use crate::printer::label::literal;
 use crate::statement::{Outfile, Query, SettingText};
+use lexer::escape::{quote_name, quote_text};
 pub use page::Layout;
 pub(crate) use page::Page;
 

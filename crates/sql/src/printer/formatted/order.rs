@@ -10,8 +10,8 @@ use sqlparser::ast::{
 use super::expression::{self, expression};
 use super::page::Page;
 use crate::dialect::{name_of, plain_args};
-use crate::lexer::escape::{always_quote_name, quote_text};
 use crate::reader::clauses::{LIMIT_BY, WITH_TIES};
+use lexer::escape::{always_quote_name, quote_text};
 
 pub(super) fn order_and_limit(page: &mut Page, query: &Query) {
     let mut marks = vec![];

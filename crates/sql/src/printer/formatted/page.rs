@@ -2,7 +2,7 @@
 //!
 //! Invariant: on one line every break is a space or nothing. Must not know: syntax trees.
 
-use crate::lexer::escape::quote_name;
+use lexer::escape::quote_name;
 
 /// How a query is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

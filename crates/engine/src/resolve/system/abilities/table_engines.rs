@@ -51,6 +51,11 @@ const fn merging(name: &'static str, description: &'static str, syntax: &'static
 }
 
 const ENGINES: &[Engine] = &[
+    merging(
+        "AggregatingMergeTree",
+        "MergeTree; states of rows of equal key are merged.",
+        "AggregatingMergeTree ORDER BY expr ..",
+    ),
     outside(
         "AzureBlobStorage",
         "Blobs in a container of Azure.",
@@ -65,6 +70,11 @@ const ENGINES: &[Engine] = &[
         description: "Another table's name: rows go there at once.",
         syntax: "Buffer(database, table, num_layers, min_time, ..)",
     },
+    merging(
+        "CoalescingMergeTree",
+        "MergeTree; of rows of equal key the last value of each column that is not NULL stays.",
+        "CoalescingMergeTree[(columns)] ORDER BY expr ..",
+    ),
     merging(
         "CollapsingMergeTree",
         "MergeTree; rows of equal key cancel each other by their sign, 1 or -1.",

@@ -1,0 +1,253 @@
+//! The last step of an aggregate function: DataFusion's result in ClickHouse's type, no NULL where it has none.
+//!
+//! Invariant: states and updates are the inner accumulator's; only `evaluate` differs.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, ListArray, Scalar};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::{cast, is_not_null};
+use arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
+use functions::allowance::{Reserved, reserve};
+use functions::container::first_elements;
+use functions::default_array;
+use model::ColumnType;
+use model::type_arrow::to_data_type;
+
+use super::definition::Empty;
+use crate::typing::{external, scalar_at};
+
+/// Copies of less are not asked for.
+const COPY_BYTES_MIN: usize = 1 << 20;
+
+/// How results are finished.
+#[derive(Clone, Debug)]
+pub(super) struct Finish {
+    pub(super) result: ColumnType,
+    pub(super) empty: Empty,
+    /// Most elements of a result that is an array.
+    pub(super) elements_max: Option<usize>,
+    /// Where the parameters of the function stand among its arguments; the inner accumulator takes none.
+    pub(super) parameters: Range<usize>,
+}
+
+impl Finish {
+    pub(super) fn array(&self, array: ArrayRef) -> Result<ArrayRef> {
+        let data_type = to_data_type(&self.result);
+        let array = match self.elements_max {
+            Some(max) if matches!(array.data_type(), DataType::List(_)) => truncated(array.as_list(), max)?,
+            _ => array,
+        };
+        if self.result.is_nullable() || array.null_count() == 0 {
+            return laid_out(array, &data_type);
+        }
+        let array = match array.data_type() {
+            // The elements keep their own layout; only missing lists become empty ones.
+            DataType::List(_) => without_missing(array.as_list())?,
+            _ => {
+                let array = laid_out(array, &data_type)?;
+                zip(&is_not_null(&array)?, &array, &Scalar::new(self.nothing()?))?
+            }
+        };
+        laid_out(array, &data_type)
+    }
+
+    /// Asks for the copy that a result makes of what was collected, where it is not a few numbers.
+    fn reserve(&self, collected_bytes: usize) -> Result<Option<Reserved>> {
+        let copies = matches!(
+            self.result.value_type(),
+            ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::String | ColumnType::Tuple(_)
+        );
+        if !copies || collected_bytes < COPY_BYTES_MIN {
+            return Ok(None);
+        }
+        reserve("an aggregate function", collected_bytes).map(Some).map_err(external)
+    }
+
+    /// The value over no rows.
+    fn nothing(&self) -> Result<ArrayRef> {
+        Ok(match self.empty {
+            Empty::Default => default_array(&self.result, 1),
+            Empty::NaN => Arc::new(Float64Array::from(vec![f64::NAN])),
+            Empty::Ones => {
+                let ones = match self.result.value_type() {
+                    ColumnType::UInt8 => ScalarValue::UInt8(Some(u8::MAX)),
+                    ColumnType::UInt16 => ScalarValue::UInt16(Some(u16::MAX)),
+                    ColumnType::UInt32 => ScalarValue::UInt32(Some(u32::MAX)),
+                    ColumnType::UInt64 => ScalarValue::UInt64(Some(u64::MAX)),
+                    _ => ScalarValue::Int64(Some(-1)).cast_to(&to_data_type(&self.result))?,
+                };
+                ones.to_array()?
+            }
+        })
+    }
+
+    fn scalar(&self, value: &ScalarValue) -> Result<ScalarValue> {
+        scalar_at(&self.array(array_of(value)?)?, 0)
+    }
+
+    /// The values without the parameters: arguments, then what the function is ordered by.
+    fn inner<'a>(&self, values: &'a [ArrayRef]) -> Cow<'a, [ArrayRef]> {
+        if self.parameters.is_empty() {
+            return Cow::Borrowed(values);
+        }
+        let kept = values.iter().enumerate().filter(|(i, _)| !self.parameters.contains(i));
+        Cow::Owned(kept.map(|(_, array)| Arc::clone(array)).collect())
+    }
+}
+
+/// One row; what was collected is not copied for it, as `to_array` does.
+fn array_of(value: &ScalarValue) -> Result<ArrayRef> {
+    match value {
+        ScalarValue::List(list) => Ok(Arc::clone(list) as ArrayRef),
+        other => other.to_array(),
+    }
+}
+
+fn laid_out(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == data_type { Ok(array) } else { Ok(cast(&array, data_type)?) }
+}
+
+fn field_of(list: &ListArray) -> Arc<arrow::datatypes::Field> {
+    match list.data_type() {
+        DataType::List(field) => Arc::clone(field),
+        other => Arc::new(arrow::datatypes::Field::new_list_field(other.clone(), true)),
+    }
+}
+
+fn without_missing(list: &ListArray) -> Result<ArrayRef> {
+    lists(list, usize::MAX)
+}
+
+fn truncated(list: &ListArray, max: usize) -> Result<ArrayRef> {
+    lists(list, max)
+}
+
+/// Every list cut to `max` elements, missing ones empty.
+fn lists(list: &ListArray, max: usize) -> Result<ArrayRef> {
+    let length = |row: usize| usize::try_from(list.value_length(row)).unwrap_or(0);
+    let kept = |row: usize| if list.is_null(row) { 0 } else { length(row).min(max) };
+    let lengths: Vec<usize> = (0..list.len()).map(kept).collect();
+    let values = first_elements(list, max)?;
+    Ok(Arc::new(ListArray::try_new(field_of(list), OffsetBuffer::from_lengths(lengths), values, None)?))
+}
+
+/// An accumulator whose result is finished.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) inner: Box<dyn Accumulator>,
+    pub(super) finish: Finish,
+    /// The declared layouts of the states, where they hold lists: the inner accumulator forgets what their fields say.
+    pub(super) states: Vec<DataType>,
+}
+
+impl Finished {
+    fn declared(&self, index: usize, state: ScalarValue) -> Result<ScalarValue> {
+        match self.states.get(index) {
+            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(array_of(&state)?, declared)?, 0),
+            _ => Ok(state),
+        }
+    }
+}
+
+impl Accumulator for Finished {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.update_batch(&self.finish.inner(values))
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let _copied = self.finish.reserve(self.inner.size())?;
+        self.finish.scalar(&self.inner.evaluate()?)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let _copied = self.finish.reserve(self.inner.size())?;
+        let states = self.inner.state()?;
+        states.into_iter().enumerate().map(|(index, state)| self.declared(index, state)).collect()
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.inner.merge_batch(states)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.retract_batch(&self.finish.inner(values))
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.inner.supports_retract_batch()
+    }
+}
+
+/// The same for all groups at once.
+pub(super) struct FinishedGroups {
+    pub(super) inner: Box<dyn GroupsAccumulator>,
+    pub(super) finish: Finish,
+    /// As those of [`Finished`].
+    pub(super) states: Vec<DataType>,
+}
+
+impl FinishedGroups {
+    fn declared(&self, states: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let column = |(index, state): (usize, ArrayRef)| match self.states.get(index) {
+            Some(declared @ DataType::List(_)) => laid_out(state, declared),
+            _ => Ok(state),
+        };
+        states.into_iter().enumerate().map(column).collect()
+    }
+}
+
+impl GroupsAccumulator for FinishedGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.inner.update_batch(&self.finish.inner(values), group_indices, opt_filter, total_num_groups)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let _copied = match emit_to {
+            EmitTo::All => self.finish.reserve(self.inner.size())?,
+            EmitTo::First(_) => None,
+        };
+        self.finish.array(self.inner.evaluate(emit_to)?)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        let states = self.inner.state(emit_to)?;
+        self.declared(states)
+    }
+
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.inner.merge_batch(values, group_indices, total_num_groups)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        self.declared(self.inner.convert_to_state(&self.finish.inner(values), opt_filter)?)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+}

@@ -1,0 +1,20 @@
+//! Aggregate states as values: `-State`, `-Merge`, `-MergeState`, what tables do with them, and what reads them one by one.
+//!
+//! Invariant: a state is what the accumulator of its function has come to, as bytes; it is understood by a recipe made of its
+//! type, wherever it was made. Must not know: tables.
+
+mod bytes;
+mod counted;
+mod recipe;
+mod groups;
+mod runs;
+mod stated;
+mod combine;
+pub mod finalize;
+
+pub use combine::{StateCheck, check_states, combiner};
+pub(crate) use stated::Stated;
+pub use stated::{STATED, bound, written};
+
+#[cfg(test)]
+mod tests;
