@@ -200,6 +200,14 @@ pub(super) fn floats(definition: &Definition, types: &[DataType]) -> Result<Vec<
     types.iter().map(float).collect()
 }
 
+/// Decimals as they are, other numbers as Float64.
+pub(super) fn averaged(definition: &Definition, types: &[DataType]) -> Result<Vec<DataType>> {
+    match types {
+        [DataType::Decimal128(..) | DataType::Decimal256(..)] => Ok(types.to_vec()),
+        _ => floats(definition, types),
+    }
+}
+
 /// Integers.
 pub(super) fn integers(definition: &Definition, types: &[DataType]) -> Result<Vec<DataType>> {
     let integer = |data_type: &DataType| match data_type {

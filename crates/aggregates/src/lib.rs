@@ -21,6 +21,7 @@ pub mod combined;
 mod table;
 mod uniq;
 mod wide_sum;
+mod decimal_average;
 mod wrapped;
 pub mod states;
 

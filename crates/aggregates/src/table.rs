@@ -6,7 +6,9 @@ use datafusion::functions_aggregate::{
 };
 use model::ColumnType;
 
-use super::definition::{ALL_ARGUMENTS, Definition, Empty, array, float64, floats, integers, uint64, widest};
+use super::definition::{
+    ALL_ARGUMENTS, Definition, Empty, array, averaged, float64, floats, integers, uint64, widest,
+};
 
 fn text(types: &[ColumnType]) -> ColumnType {
     if types.iter().any(ColumnType::is_nullable) { ColumnType::String.nullable() } else { ColumnType::String }
@@ -24,7 +26,7 @@ pub(super) static TABLE: &[Definition] = &[
         "Sum; integers wrap in 64 bits.",
         "sum(price)",
     ),
-    Definition::new("avg", average::avg_udaf).any_case().typed(floats, float64).empty(Empty::NaN).doc(
+    Definition::new("avg", average::avg_udaf).any_case().typed(averaged, float64).empty(Empty::NaN).doc(
         "avg(x)",
         "Arithmetic mean; nan over no rows.",
         "avg(price)",

@@ -20,6 +20,7 @@ use model::ColumnType;
 use model::type_arrow::{from_field, to_field};
 
 use super::collected;
+use super::decimal_average::{Average, Averages, scale_of, state_fields};
 use super::definition::Definition;
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
@@ -78,6 +79,11 @@ impl Wrapped {
             exprs: self.arguments(args.exprs),
             expr_fields,
         })
+    }
+
+    /// The scale of decimals that are averaged exactly.
+    fn average_scale(&self, args: &AccumulatorArgs<'_>) -> Option<i8> {
+        scale_of(self.definition.name, args.expr_fields).filter(|_| !args.is_distinct)
     }
 
     /// The layouts of the inner states; none where no argument is a list.
@@ -175,6 +181,9 @@ impl AggregateUDFImpl for Wrapped {
         if let Some(inner) = wide_sum::accumulator(self.definition.name, &acc_args)? {
             return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
+        if let Some(scale) = self.average_scale(&acc_args) {
+            return Ok(Box::new(Finished { inner: Box::new(Average::new(scale)), finish, states: vec![] }));
+        }
         let args = self.inner_args(&acc_args)?;
         let states = self.list_states(&args)?;
         let (name, layout) = (self.definition.name, args.return_field.data_type());
@@ -189,6 +198,9 @@ impl AggregateUDFImpl for Wrapped {
         let finish = self.finish(&args);
         if let Some(inner) = wide_sum::accumulator(self.definition.name, &args)? {
             return Ok(Box::new(Finished { inner, finish, states: vec![] }));
+        }
+        if let Some(scale) = self.average_scale(&args) {
+            return Ok(Box::new(Finished { inner: Box::new(Average::new(scale)), finish, states: vec![] }));
         }
         let inner_args = self.inner_args(&args)?;
         let types: Vec<DataType> =
@@ -205,6 +217,9 @@ impl AggregateUDFImpl for Wrapped {
             return Ok(fields);
         }
         let input_fields = self.arguments(args.input_fields);
+        if let Some(scale) = scale_of(self.definition.name, input_fields).filter(|_| !args.is_distinct) {
+            return Ok(state_fields(args.name, scale));
+        }
         self.inner.state_fields(StateFieldsArgs {
             name: args.name,
             input_fields,
@@ -218,6 +233,9 @@ impl AggregateUDFImpl for Wrapped {
         if wide_sum::groups_accumulator(self.definition.name, &args).is_ok_and(|own| own.is_some()) {
             return true;
         }
+        if self.average_scale(&args).is_some() {
+            return true;
+        }
         self.inner_args(&args).is_ok_and(|args| {
             !nested_extreme::applies(self.definition.name, args.return_field.data_type())
                 && self.inner.groups_accumulator_supported(args)
@@ -227,6 +245,10 @@ impl AggregateUDFImpl for Wrapped {
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let finish = self.finish(&args);
         if let Some(inner) = wide_sum::groups_accumulator(self.definition.name, &args)? {
+            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
+        }
+        if let Some(scale) = self.average_scale(&args) {
+            let inner = Box::new(Averages::new(scale));
             return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
         }
         let args = self.inner_args(&args)?;

@@ -13,6 +13,14 @@ use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::tables::row_expr::type_of;
 
+fn is_null(expression: &sql::Expr) -> bool {
+    matches!(expression, sql::Expr::Value(value) if value.value.to_string() == "NULL")
+}
+
+fn may_be_null(column_type: &ColumnType) -> bool {
+    !matches!(column_type, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
+}
+
 /// Columns as they are stored, numbered in their order.
 pub(crate) fn columns_of(
     services: &Services,
@@ -29,6 +37,10 @@ pub(crate) fn columns_of(
             (Some(ColumnType::Nothing), _) | (None, None) => {
                 let message = format!("column {} needs a type", spec.name);
                 return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+            }
+            // DEFAULT NULL is a value of a type that has it.
+            (Some(column_type), Some((_, expression))) if is_null(expression) && may_be_null(column_type) => {
+                column_type.clone().nullable()
             }
             (Some(column_type), _) => column_type.clone(),
             // Its default says it, below.

@@ -209,6 +209,9 @@ fn copy_definition(
     def.id = TableId::from_random_bytes(random_bytes(host));
     def.database = database;
     def.name = create.name.table.as_str().into();
+    if !create.comment.is_empty() {
+        def.comment = create.comment.as_str().into();
+    }
     // There are no rows of older columns.
     def.schema_version = 1;
     // The rows of a view are nowhere: a table like it has its columns and nothing else.

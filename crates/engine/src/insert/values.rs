@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::concat_batches;
+use arrow::datatypes::DataType;
 use boundary::error::{Error, ErrorKind};
 use boundary::request::BodyStream;
 use bytes::BytesMut;
@@ -350,7 +351,8 @@ impl Reading {
         let cast = |(at, value): (usize, &Planned<'_>)| {
             let (target, array) = (self.target(value.column)?, row.column(at));
             let asks = array.logical_null_count() > 0 && !target.column_type.is_nullable();
-            if asks && !self.settings.null_as_default {
+            let is_unfit = asks || null_inside(array, &target.column_type);
+            if is_unfit && !self.settings.null_as_default {
                 return Err(null_unfit(value.text, target));
             }
             let array = cast_into(array, &from_field(row.schema_ref().field(at)), target)?;
@@ -419,4 +421,22 @@ fn read_constants(
     let mut batches = Vec::new();
     reader.read(text, true, &mut batches)?;
     Ok(batches)
+}
+
+/// Whether an array, a map or a tuple has a NULL where the type has none.
+fn null_inside(array: &ArrayRef, to: &ColumnType) -> bool {
+    let is_unfit = |values: &ArrayRef, to: &ColumnType| {
+        values.logical_null_count() > 0 && !to.is_nullable() || null_inside(values, to)
+    };
+    match (array.data_type(), to) {
+        (DataType::List(_), ColumnType::Array(element)) => is_unfit(array.as_list::<i32>().values(), element),
+        (DataType::Map(..), ColumnType::Map(_, value)) => is_unfit(array.as_map().values(), value),
+        (DataType::Struct(_), ColumnType::Tuple(elements)) => array
+            .as_struct()
+            .columns()
+            .iter()
+            .zip(elements)
+            .any(|(column, to)| is_unfit(column, &to.column_type)),
+        _ => false,
+    }
 }

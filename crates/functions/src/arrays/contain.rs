@@ -233,9 +233,13 @@ fn map_contains(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         return Err(FunctionError::illegal_type(&map.column_type, "mapContains"));
     };
     let entries = map.array.as_map();
-    let wanted = call.converted(1, key)?;
-    let equal = equality(entries.keys(), &wanted)?;
     let wanted_arg = call.arg(1)?;
+    // A key looked for that no key can be is in none.
+    let common = supertype([key.value_type(), wanted_arg.column_type.value_type()])?;
+    let common = if wanted_arg.column_type.is_nullable() { common.nullable() } else { common };
+    let keys = call.caster(CastMode::Strict).column(entries.keys(), key, &common)?;
+    let wanted = call.converted(1, &common)?;
+    let equal = equality(&keys, &wanted)?;
     call.each_flag(|row| {
         range(entries.value_offsets(), map.row(row)).any(|at| equal(at, wanted_arg.row(row)))
     })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringViewArray};
 use arrow::datatypes::Int32Type;
+use model::calendar::days_in_month;
 use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
@@ -26,7 +27,9 @@ fn julian(name: &'static str, or_null: bool) -> ScalarFunction {
         let read = |row: usize| {
             let mut parts = texts.get(row).trim().splitn(3, '-').map(str::parse::<i64>);
             let mut next = || parts.next().and_then(Result::ok);
-            day_of(next()?, next()?, next()?).map(|day| day + JULIAN_EPOCH)
+            let (year, month, day) = (next()?, next()?, next()?);
+            let exists = (1..=12).contains(&month) && day <= days_in_month(year, month);
+            day_of(year, month, day).filter(|_| exists).map(|day| day + JULIAN_EPOCH)
         };
         if or_null {
             return Ok(Arc::new((0..call.rows).map(read).collect::<arrow::array::Int32Array>()));

@@ -46,7 +46,7 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         },
         _ => list,
     };
-    let list = fitting(list, &column_type, schema)?;
+    let list = fitting(as_one_array(list, &column_type, schema)?, &column_type, schema)?;
     let made = if nests(&column_type) || list.iter().any(|item| literal_of(item).is_none()) {
         let equal = |item: Expr| match call_arguments(&expr, "tuple").zip(call_arguments(&item, "tuple")) {
             Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
@@ -81,6 +81,20 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         other if negated => Expr::Not(Box::new(other)),
         other => other,
     })
+}
+
+/// `[1, 2] IN [1, 2]`: for values that are arrays, elements that are none were written as one array.
+fn as_one_array(list: Vec<Expr>, column_type: &ColumnType, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let ColumnType::Array(element) = column_type.value_type() else { return Ok(list) };
+    if matches!(element.value_type(), ColumnType::Array(_)) || list.is_empty() {
+        return Ok(list);
+    }
+    for item in &list {
+        if matches!(type_of(item, schema)?.value_type(), ColumnType::Array(_)) {
+            return Ok(list);
+        }
+    }
+    Ok(vec![call("array", list)?])
 }
 
 /// The items as ClickHouse takes them: `(1, 2) IN (1, 2)` has one, that tuple; what is no array is in no list of arrays.
