@@ -76,7 +76,7 @@ pub fn is_summed(column_type: &ColumnType) -> bool {
     match column_type {
         T::Nullable(inner) => is_summed(inner),
         T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => true,
-        T::Float32 | T::Float64 | T::Decimal { .. } => true,
+        T::Float32 | T::Float64 | T::Decimal { .. } | T::Bool => true,
         _ => false,
     }
 }

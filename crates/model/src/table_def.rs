@@ -48,6 +48,8 @@ pub enum TableEngine {
     Merge,
     /// Another table's name: rows go there at once.
     Buffer,
+    /// The same: there is one node, and its table is all of them.
+    Distributed,
 }
 
 impl TableEngine {
@@ -70,6 +72,7 @@ impl TableEngine {
             TableEngine::MaterializedView => "MaterializedView",
             TableEngine::Merge => "Merge",
             TableEngine::Buffer => "Buffer",
+            TableEngine::Distributed => "Distributed",
         }
     }
 
@@ -87,8 +90,13 @@ impl TableEngine {
 
     /// Whether a query stands where it is named: it has no rows of its own.
     pub fn is_query(self) -> bool {
-        use TableEngine::{Buffer, MaterializedView, Merge, View};
-        matches!(self, View | MaterializedView | Merge | Buffer)
+        matches!(self, TableEngine::View | TableEngine::MaterializedView | TableEngine::Merge)
+            || self.names_another()
+    }
+
+    /// Whether it is another table's name: rows of an INSERT are that table's.
+    pub fn names_another(self) -> bool {
+        matches!(self, TableEngine::Buffer | TableEngine::Distributed)
     }
 
     /// Whether rows are in parts and in the log.

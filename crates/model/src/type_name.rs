@@ -210,10 +210,10 @@ impl<'a> Reader<'a> {
     fn with_arguments(&mut self, name: &str) -> Result<ColumnType, TypeNameError> {
         let lower = name.to_ascii_lowercase();
         match (name, lower.as_str()) {
-            ("DateTime", _) | (_, "timestamp" | "datetime") => {
+            ("DateTime", _) | (_, "timestamp" | "datetime") if !self.has_precision() => {
                 Ok(ColumnType::DateTime { time_zone: self.zone()? })
             }
-            ("DateTime64", _) => self.date_time64(),
+            (_, "datetime64" | "datetime" | "timestamp") => self.date_time64(),
             (_, "decimal" | "dec" | "numeric" | "fixed") => self.decimal(),
             ("Decimal32", _) => self.decimal_of(9),
             ("Decimal64", _) => self.decimal_of(18),
@@ -242,6 +242,12 @@ impl<'a> Reader<'a> {
             ("Nested", _) => self.tuple().map(|rows| ColumnType::Array(Box::new(rows))),
             _ => Err(TypeNameError::Unknown(name.to_owned())),
         }
+    }
+
+    /// `DateTime(6)` is a DateTime64.
+    fn has_precision(&self) -> bool {
+        let rest = self.rest().trim_start().strip_prefix('(').map(str::trim_start);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     }
 
     fn zone(&mut self) -> Result<Option<Arc<str>>, TypeNameError> {
@@ -532,6 +538,8 @@ mod tests {
             ("Decimal(9)", "Decimal(9, 0)"),
             ("Decimal64(2)", "Decimal(18, 2)"),
             ("DateTime64", "DateTime64(3)"),
+            ("datetime64(6, 'UTC')", "DateTime64(6, 'UTC')"),
+            ("DateTime(3)", "DateTime64(3)"),
             ("TIMESTAMP", "DateTime"),
             ("BIGINT UNSIGNED", "UInt64"),
             ("int(11) unsigned", "UInt32"),

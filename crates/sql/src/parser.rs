@@ -12,6 +12,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::grammar;
 use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
+use crate::settings::{SettingEffect, session_settings};
 use crate::statement::{ConstraintSpec, Outfile, Output, ParsedStatement, SettingChange, Statement};
 use lexer::depth::Measure;
 use lexer::error::{Result, SqlError};
@@ -108,11 +109,26 @@ fn from_tokens<T>(
         let statement = grammar::statement(&mut head)?;
         head.expect_end()?;
         if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
-            // They would belong to the SELECT whenever it is read.
-            return Err(SqlError::not_implemented("SETTINGS of a view's SELECT"));
+            refuse_view_settings(&output.settings)?;
+            let warning = "SETTINGS of a view's SELECT have no effect: those of who reads it hold";
+            head.warnings.push(warning.to_owned());
         }
         made(statement, output, head.warnings, head.measure)
     })
+}
+
+/// Settings of a view's SELECT would hold whenever it is read: those that change an answer are refused.
+fn refuse_view_settings(settings: &[SettingChange]) -> Result<()> {
+    const COSTS: &[&str] = &["max_threads", "max_execution_time", "max_memory_usage", "max_block_size"];
+    let changes = |change: &&SettingChange| {
+        let effect = session_settings().get(&change.name).map(|known| known.effect);
+        let without_effect = matches!(effect, Some(SettingEffect::NoEffect | SettingEffect::Silent));
+        !without_effect && !COSTS.contains(&change.name.as_str())
+    };
+    match settings.iter().find(changes) {
+        None => Ok(()),
+        Some(change) => Err(SqlError::not_implemented(format!("setting {} in a view's SELECT", change.name))),
+    }
 }
 
 /// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order. SETTINGS of the SELECTs inside are

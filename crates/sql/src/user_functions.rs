@@ -69,7 +69,7 @@ pub fn with_functions_in(expression: &Expr, lambdas: Lambdas<'_>) -> Result<Opti
 /// As [`with_functions`].
 pub fn defined_with_functions(statement: &Statement, lambdas: Lambdas<'_>) -> Result<Option<Statement>> {
     let mut made = statement.clone();
-    let mut found = false;
+    let (mut found, mut in_queries) = (false, false);
     let mut replace = |expr: &mut Expr| -> Result<()> {
         if let Some(expanded) = with_functions_in(expr, lambdas)? {
             (*expr, found) = (expanded, true);
@@ -95,6 +95,11 @@ pub fn defined_with_functions(statement: &Statement, lambdas: Lambdas<'_>) -> Re
                         default_of(column).into_iter().try_for_each(&mut replace)?;
                     }
                     AlterCommand::AddConstraint { constraint, .. } => replace(&mut constraint.expression)?,
+                    AlterCommand::ModifyQuery(query) => {
+                        if let Some((made, _)) = with_functions(&query.ast, lambdas)? {
+                            (*query.ast, in_queries) = (made, true);
+                        }
+                    }
                     _ => {}
                 }
             }
@@ -102,12 +107,12 @@ pub fn defined_with_functions(statement: &Statement, lambdas: Lambdas<'_>) -> Re
         Statement::Mutate(mutation) => mutation.expressions_mut().try_for_each(&mut replace)?,
         Statement::CreateView(create) => {
             if let Some((query, _)) = with_functions(&create.query.ast, lambdas)? {
-                (*create.query.ast, found) = (query, true);
+                (*create.query.ast, in_queries) = (query, true);
             }
         }
         _ => {}
     }
-    Ok(found.then_some(made))
+    Ok((found || in_queries).then_some(made))
 }
 
 fn default_of(column: &mut ColumnSpec) -> Option<&mut Expr> {

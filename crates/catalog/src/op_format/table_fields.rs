@@ -17,7 +17,7 @@ const MODE: &str = "merge mode";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 16] = [
+const ENGINES: [(u64, TableEngine); 17] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -34,6 +34,7 @@ const ENGINES: [(u64, TableEngine); 16] = [
     (14, TableEngine::Buffer),
     (15, TableEngine::Set),
     (16, TableEngine::MaterializedView),
+    (17, TableEngine::Distributed),
 ];
 
 /// The oldest format version whose readers know the definition.
@@ -42,6 +43,7 @@ pub fn needs(def: &TableDef) -> u64 {
         // Who does not know the function would keep any of the values.
         _ if matches!(def.mode, MergeMode::Aggregating | MergeMode::Coalescing { .. }) => 9,
         _ if def.columns.iter().any(ColumnDef::is_combined) => 9,
+        TableEngine::Distributed => 9,
         // Who does not know them would show rows that were replaced.
         _ if !def.mode.is_plain() => 8,
         // Or would leave the rows of the view out.

@@ -24,7 +24,7 @@ pub(crate) async fn run(
     optimize: &Optimize,
 ) -> Result<(), Error> {
     let state = execution.table(&optimize.table)?;
-    if state.def.engine == model::TableEngine::Buffer {
+    if state.def.engine.names_another() {
         // There is nothing in it.
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
-use catalog::Op;
+use catalog::{Op, TableState};
 use datafusion::sql::sqlparser::ast::{TableFactor, Visit, Visitor};
 use host::Host;
 use model::type_arrow::{combined_by, from_field};
@@ -20,7 +20,7 @@ use crate::context::services::Services;
 use crate::define::commit::commit_ops;
 use crate::define::definition::definition as table_definition;
 use crate::query::select::{plan, with_columns};
-use crate::resolve::materialized::{check_source, named, own_table_of, source_of};
+use crate::resolve::materialized::{check_source, destination_of, named, own_table_of, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
 use crate::tables::reserved::is_derived;
 
@@ -35,6 +35,11 @@ pub(crate) async fn run(
         let message = format!("database \"{database_name}\" takes no views");
         return Err(Error::new(ErrorKind::Denied, ErrorCode::ACCESS_DENIED, message));
     }
+    if create.columns.iter().any(|spec| spec.default.is_some() || spec.codec.is_some()) {
+        execution.warn(
+            "DEFAULT and CODEC of a view's columns have no effect: its SELECT says the values".to_owned(),
+        );
+    }
     let database =
         execution.snapshot.database(database_name).ok_or_else(|| Error::unknown_database(database_name))?.id;
     let existing = execution.snapshot.table(database, name);
@@ -45,8 +50,35 @@ pub(crate) async fn run(
         let message = format!("table \"{database_name}.{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
+    let (mut def, select) = defined(services, execution, create, database, existing.as_deref()).await?;
+    let mut ops = Vec::with_capacity(3);
+    let replaced = existing.as_ref().and_then(|table| own_table_of(execution, &table.def));
+    let dropped = existing.map(|table| table.def.id).into_iter().chain(replaced);
+    ops.extend(dropped.map(|table| Op::DropTable { table }));
+    if let Some(materialized) = &create.materialized {
+        refuse_final(&select)?;
+        let (own, target) = own_table(services, execution, (materialized, replaced), &def).await?;
+        materialize(execution, &mut def, &select, (&target, own.is_none()))?;
+        if let Some(own) = own {
+            def.kept.push(KeptClause { keyword: sql::VIEW_OWN.into(), text: own.id.to_string().into() });
+            ops.push(Op::CreateTable(own));
+        }
+    }
+    ops.push(Op::CreateTable(def));
+    commit_ops(services, execution, Vec::new(), ops).await?;
+    Ok(true)
+}
+
+/// What the view is, before it is known where its rows go; and its SELECT with every name in full.
+async fn defined(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    create: &CreateView,
+    database: DatabaseId,
+    existing: Option<&TableState>,
+) -> Result<(TableDef, Query), Error> {
     let mut select = Query::from(Box::new(sql::qualified(&create.query.ast, &execution.current_database)));
-    if let Some(existing) = &existing {
+    if let Some(existing) = existing {
         expand(execution, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
     }
     // Which columns a view has, is decided now.
@@ -67,28 +99,61 @@ pub(crate) async fn run(
             None => schema.field_with_name(&column.name).ok().and_then(combined_by),
         };
     }
-    let mut ops = Vec::with_capacity(3);
-    let replaced = existing.as_ref().and_then(|table| own_table_of(execution, &table.def));
-    let dropped = existing.map(|table| table.def.id).into_iter().chain(replaced);
-    ops.extend(dropped.map(|table| Op::DropTable { table }));
-    if let Some(materialized) = &create.materialized {
-        refuse_final(&select)?;
-        let (own, target) = own_table(services, execution, (materialized, replaced), &def).await?;
-        let source = source_of(&select.ast)?;
-        check_source(execution, &source, own.is_none().then_some(&target))?;
-        let (database, table) = execution.resolve(&source);
-        def.engine = TableEngine::MaterializedView;
-        def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
-        let (database, table) = execution.resolve(&target);
-        def.kept.push(KeptClause { keyword: sql::VIEW_TO.into(), text: named(database, table).into() });
-        if let Some(own) = own {
-            def.kept.push(KeptClause { keyword: sql::VIEW_OWN.into(), text: own.id.to_string().into() });
-            ops.push(Op::CreateTable(own));
-        }
+    Ok((def, select))
+}
+
+/// Notes which table the view sees and which it fills; `is_given` says that the table is none of its own.
+fn materialize(
+    execution: &Execution,
+    def: &mut TableDef,
+    select: &Query,
+    (target, is_given): (&TableName, bool),
+) -> Result<(), Error> {
+    let source = source_of(&select.ast)?;
+    check_source(execution, &source, is_given.then_some(target))?;
+    let (database, table) = execution.resolve(&source);
+    def.engine = TableEngine::MaterializedView;
+    def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
+    let (database, table) = execution.resolve(target);
+    def.kept.push(KeptClause { keyword: sql::VIEW_TO.into(), text: named(database, table).into() });
+    Ok(())
+}
+
+/// ALTER TABLE .. MODIFY QUERY: rows that come from now on go through another SELECT, into the same table.
+pub(crate) async fn modify_query(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    name: &TableName,
+    query: &Query,
+) -> Result<(), Error> {
+    let existing = execution.stored_table(name)?;
+    let old = &existing.def;
+    if old.engine != TableEngine::MaterializedView {
+        let message =
+            format!("Alter of type 'MODIFY_QUERY' is not supported by storage {}", old.engine_name());
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::NOT_IMPLEMENTED, message));
     }
-    ops.push(Op::CreateTable(def));
+    let target = destination_of(old)?;
+    let create = CreateView {
+        name: name.clone(),
+        if_not_exists: false,
+        or_replace: true,
+        columns: Vec::new(),
+        query: query.clone(),
+        comment: old.comment.to_string(),
+        materialized: Some(Materialized::To(target.clone())),
+    };
+    let (mut def, select) = defined(services, execution, &create, old.database, Some(&existing)).await?;
+    refuse_final(&select)?;
+    let is_given = old.kept_text(sql::VIEW_OWN).is_none();
+    if let Some(materialized) = create.materialized.as_ref().filter(|_| is_given) {
+        own_table(services, execution, (materialized, None), &def).await?;
+    }
+    materialize(execution, &mut def, &select, (&target, is_given))?;
+    def.kept.extend(old.kept.iter().filter(|clause| *clause.keyword == *sql::VIEW_OWN).cloned());
+    let ops = vec![Op::DropTable { table: old.id }, Op::CreateTable(def)];
     commit_ops(services, execution, Vec::new(), ops).await?;
-    Ok(true)
+    Ok(())
 }
 
 fn definition(
@@ -199,13 +264,14 @@ fn declared_columns(
     for spec in &create.columns {
         let of_select = found.iter().find(|(name, _)| *name == spec.name);
         let Some((_, column_type)) = of_select else {
+            // The table that it fills has the column, and gives it its default.
+            if create.materialized.is_some() {
+                continue;
+            }
             let message = format!("column {} of view \"{}\" is none of its SELECT", spec.name, create.name);
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message)
                 .with_hint("give the column its name with AS in the SELECT"));
         };
-        if spec.default.is_some() || spec.codec.is_some() {
-            return Err(Error::unsupported("DEFAULT or CODEC of a view's column"));
-        }
         declared.push((spec.name.clone(), spec.column_type.clone().unwrap_or_else(|| column_type.clone())));
     }
     Ok(Some(declared))

@@ -35,7 +35,7 @@ pub(crate) async fn definition(
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
     let specs = match create.engine {
-        Some(engine @ (TableEngine::Merge | TableEngine::Buffer)) if has_no_columns(create) => {
+        Some(engine) if passes_on(engine) && has_no_columns(create) => {
             let merged = Merged::of_table(execution, engine, &create.engine_arguments)?;
             let query = merged_query(execution, &merged, None, false)?;
             selected_specs(services, execution, &sql::Query::from(Box::new(query))).await?
@@ -151,13 +151,18 @@ fn sampled(create: &CreateTable, columns: &[ColumnDef]) -> Result<Option<KeptCla
     Ok(Some(KeptClause { keyword: "SAMPLE BY".into(), text: sql::printed(expression).into() }))
 }
 
+/// Whether its rows are those of other tables.
+fn passes_on(engine: TableEngine) -> bool {
+    engine == TableEngine::Merge || engine.names_another()
+}
+
 /// As written; those of a MergeTree table, in the syntax of old, as an expression over columns.
 fn engine_arguments(
     execution: &Execution,
     create: &CreateTable,
     columns: &[ColumnDef],
 ) -> Result<EngineArguments, Error> {
-    if let Some(engine @ (TableEngine::Merge | TableEngine::Buffer)) = create.engine {
+    if let Some(engine) = create.engine.filter(|engine| passes_on(*engine)) {
         return kept_arguments(execution, engine, &create.engine_arguments);
     }
     let Some(sql::Expr::Tuple(arguments)) = &create.old_syntax else {

@@ -65,8 +65,8 @@ impl Merged {
         engine: TableEngine,
         arguments: &EngineArguments,
     ) -> Result<Merged, Error> {
-        if engine == TableEngine::Buffer {
-            let name = destination(execution, arguments)?;
+        if engine.names_another() {
+            let name = destination(execution, engine, arguments)?;
             let database = Databases::One(name.database.unwrap_or_default());
             return Ok(Merged { database, pattern: format!("^{}$", regex::escape(&name.table)) });
         }
@@ -83,8 +83,15 @@ impl Merged {
     }
 }
 
-/// Where the rows of a Buffer are.
-pub(crate) fn destination(execution: &Execution, arguments: &EngineArguments) -> Result<TableName, Error> {
+/// Where the rows of a Buffer or a Distributed are.
+pub(crate) fn destination(
+    execution: &Execution,
+    engine: TableEngine,
+    arguments: &EngineArguments,
+) -> Result<TableName, Error> {
+    if engine == TableEngine::Distributed {
+        return distributed(execution, arguments);
+    }
     let (arguments, _) = sql::arguments_of_text("Buffer", arguments.text())?;
     let word = |argument: &CallArgument| match &argument.value {
         CallValue::Text(name) | CallValue::Word(name) => Some(name.clone()),
@@ -102,16 +109,49 @@ pub(crate) fn destination(execution: &Execution, arguments: &EngineArguments) ->
     }
 }
 
+/// The table behind a Distributed.
+fn distributed(execution: &Execution, arguments: &EngineArguments) -> Result<TableName, Error> {
+    let word = |argument: &ast::Expr| match argument {
+        ast::Expr::Identifier(name) => Some(name.value.clone()),
+        ast::Expr::Function(call) => ["currentDatabase", "database"]
+            .contains(&sql::dialect::name_of(call).as_str())
+            .then(|| execution.current_database.clone()),
+        other => sql::dialect::text_of(other).map(str::to_owned),
+    };
+    let call = sql::parse_expression(&format!("tuple({})", arguments.text()))?;
+    let arguments = match &call {
+        ast::Expr::Function(call) => sql::dialect::plain_args(call),
+        _ => Vec::new(),
+    };
+    match arguments.iter().map(word).collect::<Vec<_>>().as_slice() {
+        [_, Some(database), Some(table), ..] => {
+            let here = database.is_empty().then(|| execution.current_database.clone());
+            Ok(TableName { database: Some(here.unwrap_or_else(|| database.clone())), table: table.clone() })
+        }
+        _ => {
+            let message = "table engine Distributed needs names of a cluster, a database and a table";
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message))
+        }
+    }
+}
+
 /// The arguments of a Merge or a Buffer as they are kept: the database by its name.
 pub(crate) fn kept_arguments(
     execution: &Execution,
     engine: TableEngine,
     arguments: &EngineArguments,
 ) -> Result<EngineArguments, Error> {
-    if engine != TableEngine::Buffer {
+    if engine == TableEngine::Merge {
         return Ok(Merged::of_table(execution, engine, arguments)?.arguments());
     }
-    let name = destination(execution, arguments)?;
+    let name = destination(execution, engine, arguments)?;
+    if engine == TableEngine::Distributed {
+        let (cluster, rest) = arguments.text().split_once(',').unwrap_or_default();
+        let key = rest.splitn(3, ',').nth(2).map_or_else(String::new, |key| format!(",{key}"));
+        let (database, table) =
+            (quote_text(name.database.as_deref().unwrap_or_default()), quote_text(&name.table));
+        return Ok(EngineArguments::new(&format!("{cluster}, {database}, {table}{key}")));
+    }
     let mut rest = arguments.text().splitn(3, ',').skip(2);
     let (database, table) =
         (quote_text(name.database.as_deref().unwrap_or_default()), quote_text(&name.table));

@@ -16,7 +16,7 @@ use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::context::execution::Execution;
 use crate::resolve::materialized::rows_of;
-use crate::resolve::merged::{Merged, merged_query};
+use crate::resolve::merged::{Merged, destination, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 use crate::tables::virtual_columns::names_in;
@@ -137,7 +137,11 @@ impl Expansion<'_> {
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
         }
         let (mut query, measure) = match def.engine {
-            engine @ (TableEngine::Merge | TableEngine::Buffer) => {
+            engine @ (TableEngine::Merge | TableEngine::Buffer | TableEngine::Distributed) => {
+                if engine == TableEngine::Distributed {
+                    // Unlike a Buffer it has no rows without its table.
+                    self.execution.table(&destination(self.execution, engine, &def.engine_arguments)?)?;
+                }
                 let merged = Merged::of_table(self.execution, engine, &def.engine_arguments)?;
                 let query = merged_query(self.execution, &merged, Some(def), self.within.names_tables)?;
                 // Each table is an element.

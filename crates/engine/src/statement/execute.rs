@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use boundary::error::Error;
 use boundary::request::{BodyStream, Rows};
-use sql::{Statement, SystemCommand};
+use sql::{Alter, AlterCommand, Statement, SystemCommand};
 
 use crate::background::optimize;
 use crate::context::execution::Execution;
@@ -38,6 +38,15 @@ pub(crate) async fn execute(
     .await
 }
 
+async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &Alter) -> Result<(), Error> {
+    match alter.commands.as_slice() {
+        [AlterCommand::ModifyQuery(query)] => {
+            create_view::modify_query(services, execution, &alter.table, query).await
+        }
+        _ => alter::run(services, execution, alter).await,
+    }
+}
+
 async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
@@ -66,7 +75,7 @@ async fn run(
             drop_view::run(services, execution, views, *if_exists).await?
         }
         Statement::Mutate(mutation) => mutate::run::run(services, execution, mutation).await?,
-        Statement::Alter(change) => alter::run(services, execution, change).await?,
+        Statement::Alter(change) => altered(services, execution, change).await?,
         Statement::Collection(change) => collection::run(services, execution, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
             create_database::run(services, execution, name, *if_not_exists).await?;

@@ -54,11 +54,12 @@ pub(crate) async fn run(
     let table = execution.table(name)?;
     let (database, table_name) = execution.resolve(name);
     execution.progress.set_target(if temporary { "" } else { database }, table_name);
-    if table.def.engine == TableEngine::Buffer {
+    if table.def.engine.names_another() {
         // Its rows are those of the other table, which they reach at once.
         let listed = insert_columns(&table.def, insert.columns.as_deref())?;
         let columns = Some(listed.into_iter().map(|column| column.name.to_string()).collect());
-        let target = InsertTarget::Table(destination(execution, &table.def.engine_arguments)?);
+        let target =
+            InsertTarget::Table(destination(execution, table.def.engine, &table.def.engine_arguments)?);
         let insert = Insert { target, columns, ..insert.clone() };
         return Box::pin(run(services, execution, &insert, text, body)).await;
     }

@@ -72,6 +72,7 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
         AlterCommand::Touch => ("MATERIALIZE_INDEX", true),
         AlterCommand::ModifyTtl(_) => ("MODIFY_TTL", true),
         AlterCommand::RemoveTtl => ("REMOVE_TTL", true),
+        AlterCommand::ModifyQuery(_) => ("MODIFY_QUERY", true),
         AlterCommand::ModifyOrderBy(_) => ("MODIFY_ORDER_BY", true),
         AlterCommand::ModifySampleBy(_) => ("MODIFY_SAMPLE_BY", true),
         AlterCommand::RemoveSampleBy => ("REMOVE_SAMPLE_BY", true),
@@ -85,9 +86,13 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
         matches!(command, AlterCommand::ModifyColumn { column, .. } if column.column_type.is_some());
     let is_of_parts = ["INDEX", "PROJECTION", "TTL", "BY"].iter().any(|word| what.ends_with(word));
     let takes = match def.engine {
+        // Of a materialized view, and by itself.
+        _ if what == "MODIFY_QUERY" => false,
         TableEngine::MergeTree => true,
         _ if is_of_parts => false,
         TableEngine::Null => true,
+        // Columns of theirs are what is asked of other tables.
+        TableEngine::Merge | TableEngine::Buffer | TableEngine::Distributed => what.ends_with("_COLUMN"),
         // Its rows would have to be converted under those who read them.
         TableEngine::Memory => !retypes,
         _ => !changes_columns,

@@ -26,8 +26,8 @@ pub fn merge_mode(written: &WrittenMode, def: &TableDef) -> Result<MergeMode> {
             let version = Some(of_mode.version(version)?);
             let column = of_mode.column(is_deleted)?;
             of_mode.refuse_twice(&[version, Some(column.id)])?;
-            if column.column_type != ColumnType::UInt8 {
-                return Err(of_mode.bad_type("is_deleted", column, "UInt8"));
+            if !matches!(column.column_type, ColumnType::UInt8 | ColumnType::Bool) {
+                return Err(of_mode.bad_type("is_deleted", column, "UInt8 or Bool"));
             }
             Ok(MergeMode::Replacing { version, is_deleted: Some(column.id) })
         }
@@ -200,7 +200,7 @@ fn is_summed_elsewhere(column: &ColumnDef) -> bool {
         other => other,
     };
     let is_map = column.name.split_once('.').is_some_and(|(nested, _)| nested.ends_with("Map"));
-    is_map || matches!(number, T::Int128 | T::Int256 | T::UInt128 | T::UInt256 | T::Bool)
+    is_map || matches!(number, T::Int128 | T::Int256 | T::UInt128 | T::UInt256)
 }
 
 fn is_version(column_type: &ColumnType) -> bool {

@@ -2,18 +2,27 @@
 //!
 //! Invariant: a list of several elements consumes nothing.
 
+use sqlparser::ast::{Expr, LambdaFunction, LambdaSyntax, OneOrManyWithParens};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::{Parsed, call};
 
-/// `()` and `(a,)`, tuples of nothing and of one, which the rest of the grammar does not know.
+/// `()` and `(a,)`, tuples of nothing and of one, and `() -> x`, which the rest of the grammar does not know.
 pub(super) fn tuple_of_few(parser: &mut Parser<'_>) -> Option<Parsed> {
     /// How many tokens are looked through for the end of a tuple of one element.
     const TOKENS_MAX: usize = 64;
     if parser.peek_nth_token_ref(1).token == Token::RParen {
         parser.advance_token();
         parser.advance_token();
+        if parser.consume_token(&Token::Arrow) {
+            let lambda = |body| LambdaFunction {
+                params: OneOrManyWithParens::Many(Vec::new()),
+                body: Box::new(body),
+                syntax: LambdaSyntax::Arrow,
+            };
+            return Some(parser.parse_expr().map(lambda).map(Expr::Lambda));
+        }
         return Some(Ok(call("tuple", vec![])));
     }
     let (mut depth, mut is_comma) = (0_usize, false);

@@ -6,7 +6,7 @@ use model::DefaultKind;
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{column, constraint, modified_column};
-use crate::grammar::{kept, mutation};
+use crate::grammar::{kept, mutation, query};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
 use lexer::error::Result;
@@ -21,14 +21,27 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     if let Some(mutation) = mutation::of_alter(head, &table)? {
         return Ok(mutation);
     }
-    let mut commands = vec![command(head)?];
+    let mut commands = vec![enclosed(head)?];
     while head.symbol(&Token::Comma) {
-        commands.push(command(head)?);
+        commands.push(enclosed(head)?);
     }
     Ok(Statement::Alter(Box::new(Alter { table, commands })))
 }
 
+/// A command, which may stand in parentheses.
+fn enclosed(head: &mut Head<'_>) -> Result<AlterCommand> {
+    if !head.symbol(&Token::LParen) {
+        return command(head);
+    }
+    let command = command(head)?;
+    head.expect_symbol(&Token::RParen)?;
+    Ok(command)
+}
+
 fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
+    if head.words(&["MODIFY", "QUERY"]) {
+        return query::query(head).map(AlterCommand::ModifyQuery);
+    }
     if head.words(&["ADD", "COLUMN"]) {
         let if_not_exists = head.if_not_exists();
         let (column, is_key) = column(head)?;

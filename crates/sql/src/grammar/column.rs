@@ -207,7 +207,7 @@ fn codec(head: &mut Head<'_>) -> Result<String> {
     if *head.token() != Token::LParen {
         return Err(head.expected("("));
     }
-    let mut depth = 0_usize;
+    let (mut depth, mut end) = (0_usize, start);
     loop {
         match head.token() {
             Token::LParen => depth += 1,
@@ -215,6 +215,7 @@ fn codec(head: &mut Head<'_>) -> Result<String> {
             Token::EOF => return Err(head.expected(")")),
             _ => {}
         }
+        end = end.max(head.offset() + 1);
         head.advance();
         if depth == 0 {
             break;
@@ -224,6 +225,6 @@ fn codec(head: &mut Head<'_>) -> Result<String> {
     if !head.warnings.iter().any(|known| known == warning) {
         head.warnings.push(warning.to_owned());
     }
-    let written = head.text_since(start).trim();
+    let written = head.text_between(start, end);
     kept_codec(written.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(written))
 }

@@ -6,6 +6,7 @@ use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
+use crate::printer::printed::printed;
 use crate::reader::head::{Head, key_of, whole_expression};
 use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
@@ -51,6 +52,7 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
             table.engine_arguments = EngineArguments::new(&printed);
             Ok(())
         }
+        TableEngine::Distributed => distributed(head, table),
         engine if engine.is_external() => {
             let text = arguments_text(head)?;
             // Read once here, so that nothing is stored that could not be read later; comments are left out.
@@ -64,6 +66,19 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
         }
         _ => no_arguments(head),
     }
+}
+
+/// `Distributed(cluster, database, table[, sharding key[, policy]])`: which rows go to which node does not matter on one.
+fn distributed(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
+    let arguments = mode_arguments(head)?;
+    if !(3..=5).contains(&arguments.len()) {
+        let message = "table engine Distributed needs a cluster, a database, a table and, if wanted, a key and a policy";
+        return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+    }
+    let printed: Vec<String> = arguments.iter().map(printed).collect();
+    table.engine_arguments = EngineArguments::new(&printed.join(", "));
+    head.warnings.push("Distributed is the table behind it: there is one node".to_owned());
+    Ok(())
 }
 
 /// Engines of MergeTree whose rows of equal key become one.
@@ -123,6 +138,7 @@ fn by_name(name: &str) -> Result<TableEngine> {
         "File" => TableEngine::File,
         "Merge" => TableEngine::Merge,
         "Buffer" => TableEngine::Buffer,
+        "Distributed" => TableEngine::Distributed,
         // NULL is also a keyword, so people write it in any case.
         other if other.eq_ignore_ascii_case("null") => TableEngine::Null,
         other if KNOWN_ENGINES.iter().any(|known| other.ends_with(known)) => {
@@ -139,7 +155,6 @@ fn by_name(name: &str) -> Result<TableEngine> {
 const KNOWN_ENGINES: &[&str] = &[
     "MergeTree",
     "Log",
-    "Distributed",
     "Join",
     "Kafka",
     "S3Queue",

@@ -51,7 +51,7 @@ fn behind_type(head: &mut Head<'_>, name: String, expression: Expr) -> Result<In
         skip_parentheses(head)?;
     }
     let index_type = head.text_since(start).to_owned();
-    if !INDEX_TYPES.contains(&type_name.as_str()) {
+    if !INDEX_TYPES.iter().any(|known| known.eq_ignore_ascii_case(&type_name)) {
         let message = format!("unknown type \"{type_name}\" of index {name}");
         return Err(SqlError::new(ErrorCode::INCORRECT_QUERY, message)
             .with_hint(format!("types are {}", INDEX_TYPES.join(", "))));

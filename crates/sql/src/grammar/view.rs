@@ -26,7 +26,8 @@ pub(crate) fn create(
         return Err(head.refuse("UUID of CREATE VIEW"));
     }
     head.on_cluster()?;
-    for refused in ["SQL", "DEFINER", "REFRESH", "TO"] {
+    security(head)?;
+    for refused in ["REFRESH", "TO"] {
         if head.peek_word(refused) && !(is_materialized && refused == "TO") {
             return Err(head.refuse(&format!("{refused} of CREATE VIEW")));
         }
@@ -45,7 +46,9 @@ pub(crate) fn create(
         (Some(_), Some(to)) => Some(Materialized::To(to)),
         (Some(own_table), None) => Some(own_table(head, &name)?),
     };
+    security(head)?;
     let mut comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
+    security(head)?;
     head.expect_word("AS")?;
     let query = query::query(head)?;
     if head.word("COMMENT") {
@@ -53,6 +56,31 @@ pub(crate) fn create(
     }
     let view = CreateView { name, if_not_exists, or_replace, columns, query, comment, materialized };
     Ok(Statement::CreateView(Box::new(view)))
+}
+
+/// DEFINER and SQL SECURITY: a view is read with the rights of who asks.
+fn security(head: &mut Head<'_>) -> Result<()> {
+    loop {
+        if head.words(&["SQL", "SECURITY"]) {
+            if head.word("INVOKER") {
+                continue;
+            }
+            if !head.word("DEFINER") && !head.word("NONE") {
+                return Err(head.expected("DEFINER, INVOKER or NONE"));
+            }
+            head.warnings
+                .push("SQL SECURITY has no effect: a view is read with the rights of who asks".to_owned());
+        } else if head.word("DEFINER") {
+            head.symbol(&Token::Eq);
+            if !matches!(head.token(), Token::SingleQuotedString(_)) {
+                head.name("a user")?;
+            } else {
+                head.advance();
+            }
+        } else {
+            return Ok(());
+        }
+    }
 }
 
 /// Behind DROP VIEW.

@@ -78,6 +78,11 @@ impl<'a> Head<'a> {
         self.text[start..self.offset().max(start)].trim()
     }
 
+    /// What stands there, without the space around it.
+    pub(crate) fn text_between(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default().trim()
+    }
+
     /// Consumes everything up to the end; answers where it stood in the text given to `parse`.
     pub(crate) fn rest(&mut self) -> Range<usize> {
         let start = self.offset();

@@ -3,7 +3,7 @@
 use model::DefaultKind;
 use sqlparser::ast;
 
-use super::{ColumnSpec, ConstraintSpec, SettingChange, TableName};
+use super::{ColumnSpec, ConstraintSpec, Query, SettingChange, TableName};
 
 /// ALTER TABLE: all of its commands happen, one after the other, or none.
 #[derive(Clone, PartialEq, Debug)]
@@ -75,6 +75,8 @@ pub enum AlterCommand {
     /// As written.
     ModifyTtl(String),
     RemoveTtl,
+    /// What a materialized view does with rows from now on.
+    ModifyQuery(Query),
     ModifyOrderBy(Vec<ast::Expr>),
     ModifySampleBy(ast::Expr),
     RemoveSampleBy,

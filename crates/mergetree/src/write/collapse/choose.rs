@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, AsArray, Int8Array, RecordBatch, UInt8Array};
+use arrow::array::{Array, AsArray, Int8Array, RecordBatch};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{Int8Type, UInt8Type};
 use arrow::row::{RowConverter, Rows, SortField};
 
@@ -22,7 +23,7 @@ pub(super) fn chosen(rule: &Rule, rows: &RecordBatch, starts: &[usize]) -> Resul
             let deleted = is_deleted.map(|at| truths(rows, at)).transpose()?;
             let newest = runs.filter_map(|run| newest(run, versions.as_ref()));
             let hidden =
-                |row: &usize| *hides_deleted && deleted.is_some_and(|deleted| deleted.value(*row) != 0);
+                |row: &usize| *hides_deleted && deleted.as_ref().is_some_and(|deleted| deleted.value(*row));
             chosen.extend(newest.filter(|row| !hidden(row)));
         }
         Rule::Collapsing { sign, keeps_negative } => {
@@ -83,11 +84,15 @@ fn ordered(rows: &RecordBatch, at: usize) -> Result<Rows, TableError> {
     converter.convert_columns(std::slice::from_ref(column)).map_err(broken)
 }
 
-fn truths(rows: &RecordBatch, at: usize) -> Result<&UInt8Array, TableError> {
+/// Which rows are deleted.
+fn truths(rows: &RecordBatch, at: usize) -> Result<BooleanBuffer, TableError> {
+    if let Some(truths) = rows.column(at).as_boolean_opt() {
+        return Ok(truths.values().clone());
+    }
     let found = rows.column(at).as_primitive_opt::<UInt8Type>();
     let deleted = found.ok_or_else(|| failed("what says that a row is deleted is no UInt8".to_owned()))?;
     match deleted.values().iter().find(|deleted| **deleted > 1) {
-        None => Ok(deleted),
+        None => Ok(BooleanBuffer::collect_bool(deleted.len(), |row| deleted.value(row) == 1)),
         Some(deleted) => {
             Err(TableError::IncorrectData(format!("Incorrect data: is_deleted = {deleted} (must be 1 or 0)")))
         }

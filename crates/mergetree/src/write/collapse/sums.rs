@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::failed;
 use crate::error::TableError;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use arrow::datatypes::{
     ArrowNativeTypeOp, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type,
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -20,6 +20,9 @@ pub(super) fn sum_of(
     starts: &[usize],
     is_zero: &mut [bool],
 ) -> Result<ArrayRef, TableError> {
+    if let Some(truths) = column.as_boolean_opt() {
+        return Ok(any_true(truths, may_be_null, starts, is_zero));
+    }
     macro_rules! by_type {
         ($($pattern:pat => $kind:ty),* $(,)?) => {
             match column.data_type() {
@@ -37,6 +40,19 @@ pub(super) fn sum_of(
         DataType::Decimal32(..) => Decimal32Type, DataType::Decimal64(..) => Decimal64Type,
         DataType::Decimal128(..) => Decimal128Type, DataType::Decimal256(..) => Decimal256Type,
     }
+}
+
+/// The sum of truths is whether there is one.
+fn any_true(column: &BooleanArray, may_be_null: bool, starts: &[usize], is_zero: &mut [bool]) -> ArrayRef {
+    let ends = starts.iter().skip(1).copied().chain([column.len()]);
+    let runs = starts.iter().copied().zip(ends).zip(is_zero);
+    let any = |((start, end), is_zero): ((usize, usize), &mut bool)| {
+        let values = (start..end).filter(|row| column.is_valid(*row)).map(|row| column.value(row));
+        let any = values.reduce(|any, value| any || value);
+        *is_zero &= any.is_none_or(|any| !may_be_null && !any);
+        any
+    };
+    Arc::new(runs.map(any).collect::<BooleanArray>())
 }
 
 fn sums<T: ArrowPrimitiveType>(

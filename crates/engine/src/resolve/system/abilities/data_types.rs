@@ -4,6 +4,8 @@ use super::SystemTable;
 
 /// (name, found in any case, name it stands for).
 const FAMILIES: &[(&str, bool, &str)] = &[
+    ("AggregateFunction", false, ""),
+    ("SimpleAggregateFunction", false, ""),
     ("Array", false, ""),
     ("BIGINT", true, "Int64"),
     ("BLOB", true, "String"),
@@ -15,7 +17,7 @@ const FAMILIES: &[(&str, bool, &str)] = &[
     ("Date", true, ""),
     ("Date32", false, ""),
     ("DateTime", true, ""),
-    ("DateTime64", false, ""),
+    ("DateTime64", true, ""),
     ("Decimal", true, ""),
     ("Decimal128", false, ""),
     ("Decimal256", false, ""),
@@ -85,6 +87,7 @@ mod tests {
                 "Enum" | "Enum8" | "Enum16" => "('a' = 1)",
                 "Map" => "(String, UInt8)",
                 "Tuple" => "(UInt8)",
+                "AggregateFunction" | "SimpleAggregateFunction" => "(max, UInt8)",
                 _ => "",
             };
             model::type_name::parse(&format!("{name}{arguments}"))
